@@ -21,6 +21,7 @@ from lakegate.ports import MessageFile, Signal
 from lakegate.workflow.attempts.claims import ClaimIndex
 from lakegate.workflow.attempts.launch import launch
 from lakegate.workflow.attempts.start import start_attempt
+from lakegate.workflow.attempts.usage import note_usage
 from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.ledger.unrouted import make_room, note_as_unrouted
 from lakegate.workflow.notices.messages import unrouted_message
@@ -69,6 +70,19 @@ def gather(service: Service, ended: Attempt | None = None) -> list[Failure]:
     failures = _take_up(service, Registry.read(service.store), [], queue, queue.taken(service, names))
     foreseen(failure.error for failure in failures)
     return failures
+
+
+def settle_run(service: Service, run_id: str) -> None:
+    """Settle the attempt whose job run has ended, take up queued files in its place, and note what the run took. A run
+    that is not lakegate's needs nothing.
+    """
+    run = service.runner.get(run_id)
+    attempt = Attempt.parse(run.branch)
+    if attempt is None:
+        log.info("not_ours", run=run.id, name=run.branch)
+        return
+    settle_and_gather(service, attempt)
+    note_usage(service, attempt, run)
 
 
 def settle_and_gather(service: Service, attempt: Attempt) -> None:

@@ -24,7 +24,7 @@ from lakegate.workflow.ledger.receipts import main_receipts, receipts_now
 from lakegate.workflow.ledger.unrouted import forget_unrouted, unrouted_files
 from lakegate.workflow.notices.expiry import expire
 from lakegate.workflow.notices.outbox import resend
-from lakegate.workflow.receive import gather, receive
+from lakegate.workflow.receive import gather, receive, settle_run
 from lakegate.workflow.receiving.arrivals import Arrival, Failure
 from lakegate.workflow.receiving.queued import names_by_table, read_queued
 from lakegate.workflow.registry import Registry
@@ -56,7 +56,10 @@ def _steps(service: Service) -> Iterator[Callable[[], None]]:
             log.warning("branches_left", branches=len(branches) - number)
             break
         yield partial(_continue, service, branch)
-    yield from (partial(step, service) for step in (resend, _gather, _receive_routed, _receive_lost, compact))
+    yield from (
+        partial(step, service)
+        for step in (resend, _take_dead_letters, _gather, _receive_routed, _receive_lost, compact)
+    )
 
 
 def _try(step: Callable[[], None]) -> Exception | None:
@@ -122,6 +125,21 @@ def _delete_left_behind(service: Service, rebase: Attempt) -> None:
 
 def _gather(service: Service) -> None:
     _raise_first(gather(service))
+
+
+def _take_dead_letters(service: Service) -> None:
+    """Handle again the events that could not be handled, and delete those that now are. Others stay and raise nothing,
+    because the queue's own alarm tells of them.
+    """
+    letters = service.dead_letters.read()
+    arrivals = {
+        it.id: Arrival(key=it.landed[0], version_id=it.landed[1], sequencer=it.landed[2]) for it in letters if it.landed
+    }
+    failures = receive(service, arrivals.values()) if arrivals else []
+    again = {(arrival.key, arrival.version_id) for failure in failures for arrival in failure.arrivals}
+    handled = [it for it in letters if it.landed and it.landed[:2] not in again]
+    handled += [it for it in letters if it.run and _try(partial(settle_run, service, it.run)) is None]
+    service.dead_letters.delete(handled)
 
 
 def _receive_routed(service: Service) -> None:
