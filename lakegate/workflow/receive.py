@@ -10,6 +10,7 @@ from functools import partial
 from itertools import chain
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
 from lakegate.contracts import Contract
 from lakegate.errors import LakegateError, foreseen
@@ -81,8 +82,9 @@ def settle_run(service: Service, run_id: str) -> None:
     if attempt is None:
         log.info("not_ours", run=run.id, name=run.branch)
         return
-    settle_and_gather(service, attempt)
-    note_usage(service, attempt, run)
+    with bound_contextvars(run=run.id, branch=attempt.branch):
+        settle_and_gather(service, attempt)
+        note_usage(service, attempt, run)
 
 
 def settle_and_gather(service: Service, attempt: Attempt) -> None:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import partial
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
 from lakegate.errors import PASSING, LakegateError, foreseen
 from lakegate.landing.attempts import Attempt
@@ -35,6 +36,7 @@ log = structlog.get_logger()
 LONGEST_LIFE = timedelta(minutes=15)  # no function runs longer, so no older rebase has a worker that lives
 BRANCHES = timedelta(minutes=5)  # half of a sweep's time, however many branches there are
 AT_ONCE = 2000  # files that one sweep receives
+RUNS = 100  # that one sweep settles for their dead letters
 
 
 def reconcile(service: Service) -> list[LakegateError]:
@@ -55,7 +57,8 @@ def _steps(service: Service) -> Iterator[Callable[[], None]]:
         if service.clock.now() - began >= BRANCHES:
             log.warning("branches_left", branches=len(branches) - number)
             break
-        yield partial(_continue, service, branch)
+        with bound_contextvars(branch=branch.name):  # every line that the step logs names it, its failure's too
+            yield partial(_continue, service, branch)
     yield from (
         partial(step, service)
         for step in (resend, _take_dead_letters, _gather, _receive_routed, _receive_lost, compact)
@@ -138,7 +141,8 @@ def _take_dead_letters(service: Service) -> None:
     failures = receive(service, arrivals.values()) if arrivals else []
     again = {(arrival.key, arrival.version_id) for failure in failures for arrival in failure.arrivals}
     handled = [it for it in letters if it.landed and it.landed[:2] not in again]
-    handled += [it for it in letters if it.run and _try(partial(settle_run, service, it.run)) is None]
+    ended = [it for it in letters if it.run][:RUNS]
+    handled += [it for it in ended if _try(partial(settle_run, service, it.run)) is None]
     service.dead_letters.delete(handled)
 
 
