@@ -23,7 +23,7 @@ from infra.ingest.inbox import Inbox
 from infra.ingest.signals import Signals
 from infra.ingest.spark import Artifacts, Spark
 from lakegate.access import Role
-from lakegate.settings import Settings, output_name
+from lakegate.settings import DESCRIPTION, Settings, output_name
 
 SHORT, LONG = Duration.minutes(5), Duration.minutes(10)
 
@@ -37,7 +37,7 @@ class IngestStack(Stack):
         super().__init__(
             scope,
             config.name,
-            description="lakegate: write, audit, publish for Apache Iceberg",
+            description=DESCRIPTION,
             # The account's stacks share one bucket of assets, and jobs may read below this prefix only.
             synthesizer=DefaultStackSynthesizer(bucket_prefix=f"{config.name}/"),
         )
