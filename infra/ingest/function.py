@@ -10,6 +10,7 @@ from constructs import Construct
 from infra.config import Config
 from infra.ingest.alarms import alarm
 from infra.ingest.dead_letters import DeadLetters
+from infra.network import Network
 from infra.waivers import waive
 from lakegate.counts import count
 from lakegate.settings import Settings
@@ -38,6 +39,7 @@ class Function(Construct):
         construct_id: str,
         *,
         config: Config,
+        network: Network,
         settings: Settings,
         code: aws_lambda.Code,
         timeout: Duration,
@@ -66,7 +68,7 @@ class Function(Construct):
             rule="L1",
             reason="Jobs, the zip's wheels and all tests are Python 3.11, EMR's newest.",
         )
-        self._join_network()
+        self._join(network)
 
     def call_on(self, rule: aws_events.Rule, dead_letters: DeadLetters) -> None:
         """Call the function on a rule's events. Undeliverable and failed ones go to the dead letters."""
@@ -137,13 +139,13 @@ class Function(Construct):
         group.grant_write(self.role)
         return group
 
-    def _join_network(self) -> None:
+    def _join(self, network: Network) -> None:
         """Put the function into subnets by their ids, because looking up their VPC would need an account at synth."""
-        config, resource = self._config, self.function.node.default_child
-        if not config.subnets or not isinstance(resource, aws_lambda.CfnFunction):
+        resource = self.function.node.default_child
+        if not network.subnets or not isinstance(resource, aws_lambda.CfnFunction):
             return
         resource.vpc_config = aws_lambda.CfnFunction.VpcConfigProperty(
-            subnet_ids=list(config.subnets), security_group_ids=list(config.security_groups)
+            subnet_ids=list(network.subnets), security_group_ids=list(network.security_groups)
         )
         self.role.add_to_policy(aws_iam.PolicyStatement(actions=list(NETWORK_ACTIONS), resources=["*"]))
         waive(

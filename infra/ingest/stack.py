@@ -6,7 +6,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from aws_cdk import CfnOutput, CfnParameter, DefaultStackSynthesizer, Duration, Stack, aws_events
+from aws_cdk import CfnOutput, DefaultStackSynthesizer, Duration, Stack, aws_events
 from aws_cdk.aws_iam import PolicyStatement
 from aws_cdk.aws_lambda import Code
 from aws_cdk.aws_secretsmanager import Secret
@@ -22,6 +22,7 @@ from infra.ingest.identity import identify
 from infra.ingest.inbox import Inbox
 from infra.ingest.signals import Signals
 from infra.ingest.spark import Artifacts, Spark
+from infra.network import Network
 from lakegate.access import Role
 from lakegate.settings import DESCRIPTION, Settings, output_name
 
@@ -32,7 +33,15 @@ class IngestStack(Stack):
     """One installation's service."""
 
     def __init__(
-        self, scope: Construct, *, config: Config, data: DataStack, functions: Path, artifacts: Artifacts
+        self,
+        scope: Construct,
+        *,
+        config: Config,
+        data: DataStack,
+        nessie_uri: str,
+        network: Network,
+        functions: Path,
+        artifacts: Artifacts,
     ) -> None:
         super().__init__(
             scope,
@@ -42,12 +51,19 @@ class IngestStack(Stack):
             synthesizer=DefaultStackSynthesizer(bucket_prefix=f"{config.name}/"),
         )
         self.storage, self.readers = data.storage, data.readers
-        self.spark = Spark(self, "Spark", config=config, artifacts=artifacts)
+        self.spark = Spark(self, "Spark", config=config, network=network, artifacts=artifacts)
         self.inbox = Inbox(self, "Inbox", config=config, bucket=self.storage.landing, timeout=SHORT)
         self.settle_dead_letters = DeadLetters(self, "SettleDeadLetters", of="settle", config=config)
         self.settle_dead_letters.alarm()
-        self.settings = self._settings(config)
-        function = partial(Function, self, config=config, settings=self.settings, code=Code.from_asset(str(functions)))
+        self.settings = self._settings(config, nessie_uri)
+        function = partial(
+            Function,
+            self,
+            config=config,
+            network=network,
+            settings=self.settings,
+            code=Code.from_asset(str(functions)),
+        )
         self.ingest = function("Ingest", timeout=SHORT)
         self.settle = function("Settle", timeout=SHORT)
         self.reconcile = function("Reconcile", timeout=LONG)
@@ -113,13 +129,13 @@ class IngestStack(Stack):
         identify(self.reconcile.role, Role.PUBLISH, audience)
         identify(self.spark.role, Role.SPARK, audience)
 
-    def _settings(self, config: Config) -> Settings:
+    def _settings(self, config: Config, nessie_uri: str) -> Settings:
         """Return the settings that the functions' environment and the command line's outputs are both made of."""
         return Settings(
             landing_bucket=self.storage.landing.bucket_name,
             service_bucket=self.storage.service.bucket_name,
             lake_bucket=self.storage.lake.bucket_name,
-            nessie_uri=config.nessie_uri or self._nessie_parameter("https" if config.token_audience else "https?"),
+            nessie_uri=nessie_uri,
             warehouse=config.warehouse,
             name=config.name,
             token_audience=config.token_audience,
@@ -140,18 +156,6 @@ class IngestStack(Stack):
             compact_after_days=config.compact_after_days,
             attempts=config.attempts,
         )
-
-    def _nessie_parameter(self, scheme: str) -> str:
-        """Return a parameter for Nessie's address. Without `-c nessie_uri=…`, the template can be made and read, but
-        deploying it requires the address.
-        """
-        parameter = CfnParameter(
-            self,
-            "NessieAddress",
-            description="Where Nessie is, without /api (or synthesise with -c nessie_uri=https://…)",
-            allowed_pattern=f"{scheme}://[^/@]+(/.*)?",
-        )
-        return str(parameter.value_as_string)
 
     def _outputs(self) -> None:
         """Export the settings under their CamelCase names, and names for people and tests. Leave out empty ones."""

@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import partial
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
 from lakegate.errors import PASSING, LakegateError, foreseen
 from lakegate.landing.attempts import Attempt
@@ -55,7 +56,8 @@ def _steps(service: Service) -> Iterator[Callable[[], None]]:
         if service.clock.now() - began >= BRANCHES:
             log.warning("branches_left", branches=len(branches) - number)
             break
-        yield partial(_continue, service, branch)
+        with bound_contextvars(branch=branch.name):  # every line that the step logs names it, its failure's too
+            yield partial(_continue, service, branch)
     yield from (
         partial(step, service) for step in (resend, _take_dead_letters, _receive_routed, _receive_lost, compact)
     )

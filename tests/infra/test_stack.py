@@ -11,7 +11,7 @@ import pytest
 from infra.config import Config
 from lakegate.adapters.emr import spark_defaults
 from lakegate.settings import PREFIX, Settings, output_name
-from tests.infra.conftest import CONTEXT, synthesised
+from tests.infra.conftest import CONTEXT, EPHEMERAL, synthesised
 from tests.infra.template import Stack, flat
 
 pytestmark = pytest.mark.synth
@@ -109,7 +109,7 @@ def test_uploaders_may_put_files_in_the_landing_bucket_and_nothing_else(stack: S
 def test_without_uploaders_and_landing_days_nobody_else_may_upload_and_nothing_that_landed_expires(
     tmp_path: Path,
 ) -> None:
-    stack = synthesised({"ephemeral": "true"}, tmp_path)
+    stack = synthesised(EPHEMERAL, tmp_path)
     policy = policy_of(stack, "AWS::S3::BucketPolicy", "Bucket", stack.name("AWS::S3::Bucket", "StorageLanding"))
     assert {each["Effect"] for each in policy} == {"Deny"}
     assert expiring(stack, "Landing") == {}
