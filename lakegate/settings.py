@@ -14,6 +14,7 @@ KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 REGION = "AWS_DEFAULT_REGION"
 ENV_FILE = PREFIX + "ENV_FILE"
 WAREHOUSE = "warehouse"  # the lake bucket's folder that holds the catalog's warehouse
+DESCRIPTION = "lakegate: write, audit, publish for Apache Iceberg"  # of a stack, by which installations are found
 WORKER_CORES = 2  # vCPUs of a job's driver, and of each executor
 LONGEST_QUEUE = 720  # minutes that a job run may queue before EMR Serverless gives it up
 

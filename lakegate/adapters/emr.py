@@ -6,7 +6,7 @@ The service's own retries are off: an attempt never runs twice, and another try 
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -83,14 +83,27 @@ class EmrJobRunner:
                     raise Conflict(f"another worker is starting the job of {attempt.branch}") from exc
                 return run.id
 
+    def probe(self, nonce: str, probe_uri: str, report_uri: str) -> str:
+        """Start a probe as an attempt's job is started, and return the run's id."""
+        name = f"probe-{nonce}"
+        reach = Reach(reads=(probe_uri,), writes=(report_uri,), tables={})
+        policy = job_policy(self._settings, Attempt(table="probe", batch=nonce, number=1), reach)
+        with aws_errors("starting the probe"):
+            return self._submit(name, name, probe_uri, policy, {})
+
     def _start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:
+        tags = {"table": tag(attempt.table), "batch": tag(attempt.batch)}
+        policy = job_policy(self._settings, attempt, reach)
+        return self._submit(attempt.branch, attempt.token, job_uri, policy, tags)
+
+    def _submit(self, name: str, token: str, job_uri: str, policy: str, tags: Mapping[str, str]) -> str:
         settings = self._settings
         started = self._emr.start_job_run(
             applicationId=settings.application_id,
-            clientToken=attempt.token,
+            clientToken=token,
             executionRoleArn=settings.job_role_arn,
-            executionIamPolicy={"policy": job_policy(settings, attempt, reach)},
-            name=attempt.branch,
+            executionIamPolicy={"policy": policy},
+            name=name,
             jobDriver={
                 "sparkSubmit": {
                     "entryPoint": settings.job_entry_point,
@@ -100,7 +113,7 @@ class EmrJobRunner:
             },
             executionTimeoutMinutes=settings.job_timeout_minutes,
             retryPolicy={"maxAttempts": 1},
-            tags={"table": tag(attempt.table), "batch": tag(attempt.batch)},
+            tags=tags,
             configurationOverrides={
                 # Each run brings them, because AWS changes nothing of an application that is started.
                 "applicationConfiguration": [

@@ -8,7 +8,8 @@ from functools import partial
 import structlog
 from structlog.contextvars import bound_contextvars
 
-from lakegate.errors import PASSING, LakegateError, foreseen
+from lakegate.counts import count
+from lakegate.errors import PASSING, LakegateError, Retryable, foreseen
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.chunks import chunked, rotated
 from lakegate.landing.files import FileVersion
@@ -44,6 +45,12 @@ def reconcile(service: Service) -> list[LakegateError]:
     foreseen, and raise any other one after the last step.
     """
     return foreseen(error for step in _steps(service) if (error := _try(step)))
+
+
+def sweep(service: Service) -> None:
+    """Reconcile. Raise Retryable if a step could not be finished."""
+    if errors := reconcile(service):
+        raise Retryable(f"{count(len(errors), 'step')} of the sweep failed. The first: {errors[0]}") from errors[0]
 
 
 def _steps(service: Service) -> Iterator[Callable[[], None]]:

@@ -14,11 +14,12 @@ from typer.testing import CliRunner, Result
 
 from lakegate.cli.app import app
 from lakegate.cli.installation import Installation
-from lakegate.cli.profile import person
 from lakegate.landing.files import FileVersion
-from lakegate.operations.operation import Direct
+from lakegate.operations.operation import Operations
+from lakegate.operations.remote import Remote
 from lakegate.ports import Ref
 from lakegate.workflow.reconcile import reconcile
+from tests.support.function_urls import Called
 from tests.workflow.world import CONTRACT, Story, World
 
 ROWS = 10  # of every file
@@ -63,13 +64,18 @@ class Desk:
     def installation(self) -> Installation:
         service = self.world.service
         return Installation(
-            operations=Direct(service=service, by=person(), sweep=self.sweep),
+            operations=self.operations,
             landing=service.landing,
             lake=self.rows,
             branches=service.branches,
             clock=service.clock,
             pause=self.pause,
         )
+
+    @property
+    def operations(self) -> Operations:
+        """Operations by the functions that an installation has, as on AWS."""
+        return Remote(functions=Called(service=self.world.service, sweep=lambda _: self.sweep()))
 
     def run(self, *args: str | Path) -> Result:
         return CliRunner().invoke(app, [str(arg) for arg in args], obj=self.installation)
