@@ -172,7 +172,7 @@ MUTATIONS = (
     Mutation(
         says="workers that rebase an attempt share a branch",
         edits=(Edit(function=Attempt.rebase, old="{nonce}", new=""),),
-        seeds_from=3910,
+        seeds_from=5310,
     ),
     Mutation(
         says="publish asks not whether the contract was pushed anew",
