@@ -74,5 +74,5 @@ def test_a_canary_reaches_main_and_the_next_one_takes_its_place(installation: In
     for minute in (1, 2):
         installation.put(canary.KEY, canary.heartbeat(datetime(2013, 1, 31, 5, minute, tzinfo=UTC)))
         installation.wait(canary.KEY)
-        found = installation.query(f"SELECT count(*) AS n, count(DISTINCT at) AS times FROM {canary.TABLE}")
+        found = installation.query(f"SELECT count(*) AS n, count(DISTINCT sent_at) AS times FROM {canary.TABLE}")
         assert found == [{"n": canary.ROWS, "times": 1}]
