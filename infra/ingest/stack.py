@@ -35,7 +35,7 @@ class IngestStack(Stack):
             # The account's stacks share one bucket of assets, and jobs may read below this prefix only.
             synthesizer=DefaultStackSynthesizer(bucket_prefix=f"{config.name}/"),
         )
-        self.storage, self.readers = data.storage, data.readers
+        self.storage, self.readers, self.cleaner = data.storage, data.readers, data.cleaner
         self.spark = Spark(self, "Spark", config=config, artifacts=artifacts)
         self.inbox = Inbox(self, "Inbox", config=config, bucket=self.storage.landing, timeout=SHORT)
         self.settings = self._settings(config)
@@ -117,6 +117,7 @@ class IngestStack(Stack):
             "LakeBucket": self.storage.lake.bucket_name,
             "ReadLakePolicy": self.readers.read_lake.managed_policy_arn,
             "ReadQuarantinePolicy": self.readers.read_quarantine.managed_policy_arn,
+            "CleanLakePolicy": self.cleaner.clean_lake.managed_policy_arn,
             "IngestFunction": self.ingest.function.function_name,
             "SettleFunction": self.settle.function.function_name,
             "ReconcileFunction": self.reconcile.function.function_name,

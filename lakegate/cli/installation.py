@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import structlog
 
-from lakegate.ports import Ref
+from lakegate.ports import Ref, Warehouse
 from lakegate.settings import CommandLine
 from lakegate.workflow.service import Service
 
@@ -36,6 +36,7 @@ class Installation:
     service: Service
     sweep: Callable[[], None]  # runs reconcile once, in the installation itself
     lake: Lake
+    warehouse: Warehouse
     pause: Callable[[float], None] = time.sleep
 
 

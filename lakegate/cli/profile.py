@@ -17,6 +17,7 @@ from dotenv import dotenv_values
 from lakegate import bootstrap
 from lakegate.adapters.aws import CONFIG, aws_errors
 from lakegate.adapters.lake import IcebergLake
+from lakegate.adapters.warehouse import S3Warehouse
 from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import remark
 from lakegate.errors import LakegateError, Misconfigured, Retryable
@@ -49,6 +50,7 @@ def connect() -> Installation:
         service=service,
         sweep=partial(invoke, found.get("ReconcileFunction", "")),
         lake=IcebergLake(service.nessie_uri, service.warehouse, bootstrap.nessie_door(settings)),
+        warehouse=S3Warehouse(),
     )
 
 

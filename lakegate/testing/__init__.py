@@ -14,6 +14,7 @@ from lakegate.testing.notices import MemoryNotifier
 from lakegate.testing.store import MemoryStore
 from lakegate.testing.tables import MemoryTables
 from lakegate.testing.tokens import MemoryTokens
+from lakegate.testing.warehouse import MemoryWarehouse
 
 __all__ = [
     "MemoryCatalog",
@@ -25,5 +26,6 @@ __all__ = [
     "MemoryStore",
     "MemoryTables",
     "MemoryTokens",
+    "MemoryWarehouse",
     "TableState",
 ]

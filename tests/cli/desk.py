@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from lakegate.cli.app import app
 from lakegate.cli.installation import Installation
 from lakegate.landing.files import FileVersion
 from lakegate.ports import Ref
+from lakegate.testing import MemoryWarehouse
 from lakegate.workflow.reconcile import reconcile
 from tests.workflow.world import CONTRACT, Story, World
 
@@ -57,9 +59,15 @@ class Desk:
     sweeps: int = 0
     delivered: set[str] = field(default_factory=set)
 
+    @cached_property
+    def warehouse(self) -> MemoryWarehouse:
+        return MemoryWarehouse(self.world.lake.files.written)
+
     @property
     def installation(self) -> Installation:
-        return Installation(service=self.world.service, sweep=self.sweep, lake=self.rows, pause=self.pause)
+        return Installation(
+            service=self.world.service, sweep=self.sweep, lake=self.rows, warehouse=self.warehouse, pause=self.pause
+        )
 
     def run(self, *args: str | Path) -> Result:
         return CliRunner().invoke(app, [str(arg) for arg in args], obj=self.installation)

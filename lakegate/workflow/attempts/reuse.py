@@ -41,6 +41,8 @@ def reusable_data_files(
     the branch has no others.
     """
     files = list(files)
+    if service.branches.head(report.branch) is None:  # cleaning keeps the files of open branches and frozen jobs alone
+        return None
     reported = _reusable_files(service, base, plan, report, files)
     if reported is None:
         return None
@@ -60,18 +62,19 @@ def reuse_data_files(service: Service, job: Job) -> None:
     if not job.reuses or service.tables.compare(job.plan.table, Ref(MAIN, job.base), Ref(job.branch)) != FileChanges():
         return
     with suppress(Conflict, Refused):  # another worker was first
-        source = _source(service, job)
+        report = reused_report(service, job)
+        source = Ref(report.branch, report.audited)
         service.tables.append(job.plan.table, job.branch, source, wanted)
         log.info("data_files_reused", branch=job.branch, source=str(source), data_files=len(wanted))
 
 
-def _source(service: Service, job: Job) -> Ref:
-    """Return the commit that was audited by the report that the job names."""
+def reused_report(service: Service, job: Job) -> Report:
+    """Return the report of the attempt whose data files the job reuses. Raise Refused if there is none."""
     attempt = Attempt.parse(job.reuses.rpartition("/")[2].removesuffix(".json"))
     report = read_report(service.store, attempt) if attempt else None
     if report is None:
         raise Refused(f"the report {job.reuses} is missing, and this attempt reuses its data files")
-    return Ref(report.branch, report.audited)
+    return report
 
 
 def _reusable_files(
