@@ -23,7 +23,15 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, DecidedFile, Note, Ref
-from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryLake, MemoryLanding, MemoryNotifier, MemoryTables
+from lakegate.testing import (
+    MemoryClock,
+    MemoryJobRunner,
+    MemoryLake,
+    MemoryLanding,
+    MemoryNotifier,
+    MemoryTables,
+    MemoryTelemetry,
+)
 from lakegate.testing.store import MemoryStore
 from lakegate.workflow.ledger.archive import archive
 from lakegate.workflow.ledger.receipts import main_receipts, receipts_at
@@ -88,6 +96,7 @@ class Installation:
             landing=MemoryLanding(clock),
             store=self.store,
             notifier=MemoryNotifier(),
+            telemetry=MemoryTelemetry(),
             clock=clock,
             nessie_uri="",
             warehouse="lake",

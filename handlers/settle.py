@@ -8,6 +8,7 @@ import structlog
 
 from handlers.runtime import service
 from lakegate.landing.attempts import Attempt
+from lakegate.workflow.attempts.usage import note_usage
 from lakegate.workflow.settle import settle
 
 log = structlog.get_logger()
@@ -22,3 +23,4 @@ def handler(event: dict[str, Any], _context: object) -> None:
         log.info("not_ours", run=run.id, name=run.branch)
         return
     settle(running, attempt)
+    note_usage(running, attempt, run)

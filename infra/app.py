@@ -5,7 +5,7 @@ It needs no account and no Docker. Deploying is the cdk command's part.
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 # jsii looks for `node` when aws_cdk is imported, and set-up has put a pinned one into the environment.
@@ -19,6 +19,7 @@ from infra.data.stack import DataStack
 from infra.ingest.spark import Artifacts
 from infra.ingest.stack import IngestStack
 from infra.packaging import package
+from infra.settings_file import SettingsFile
 from lakegate.errors import Misconfigured
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,13 +39,13 @@ FLAGS = {
 
 def build(context: Mapping[str, object] | None = None, outdir: Path | None = None) -> App:
     """Return the app with its stacks; values that the cdk command passes with `-c` override `context`."""
-    bundles = package(ROOT, ROOT / ".local/build")
     app = App(
         context={**FLAGS, **(context or {})},
         outdir=str(outdir) if outdir else None,
         analytics_reporting=False,
     )
-    config = Config.read(app.node.try_get_context, _region())
+    config = _config(app.node.try_get_context)
+    bundles = package(ROOT, ROOT / ".local/build")
     artifacts = Artifacts(
         entry_point=ROOT / "spark_jobs/append_and_audit.py",
         py_files=bundles.py_files,
@@ -54,6 +55,13 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
     IngestStack(app, config=config, data=data, functions=bundles.functions, artifacts=artifacts)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
     return app
+
+
+def _config(context: Callable[[str], object]) -> Config:
+    """Return the choices of `-c settings=<file>`, if there is one, and of single values, which go before it."""
+    if given := context("settings"):
+        return SettingsFile.read(Path(str(given))).config(context, _region())
+    return Config.read(context, _region())
 
 
 def _region() -> str:

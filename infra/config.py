@@ -1,4 +1,4 @@
-"""An installation's options, read from CDK context (`-c name=value`). It knows no AWS resources."""
+"""An installation's options, read from CDK context (`-c name=value`) or a settings file. It knows no AWS resources."""
 
 import re
 from collections.abc import Callable
@@ -68,6 +68,14 @@ class Config:
         """Read the context. Raise Misconfigured with everything that is wrong at once. `region` is the stack's, if
         known.
         """
+        config, wrong = cls.parse(look_up)
+        if wrong := [*wrong, *config.faults(region)]:
+            raise Misconfigured("; ".join(wrong))
+        return config
+
+    @classmethod
+    def parse(cls, look_up: Callable[[str], object]) -> tuple[Self, list[str]]:
+        """Return the choices with a fault for each value of another type, for which the default stands in."""
         values, wrong = {}, []
         for field in fields(cls):
             given = look_up(field.name)
@@ -75,10 +83,7 @@ class Config:
                 values[field.name] = _parse(given, field.default)
             except ValueError as error:
                 wrong.append(f"-c {field.name}={given}: {error}")
-        config = cls(**values)  # type: ignore[arg-type]
-        if wrong := [*wrong, *config.faults(region)]:
-            raise Misconfigured("; ".join(wrong))
-        return config
+        return cls(**values), wrong  # type: ignore[arg-type]
 
     @property
     def executors(self) -> int:
@@ -117,7 +122,9 @@ class Config:
         return max(BRANCH_DAYS, self.compact_after_days + 1)
 
     def faults(self, region: str = "") -> list[str]:
-        """Return the faults of these choices together."""
+        """Return the faults of these choices together. A text names each setting that it is about as `-c <name>`, by
+        which a settings file finds its line.
+        """
         return [
             text
             for is_wrong, text in (
@@ -180,7 +187,7 @@ class Config:
                 ),
                 (
                     not all(_PROPERTY.fullmatch(each) for each in self.spark_conf),
-                    "-c spark_conf is spark.<name>=<value>,…; a value that has a comma is given in cdk.json, in a list",
+                    "-c spark_conf is spark.<name>=<value>,…; one with a comma is given in a settings file, in a list",
                 ),
                 (
                     any(_COUNTED.fullmatch(each) for each in self.spark_conf),

@@ -9,6 +9,7 @@ import structlog
 from structlog.typing import EventDict
 
 from lakegate.adapters.clock import SystemClock
+from lakegate.adapters.emf import EmfTelemetry
 from lakegate.adapters.emr import EmrJobRunner
 from lakegate.adapters.http import TimeoutAdapter, door
 from lakegate.adapters.iceberg import IcebergTables
@@ -28,7 +29,7 @@ LONGEST = 10_000  # characters of one field
 def service(settings: Settings) -> Service:
     """Return the installation that these settings describe, with adapters to the real services."""
     http = nessie_door(settings)
-    catalog = NessieCatalog(settings.nessie_uri, http)
+    catalog, clock = NessieCatalog(settings.nessie_uri, http), SystemClock()
     return Service(
         branches=catalog,
         ledger=catalog,
@@ -38,7 +39,8 @@ def service(settings: Settings) -> Service:
         landing=S3Landing(settings.landing_bucket, settings.service_bucket),
         store=ImmutableCache(S3Store(settings.service_bucket)),
         notifier=SlackNotifier(settings),
-        clock=SystemClock(),
+        telemetry=EmfTelemetry(settings.name, clock),
+        clock=clock,
         nessie_uri=settings.nessie_uri,
         warehouse=settings.warehouse,
         token_audience=settings.token_audience,

@@ -13,6 +13,7 @@ PREFIX = "LAKEGATE_"
 KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 REGION = "AWS_DEFAULT_REGION"
 ENV_FILE = PREFIX + "ENV_FILE"
+WAREHOUSE = "warehouse"  # the lake bucket's folder that holds the catalog's warehouse
 WORKER_CORES = 2  # vCPUs of a job's driver, and of each executor
 LONGEST_QUEUE = 720  # minutes that a job run may queue before EMR Serverless gives it up
 
@@ -25,6 +26,7 @@ class Settings:
 
     landing_bucket: str
     service_bucket: str
+    lake_bucket: str
     nessie_uri: str
     warehouse: str
     application_id: str
@@ -32,6 +34,7 @@ class Settings:
     job_entry_point: str
     job_py_files: str
     job_jars: str
+    name: str = "lakegate"  # of the installation, in what CloudWatch shows
     token_audience: str = ""
     executors: int = 3  # of a job at most, beside its driver
     spark_conf: str = ""  # JSON: a job's Spark properties by name, beside lakegate's

@@ -9,6 +9,7 @@ from pathlib import Path
 from typer.main import get_command
 
 from infra.config import Config
+from infra.settings_file import SettingsFile
 from lakegate.cli.app import app
 from lakegate.contracts import load
 
@@ -20,6 +21,12 @@ def test_the_readmes_contract_loads() -> None:
     contract = load(text, "README.md")
     assert contract.table == "shop.orders"
     assert contract.route.matches("shop/orders/january.parquet")
+
+
+def test_the_readmes_settings_file_is_right(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    (tmp_path / "prod.toml").write_text(text)
+    assert SettingsFile.read(tmp_path / "prod.toml").config(lambda _: None).nessie_uri == "https://nessie.example.com"
 
 
 def test_the_readme_lists_every_command() -> None:

@@ -7,11 +7,12 @@ from aws_cdk import aws_iam, aws_s3
 from constructs import Construct
 
 from infra.waivers import waive_below
+from lakegate.settings import WAREHOUSE
 
 # A table lies in `<namespace>/<table>_<uuid>`. Contracts' namespaces begin with a letter, lakegate's own with `_`.
 # So no policy needs a denial, which would override the other policy.
-TABLES = tuple(f"warehouse/{letter}*" for letter in ascii_lowercase)
-QUARANTINE = ("warehouse/_quarantine/*",)
+TABLES = tuple(f"{WAREHOUSE}/{letter}*" for letter in ascii_lowercase)
+QUARANTINE = (f"{WAREHOUSE}/_quarantine/*",)
 
 
 class Readers(Construct):

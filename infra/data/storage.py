@@ -11,6 +11,7 @@ from constructs import Construct
 
 from infra.config import INCOMPLETE_UPLOAD_DAYS, Config
 from infra.waivers import waive, waive_below
+from lakegate.settings import WAREHOUSE
 
 STAGING_DAYS, LOG_DAYS = 14, 90
 REPLACED_DAYS = 30  # for which overwritten or deleted objects in the lake and service buckets can be restored
@@ -122,7 +123,7 @@ class Storage(Construct):
     def write_warehouse(self, role: aws_iam.Role) -> None:
         """Allow a role to read and add data and metadata files. No role may delete them."""
         _allow(role, FIND, self.lake.bucket_arn)
-        self._below(role, self.lake, (*READ, *WRITE), ("warehouse",))
+        self._below(role, self.lake, (*READ, *WRITE), (WAREHOUSE,))
 
     def _below(
         self, role: aws_iam.Role, bucket: aws_s3.Bucket, actions: Iterable[str], prefixes: Iterable[str]

@@ -104,7 +104,7 @@ class Spark(Construct):
         to_emr = {"StringEquals": {"iam:PassedToService": SERVICE}}
         for statement in (
             _allow("emr-serverless:StartJobRun", "emr-serverless:ListJobRuns", on=arn),
-            _allow("emr-serverless:GetJobRun", on=f"{arn}/jobruns/*"),
+            _allow("emr-serverless:GetJobRun", "emr-serverless:TagResource", on=f"{arn}/jobruns/*"),
             _allow("iam:PassRole", on=self.role.role_arn, conditions=to_emr),
         ):
             role.add_to_policy(statement)

@@ -10,6 +10,7 @@ from aws_cdk.aws_lambda import Code
 from aws_cdk.aws_secretsmanager import Secret
 from constructs import Construct
 
+from infra.choices import choices
 from infra.config import Config
 from infra.data.stack import DataStack
 from infra.ingest.function import Function
@@ -54,6 +55,7 @@ class IngestStack(Stack):
         if config.token_audience:
             self._identify(config.token_audience)
         self._outputs()
+        self.template_options.metadata = choices(config).to_metadata()
 
     def _grant(self, config: Config) -> None:
         # Each of the three may start an attempt: settle if a rebase is forbidden, reconcile if an event was lost.
@@ -80,8 +82,10 @@ class IngestStack(Stack):
         return Settings(
             landing_bucket=self.storage.landing.bucket_name,
             service_bucket=self.storage.service.bucket_name,
+            lake_bucket=self.storage.lake.bucket_name,
             nessie_uri=config.nessie_uri or self._nessie_parameter("https" if config.token_audience else "https?"),
             warehouse=config.warehouse,
+            name=config.name,
             token_audience=config.token_audience,
             application_id=self.spark.application_id,
             job_role_arn=self.spark.role.role_arn,
@@ -114,7 +118,6 @@ class IngestStack(Stack):
     def _outputs(self) -> None:
         """Export the settings under their CamelCase names, and names for people and tests. Leave out empty ones."""
         others = {
-            "LakeBucket": self.storage.lake.bucket_name,
             "ReadLakePolicy": self.readers.read_lake.managed_policy_arn,
             "ReadQuarantinePolicy": self.readers.read_quarantine.managed_policy_arn,
             "CleanLakePolicy": self.cleaner.clean_lake.managed_policy_arn,

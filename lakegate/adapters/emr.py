@@ -17,9 +17,10 @@ import boto3
 from botocore.exceptions import ClientError
 
 from lakegate.adapters.aws import CONFIG, aws_errors, code
+from lakegate.adapters.job_policy import job_policy
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt, earliest_time
-from lakegate.ports import JobRun, JobState
+from lakegate.ports import JobRun, JobState, Reach, Usage
 from lakegate.settings import LONGEST_QUEUE, WORKER_CORES, Settings
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ STATES = {
 EXCEPTIONS, LAST_WORD = "Last few exceptions:", "JobError: "
 KIND = re.compile(r"\b(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt)\b")
 WAIT = timedelta(minutes=LONGEST_QUEUE)
+NOT_IN_TAGS, LONGEST_TAG = re.compile(r"[^A-Za-z0-9 /_.:=+@-]"), 256
 PYTHON = "python3.11"  # the release has an older one, too; this name is looked up on its PATH
 WORKER_MEMORY = "7g"  # Java's heap; with Spark's tenth on top, a worker of 8 GB
 # A large shuffle fills the default of 20 GB. The maximum is 200 GB, and every GB above 20 costs a little an hour.
@@ -70,11 +72,11 @@ class EmrJobRunner:
     def _emr(self) -> "EMRServerlessClient":
         return boto3.client("emr-serverless", config=CONFIG)
 
-    def start(self, attempt: Attempt, job_uri: str) -> str:
+    def start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:
         self._listing = None
         with aws_errors(f"starting the job of {attempt.branch}"):
             try:
-                return self._start(attempt, job_uri)
+                return self._start(attempt, job_uri, reach)
             except ClientError as exc:
                 if code(exc) != "ConflictException":
                     raise
@@ -84,12 +86,13 @@ class EmrJobRunner:
                     raise Conflict(f"another worker is starting the job of {attempt.branch}") from exc
                 return run.id
 
-    def _start(self, attempt: Attempt, job_uri: str) -> str:
+    def _start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:
         settings = self._settings
         started = self._emr.start_job_run(
             applicationId=settings.application_id,
             clientToken=attempt.token,
             executionRoleArn=settings.job_role_arn,
+            executionIamPolicy={"policy": job_policy(settings, attempt, reach)},
             name=attempt.branch,
             jobDriver={
                 "sparkSubmit": {
@@ -100,6 +103,7 @@ class EmrJobRunner:
             },
             executionTimeoutMinutes=settings.job_timeout_minutes,
             retryPolicy={"maxAttempts": 1},
+            tags={"table": tag(attempt.table), "batch": tag(attempt.batch)},
             configurationOverrides={
                 # Each run brings them, because AWS changes nothing of an application that is started.
                 "applicationConfiguration": [
@@ -121,7 +125,7 @@ class EmrJobRunner:
                 found = self._emr.get_job_run(applicationId=self._settings.application_id, jobRunId=run_id)["jobRun"]
             except self._emr.exceptions.ResourceNotFoundException as exc:
                 raise Misconfigured(f"application {self._settings.application_id} has no job run {run_id}") from exc
-        run = _run(run_id, found)
+        run = replace(_run(run_id, found), usage=_usage(found))
         overdue = _overdue(found) if run.state is JobState.CANCELLED else ""
         return replace(run, state=JobState.FAILED, reason=f"{overdue}; {run.reason}") if overdue else run
 
@@ -192,6 +196,25 @@ def _run(run_id: str, found: "JobRunTypeDef | JobRunSummaryTypeDef") -> JobRun:
         reason=_without_texts(found.get("stateDetails", "")),
         ended_at=None if state is JobState.RUNNING else found["updatedAt"],
     )
+
+
+def _usage(found: "JobRunTypeDef") -> Usage | None:
+    """Return what the run took, or None until the service has reckoned it."""
+    billed = found.get("billedResourceUtilization")
+    if not billed:
+        return None
+    return Usage(
+        seconds=found.get("totalExecutionDurationSeconds", 0),
+        vcpu_hours=billed.get("vCPUHour", 0),
+        memory_gb_hours=billed.get("memoryGBHour", 0),
+        storage_gb_hours=billed.get("storageGBHour", 0),
+    )
+
+
+def tag(text: str) -> str:
+    """Return the text as a tag's value: what the service takes, and nothing that begins as AWS's own tags do."""
+    value = NOT_IN_TAGS.sub("_", text)[:LONGEST_TAG]
+    return value.replace(":", "_", 1) if value.lower().startswith("aws:") else value
 
 
 def _without_texts(details: str) -> str:

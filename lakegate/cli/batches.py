@@ -3,8 +3,6 @@
 It decides nothing itself.
 """
 
-import getpass
-import os
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
@@ -17,11 +15,10 @@ from lakegate.cli.installation import Installation
 from lakegate.cli.retry import left_as_rejected
 from lakegate.cli.terminal import ago, busy, clean, indented, say, say_json
 from lakegate.counts import count
-from lakegate.workflow.approve import approve as publish_approved
+from lakegate.operations.acts import Approve, Discard, Reconcile
+from lakegate.operations.questions import ShowStatus
 from lakegate.workflow.overview.line import Line
-from lakegate.workflow.retry import discard as give_up
 from lakegate.workflow.status import Status
-from lakegate.workflow.status import status as read_status
 
 SHOWN = 20  # lines of a list; --json has all
 FILES_SHOWN = 3  # files of a line
@@ -31,11 +28,11 @@ LATE = timedelta(minutes=15)  # within this time sweeps list all but the largest
 
 def status(installation: Installation, *, as_json: bool) -> Exit:
     with busy("reading branches, notes and main's log"):
-        now = read_status(installation.service)
+        now = installation.operations.run(ShowStatus())
     if as_json:
         say_json(now)
         return Exit.DONE
-    at = installation.service.clock.now()
+    at = installation.clock.now()
     for part in (
         *_in_flight(now, at),
         *_unseen(now, at),
@@ -130,7 +127,15 @@ def _published(now: Status, at: datetime) -> list[RenderableType]:
     for line in lines[:SHOWN]:
         numbers = [f"{number:,}" if (number := getattr(line, name)) else "" for name in more]
         made.add_row(clean(line.table), f"{line.rows:,}", *numbers, ago(line.since, at), _named(line))
-    return [made, *_more(lines)] if lines else []
+    return [made, *_more(lines), *_billed(lines)] if lines else []
+
+
+def _billed(lines: Sequence[Line]) -> list[Text]:
+    """Return what the jobs of these lines are billed for, each job once: a batch may have several lines."""
+    usages = {(line.batch, line.attempt): line.usage for line in lines if line.usage}.values()
+    hours = [sum(it.vcpu_hours for it in usages), sum(it.memory_gb_hours for it in usages)]
+    said = "Their jobs are billed {:,.2f} vCPU-hours, {:,.2f} GB-hours\n".format(*hours)
+    return [Text(said, style="dim")] if usages else []
 
 
 def _files(lines: Sequence[Line]) -> str:
@@ -161,7 +166,7 @@ def _next(now: Status) -> list[str]:
 
 def discard(installation: Installation, batch: str, why: str, *, as_json: bool) -> Exit:
     with busy(f"discarding {batch}"):
-        files = give_up(installation.service, batch, why, _person())
+        files = installation.operations.run(Discard(batch=batch, why=why))
     if as_json:
         say_json({"batch": batch, "files": files, "why": why})
         return Exit.DONE
@@ -171,7 +176,7 @@ def discard(installation: Installation, batch: str, why: str, *, as_json: bool) 
 
 def approve(installation: Installation, batch: str, why: str, *, as_json: bool) -> Exit:
     with busy(f"publishing {batch}"):
-        approved = publish_approved(installation.service, batch, why, _person())
+        approved = installation.operations.run(Approve(batch=batch, why=why))
     if as_json:
         say_json({"batch": batch, "files": approved.files, "why": why, "left": dict(approved.left)})
         return Exit.DONE
@@ -181,17 +186,9 @@ def approve(installation: Installation, batch: str, why: str, *, as_json: bool) 
 
 def reconcile(installation: Installation, *, as_json: bool) -> Exit:
     with busy("reconciling"):
-        installation.sweep()
+        installation.operations.run(Reconcile())
     if as_json:
         say_json({"reconciled": True})
     else:
         say("Reconciled. Next: lakegate status")
     return Exit.DONE
-
-
-def _person() -> str:
-    """Return the name for main's log; in a container a user may have none."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"user {os.getuid()}"

@@ -15,14 +15,13 @@ from lakegate.cli.terminal import busy, say, say_json
 from lakegate.counts import count
 from lakegate.workflow.cleaning.candidates import Amount
 from lakegate.workflow.cleaning.clean import Cleaned, CleanedFolder
-from lakegate.workflow.cleaning.clean import clean as run
 
 COLUMNS = ("folder", "unneeded", "kept")
 
 
 def clean(installation: Installation, days: int, named: Sequence[str], *, delete: bool, as_json: bool) -> Exit:
     with busy("reading all tables' metadata, and listing their folders"):
-        cleaned = run(installation.service, installation.warehouse, days=days, delete=delete, named=named)
+        cleaned = installation.clean(days=days, delete=delete, named=named)
     if as_json:
         say_json({**_plain(cleaned), "deleted": delete})
         return Exit.DONE

@@ -11,11 +11,9 @@ from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import busy, clean, indented, say, say_json
 from lakegate.contracts import Contract, load, overlaps
 from lakegate.counts import count
-from lakegate.errors import ContractFaults, Fault, LakegateError, Refused, Retryable
-from lakegate.landing.files import FileVersion
-from lakegate.workflow.backlog import still_unrouted
-from lakegate.workflow.registry import Registry
-from lakegate.workflow.registry import push as push_contracts
+from lakegate.errors import ContractFaults, Fault
+from lakegate.operations.acts import PushContracts
+from lakegate.operations.pushing import ContractFile, TakenUp
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,17 +25,6 @@ class Judged:
     route: str = ""
     checks: int = 0
     faults: tuple[Fault, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class TakenUp:
-    """Keys of unrouted files that the sweep after a push has taken up, and of those that it left. `failed` is the error
-    of one of its steps, which may concern something else.
-    """
-
-    files: tuple[str, ...] = ()
-    left: tuple[str, ...] = ()
-    failed: str = ""
 
 
 def check(paths: Sequence[Path], *, as_json: bool) -> Exit:
@@ -56,46 +43,10 @@ def push(installation: Installation, paths: Sequence[Path], *, as_json: bool) ->
         _report(judged, ["nothing was pushed"], as_json=as_json, verdict="is sound")
         return Exit.REJECTED
     with busy("pushing"):
-        try:
-            pushed = push_contracts(installation.service.store, files)
-        except Refused as error:
-            what = "Nothing was pushed: one of the two must change; if both do, push them in one command"
-            raise Refused(f"{error}\n{what}") from error
-    try:
-        taken = _take_up(installation, pushed)
-    except LakegateError as error:
-        raise _left_unrouted("unrouted files may not be taken up", str(error)) from error
-    if taken.failed and taken.left:
-        raise _left_unrouted(f"{count(len(taken.left), 'unrouted file', 'was', 'were')} not taken up", taken.failed)
+        contracts = tuple(ContractFile(name=name, text=text.decode()) for name, text in files)
+        taken = installation.operations.run(PushContracts(contracts=contracts))
     _report(judged, [], as_json=as_json, verdict="is pushed", taken=taken)
     return Exit.DONE
-
-
-def _left_unrouted(what: str, why: str) -> Retryable:
-    return Retryable(f"the contracts are pushed, but {what}: {why}. Run: lakegate reconcile")
-
-
-def _take_up(installation: Installation, pushed: Sequence[Contract]) -> TakenUp:
-    """Run a sweep to take up the unrouted files that the contracts route, and check which are left: a sweep takes up a
-    limited number, and any of its steps may fail.
-    """
-    waiting = _unrouted_for(installation, pushed)
-    if not waiting:
-        return TakenUp()
-    with busy(f"taking up {count(len(waiting), 'unrouted file')}"):
-        failed = _sweep(installation)
-        left = {file.id: file.key for file in _unrouted_for(installation, pushed)}
-    files = tuple(file.key for file in waiting if file.id not in left)
-    return TakenUp(files=files, left=tuple(left.values()), failed=failed)
-
-
-def _sweep(installation: Installation) -> str:
-    """Run a sweep and return its error, if it failed."""
-    try:
-        installation.sweep()
-    except LakegateError as error:
-        return str(error)
-    return ""
 
 
 def _read(paths: Sequence[Path]) -> list[tuple[str, bytes]]:
@@ -121,14 +72,6 @@ def _judge(files: Sequence[tuple[str, bytes]]) -> tuple[list[Contract], list[Jud
             )
         )
     return contracts, judged
-
-
-def _unrouted_for(installation: Installation, pushed: Sequence[Contract]) -> list[FileVersion]:
-    """Return the unrouted files that the pushed contracts route now."""
-    registry = Registry.read(installation.service.store)
-    tables = {contract.table for contract in pushed}
-    routed = [(unrouted.file, registry.route(unrouted.file.key)) for unrouted in still_unrouted(installation.service)]
-    return [file for file, contract in routed if contract and contract.table in tables]
 
 
 def _report(

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from lakegate.landing.lifecycle import State
-
-ALREADY, GONE, PASSED_OVER = "already published", "gone", "passed over"
+from lakegate.operations.sights import ALREADY, GONE, PASSED_OVER
 
 
 @dataclass(frozen=True, kw_only=True)

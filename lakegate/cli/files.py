@@ -1,8 +1,7 @@
 """`drop` and `wait`: files to the landing bucket, and their outcome. It judges no file."""
 
-import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
@@ -11,27 +10,22 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from lakegate.cli import terminal
-from lakegate.cli.ends import ALREADY, ENDS, RANKS
+from lakegate.cli.ends import ENDS, RANKS
 from lakegate.cli.exits import Exit
-from lakegate.cli.follow import Followed, Sight, Version, follow
+from lakegate.cli.follow import Followed, follow
 from lakegate.cli.installation import Installation
 from lakegate.cli.progress import progress
 from lakegate.cli.terminal import busy, clean, indented, say, say_json
-from lakegate.contracts import Contract
 from lakegate.counts import count
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision, State
-from lakegate.ports import MAIN, Ref
-from lakegate.workflow.backlog import unclaimed
-from lakegate.workflow.ledger.receipts import receipts_at
-from lakegate.workflow.ledger.rejected import decisions_of
-from lakegate.workflow.overview.line import Line
-from lakegate.workflow.registry import Registry, contract_of
-from lakegate.workflow.service import Service
-from lakegate.workflow.status import Status, status
+from lakegate.landing.routes import Route
+from lakegate.operations.operation import Operations
+from lakegate.operations.questions import FindVersions, ListRoutes, ListUnclaimed
+from lakegate.operations.sights import ALREADY, Sight
+from lakegate.ports import Landing
 
-BATCH = re.compile(r"[0-9]{8}T[0-9]{4}-[0-9a-f]{8}")
 LONGEST_KEY = 1024  # bytes, S3's limit
 UPLOADS = 4  # concurrent
 NAMED = 12  # published files that are listed by name
@@ -41,10 +35,9 @@ def drop(
     installation: Installation, paths: Sequence[Path], table: str | None, to: str | None, *, wait: bool, as_json: bool
 ) -> Exit:
     """Upload the files, and with `wait` follow each to its end."""
-    service = installation.service
-    keys = keys_of(service, paths, table, to)
+    keys = keys_of(installation.operations, paths, table, to)
     with busy(f"uploading {count(len(paths), 'file')}"):
-        landed = upload(service, paths, keys)
+        landed = upload(installation.landing, paths, keys)
     followed = Followed.of((file.key, file.version_id) for file in landed)
     if wait:
         return watch(installation, followed, None, as_json=as_json)
@@ -55,18 +48,18 @@ def drop(
     return Exit.DONE
 
 
-def keys_of(service: Service, paths: Sequence[Path], table: str | None, to: str | None) -> list[str]:
+def keys_of(operations: Operations, paths: Sequence[Path], table: str | None, to: str | None) -> list[str]:
     """Return the landing key of each path. Raise Misconfigured, before any upload, if a path has no valid key."""
     if table and to is not None:
         raise Misconfigured("--table and --to exclude each other; give one of them")
     if to is not None:
         keys = [_prefix(to) + path.name for path in paths]
     elif table:
-        contract = contract_of(service.store, table)
-        keys = [_key_for(contract, path) for path in paths]
+        [route] = operations.run(ListRoutes(table=table))
+        keys = [_key_for(route, path) for path in paths]
     else:
-        registry = Registry.read(service.store)
-        keys = [_routed(registry, path) for path in paths]
+        routes = operations.run(ListRoutes())
+        keys = [_routed(routes, path) for path in paths]
     for key in keys:
         _refuse_unusable(key)
     twice = sorted({key for key in keys if keys.count(key) > 1})
@@ -83,12 +76,12 @@ def _prefix(to: str) -> str:
     return f"{folder}/" if folder else ""
 
 
-def _routed(registry: Registry, path: Path) -> str:
+def _routed(routes: Sequence[Route], path: Path) -> str:
     name, again = path.name, _again(path)
-    fitting = [contract for contract in registry.contracts if contract.route.matches(contract.route.prefix + name)]
+    fitting = [route for route in routes if route.matches(route.prefix + name)]
     if len(fitting) == 1:
         return _key_for(fitting[0], path)
-    tables = ", ".join(sorted(contract.table for contract in fitting))
+    tables = ", ".join(sorted(route.table for route in fitting))
     if tables:
         raise Misconfigured(f"{name} could be for {tables}; say which: {again} --table TABLE")
     raise Misconfigured(
@@ -97,11 +90,11 @@ def _routed(registry: Registry, path: Path) -> str:
     )
 
 
-def _key_for(contract: Contract, path: Path) -> str:
-    key = contract.route.prefix + path.name
-    if not contract.route.matches(key):
+def _key_for(route: Route, path: Path) -> str:
+    key = route.prefix + path.name
+    if not route.matches(key):
         raise Misconfigured(
-            f"{key} does not match the route {contract.route.pattern} of {contract.table}; "
+            f"{key} does not match the route {route.pattern} of {route.table}; "
             f"rename the file, or say where it goes: {_again(path)} --to PREFIX"
         )
     return key
@@ -120,53 +113,21 @@ def _refuse_unusable(key: str) -> None:
         raise Misconfigured(f"{key}: a landing key has at most {LONGEST_KEY} bytes, this one has {size}")
 
 
-def upload(service: Service, paths: Sequence[Path], keys: Sequence[str]) -> list[FileVersion]:
+def upload(landing: Landing, paths: Sequence[Path], keys: Sequence[str]) -> list[FileVersion]:
     """Upload several files at once. Raise the first failure after all started uploads have ended."""
     with ThreadPoolExecutor(UPLOADS) as pool:
-        return list(pool.map(service.landing.upload, paths, keys))
+        return list(pool.map(landing.upload, paths, keys))
 
 
 def wait(installation: Installation, targets: Sequence[str], timeout: float | None, *, as_json: bool) -> Exit:
     """Follow batches, keys, or everything in flight."""
     if not targets:
         with busy("looking"):  # once: listing a large bucket takes minutes
-            landed = [(file.key, file.version_id) for file in unclaimed(installation.service)]
+            landed = installation.operations.run(ListUnclaimed())
         return watch(installation, Followed.of(landed, all_moving=True), timeout, as_json=as_json)
     with busy("looking"):
-        now = status(installation.service)
-        pairs = [pair for target in targets for pair in versions_of(installation.service, now, target)]
+        pairs = installation.operations.run(FindVersions(targets=tuple(targets)))
     return watch(installation, Followed.of(pairs), timeout, as_json=as_json)
-
-
-def versions_of(service: Service, now: Status, target: str) -> list[Version]:
-    """Return the versions that a batch id or a landing key stands for: all versions of a key under way, or else the one
-    decided last.
-    """
-    if BATCH.fullmatch(target):
-        return _of_batch(service, now, target)
-    waiting = _of_key((*now.in_flight, *now.unrouted), target)
-    decided = _of_key((*now.rejected, *now.published, *now.discarded), target)
-    if waiting or decided:
-        return waiting or decided[:1]
-    receipt = receipts_at(service, Ref(MAIN), [target]).get(target)
-    if receipt is None or not receipt.entries:
-        raise Misconfigured(
-            f"nothing has landed under {target}; drop it: lakegate drop FILE (lakegate status shows all)"
-        )
-    return [(target, receipt.entries[-1].version_id)]
-
-
-def _of_batch(service: Service, now: Status, batch: str) -> list[Version]:
-    lines = (*now.in_flight, *now.rejected, *now.superseded, *now.published, *now.discarded)
-    pairs = [pair for line in lines if line.batch == batch for pair in zip(line.files, line.versions, strict=True)]
-    if pairs:
-        return pairs
-    return [(file.key, file.version_id) for decided in decisions_of(service, batch) for file in decided.note.files]
-
-
-def _of_key(lines: Iterable[Line], key: str) -> list[Version]:
-    newest_first = sorted(lines, key=lambda line: line.since, reverse=True)
-    return [pair for line in newest_first for pair in zip(line.files, line.versions, strict=True) if pair[0] == key]
 
 
 def watch(installation: Installation, followed: Followed, timeout: float | None, *, as_json: bool) -> Exit:

@@ -1,17 +1,18 @@
-"""An installation for the command line: the service, and the parts that only people use. It connects to nothing."""
+"""An installation for the command line: its operations, and what a person reads and uploads. It connects to nothing."""
 
 import logging
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import structlog
 
-from lakegate.ports import Ref, Warehouse
+from lakegate.operations.operation import Operations
+from lakegate.ports import Branches, Clock, Landing, Ref
 from lakegate.settings import CommandLine
-from lakegate.workflow.service import Service
+from lakegate.workflow.cleaning.clean import Cleaned
 
 
 class Lake(Protocol):
@@ -29,14 +30,25 @@ class Lake(Protocol):
         """
 
 
+class Cleaning(Protocol):
+    """Cleaning of the lake, for `lakegate clean`."""
+
+    def __call__(self, *, days: int, delete: bool, named: Collection[str] = ()) -> Cleaned:
+        """Clean as the workflow does."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Installation:
-    """A service with the tools that every command works on. Tests pass theirs as the command line's context object."""
+    """All that commands work on. Uploads, rows and cleaning are a matter of the person's own rights, and operations are
+    the installation's. Tests pass theirs as the command line's context object.
+    """
 
-    service: Service
-    sweep: Callable[[], None]  # runs reconcile once, in the installation itself
+    operations: Operations
+    landing: Landing
     lake: Lake
-    warehouse: Warehouse
+    branches: Branches
+    clock: Clock
+    clean: Cleaning
     pause: Callable[[float], None] = time.sleep
 
 

@@ -10,20 +10,21 @@ from pathlib import Path
 
 from jinja2 import Environment, StrictUndefined
 
-from lakegate.cli import batch as batches
-from lakegate.cli.batch import BatchView, look
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
+from lakegate.cli.report import checks_of, columns_of, shown, tally, took
 from lakegate.cli.terminal import busy, clean, complain
 from lakegate.counts import count
+from lakegate.operations.batch import BatchView, files_of, has_rows, rows_command
+from lakegate.operations.questions import ShowBatch
 
 PRINTED = Path("-")
-TOOLS = ("checks_of", "columns_of", "files_of", "has_rows", "rows_command", "shown", "tally")
+TOOLS = (checks_of, columns_of, files_of, has_rows, rows_command, shown, tally, took)
 
 
 def write(installation: Installation, batch: str, to: Path) -> Exit:
     with busy(f"reading what is known of {batch}"):
-        text = page(look(installation.service, batch))
+        text = page(installation.operations.run(ShowBatch(batch=batch)))
     if to == PRINTED:
         sys.stdout.write(text)
     else:
@@ -36,7 +37,7 @@ def page(view: BatchView) -> str:
     """Return the whole page as HTML."""
     made = Environment(autoescape=True, undefined=StrictUndefined, finalize=_harmless, trim_blocks=True)
     template = made.from_string(files("lakegate.cli").joinpath("page.html").read_text(encoding="utf-8"))
-    tools = {name: getattr(batches, name) for name in TOOLS} | {"plural": count, "value": _value}
+    tools = {tool.__name__: tool for tool in TOOLS} | {"plural": count, "value": _value}
     return template.render(view=view, **tools)
 
 

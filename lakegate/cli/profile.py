@@ -5,6 +5,8 @@ format. It overrides the environment, and may set only the variables in NAMES: s
 stranger packed, and other AWS settings run programs.
 """
 
+import getpass
+import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -21,7 +23,9 @@ from lakegate.adapters.warehouse import S3Warehouse
 from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import remark
 from lakegate.errors import LakegateError, Misconfigured, Retryable
+from lakegate.operations.operation import Direct
 from lakegate.settings import ENV_FILE, CommandLine, Settings, adopt, adopt_region
+from lakegate.workflow.cleaning.clean import clean
 
 HERE = ".lakegate.env"
 NAMES = (
@@ -46,12 +50,23 @@ def connect() -> Installation:
     found = outputs(CommandLine.from_env().stack)
     settings = Settings.from_outputs(found)
     service = bootstrap.service(settings)
+    sweep = partial(invoke, found.get("ReconcileFunction", ""))
     return Installation(
-        service=service,
-        sweep=partial(invoke, found.get("ReconcileFunction", "")),
+        operations=Direct(service=service, by=person(), sweep=sweep),
+        landing=service.landing,
         lake=IcebergLake(service.nessie_uri, service.warehouse, bootstrap.nessie_door(settings)),
-        warehouse=S3Warehouse(),
+        branches=service.branches,
+        clock=service.clock,
+        clean=partial(clean, service, S3Warehouse()),
     )
+
+
+def person() -> str:
+    """Return the name for main's log; in a container a user may have none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"user {os.getuid()}"
 
 
 def load_profile() -> None:

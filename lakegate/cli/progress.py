@@ -13,7 +13,8 @@ from rich.text import Text
 
 from lakegate.cli import terminal
 from lakegate.cli.ends import ENDS
-from lakegate.cli.follow import Followed, Sight
+from lakegate.cli.follow import Followed
+from lakegate.operations.sights import Sight
 
 
 @contextmanager

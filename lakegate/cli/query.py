@@ -24,9 +24,9 @@ def query(installation: Installation, sql: str, ref: str, *, as_json: bool) -> N
 
 def _pinned(installation: Installation, ref: Ref) -> Ref:
     """Return the ref pinned to its present head, so that all tables are read at one commit."""
-    head = ref.commit or installation.service.branches.head(ref.branch)
+    head = ref.commit or installation.branches.head(ref.branch)
     if head is None or not ref.branch:
-        found = [MAIN, *(it.name for it in installation.service.branches.list_branches())]
+        found = [MAIN, *(it.name for it in installation.branches.list_branches())]
         more = f" and {len(found) - NAMED:,} more (lakegate status)" if len(found) > NAMED else ""
         raise Misconfigured(f"there is no branch {ref}; open are: {', '.join(found[:NAMED])}{more}")
     return Ref(ref.branch, head)

@@ -10,8 +10,8 @@ from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import busy, indented, say, say_json
 from lakegate.counts import count
 from lakegate.errors import foreseen
+from lakegate.operations.acts import Retry
 from lakegate.workflow.retry import Retried, UnderWay
-from lakegate.workflow.retry import retry as try_again
 
 
 def retry(installation: Installation, batches: Sequence[str], *, as_json: bool) -> Exit:
@@ -31,7 +31,7 @@ def _one(installation: Installation, batch: str, *, as_json: bool) -> Exit:
 
 def _retried(installation: Installation, batch: str) -> Retried:
     with busy(f"starting a new attempt at {batch}"):
-        return try_again(installation.service, batch)
+        return installation.operations.run(Retry(batch=batch))
 
 
 def _said(retried: Retried) -> list[RenderableType]:

@@ -17,7 +17,6 @@ from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
 from lakegate.audit.schema.fit import FILE_COLUMN
-from lakegate.cli.batch import BatchView, Try, has_rows, is_of, is_quarantined, look
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation, Lake
 from lakegate.cli.query import SHOWN
@@ -29,9 +28,11 @@ from lakegate.duckdb.metrics import KINDS, Rows
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
+from lakegate.operations.batch import BatchView, Try, has_rows, is_of, is_quarantined
+from lakegate.operations.operation import Operations
+from lakegate.operations.questions import ShowBatch, ShowPlan
 from lakegate.ports import MAIN, Ref
-from lakegate.workflow.attempts.job import job_name, job_of
-from lakegate.workflow.service import Service
+from lakegate.workflow.attempts.job import job_name
 
 MALFORMED = ("line", "why", "text")  # quarantine's columns of a row that does not parse
 KEY = "file"  # the column of the file's key
@@ -58,9 +59,9 @@ class Failing:
 
 def show_rows(installation: Installation, batch: str, check: str, *, as_json: bool) -> Exit:
     with busy(f"reading the rows of {batch}"):
-        view = look(installation.service, batch)
+        view = installation.operations.run(ShowBatch(batch=batch))
         tried, failing = _asked(view, check)
-        plan = _plan(installation.service, view, tried)
+        plan = _plan(installation.operations, view, tried)
         ref = _ref(view, tried, failing)
         listing = statement_for(plan, failing, parents=_has_parents(installation.lake, ref, plan, failing))
         answer = _answered(installation.lake, listing, ref, _read(plan, failing), failing)
@@ -162,13 +163,13 @@ def _failing(report: Report) -> dict[str, Failing]:
     }
 
 
-def _plan(service: Service, view: BatchView, tried: Try) -> Plan:
+def _plan(operations: Operations, view: BatchView, tried: Try) -> Plan:
     attempt = Attempt(table=view.table, batch=view.batch, number=tried.attempt)
-    job = job_of(service.store, attempt)
-    if job is None:
+    plan = operations.run(ShowPlan(attempt=attempt))
+    if plan is None:
         gone = f"{job_name(attempt)} is gone, and with it the check's rule"
         raise Misconfigured(f"{gone}; the report has a sample of them: lakegate show {view.batch}")
-    return job.plan
+    return plan
 
 
 def _ref(view: BatchView, tried: Try, failing: Failing) -> Ref:

@@ -7,22 +7,13 @@ from rich.text import Text
 
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
 from lakegate.cli import terminal
-from lakegate.cli.batch import (
-    BatchView,
-    Try,
-    checks_of,
-    columns_of,
-    files_of,
-    has_rows,
-    look,
-    rows_command,
-    shown,
-    tally,
-)
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
+from lakegate.cli.report import checks_of, columns_of, shown, tally, took
 from lakegate.cli.terminal import busy, clean, console, indented, say, say_json
 from lakegate.counts import count
+from lakegate.operations.batch import BatchView, Try, files_of, has_rows, rows_command
+from lakegate.operations.questions import ShowBatch
 from lakegate.ports import Decided
 
 SAMPLE = 5  # rows of a check; the page and --json have all of the report's
@@ -31,7 +22,7 @@ PASSED = 5  # files; --all lists every one
 
 def show(installation: Installation, batch: str, *, every_check: bool, as_json: bool) -> Exit:
     with busy(f"reading what is known of {batch}"):
-        view = look(installation.service, batch)
+        view = installation.operations.run(ShowBatch(batch=batch))
     if as_json:
         say_json(view)
     else:
@@ -85,6 +76,8 @@ def _attempt(view: BatchView, attempt: Try, *, every_check: bool) -> Iterator[Re
     yield Text(f"\nAttempt a{attempt.attempt}", style="bold")
     yield f"  branch: {attempt.branch} ({fate})"
     report = attempt.report
+    if attempt.usage:
+        yield Text(f"  its {took(attempt.usage)}", style="dim")
     if report is None:
         yield indented(f"no report; job: {attempt.job or 'not started'}", 2)
         yield from (f"  {key}" for key in attempt.claims)

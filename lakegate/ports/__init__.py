@@ -10,6 +10,7 @@ here.
 - `notices`: messages to people
 - `clock`: time and randomness
 - `tokens`: who this process is to the catalog
+- `telemetry`: signals for whoever watches the service
 
 Every method may raise `Retryable` (nothing happened) or `OutcomeUnknown` (it may have happened). `lakegate.testing` has
 an in-memory implementation of each port; the same contract tests run on it and on the real adapter.
@@ -31,11 +32,12 @@ from lakegate.ports.catalog import (
     Reference,
 )
 from lakegate.ports.clock import Clock
-from lakegate.ports.jobs import JobRun, JobRunner, JobState
+from lakegate.ports.jobs import JobRun, JobRunner, JobState, Reach, Usage
 from lakegate.ports.landing import Landing
 from lakegate.ports.notices import Message, MessageFile, MessageKind, Notifier
 from lakegate.ports.store import Store
 from lakegate.ports.tables import FileChanges, TableIdentity, Tables
+from lakegate.ports.telemetry import Signal, Telemetry
 from lakegate.ports.tokens import Tokens
 from lakegate.ports.warehouse import StoredFile, Warehouse
 
@@ -61,12 +63,16 @@ __all__ = [
     "Note",
     "Notifier",
     "Publisher",
+    "Reach",
     "Ref",
     "Reference",
+    "Signal",
     "Store",
     "StoredFile",
     "TableIdentity",
     "Tables",
+    "Telemetry",
     "Tokens",
+    "Usage",
     "Warehouse",
 ]

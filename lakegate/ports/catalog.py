@@ -99,6 +99,12 @@ class Branches(Protocol):
         It costs two look-ups, however much lies between. A table that was made or dropped has changed too.
         """
 
+    def table_folders(self, commit: str, tables: Iterable[str]) -> dict[str, str]:
+        """Return the URI of the folder that holds the files of each of these tables at a commit (a hash), by name.
+
+        It costs one look-up. A table that is not there is absent.
+        """
+
 
 @dataclass(frozen=True, kw_only=True)
 class DecidedFile:

@@ -13,6 +13,7 @@ from lakegate.testing.landing import MemoryLanding
 from lakegate.testing.notices import MemoryNotifier
 from lakegate.testing.store import MemoryStore
 from lakegate.testing.tables import MemoryTables
+from lakegate.testing.telemetry import MemoryTelemetry
 from lakegate.testing.tokens import MemoryTokens
 from lakegate.testing.warehouse import MemoryWarehouse
 
@@ -25,6 +26,7 @@ __all__ = [
     "MemoryNotifier",
     "MemoryStore",
     "MemoryTables",
+    "MemoryTelemetry",
     "MemoryTokens",
     "MemoryWarehouse",
     "TableState",

@@ -104,6 +104,9 @@ class MemoryCatalog:
         before, now = Ref(MAIN, base), Ref(MAIN, head)
         return frozenset(table for table in tables if self.lake.table(before, table) != self.lake.table(now, table))
 
+    def table_folders(self, commit: str, tables: Iterable[str]) -> dict[str, str]:
+        return {table: f"s3://lake/{table}" for table in tables if self.lake.table(Ref(MAIN, commit), table)}
+
     def base(self, branch: str) -> str:
         return self.lake.made_from(self.lake.head(branch).hash)
 

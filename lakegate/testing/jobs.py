@@ -8,9 +8,11 @@ from lakegate.audit.model.job import CUT_OFF, Job, parse_job
 from lakegate.audit.model.report import Report
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import JobRun, JobState
+from lakegate.ports import JobRun, JobState, Reach, Usage
 from lakegate.testing.clock import MemoryClock
 from lakegate.testing.store import MemoryStore
+
+USAGE = Usage(seconds=90, vcpu_hours=0.1, memory_gb_hours=0.4, storage_gb_hours=2.75)  # of a run that has ended
 
 
 class MemoryJobRunner:
@@ -24,13 +26,14 @@ class MemoryJobRunner:
         self.store, self.work, self.clock = store, work, clock or MemoryClock()
         self.runs: dict[str, JobRun] = {}
         self.jobs: dict[str, str] = {}
+        self.reaches: dict[str, Reach] = {}
 
-    def start(self, attempt: Attempt, job_uri: str) -> str:
+    def start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:
         found = self.find(attempt.branch)
         if found:
             return found.id
         run = JobRun(id=f"run-{len(self.runs) + 1:04d}", branch=attempt.branch, state=JobState.RUNNING)
-        self.runs[run.id], self.jobs[run.id] = run, job_uri
+        self.runs[run.id], self.jobs[run.id], self.reaches[run.id] = run, job_uri, reach
         return run.id
 
     def get(self, run_id: str) -> JobRun:
@@ -39,7 +42,8 @@ class MemoryJobRunner:
         return self.runs[run_id]
 
     def find(self, branch: str) -> JobRun | None:
-        return next((run for run in reversed(self.runs.values()) if run.branch == branch), None)
+        found = next((run for run in reversed(self.runs.values()) if run.branch == branch), None)
+        return found and replace(found, usage=None)
 
     def cancel(self, run_id: str) -> None:
         """Cancel a run as a person does, by the vendor's own means."""
@@ -78,4 +82,5 @@ class MemoryJobRunner:
         self.store.write(self.store.name(self.job(run_id).begun_uri), note)
 
     def _end(self, run_id: str, state: JobState, reason: str) -> None:
-        self.runs[run_id] = replace(self.runs[run_id], state=state, reason=reason, ended_at=self.clock.now())
+        run, now = self.runs[run_id], self.clock.now()
+        self.runs[run_id] = replace(run, state=state, reason=reason, ended_at=now, usage=USAGE)

@@ -35,19 +35,34 @@ class Seen:
     at: datetime | None = None
 
 
-def unclaimed(
-    service: Service, versions: Iterable[FileVersion] | None = None, unrouted: Container[str] | None = None
-) -> list[FileVersion]:
-    """Return the landed versions that are queued, oldest first, and after them the blocked ones: a sweep takes up only
-    so many, and blocked ones cannot be taken up yet.
+@dataclass(frozen=True, kw_only=True)
+class Backlog:
+    """Undecided files that are not unrouted. The unclaimed ones are those that are queued, oldest first, and after them
+    the blocked ones: a sweep takes up only so many, and blocked ones cannot be taken up yet. `batches` work on the
+    others.
+    """
 
-    `versions` are those to look at; all, if None. `unrouted` are the ids of those to leave out; those that are noted,
-    if None.
+    unclaimed: list[FileVersion]
+    batches: frozenset[str]
+    oldest: datetime | None
+
+
+def look(
+    service: Service, versions: Iterable[FileVersion] | None = None, unrouted: Container[str] | None = None
+) -> Backlog:
+    """Return the backlog of the landed versions, all of them if None. `unrouted` are the ids of those to leave out;
+    those that are noted, if None.
     """
     files, receipts = undecided(service, versions)
     if unrouted is None:
         unrouted = {each.file.id for each in unrouted_files(service)}
-    return _unclaimed(service, [file for file in files if file.id not in unrouted], receipts)
+    files = [file for file in files if file.id not in unrouted]
+    return _backlog(service, files, receipts)
+
+
+def unclaimed(service: Service, versions: Iterable[FileVersion] | None = None) -> list[FileVersion]:
+    """Return the unclaimed files of the backlog."""
+    return look(service, versions).unclaimed
 
 
 def still_unrouted(service: Service, among: Iterable[Unrouted] | None = None) -> list[Unrouted]:
@@ -56,13 +71,18 @@ def still_unrouted(service: Service, among: Iterable[Unrouted] | None = None) ->
     """
     noted = {each.file.id: each for each in (unrouted_files(service) if among is None else among)}
     files = [each.file for each in noted.values()]
-    return [noted[file.id] for file in _unclaimed(service, files, receipts_now(service, files))]
+    return [noted[file.id] for file in _backlog(service, files, receipts_now(service, files)).unclaimed]
 
 
-def _unclaimed(service: Service, files: list[FileVersion], receipts: Mapping[str, Receipt]) -> list[FileVersion]:
+def _backlog(service: Service, files: list[FileVersion], receipts: Mapping[str, Receipt]) -> Backlog:
+    """Return the backlog of these files, which are in the order in which they landed."""
     claims = find_open_claims(service, [file.key for file in files], receipts)
     states = {file: claims.state(file, receipts) for file in files}
-    return [file for state in (State.QUEUED, State.BLOCKED) for file in files if states[file] is state]
+    return Backlog(
+        unclaimed=[file for state in (State.QUEUED, State.BLOCKED) for file in files if states[file] is state],
+        batches=frozenset(attempt.batch for file in files if (attempt := claims.attempt(file))),
+        oldest=min((file.landed_at for file in files), default=None),
+    )
 
 
 def note_unclaimed(service: Service, files: list[FileVersion], at: datetime) -> None:

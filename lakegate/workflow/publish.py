@@ -14,7 +14,7 @@ from lakegate.errors import Conflict, Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.standing import is_open
-from lakegate.ports import DecidedFile, Note
+from lakegate.ports import DecidedFile, Note, Signal
 from lakegate.workflow.ledger.receipts import main_receipts
 from lakegate.workflow.publishing.audited import Audited, Main, NeedsNewAttempt, Objection
 from lakegate.workflow.publishing.guards import (
@@ -54,7 +54,7 @@ def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) ->
         if objection := _guard_verdicts(service, audited, wanted, main):
             return objection
         rebase = number > 0 or not is_as_claimed(audited, claims, main) or keeps_replaced_rows(audited, wanted)
-        with _again_where_main_moves(audited):
+        with _again_where_main_moves(service, audited):
             return _merge(service, audited, wanted, main, _note(audited, wanted), rebase=rebase)
     raise _main_kept_moving(audited)
 
@@ -91,7 +91,7 @@ def publish_rejected(
         )
         if objection:
             return objection
-        with _again_where_main_moves(audited):
+        with _again_where_main_moves(service, audited):
             return _merge(service, audited, files, main, note, rebase=True)
     raise _main_kept_moving(audited)
 
@@ -109,11 +109,12 @@ def _main_kept_moving(audited: Audited) -> Retryable:
 
 
 @contextmanager
-def _again_where_main_moves(audited: Audited) -> Iterator[None]:
+def _again_where_main_moves(service: Service, audited: Audited) -> Iterator[None]:
     """Leave the block if main has moved: nothing was merged, and whoever comes out of it tries again."""
     try:
         yield
     except Conflict:
+        service.telemetry.emit({Signal.PUBLISH_CONFLICTS: 1}, audited.attempt.table)
         log.info("main_moved", branch=audited.attempt.branch, table=audited.attempt.table)
 
 
@@ -130,6 +131,7 @@ def _merge(
         service.publisher.merge(audited.attempt.branch, audited.report.audited, note)
     elif objection := _merge_own(service, audited, files, main, note, rebase=rebase):
         return objection
+    service.telemetry.emit({Signal.FILES_PUBLISHED: len(files)}, audited.attempt.table)
     log.info("published", branch=audited.attempt.branch, files=len(files), by=note.by)
     return None
 

@@ -10,7 +10,7 @@ from lakegate.landing.attempts import Attempt, batch_id, batches
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import entry_of
-from lakegate.ports import MessageFile
+from lakegate.ports import MessageFile, Signal
 from lakegate.workflow.attempts.claims import ClaimIndex
 from lakegate.workflow.attempts.launch import launch
 from lakegate.workflow.attempts.start import start_attempt
@@ -100,6 +100,7 @@ def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], i
         launch(service, attempt)
     for batch in _batches(contract, found):
         start_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch)
+        service.telemetry.emit({Signal.FILES_RECEIVED: len(batch)}, table)
     for receipt in found.unreadable:
         receipt.refuse_unreadable()
 

@@ -1,22 +1,24 @@
 """Reconciling: a scheduled sweep finishes the work of lost events and crashes. It never looks at events."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 
 import structlog
 
-from lakegate.errors import LakegateError, foreseen
+from lakegate.errors import PASSING, LakegateError, foreseen
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.chunks import chunked, rotated
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import entry_of
 from lakegate.landing.standing import is_open
-from lakegate.ports import Branch
+from lakegate.ports import Branch, Signal
 from lakegate.workflow.attempts.claims import files_claimed_at
 from lakegate.workflow.attempts.launch import launch
 from lakegate.workflow.attempts.reports import report_name
-from lakegate.workflow.backlog import note_unclaimed, still_unrouted, unclaimed
+from lakegate.workflow.attempts.usage import note_usage_of_lost_event
+from lakegate.workflow.backlog import Backlog, look, note_unclaimed, still_unrouted
 from lakegate.workflow.ledger.compaction import compact
 from lakegate.workflow.ledger.receipts import main_receipts, receipts_now
 from lakegate.workflow.ledger.unrouted import forget_unrouted, unrouted_files
@@ -47,7 +49,7 @@ def _steps(service: Service) -> Iterator[Callable[[], None]]:
     come before the steps that list the landing bucket, which may take all the time that is left.
     """
     began, branches = service.clock.now(), list[Branch]()
-    yield lambda: branches.extend(service.branches.list_branches())
+    yield partial(_list_branches, service, branches)
     for number, branch in enumerate(rotated(branches, began)):
         if service.clock.now() - began >= BRANCHES:
             log.warning("branches_left", branches=len(branches) - number)
@@ -63,6 +65,17 @@ def _try(step: Callable[[], None]) -> Exception | None:
         log.warning("reconcile_failed", error=str(error), kind=type(error).__name__)
         return error
     return None
+
+
+def _list_branches(service: Service, branches: list[Branch]) -> None:
+    """Add the open branches to the list. This is a sweep's first call to the catalog, and tells whether it answers."""
+    try:
+        branches.extend(service.branches.list_branches())
+    except PASSING:
+        service.telemetry.emit({Signal.CATALOG_UNREACHABLE: 1})
+        raise
+    ours = sum(Attempt.parse(branch.name) is not None for branch in branches)
+    service.telemetry.emit({Signal.CATALOG_UNREACHABLE: 0, Signal.OPEN_BRANCHES: ours})
 
 
 def _continue(service: Service, branch: Branch) -> None:
@@ -89,6 +102,7 @@ def _continue(service: Service, branch: Branch) -> None:
 def _go_on(service: Service, branch: Branch, attempt: Attempt, claims: list[FileVersion], *, undecided: bool) -> None:
     if service.store.read(report_name(attempt)) is not None or service.runner.find(attempt.branch) is not None:
         settle(service, attempt)
+        note_usage_of_lost_event(service, attempt)
     elif undecided:
         launch(service, attempt)
     elif keeps_nothing(service, attempt, claims):
@@ -121,14 +135,17 @@ def _receive_lost(service: Service) -> None:
     """
     began = service.clock.now()  # to list: a file that lands in the minutes that this takes may be listed or not
     due = began - service.grace
-    noted, listed = {each.file.id: each.file for each in unrouted_files(service)}, set[str]()
-    files = unclaimed(service, _noting(service.landing.versions(), noted, listed), noted)
+    noted = {each.file.id: each.file for each in unrouted_files(service)}
+    listing = Listing(service=service, wanted=noted)
+    found = look(service, listing.versions(), noted)
+    files = found.unclaimed
     note_unclaimed(service, files, began)
+    _tell_backlog(service, found, listing)
     receipts = receipts_now(service, noted.values())
     failed = [
         error
         for file_id, file in noted.items()
-        if file_id not in listed or entry_of(receipts, file) or file.is_marker
+        if file_id not in listing.seen or entry_of(receipts, file) or file.is_marker
         if (error := _try(partial(forget_unrouted, service, file)))
     ]
     _raise_first(_receive_some(service, [file for file in files if file.landed_at <= due]))
@@ -136,12 +153,42 @@ def _receive_lost(service: Service) -> None:
         raise error
 
 
-def _noting(versions: Iterable[FileVersion], wanted: Collection[str], seen: set[str]) -> Iterator[FileVersion]:
-    """Yield the versions, and add the ids of those that are wanted to `seen`."""
-    for file in versions:
-        if wanted and file.id in wanted:
-            seen.add(file.id)
-        yield file
+@dataclass(kw_only=True)
+class Listing:
+    """A listing of the landing bucket: how many versions it has, how long it took, and which of those that are `wanted`
+    it has `seen`, by id.
+    """
+
+    service: Service
+    wanted: Collection[str]
+    seen: set[str] = field(default_factory=set)
+    count: int = 0
+    took: timedelta = timedelta()
+
+    def versions(self) -> Iterator[FileVersion]:
+        """Yield the landing bucket's versions, and note what there is to note of them."""
+        began = self.service.clock.now()
+        for file in self.service.landing.versions():
+            self.count += 1
+            if self.wanted and file.id in self.wanted:
+                self.seen.add(file.id)
+            yield file
+        self.took = self.service.clock.now() - began
+
+
+def _tell_backlog(service: Service, found: Backlog, listing: Listing) -> None:
+    """Emit what waits in the landing bucket, and what it takes to look."""
+    now = service.clock.now()
+    service.telemetry.emit(
+        {
+            Signal.OLDEST_UNDECIDED: (now - (found.oldest or now)).total_seconds(),
+            Signal.UNDECIDED_BATCHES: len(found.batches),
+            Signal.FILES_QUEUED: len(found.unclaimed),
+            Signal.FILES_UNROUTED: len(listing.wanted),
+            Signal.VERSIONS_LISTED: listing.count,
+            Signal.LISTING_SECONDS: listing.took.total_seconds(),
+        }
+    )
 
 
 def _receive_some(service: Service, files: list[FileVersion]) -> list[Failure]:

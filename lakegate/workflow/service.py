@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from lakegate.ports import Branches, Clock, JobRunner, Landing, Ledger, Notifier, Publisher, Store, Tables
+from lakegate.ports import Branches, Clock, JobRunner, Landing, Ledger, Notifier, Publisher, Store, Tables, Telemetry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +23,7 @@ class Service:
     landing: Landing
     store: Store
     notifier: Notifier
+    telemetry: Telemetry
     clock: Clock
     nessie_uri: str
     warehouse: str

@@ -16,6 +16,7 @@ from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import is_open
+from lakegate.ports import Signal
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts, not_claimed_later
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.attempts.reports import End, accept_report, note_end
@@ -74,6 +75,8 @@ def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
         return True  # the next sweep settles the rest
     _retry(service, attempt, [*again, *todo.retry], todo.released)
     record(service, attempt, Decision.REJECTED, todo.reject)
+    if ended.crash:
+        service.telemetry.emit({Signal.JOBS_FAILED: 1}, attempt.table)
     _finish(service, attempt, claims, ended)
     return True
 

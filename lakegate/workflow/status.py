@@ -5,12 +5,14 @@ listing a large one takes minutes, and no status does.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import State, state_of
 from lakegate.ports import Branch
 from lakegate.workflow.attempts.claims import list_open_branches
+from lakegate.workflow.attempts.usage import usages_of
 from lakegate.workflow.backlog import seen_unclaimed, still_unrouted
 from lakegate.workflow.overview.flights import explained, flights
 from lakegate.workflow.overview.line import Line, line_of_file, newest_first
@@ -66,6 +68,29 @@ def status(service: Service, settled: set[Branch] | None = None) -> Status:
         older=tuple(sorted(older)) if is_cut else (),
         seen_at=seen_at,
     )
+
+
+def with_usage(service: Service, now: Status) -> Status:
+    """Return the same status with what each attempt's job run took. It costs a request for each attempt, so whoever
+    asks again and again does without.
+    """
+    lists = (now.in_flight, now.rejected, now.published, now.discarded, now.superseded)
+    usages = usages_of(service.store, {_attempt(line) for lines in lists for line in lines if line.attempt})
+    in_flight, rejected, published, discarded, superseded = (
+        tuple(replace(line, usage=usages.get(_attempt(line))) for line in lines) for lines in lists
+    )
+    return replace(
+        now,
+        in_flight=in_flight,
+        rejected=rejected,
+        published=published,
+        discarded=discarded,
+        superseded=superseded,
+    )
+
+
+def _attempt(line: Line) -> Attempt:
+    return Attempt(table=line.table, batch=line.batch, number=line.attempt)
 
 
 def _landed(service: Service, flying: Sequence[Line]) -> tuple[list[Line], list[Line], datetime | None]:

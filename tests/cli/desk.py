@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,12 @@ from typer.testing import CliRunner, Result
 
 from lakegate.cli.app import app
 from lakegate.cli.installation import Installation
+from lakegate.cli.profile import person
 from lakegate.landing.files import FileVersion
+from lakegate.operations.operation import Direct
 from lakegate.ports import Ref
 from lakegate.testing import MemoryWarehouse
+from lakegate.workflow.cleaning.clean import clean
 from lakegate.workflow.reconcile import reconcile
 from tests.workflow.world import CONTRACT, Story, World
 
@@ -65,8 +68,15 @@ class Desk:
 
     @property
     def installation(self) -> Installation:
+        service = self.world.service
         return Installation(
-            service=self.world.service, sweep=self.sweep, lake=self.rows, warehouse=self.warehouse, pause=self.pause
+            operations=Direct(service=service, by=person(), sweep=self.sweep),
+            landing=service.landing,
+            lake=self.rows,
+            branches=service.branches,
+            clock=service.clock,
+            clean=partial(clean, service, self.warehouse),
+            pause=self.pause,
         )
 
     def run(self, *args: str | Path) -> Result:

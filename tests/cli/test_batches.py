@@ -5,7 +5,10 @@ from typing import Any
 import pytest
 
 from lakegate.errors import Retryable
+from lakegate.landing.attempts import Attempt
 from lakegate.ports import Branch
+from lakegate.testing.jobs import USAGE
+from lakegate.workflow.attempts.usage import note_usage
 from tests.cli.desk import ROWS, Desk
 
 MEMBERS = {"batch", "table", "branch", "files", "state", "rows", "reasons", "since"}
@@ -189,6 +192,25 @@ def test_show_as_json_has_the_report(desk: Desk) -> None:
     assert attempt["kept"]
     assert attempt["report"]["files"][0]["checks"][0]["verdict"] == "fail"
     assert [decided["note"]["decision"] for decided in told["decisions"]] == ["rejected"]
+
+
+def test_what_a_batch_is_billed_for_is_shown_before_anybody_has_noted_it(desk: Desk) -> None:
+    batch = desk.published()
+    assert desk.json("show", batch)["attempts"][0]["usage"]["vcpu_hours"] == USAGE.vcpu_hours
+    assert "its job ran for 90 s, billed 0.100 vCPU-hours, 0.400 GB-hours, 2.750 GB-hours of disk" in (
+        desk.run("show", batch).stdout
+    )
+
+
+def test_status_sums_up_what_the_published_batches_are_billed_for(desk: Desk) -> None:
+    for name in ("1.parquet", "2.parquet"):
+        batch = desk.published(name)
+        attempt = Attempt(table="nyc.flights", batch=batch, number=1)
+        run = desk.world.runner.find(attempt.branch)
+        assert run
+        note_usage(desk.world.service, attempt, desk.world.runner.get(run.id))
+    assert "billed 0.20 vCPU-hours, 0.80 GB-hours" in desk.run("status").stdout
+    assert [line["usage"]["seconds"] for line in desk.json("status")["published"]] == [90, 90]
 
 
 def test_show_of_a_published_batch_sums_its_checks_up(desk: Desk) -> None:

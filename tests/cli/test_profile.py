@@ -14,7 +14,9 @@ from moto import mock_aws
 from lakegate.adapters.http import IdentifiedAdapter, TimeoutAdapter
 from lakegate.cli import profile
 from lakegate.errors import Misconfigured, Retryable
+from lakegate.operations.operation import Direct
 from lakegate.settings import adopt
+from lakegate.workflow.service import Service
 
 OUTPUTS = {
     "LandingBucket": "landing",
@@ -53,9 +55,15 @@ def deploy(name: str = "lakegate", **other: str | None) -> None:
     boto3.client("cloudformation").create_stack(StackName=name, TemplateBody=template)
 
 
+def connected() -> Service:
+    operations = profile.connect().operations
+    assert isinstance(operations, Direct)
+    return operations.service
+
+
 def test_the_installation_is_what_the_stack_says() -> None:
     deploy()
-    service = profile.connect().service
+    service = connected()
     assert (service.nessie_uri, service.warehouse) == ("http://127.0.0.1:1", "lake")
     assert service.store.uri("x") == "s3://service/x"
 
@@ -74,7 +82,7 @@ def test_the_profile_file_names_the_stack(aws: Path, monkeypatch: pytest.MonkeyP
     for name in ("AWS_SESSION_TOKEN", "AWS_PROFILE"):
         monkeypatch.setenv(name, "of this shell")
     (aws / ".lakegate.env").write_text("LAKEGATE_STACK=other\nAWS_ACCESS_KEY_ID=k\nAWS_SECRET_ACCESS_KEY=s\n")
-    assert profile.connect().service.nessie_uri == "http://127.0.0.1:1"
+    assert connected().nessie_uri == "http://127.0.0.1:1"
     assert not os.environ.keys() & {"AWS_SESSION_TOKEN", "AWS_PROFILE"}
 
 
@@ -119,7 +127,7 @@ def test_aws_region_says_where_the_stack_is(aws: Path, monkeypatch: pytest.Monke
         (aws / ".lakegate.env").write_text("AWS_REGION=eu-west-1\n")
     else:
         monkeypatch.delenv("AWS_DEFAULT_REGION")
-    assert profile.connect().service.store.uri("x") == "s3://service/x"
+    assert connected().store.uri("x") == "s3://service/x"
 
 
 def test_a_profile_that_the_file_names_has_its_own_region(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +140,7 @@ def test_a_profile_that_the_file_names_has_its_own_region(monkeypatch: pytest.Mo
 def test_where_both_names_say_a_region_it_is_the_one_that_boto3_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     deploy()
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
-    assert profile.connect().service.store.uri("x") == "s3://service/x"
+    assert connected().store.uri("x") == "s3://service/x"
 
 
 def test_without_a_stack_a_person_is_told_what_to_do() -> None:

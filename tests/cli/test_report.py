@@ -20,7 +20,6 @@ from lakegate.audit.evaluation.mask import MASK
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.report import DataFile, Verdict
 from lakegate.cli import show
-from lakegate.cli.batch import look
 from lakegate.cli.page import page
 from lakegate.cli.rows import Failing, _failing, _why_others, statement_for
 from lakegate.contracts import load
@@ -28,6 +27,7 @@ from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics.rows import in_future
 from lakegate.landing.lifecycle import Decision
+from lakegate.operations.batch import look
 from lakegate.ports import Note, Ref
 from lakegate.workflow.attempts.reports import read_report, report_name
 from tests.cli.desk import Desk

@@ -9,10 +9,11 @@ from io import StringIO
 import pytest
 from rich.console import Console, RenderableType
 
-from lakegate.cli.follow import Followed, Sight
+from lakegate.cli.follow import Followed
 from lakegate.cli.progress import Board, Log
 from lakegate.cli.terminal import ago, cell, clean, complain, grid, sample, say_json, sound
 from lakegate.counts import count
+from lakegate.operations.sights import Sight
 from lakegate.testing.lake import EPOCH
 
 

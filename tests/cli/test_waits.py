@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 from lakegate.cli.batches import _in_flight
 from lakegate.cli.files import _still_moving
-from lakegate.cli.follow import Followed, sights
+from lakegate.cli.follow import Followed
+from lakegate.operations.sights import sights
 from lakegate.workflow.overview.line import Line
 from lakegate.workflow.status import Status
 

@@ -20,7 +20,7 @@ from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.job import Job
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
-from lakegate.ports import JobRun, JobState
+from lakegate.ports import JobRun, JobState, Reach
 from lakegate.settings import Settings
 from lakegate.testing import MemoryNotifier
 from lakegate.workflow.attempts.start import start_attempt
@@ -60,7 +60,7 @@ class SubmittedRuns:
     runs: dict[str, JobRun] = field(default_factory=dict)
     jobs: dict[str, str] = field(default_factory=dict)
 
-    def start(self, attempt: Attempt, job_uri: str) -> str:
+    def start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:  # noqa: ARG002
         found = self.find(attempt.branch)
         if found is None:
             found = JobRun(id=f"run-{len(self.runs)}", branch=attempt.branch, state=JobState.RUNNING)
@@ -172,6 +172,7 @@ def settings(lake: Lake, landing: str) -> Settings:
     return Settings(
         landing_bucket=landing,
         service_bucket=lake.bucket,
+        lake_bucket=lake.bucket,
         nessie_uri=lake.nessie_uri,
         warehouse=lake.warehouse,
         application_id="none",

@@ -8,6 +8,8 @@ import pytest
 from handlers import ingest, reconcile, settle
 from lakegate.errors import Retryable
 from lakegate.landing.files import FileVersion
+from lakegate.testing.jobs import USAGE
+from lakegate.workflow.attempts.usage import usage_of
 from tests.workflow.world import World
 
 
@@ -98,6 +100,15 @@ def test_the_end_of_a_job_run_settles_its_attempt_however_often_it_is_told(world
         settle.handler(state_change(run.id), None)
     assert world.rows_on_main() == {"1.parquet": 3}
     assert world.publications("1.parquet") == 1
+
+
+def test_the_end_of_a_job_run_is_noted_with_what_it_took_although_its_batch_is_settled_already(world: World) -> None:
+    world.drop("1.parquet", rows=3)
+    (run,), (attempt,) = world.runner.running(), world.attempts()
+    world.run()
+    assert usage_of(world.store, attempt) is None
+    settle.handler(state_change(run.id), None)
+    assert usage_of(world.store, attempt) == USAGE
 
 
 def test_reconcile_fails_its_invocation_when_a_step_could_not_be_finished(

@@ -15,7 +15,6 @@ import structlog
 from structlog.testing import capture_logs
 
 from handlers import ingest
-from lakegate.cli.batch import look
 from lakegate.errors import (
     PASSING,
     Conflict,
@@ -31,6 +30,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
+from lakegate.operations.batch import look
 from lakegate.ports import MAIN, MessageKind, Ref
 from lakegate.workflow import reconcile as sweeps
 from lakegate.workflow import registry

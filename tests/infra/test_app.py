@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from infra.choices import choices
+from infra.config import Config
+from lakegate.deployment.choices import Choices
 from lakegate.errors import Misconfigured
 from tests.infra.conftest import CONTEXT, synthesised
 from tests.infra.template import Stack
@@ -45,6 +48,16 @@ def test_wrong_choices_are_all_named_before_anything_is_made(tmp_path: Path) -> 
     assert "batch_window" in done.stderr
     assert "reconcile_minutes=often" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_environment_s_file_is_the_choices_and_the_template_records_them(tmp_path: Path) -> None:
+    from infra.app import build
+
+    (tmp_path / "dev.toml").write_text('name = "dev"\nephemeral = true\nvcpus = 32\n')
+    app = build({"settings": str(tmp_path / "dev.toml"), "jobs_at_once": "4"}, outdir=tmp_path / "out")
+    recorded = Choices.of_template(app.synth().get_stack_by_name("dev").template)
+    config = Config(name="dev", ephemeral=True, vcpus=32, jobs_at_once=4)
+    assert recorded == choices(config)
 
 
 def test_the_region_that_the_cdk_command_deploys_to_is_the_topics(

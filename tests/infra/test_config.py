@@ -49,7 +49,7 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"image": "public.ecr.aws/emr-serverless/spark/emr-7.13.0:latest"}, "image is <account>.dkr.ecr"),
         ({"image": "123456789012.dkr.ecr.eu-central-1.amazonaws.com/lakegate"}, "with its :<tag> or @<digest>"),
         ({"spark_conf": "network.timeout=300s"}, "spark_conf is spark.<name>"),
-        ({"spark_conf": "spark.jars.packages=a:b,c:d"}, "in cdk.json, in a list"),
+        ({"spark_conf": "spark.jars.packages=a:b,c:d"}, "in a settings file, in a list"),
         ({"spark_conf": "spark.network.timeout"}, "spark_conf is spark.<name>"),
         ({"spark_conf": "spark.network.timeout= "}, "spark_conf is spark.<name>"),
         ({"spark_conf": "spark.executor.cores=4"}, "-c vcpus and -c jobs_at_once do"),

@@ -145,6 +145,7 @@ def test_a_function_runs_jobs_of_this_application_alone(stack: Stack, role: str)
         ("emr-serverless:StartJobRun", ""),
         ("emr-serverless:ListJobRuns", ""),
         ("emr-serverless:GetJobRun", "/jobruns/*"),
+        ("emr-serverless:TagResource", "/jobruns/*"),  # a run is started with its tags
     }
 
 

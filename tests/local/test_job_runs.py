@@ -20,6 +20,20 @@ def test_way_of_a_good_job_run_is_open(run: JobRun) -> None:
     assert run.describe()["startedAt"] <= run.describe()["endedAt"]
 
 
+def test_a_job_run_is_billed_once_it_has_ended(run: JobRun) -> None:
+    for state in (State.PENDING, State.SCHEDULED, State.RUNNING):
+        run.move(state)
+    assert "billedResourceUtilization" not in run.describe()
+    run.move(State.SUCCESS)
+    assert run.describe()["billedResourceUtilization"]["vCPUHour"] > 0
+
+
+def test_a_job_run_that_never_ran_is_billed_for_nothing(run: JobRun) -> None:
+    run.move(State.CANCELLING)
+    run.move(State.CANCELLED)
+    assert "billedResourceUtilization" not in run.describe()
+
+
 @pytest.mark.parametrize("final", [state for state in State if state.is_final])
 def test_final_state_is_never_left(run: JobRun, final: State) -> None:
     run.state = final

@@ -233,6 +233,19 @@ def test_a_table_has_moved_if_it_was_made_changed_or_dropped_and_others_have_not
     assert place.catalog.changed_tables(base, main(place), ()) == set()
 
 
+def test_a_table_s_folder_holds_its_files_and_a_table_that_is_not_there_has_none(place: Place, table: str) -> None:
+    before, work = main(place), Work(place, table, [])
+    path = place.write(work.branch, table, 1)
+    head = place.catalog.head(work.branch)
+    assert head
+    tables = (table, f"{table}2", table.partition(".")[0])
+    folders = place.catalog.table_folders(head, tables)
+    assert folders.keys() == {table}
+    assert path.startswith(f"{folders[table]}/")
+    assert place.catalog.table_folders(before, tables) == {}
+    assert place.catalog.table_folders(head, ()) == {}
+
+
 def test_the_base_is_where_the_branch_was_made_whatever_happens_on_main(place: Place, table: str) -> None:
     work, other = Work(place, table, [landed()]), Work(place, f"{table}2", [landed()])
     work.claim()

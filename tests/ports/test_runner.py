@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,21 +15,24 @@ from botocore.stub import ANY, Stubber
 from moto import mock_aws
 
 from lakegate.adapters import emr as adapter
-from lakegate.adapters.emr import STATES, EmrJobRunner
+from lakegate.adapters.emr import STATES, EmrJobRunner, tag
+from lakegate.adapters.job_policy import job_policy
 from lakegate.contracts.reading import LONGEST_TABLE
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import JobRun, JobRunner, JobState
+from lakegate.ports import JobRun, JobRunner, JobState, Reach, Usage
 from lakegate.settings import Settings
 from lakegate.testing import MemoryJobRunner, MemoryStore
 
 BATCH = "20130131T0405-1a2b3c4d"
 ATTEMPT = Attempt(table="nyc.flights", batch=BATCH, number=1)
 JOB = "s3://service/attempts/x/job.json"
+REACH = Reach(reads=(JOB,), writes=("s3://service/reports/x.json",), tables={"nyc.flights": "s3://lake/flights"})
 LISTING = {"applicationId": "00app", "maxResults": 50, "createdAtAfter": ANY}
 SETTINGS = Settings(
     landing_bucket="landing",
     service_bucket="service",
+    lake_bucket="lake",
     nessie_uri="http://nessie",
     warehouse="lake",
     application_id="00app",
@@ -59,14 +63,14 @@ def runner(request: pytest.FixtureRequest) -> JobRunner:
 
 
 def test_a_started_run_is_found_by_its_branch(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB)
+    run = runner.start(ATTEMPT, JOB, REACH)
     found = runner.find(ATTEMPT.branch)
-    assert found == runner.get(run)
+    assert found == replace(runner.get(run), usage=None)
     assert (found.id, found.branch) == (run, ATTEMPT.branch)
 
 
 def test_every_attempt_has_a_run_of_its_own(runner: JobRunner) -> None:
-    first, second = runner.start(ATTEMPT, JOB), runner.start(ATTEMPT.next(), JOB)
+    first, second = runner.start(ATTEMPT, JOB, REACH), runner.start(ATTEMPT.next(), JOB, REACH)
     assert first != second
     found = runner.find(ATTEMPT.next().branch)
     assert found is not None
@@ -74,13 +78,13 @@ def test_every_attempt_has_a_run_of_its_own(runner: JobRunner) -> None:
 
 
 def test_a_branch_whose_job_never_started_has_no_run(runner: JobRunner) -> None:
-    runner.start(ATTEMPT.next(), JOB)
+    runner.start(ATTEMPT.next(), JOB, REACH)
     assert runner.find(ATTEMPT.branch) is None
 
 
 def test_runs_of_attempts_whose_names_begin_alike_are_told_apart(runner: JobRunner) -> None:
     attempt = Attempt(table=f"{'n' * 120}.{'t' * 120}", batch=BATCH, number=1)
-    runner.start(attempt, JOB)
+    runner.start(attempt, JOB, REACH)
     assert runner.find(attempt.next().branch) is None
 
 
@@ -95,7 +99,7 @@ def test_a_run_that_nobody_started_is_a_mistake(runner: JobRunner) -> None:
 
 
 def test_a_run_that_has_ended_says_when(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB)
+    run = runner.start(ATTEMPT, JOB, REACH)
     cancel(runner, run)
     ended = runner.get(run).ended_at
     assert ended is not None
@@ -111,14 +115,14 @@ def cancel(runner: JobRunner, run_id: str) -> None:
 
 
 def test_a_run_that_a_person_cancelled_is_told_as_that(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB)
+    run = runner.start(ATTEMPT, JOB, REACH)
     cancel(runner, run)
     assert runner.get(run).state is JobState.CANCELLED
 
 
 def test_starting_again_is_the_same_run_in_memory() -> None:
     runner = MemoryJobRunner(MemoryStore())
-    assert runner.start(ATTEMPT, JOB) == runner.start(ATTEMPT, JOB)
+    assert runner.start(ATTEMPT, JOB, REACH) == runner.start(ATTEMPT, JOB, REACH)
 
 
 # What is particular to EMR Serverless. Its emulator ignores the token and ends every run well at once.
@@ -138,6 +142,7 @@ ASKED = {
     "applicationId": "00app",
     "clientToken": ATTEMPT.token,
     "executionRoleArn": "arn:aws:iam::123456789012:role/job",
+    "executionIamPolicy": {"policy": job_policy(SETTINGS, ATTEMPT, REACH)},
     "name": ATTEMPT.branch,
     "jobDriver": {
         "sparkSubmit": {
@@ -148,6 +153,7 @@ ASKED = {
     },
     "executionTimeoutMinutes": 45,
     "retryPolicy": {"maxAttempts": 1},
+    "tags": {"table": "nyc.flights", "batch": BATCH},
     "configurationOverrides": {
         "applicationConfiguration": [
             {
@@ -212,14 +218,41 @@ def described(entry: dict[str, Any]) -> dict[str, Any]:
 def test_a_job_is_started_once_with_the_attempts_token_and_frozen_arguments(emr: tuple[EmrJobRunner, Stubber]) -> None:
     runner, stub = emr
     stub.add_response("start_job_run", STARTED, ASKED)
-    assert runner.start(ATTEMPT, JOB) == "00run"
+    assert runner.start(ATTEMPT, JOB, REACH) == "00run"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("nyc.flights", "nyc.flights"),
+        ("shop.amount (EUR) ä漢", "shop.amount _EUR_ __"),
+        ("x" * 300, "x" * 256),
+        ("AWS:batch:1", "AWS_batch:1"),
+        ("", ""),
+    ],
+)
+def test_a_tag_is_what_the_service_takes_whatever_a_table_is_called(text: str, value: str) -> None:
+    shape = boto3.client("emr-serverless", region_name="us-east-1").meta.service_model.shape_for("TagValue")
+    assert tag(text) == value
+    assert re.fullmatch(shape.metadata["pattern"], value)
+    assert len(value) <= shape.metadata["max"]
+
+
+def test_a_run_that_has_ended_says_what_it_took_and_is_billed_for(emr: tuple[EmrJobRunner, Stubber]) -> None:
+    runner, stub = emr
+    billed = {"vCPUHour": 0.2, "memoryGBHour": 0.8, "storageGBHour": 5.5}
+    ended = described(listed(1, state="SUCCESS")) | {"totalExecutionDurationSeconds": 180}
+    stub.add_response("get_job_run", {"jobRun": ended})
+    stub.add_response("get_job_run", {"jobRun": ended | {"billedResourceUtilization": billed}})
+    assert runner.get("00run1").usage is None  # not reckoned yet
+    assert runner.get("00run1").usage == Usage(seconds=180, vcpu_hours=0.2, memory_gb_hours=0.8, storage_gb_hours=5.5)
 
 
 def test_a_token_used_before_a_new_deployment_is_the_run_that_it_started(emr: tuple[EmrJobRunner, Stubber]) -> None:
     runner, stub = emr
     stub.add_client_error("start_job_run", "ConflictException", http_status_code=409)
     stub.add_response("list_job_runs", {"jobRuns": [listed(1)]}, LISTING)
-    assert runner.start(ATTEMPT, JOB) == "00run1"
+    assert runner.start(ATTEMPT, JOB, REACH) == "00run1"
 
 
 def test_a_job_that_is_being_started_elsewhere_is_a_conflict(emr: tuple[EmrJobRunner, Stubber]) -> None:
@@ -227,7 +260,7 @@ def test_a_job_that_is_being_started_elsewhere_is_a_conflict(emr: tuple[EmrJobRu
     stub.add_client_error("start_job_run", "ConflictException", http_status_code=409)
     stub.add_response("list_job_runs", {"jobRuns": []}, LISTING)
     with pytest.raises(Conflict):
-        runner.start(ATTEMPT, JOB)
+        runner.start(ATTEMPT, JOB, REACH)
 
 
 def test_the_latest_run_of_a_branch_is_found_on_any_page(emr: tuple[EmrJobRunner, Stubber]) -> None:

@@ -28,6 +28,7 @@ from lakegate.testing import (
     MemoryNotifier,
     MemoryStore,
     MemoryTables,
+    MemoryTelemetry,
 )
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
@@ -202,6 +203,7 @@ class Installation:
             landing=self.landing,
             store=self.store,
             notifier=self.notifier,
+            telemetry=MemoryTelemetry(),
             clock=self.clock,
             nessie_uri="http://nessie",
             warehouse="lake",

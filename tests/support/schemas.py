@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from lakegate.audit.model.report import Report
-from lakegate.cli.batch import BatchView
+from lakegate.operations.batch import BatchView
 
 PAGE = Path(__file__).parents[2] / "docs" / "report.schema.json"
 _PLAIN: dict[Any, dict[str, Any]] = {

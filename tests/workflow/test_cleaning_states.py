@@ -70,7 +70,6 @@ class Cleaning(RuleBasedStateMachine):
     def drop(self, *, key: int, bad: bool, aside: bool, deliver: bool) -> None:
         self.dropped += 1
         name = f"{key}-{self.dropped}"
-        odd = {"bad": "broken"} if bad else {}
         with suppress(LakegateError):
             self.world.drop(
                 name,
@@ -79,7 +78,7 @@ class Cleaning(RuleBasedStateMachine):
                 aside=int(aside),
                 deliver=deliver,
                 holds=f"key {self.dropped % 3}",
-                **odd,
+                bad="broken" if bad else "",
             )
 
     @precondition(lambda self: self.world.runner.running())

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from lakegate.cli.ends import ALREADY
-from lakegate.cli.follow import sights
 from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
+from lakegate.operations.sights import ALREADY, sights
 from lakegate.ports import Decided
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.start import start_attempts

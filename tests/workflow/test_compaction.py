@@ -10,12 +10,11 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from lakegate.cli.ends import GONE
-from lakegate.cli.follow import Sight, elsewhere
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
+from lakegate.operations.sights import GONE, Sight, elsewhere
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.backlog import NOTED, SEEN, unclaimed
 from lakegate.workflow.ledger.compaction import compact

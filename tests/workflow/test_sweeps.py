@@ -7,7 +7,7 @@ import pytest
 from lakegate.errors import OutcomeUnknown
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.ports import JobRun, Message, MessageKind
+from lakegate.ports import JobRun, Message, MessageKind, Reach
 from lakegate.workflow import reconcile as sweeps
 from lakegate.workflow.backlog import unclaimed
 from lakegate.workflow.ledger.unrouted import unrouted_files
@@ -158,9 +158,9 @@ def test_unrouted_versions_of_one_key_keep_no_other_unrouted_file_waiting_and_st
     monkeypatch.setattr(sweeps, "AT_ONCE", 3)
     start, started = world.runner.start, list[str]()
 
-    def noted(attempt: Attempt, uri: str) -> str:
+    def noted(attempt: Attempt, uri: str, reach: Reach) -> str:
         started.append(attempt.branch)
-        return start(attempt, uri)
+        return start(attempt, uri, reach)
 
     monkeypatch.setattr(world.service.runner, "start", noted)
     world.remove_contract()

@@ -29,6 +29,7 @@ from lakegate.testing import (
     MemoryNotifier,
     MemoryStore,
     MemoryTables,
+    MemoryTelemetry,
 )
 from lakegate.testing.lake import Key, KeyKind, TableState
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
@@ -99,6 +100,7 @@ class World:
     lake: MemoryLake = field(default_factory=MemoryLake)
     store: MemoryStore = field(default_factory=MemoryStore)
     notifier: MemoryNotifier = field(default_factory=MemoryNotifier)
+    telemetry: MemoryTelemetry = field(default_factory=MemoryTelemetry)
     stories: dict[str, Story] = field(default_factory=dict)
     files: dict[str, FileVersion] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -120,6 +122,7 @@ class World:
             landing=self.landing,
             store=self.store,
             notifier=self.notifier,
+            telemetry=self.telemetry,
             clock=self.clock,
             nessie_uri="http://nessie",
             warehouse="lake",

@@ -236,6 +236,15 @@ class NessieCatalog:
         before, now = self._rest.contents(Ref("", base), keys), self._rest.contents(Ref("", head), keys)
         return frozenset(".".join(key) for key in keys if before.get(key) != now.get(key))
 
+    def table_folders(self, commit: str, tables: Iterable[str]) -> dict[str, str]:
+        """Take the folder from where its metadata is, which Iceberg writes to a folder in the table's own."""
+        found = self._rest.contents(Ref("", commit), [tuple(table.split(".")) for table in sorted(set(tables))])
+        return {
+            ".".join(key): content["metadataLocation"].rsplit("/", 2)[0]
+            for key, content in found.items()
+            if content["type"] == "ICEBERG_TABLE"
+        }
+
     def base(self, branch: str) -> str:
         """Return the common ancestor. Its cost grows with main's commits since (25 µs each, measured in memory). Merges
         don't move it.

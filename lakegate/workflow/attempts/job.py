@@ -1,12 +1,16 @@
-"""Frozen jobs: an attempt's job as it is stored. This module only reads; `launch` freezes."""
+"""Frozen jobs: an attempt's job as it is stored, and the storage that it reaches. This module only reads; `launch`
+freezes.
+"""
 
 from contextlib import suppress
 
+from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.codec import BROKEN, NewerFormat
 from lakegate.audit.model.job import Job, parse_job
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import Store
+from lakegate.ports import Reach, Store
+from lakegate.workflow.service import Service
 
 
 def job_name(attempt: Attempt) -> str:
@@ -32,3 +36,21 @@ def readable_job_of(store: Store, attempt: Attempt) -> Job | None:
     with suppress(Misconfigured):
         return job_of(store, attempt)
     return None
+
+
+def reach_of(service: Service, attempt: Attempt, job: Job) -> Reach:
+    """Return what the job needs: its own objects, its table and that one's quarantine, and the tables of its foreign
+    keys. It depends on the job's base alone, so that a second launch asks for the same.
+    """
+    written = (job.plan.table, quarantine_of(job.plan.table))
+    targets = {metric.refers_to.table for metric in job.plan.metrics if metric.refers_to}
+    referred = sorted(targets - {*written})
+    folders = service.branches.table_folders(job.base, (*written, *referred))
+    staged = sorted({f"{file.uri.rpartition('/')[0]}/" for file in job.files if file.uri})
+    earlier = (job.reuses,) if job.reuses else ()
+    return Reach(
+        reads=(service.store.uri(job_name(attempt)), *staged, *earlier),
+        writes=(job.begun_uri, job.report_uri),
+        tables={table: folders.get(table, "") for table in written},
+        referred={table: folders.get(table, "") for table in referred},
+    )

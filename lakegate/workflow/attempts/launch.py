@@ -18,7 +18,7 @@ from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.baseline import baseline
 from lakegate.workflow.attempts.claims import Claim, claims_since
 from lakegate.workflow.attempts.history import attempt_history
-from lakegate.workflow.attempts.job import job_name, job_of
+from lakegate.workflow.attempts.job import job_name, job_of, reach_of
 from lakegate.workflow.attempts.replaced import MainSnapshot, remove_replaced
 from lakegate.workflow.attempts.reports import begun_name, report_name
 from lakegate.workflow.attempts.reuse import reusable_data_files, reuse_data_files
@@ -37,7 +37,7 @@ def launch(service: Service, attempt: Attempt) -> None:
         return
     reuse_data_files(service, job)
     remove_replaced(service, job)
-    run = service.runner.start(attempt, service.store.uri(job_name(attempt)))
+    run = service.runner.start(attempt, service.store.uri(job_name(attempt)), reach_of(service, attempt, job))
     log.info("job_started", branch=attempt.branch, table=attempt.table, batch=attempt.batch, run=run)
 
 

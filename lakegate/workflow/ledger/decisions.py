@@ -13,7 +13,7 @@ from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.landing.standing import is_open, standing
-from lakegate.ports import MAIN, DecidedFile, Note
+from lakegate.ports import MAIN, DecidedFile, Note, Signal
 from lakegate.workflow.ledger.receipts import main_receipts
 from lakegate.workflow.service import Service
 
@@ -62,6 +62,8 @@ def _record(
             service.ledger.commit_receipts(MAIN, head, _receipts(receipts, attempt, decision, open_ones), note)
         except Conflict:
             continue
+        if decision is Decision.REJECTED:
+            service.telemetry.emit({Signal.FILES_REJECTED: len(open_ones)}, attempt.table)
         log.info("decided", decision=decision, table=attempt.table, batch=attempt.batch, files=len(open_ones))
         return open_ones
     raise Retryable(

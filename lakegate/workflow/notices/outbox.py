@@ -14,7 +14,7 @@ from lakegate.audit.model.codec import BROKEN, from_json, to_json
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable, foreseen
 from lakegate.landing.chunks import rotated
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import Message, MessageKind
+from lakegate.ports import Message, MessageKind, Signal
 from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.service import Service
 
@@ -88,7 +88,7 @@ def resend(service: Service) -> None:
     Raise the error of a message that was refused, and Retryable for one that has waited for an hour: Slack cannot show
     these.
     """
-    errors, unsent = list[Exception](), 0
+    errors, unsent, oldest = list[Exception](), 0, timedelta()
     for path in rotated(service.store.names(OUTBOX), service.clock.now()):
         name = path.removeprefix(OUTBOX)
         try:
@@ -97,11 +97,13 @@ def resend(service: Service) -> None:
             log.warning("not_resent", message=name, error=str(error), kind=type(error).__name__)
             errors.append(error)
             continue
+        oldest = max(oldest, waits or oldest)
         if waits and waits > LATE:
             errors.append(Retryable(f"message {name} has waited for {waits}. Check that the functions reach Slack"))
         unsent += waits is not None
         if unsent == UNANSWERED:
             break
+    service.telemetry.emit({Signal.OLDEST_MESSAGE: oldest.total_seconds()})
     for why in foreseen(errors):
         raise why
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lakegate.landing.files import FileVersion
+from lakegate.ports import Usage
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
     """Files of one batch in the same state. `versions` are parallel to `files`; `attempt` is 0 if none was needed.
     `rows` counts neither the `quarantined` ones nor those that were `replaced`. A batch in flight that waits says what
-    it `waits_for`, and until when, if that is known.
+    it `waits_for`, and until when, if that is known. `usage` is of the attempt's job run, and is read by `with_usage`.
     """
 
     batch: str
@@ -28,6 +29,7 @@ class Line:
     replaced: int = 0
     waits_for: str = ""
     waits_until: datetime | None = None
+    usage: Usage | None = None
 
     @property
     def waits(self) -> str:

@@ -7,6 +7,9 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any
 
+from lakegate_localstack.billing import billed
+from lakegate_localstack.spark import properties_of_run
+
 ISO = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 
@@ -94,16 +97,26 @@ class JobRun:
 
     def describe(self) -> dict[str, Any]:
         """Return GetJobRun's answer."""
-        asked = ("jobDriver", "configurationOverrides", "tags", "retryPolicy", "networkConfiguration")
+        asked = (
+            "jobDriver",
+            "configurationOverrides",
+            "executionIamPolicy",
+            "tags",
+            "retryPolicy",
+            "networkConfiguration",
+        )
         described = self._common() | {name: self.request[name] for name in asked if name in self.request}
         described |= {"jobRunId": self.job_run_id, "executionTimeoutMinutes": self.timeout_minutes}
         if self.started_at:
-            ended = self.ended_at or datetime.now(UTC)
-            described |= {
-                "startedAt": self.started_at,
-                "totalExecutionDurationSeconds": int((ended - self.started_at).total_seconds()),
-            }
+            seconds = ((self.ended_at or datetime.now(UTC)) - self.started_at).total_seconds()
+            described |= {"startedAt": self.started_at, "totalExecutionDurationSeconds": int(seconds)}
+            if self.ended_at:
+                described["billedResourceUtilization"] = billed(self._properties, seconds)
         return described | ({"endedAt": self.ended_at} if self.ended_at else {})
+
+    @property
+    def _properties(self) -> dict[str, str]:
+        return properties_of_run(self.application, self.request.get("configurationOverrides") or {})
 
     def summary(self) -> dict[str, Any]:
         """Return an entry of ListJobRuns's answer."""

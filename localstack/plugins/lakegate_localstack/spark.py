@@ -132,8 +132,15 @@ def _fetched(parameters: Sequence[str], fetch: Callable[[str], Path | str]) -> I
 
 
 def spark_defaults(application: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, str]:
-    """Return the properties of the application's `runtimeConfiguration`, overridden by the job run's. Properties that
-    size workers are left out, because the only worker is the driver, with the size of the settings. Raise ValueError
+    """Return the properties of a run but those that size workers, because the only worker is the driver, with the size
+    of the settings. Raise as `properties_of_run` does.
+    """
+    properties = properties_of_run(application, overrides)
+    return {name: value for name, value in properties.items() if not SIZES.match(name)}
+
+
+def properties_of_run(application: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, str]:
+    """Return the properties of the application's `runtimeConfiguration`, overridden by the job run's. Raise ValueError
     for a classification that the stand-in lacks.
     """
     properties: dict[str, str] = {}
@@ -142,7 +149,7 @@ def spark_defaults(application: Mapping[str, Any], overrides: Mapping[str, Any])
         if configuration["classification"] != "spark-defaults":
             raise ValueError(f"the local cloud knows no classification {configuration['classification']!r}")
         properties |= configuration.get("properties") or {}
-    return {name: value for name, value in properties.items() if not SIZES.match(name)}
+    return properties
 
 
 def failure(exit_code: int, stdout: str, stderr: str) -> str:

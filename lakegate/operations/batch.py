@@ -1,5 +1,5 @@
-"""A batch's content for people: the reports of its attempts, main's log, and the next commands. It draws nothing
-and interprets no verdict.
+"""A batch's content: the reports of its attempts, main's log, and the next commands. It draws nothing and interprets
+no verdict.
 """
 
 from collections.abc import Iterable
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.plan import MetricKind
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
-from lakegate.counts import count
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import PREFIX, Attempt
-from lakegate.ports import Decided
+from lakegate.ports import Decided, Usage
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.attempts.usage import usage_of
 from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.ledger.rejected import Rejected, rejections
 from lakegate.workflow.ledger.superseded import superseded_files
@@ -26,13 +26,14 @@ VERDICTS = (Verdict.FAIL, Verdict.QUARANTINE, Verdict.WARN, Verdict.PASS)  # in 
 
 @dataclass(frozen=True, kw_only=True)
 class Try:
-    """One attempt as it stands: its branch (kept or not), its job, its report."""
+    """One attempt as it stands: its branch (kept or not), its job, what its run took, its report."""
 
     attempt: int
     branch: str
     kept: bool
     claims: tuple[str, ...]
     job: str
+    usage: Usage | None
     report: Report | None
 
 
@@ -78,6 +79,9 @@ def _try(service: Service, attempt: Attempt, *, kept: bool) -> Try:
     """Return one attempt's view. A part that can't be read shows its error in its place, and hides no other attempt."""
     run = service.runner.find(attempt.branch)
     job, report, claims = "" if run is None else f"{run.state} {run.id}", None, tuple[str, ...]()
+    usage = usage_of(service.store, attempt)
+    if usage is None and run and run.ended_at:
+        usage = service.runner.get(run.id).usage  # nobody has noted it, or it was not reckoned yet
     said = [run.reason] if run and run.reason else []
     try:
         report = read_report(service.store, attempt)
@@ -85,7 +89,9 @@ def _try(service: Service, attempt: Attempt, *, kept: bool) -> Try:
     except (Refused, Misconfigured) as why:
         said.append(str(why))
     job = ": ".join([*([job] if job else []), *said])
-    return Try(attempt=attempt.number, branch=attempt.branch, kept=kept, claims=claims, job=job, report=report)
+    return Try(
+        attempt=attempt.number, branch=attempt.branch, kept=kept, claims=claims, job=job, usage=usage, report=report
+    )
 
 
 def _next(service: Service, found: Rejected, tries: tuple[Try, ...]) -> tuple[str, ...]:
@@ -162,33 +168,3 @@ def is_of(check: CheckResult, kind: MetricKind) -> bool:
 def files_of(report: Report) -> list[FileReport]:
     """Return the report's files, the worst first."""
     return sorted(report.files, key=lambda file: (VERDICTS.index(file.verdict), file.key))
-
-
-def checks_of(file: FileReport, *, every_check: bool) -> list[CheckResult]:
-    """Return the file's checks, the worst first; passed ones only with `every_check`."""
-    shown = [check for check in file.checks if every_check or check.verdict is not Verdict.PASS]
-    return sorted(shown, key=lambda check: VERDICTS.index(check.verdict))
-
-
-def tally(report: Report) -> str:
-    """Return `50 files: 1 failed, 1 with warnings, 48 passed`."""
-    said = {Verdict.FAIL: "failed", Verdict.QUARANTINE: "with rows in quarantine", Verdict.WARN: "with warnings"}
-    said |= {Verdict.PASS: "passed"}
-    numbers = {verdict: sum(file.verdict is verdict for file in report.files) for verdict in VERDICTS}
-    parts = [f"{number:,} {said[verdict]}" for verdict, number in numbers.items() if number]
-    return f"{count(len(report.files), 'file')}: {', '.join(parts) or 'none'}"
-
-
-def columns_of(report: Report, check: CheckResult) -> list[str]:
-    """Return the columns of a check's failing rows: the key, the check's own columns, and the others in the table's
-    order.
-    """
-    there = {name for row in check.sample for name in row}
-    first = [name for name in (*report.key, *check.columns, *report.columns) if name in there]
-    return list(dict.fromkeys([*first, *sorted(there)]))
-
-
-def shown(check: CheckResult, rows: int) -> str:
-    """Return `5 shown of 38 failing rows`. A sample of duplicate keys includes rows that did not fail."""
-    failing = count(check.failing_rows, "failing row")
-    return f"{rows:,} shown of {failing}" if rows < check.failing_rows else failing

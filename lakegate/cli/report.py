@@ -1,0 +1,45 @@
+"""A report for people: its files and checks in the order in which they are read, and how they are counted. It draws
+nothing and interprets no verdict.
+"""
+
+from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
+from lakegate.counts import count
+from lakegate.operations.batch import VERDICTS
+from lakegate.ports import Usage
+
+
+def checks_of(file: FileReport, *, every_check: bool) -> list[CheckResult]:
+    """Return the file's checks, the worst first; passed ones only with `every_check`."""
+    shown = [check for check in file.checks if every_check or check.verdict is not Verdict.PASS]
+    return sorted(shown, key=lambda check: VERDICTS.index(check.verdict))
+
+
+def tally(report: Report) -> str:
+    """Return `50 files: 1 failed, 1 with warnings, 48 passed`."""
+    said = {Verdict.FAIL: "failed", Verdict.QUARANTINE: "with rows in quarantine", Verdict.WARN: "with warnings"}
+    said |= {Verdict.PASS: "passed"}
+    numbers = {verdict: sum(file.verdict is verdict for file in report.files) for verdict in VERDICTS}
+    parts = [f"{number:,} {said[verdict]}" for verdict, number in numbers.items() if number]
+    return f"{count(len(report.files), 'file')}: {', '.join(parts) or 'none'}"
+
+
+def took(usage: Usage) -> str:
+    """Return `job ran for 90 s, billed 0.100 vCPU-hours, 0.400 GB-hours`, and the disk's if there is any."""
+    hours = f"{usage.vcpu_hours:,.3f} vCPU-hours, {usage.memory_gb_hours:,.3f} GB-hours"
+    disk = f", {usage.storage_gb_hours:,.3f} GB-hours of disk" if usage.storage_gb_hours else ""
+    return f"job ran for {usage.seconds:,} s, billed {hours}{disk}"
+
+
+def columns_of(report: Report, check: CheckResult) -> list[str]:
+    """Return the columns of a check's failing rows: the key, the check's own columns, and the others in the table's
+    order.
+    """
+    there = {name for row in check.sample for name in row}
+    first = [name for name in (*report.key, *check.columns, *report.columns) if name in there]
+    return list(dict.fromkeys([*first, *sorted(there)]))
+
+
+def shown(check: CheckResult, rows: int) -> str:
+    """Return `5 shown of 38 failing rows`. A sample of duplicate keys includes rows that did not fail."""
+    failing = count(check.failing_rows, "failing row")
+    return f"{rows:,} shown of {failing}" if rows < check.failing_rows else failing

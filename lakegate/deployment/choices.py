@@ -1,0 +1,120 @@
+"""An installation's choices as its template records them, and what a deployment of others would lose. It is pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Self
+
+RECORD = "Lakegate"  # of the template's metadata, which a later deployment reads
+NO_RECORD = "choices"  # accepts a stack that has no record
+
+
+class Kind(StrEnum):
+    """A difference between a deployed value and a new one."""
+
+    DROPPED = "dropped"  # it was given, and is not any more
+    CHANGED = "changed"
+    ADDED = "added"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """Every setting's value as JSON has it; `given` are those that differ from their default."""
+
+    values: Mapping[str, Any]
+    given: frozenset[str]
+
+    @classmethod
+    def of_template(cls, template: Mapping[str, Any]) -> Self | None:
+        """Return the choices that a template records, or None if it records none."""
+        record = template.get("Metadata", {}).get(RECORD)
+        return None if record is None else cls(values=record["values"], given=frozenset(record["given"]))
+
+    def to_metadata(self) -> dict[str, Any]:
+        return {RECORD: {"values": dict(self.values), "given": sorted(self.given)}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One setting's difference. It `stops` a deployment until a person accepts it by its name."""
+
+    name: str
+    kind: Kind
+    before: object
+    after: object
+    means: str = ""
+    stops: bool = True
+
+
+DROPPED = {
+    "nessie_uri": "the address becomes a parameter of the deployment",
+    "token_audience": "Nessie is sent no identity: with rules it refuses every call, without it lets anybody write",
+    "slack_secret": "messages go to the functions' logs alone, and count as told",
+    "slack_channel": "messages go to the functions' logs alone, and count as told",
+    "slack_api": "messages go to Slack itself",
+    "alarm_topic": "nobody hears of alarms",
+    "image": "jobs run in the release's own image",
+    "spark_conf": "jobs run without these properties",
+    "uploaders": "whoever is not named can no longer upload",
+    "landing_days": "the landing bucket keeps every file for ever",
+    "ephemeral": "the buckets stay when the stack is removed",
+    "subnets": "functions and jobs leave the network, and reach AWS alone",
+    "security_groups": "functions and jobs leave the network, and reach AWS alone",
+}
+CHANGED = {
+    "nessie_uri": "what the other Nessie decided is not seen: files that landed lately are ingested again",
+    "warehouse": "Nessie must have this warehouse, and new tables lie there; until it has, no job reaches a table",
+    "token_audience": "Nessie refuses every token until its own setting is the same",
+    "uploaders": DROPPED["uploaders"],
+    "landing_days": "files are deleted earlier, and what is not decided by then never reaches the lake",
+}
+ADDED = {
+    "landing_days": "files are deleted after so many days, and what is not decided by then never reaches the lake",
+    "ephemeral": "the buckets go with the stack when it is removed",
+    "token_audience": "Nessie must know the roles and its rules first; one that does not refuses every token",
+}
+MEANINGS = {Kind.DROPPED: DROPPED, Kind.CHANGED: CHANGED, Kind.ADDED: ADDED}
+
+
+def differences(before: Choices | None, after: Choices) -> list[Difference]:
+    """Return what a deployment changes. What falls back to its default always stops it; what changes or is added does
+    if it loses something.
+    """
+    if before is None:
+        means = "the deployed stack has no record of its choices: compare them by hand this once"
+        return [Difference(name=NO_RECORD, kind=Kind.DROPPED, before="unknown", after="", means=means)]
+    names = [*after.values, *(name for name in before.values if name not in after.values)]
+    return [_difference(name, before, after) for name in names if before.values.get(name) != after.values.get(name)]
+
+
+def second(name: str, others: Sequence[str]) -> list[Difference]:
+    """Return the difference of an installation that is not there yet, beside others that are."""
+    means = "this makes a second installation, with buckets of its own, and changes nothing of the one that is there"
+    return (
+        [Difference(name="name", kind=Kind.CHANGED, before=", ".join(others), after=name, means=means)]
+        if others
+        else []
+    )
+
+
+def _difference(name: str, before: Choices, after: Choices) -> Difference:
+    was, becomes, kind = before.values.get(name), after.values.get(name), _kind(name, before, after)
+    means = MEANINGS[kind].get(name, "") if _loses(name, was, becomes) else ""
+    if name not in after.values:
+        means = "this release has no such setting"
+    return Difference(
+        name=name, kind=kind, before=was, after=becomes, means=means, stops=kind is Kind.DROPPED or bool(means)
+    )
+
+
+def _kind(name: str, before: Choices, after: Choices) -> Kind:
+    if name in before.given and name not in after.given:
+        return Kind.DROPPED
+    return Kind.CHANGED if name in before.given or name not in after.given else Kind.ADDED
+
+
+def _loses(name: str, was: Any, becomes: Any) -> bool:
+    """Return False for a longer time and for a list that loses no item."""
+    if name == "landing_days":
+        return not becomes or not was or becomes < was
+    return not isinstance(was, list) or not set(was) <= set(becomes)

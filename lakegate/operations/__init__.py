@@ -1,0 +1,8 @@
+"""Operations: what people ask an installation, and what they have it do. Commands and functions share this room.
+
+Begin with `operation`: an operation is a value with its arguments, and `Direct` carries it out in this process.
+`questions` and `acts` list all operations; questions change nothing. What they answer is beside them: `batch` (one
+batch in full), `sights` (file versions that a person follows), `pushing` (contracts that become the registry's).
+
+The workflow decides everything. This room knows no terminal and no vendor.
+"""

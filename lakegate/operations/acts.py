@@ -1,0 +1,74 @@
+"""Acts: operations that change something. Each asks first what is done already, so that it may be repeated."""
+
+from dataclasses import dataclass
+from types import NoneType
+
+from lakegate.operations import pushing
+from lakegate.operations.operation import Direct, Operation
+from lakegate.operations.pushing import ContractFile, TakenUp
+from lakegate.workflow.approve import Approved, approve
+from lakegate.workflow.retry import Retried, discard, retry
+
+
+@dataclass(frozen=True, kw_only=True)
+class PushContracts(Operation[TakenUp]):
+    """Push all of these contracts, or none, and take up unrouted files that they route."""
+
+    answer = TakenUp
+    changes = True
+    contracts: tuple[ContractFile, ...]
+
+    def on(self, installation: Direct) -> TakenUp:
+        return pushing.push(installation.service, self.contracts, installation.sweep)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retry(Operation[Retried]):
+    """Try a batch's rejected files again."""
+
+    answer = Retried
+    changes = True
+    batch: str
+
+    def on(self, installation: Direct) -> Retried:
+        return retry(installation.service, self.batch)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approve(Operation[Approved]):
+    """Publish a batch's rejected files as they were audited."""
+
+    answer = Approved
+    changes = True
+    batch: str
+    why: str
+
+    def on(self, installation: Direct) -> Approved:
+        return approve(installation.service, self.batch, self.why, installation.by)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discard(Operation[int]):
+    """Give up a batch's rejected files. The answer is their number."""
+
+    answer = int
+    changes = True
+    batch: str
+    why: str
+
+    def on(self, installation: Direct) -> int:
+        return discard(installation.service, self.batch, self.why, installation.by)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reconcile(Operation[None]):
+    """Run the scheduled sweep now."""
+
+    answer = NoneType
+    changes = True
+
+    def on(self, installation: Direct) -> None:
+        installation.sweep()
+
+
+ACTS: tuple[type[Operation[object]], ...] = (PushContracts, Retry, Approve, Discard, Reconcile)

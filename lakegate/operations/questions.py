@@ -1,0 +1,117 @@
+"""Questions: operations that change nothing and may be asked again."""
+
+from dataclasses import dataclass
+
+from lakegate.audit.model.plan import Plan
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.routes import Route
+from lakegate.operations import batch, sights
+from lakegate.operations.batch import BatchView
+from lakegate.operations.operation import Direct, Operation
+from lakegate.operations.sights import Seen, Sight, Version, versions_of
+from lakegate.ports import Branch
+from lakegate.workflow.attempts.job import job_of
+from lakegate.workflow.backlog import unclaimed
+from lakegate.workflow.registry import Registry, contract_of
+from lakegate.workflow.status import Status, status, with_usage
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowStatus(Operation[Status]):
+    """What is in flight, unrouted, rejected and published."""
+
+    answer = Status
+    changes = False
+
+    def on(self, installation: Direct) -> Status:
+        return with_usage(installation.service, status(installation.service))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowBatch(Operation[BatchView]):
+    """One batch in full."""
+
+    answer = BatchView
+    changes = False
+    batch: str
+
+    def on(self, installation: Direct) -> BatchView:
+        return batch.look(installation.service, self.batch)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowPlan(Operation[Plan | None]):
+    """The plan that an attempt was audited by, or None once its job is gone."""
+
+    answer = Plan | None
+    changes = False
+    attempt: Attempt
+
+    def on(self, installation: Direct) -> Plan | None:
+        job = job_of(installation.service.store, self.attempt)
+        return job.plan if job else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListRoutes(Operation[tuple[Route, ...]]):
+    """The routes of all contracts that load, or the one of the table's contract."""
+
+    answer = tuple[Route, ...]
+    changes = False
+    table: str | None = None
+
+    def on(self, installation: Direct) -> tuple[Route, ...]:
+        store = installation.service.store
+        contracts = (contract_of(store, self.table),) if self.table else Registry.read(store).contracts
+        return tuple(contract.route for contract in contracts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListUnclaimed(Operation[tuple[Version, ...]]):
+    """All file versions that landed and are neither decided, unrouted nor claimed. It lists the landing bucket."""
+
+    answer = tuple[Version, ...]
+    changes = False
+
+    def on(self, installation: Direct) -> tuple[Version, ...]:
+        return tuple((file.key, file.version_id) for file in unclaimed(installation.service))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindVersions(Operation[tuple[Version, ...]]):
+    """The file versions that batch ids and landing keys stand for."""
+
+    answer = tuple[Version, ...]
+    changes = False
+    targets: tuple[str, ...]
+
+    def on(self, installation: Direct) -> tuple[Version, ...]:
+        now = status(installation.service)
+        return tuple(pair for target in self.targets for pair in versions_of(installation.service, now, target))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Follow(Operation[Seen]):
+    """One look at file versions that a person waits for; see `sights.look`."""
+
+    answer = Seen
+    changes = False
+    moving: tuple[Sight, ...]
+    ended: tuple[Version, ...] = ()
+    settled: tuple[Branch, ...] = ()
+    all_moving: bool = False
+
+    def on(self, installation: Direct) -> Seen:
+        service = installation.service
+        return sights.look(service, self.moving, self.ended, self.settled, all_moving=self.all_moving)
+
+
+QUESTIONS: tuple[type[Operation[object]], ...] = (
+    ShowStatus,
+    ShowBatch,
+    ShowPlan,
+    ListRoutes,
+    ListUnclaimed,
+    FindVersions,
+    Follow,
+)

@@ -1,0 +1,173 @@
+"""Sights: file versions as a person who waits for them sees them. It only reads."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from lakegate.errors import Misconfigured
+from lakegate.landing.lifecycle import Decision, State
+from lakegate.landing.standing import IDENTICAL
+from lakegate.ports import MAIN, Branch, Ref
+from lakegate.workflow.ledger.receipts import receipts_at, receipts_now, whole_receipt
+from lakegate.workflow.ledger.rejected import decisions_of
+from lakegate.workflow.overview.line import Line
+from lakegate.workflow.service import Service
+from lakegate.workflow.status import Status, status
+
+Version = tuple[str, str]  # landing key, version id
+BATCH = re.compile(r"[0-9]{8}T[0-9]{4}-[0-9a-f]{8}")
+MARKER = "it has no bytes and a marker's name, so lakegate passes it over"
+ALREADY, GONE, PASSED_OVER = "already published", "gone", "passed over"
+ENDS = frozenset(
+    {State.PUBLISHED, ALREADY, State.DISCARDED, PASSED_OVER, State.UNROUTED, GONE, State.REJECTED}
+)  # states after which nobody waits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sight:
+    """One file version as it was seen last."""
+
+    file: str
+    version: str
+    state: str = State.QUEUED
+    batch: str = ""
+    table: str = ""
+    branch: str = ""
+    rows: int = 0
+    reasons: tuple[str, ...] = ()
+    waits: str = ""
+
+    @property
+    def at_end(self) -> bool:
+        return self.state in ENDS
+
+    @property
+    def pair(self) -> Version:
+        return (self.file, self.version)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """Sights of one look. `settled` are branches that need no second look."""
+
+    sights: tuple[Sight, ...]
+    settled: tuple[Branch, ...]
+
+
+def look(
+    service: Service,
+    moving: Iterable[Sight],
+    ended: Iterable[Version],
+    settled: Iterable[Branch],
+    *,
+    all_moving: bool,
+) -> Seen:
+    """Return the present sight of each version that was `moving`, and of those that `ended` before and are in a list
+    now. With `all_moving`, versions that a status shows under way come first. A version that no list shows for a
+    moment, between two lists, keeps its sight.
+    """
+    known_settled = set(settled)
+    known = sights(status(service, known_settled))
+    found = {pair: sight for pair, sight in known.items() if all_moving and not sight.at_end}
+    found |= {pair: known[pair] for pair in ended if pair in known}
+    found |= {before.pair: known.get(before.pair) or elsewhere(service, before) for before in moving}
+    if all(sight.at_end for sight in found.values()):
+        found |= _finished(service, found)
+    return Seen(sights=tuple(found.values()), settled=tuple(known_settled))
+
+
+def _finished(service: Service, ended: Mapping[Version, Sight]) -> dict[Version, Sight]:
+    """Return the sights with each file's own rows and reasons, because a list may hold them for several together."""
+    done: dict[Version, Sight] = {}
+    for decided in service.ledger.decisions(1000):
+        for file in decided.note.files:
+            pair = (file.key, file.version_id)
+            if pair in ended and pair not in done:
+                state = _said(decided.note.decision, file.reasons)
+                done[pair] = replace(ended[pair], state=state, rows=file.rows, reasons=file.reasons)
+    return done
+
+
+def sights(now: Status) -> dict[Version, Sight]:
+    """Return every file version that a status knows; work under way takes precedence over earlier decisions."""
+    lines = (*now.discarded, *now.published, *now.superseded, *now.rejected, *now.unrouted, *now.in_flight)
+    return {sight.pair: sight for line in lines for sight in _of_line(line)}
+
+
+def _of_line(line: Line) -> Iterator[Sight]:
+    for key, version in zip(line.files, line.versions, strict=True):
+        yield Sight(
+            file=key,
+            version=version,
+            state=_said(line.state, line.reasons),
+            batch=line.batch,
+            table=line.table,
+            branch=line.branch,
+            rows=line.rows if len(line.files) == 1 else 0,
+            reasons=line.reasons,
+            waits=line.waits,
+        )
+
+
+def _said(state: str, reasons: tuple[str, ...]) -> str:
+    """Return the state to show. Bytes that are on main anyway count as published; ignored or superseded ones do not. A
+    rejected version that was superseded since still shows as rejected, because that was its decision.
+    """
+    if state == State.SUPERSEDED:
+        return Decision.REJECTED
+    same = state == Decision.DISCARDED and any(reason.endswith(IDENTICAL) for reason in reasons)
+    return ALREADY if same else str(state)
+
+
+def elsewhere(service: Service, before: Sight) -> Sight:
+    """Return the state of a version that no list shows: a marker, decided long ago, gone from the bucket, or on its way
+    between two lists.
+    """
+    before = replace(before, waits="")
+    file = service.landing.describe(before.file, before.version)
+    if file and file.is_marker:
+        return replace(before, state=PASSED_OVER, reasons=(MARKER,))
+    receipt = receipts_now(service, [file]).get(file.key) if file else whole_receipt(service, before.file)
+    entry = receipt.entry(before.version) if receipt else None
+    if entry is not None:
+        return replace(
+            before,
+            state=_said(entry.decision, entry.reasons),
+            batch=entry.batch,
+            table=entry.table,
+            reasons=entry.reasons,
+        )
+    if file is None:
+        return replace(before, state=GONE, reasons=("it was deleted from the landing bucket before it was decided",))
+    return before
+
+
+def versions_of(service: Service, now: Status, target: str) -> list[Version]:
+    """Return the versions that a batch id or a landing key stands for: all versions of a key under way, or else the one
+    decided last.
+    """
+    if BATCH.fullmatch(target):
+        return _of_batch(service, now, target)
+    waiting = _of_key((*now.in_flight, *now.unrouted), target)
+    decided = _of_key((*now.rejected, *now.published, *now.discarded), target)
+    if waiting or decided:
+        return waiting or decided[:1]
+    receipt = receipts_at(service, Ref(MAIN), [target]).get(target)
+    if receipt is None or not receipt.entries:
+        raise Misconfigured(
+            f"nothing has landed under {target}; drop it: lakegate drop FILE (lakegate status shows all)"
+        )
+    return [(target, receipt.entries[-1].version_id)]
+
+
+def _of_batch(service: Service, now: Status, batch: str) -> list[Version]:
+    lines = (*now.in_flight, *now.rejected, *now.superseded, *now.published, *now.discarded)
+    pairs = [pair for line in lines if line.batch == batch for pair in zip(line.files, line.versions, strict=True)]
+    if pairs:
+        return pairs
+    return [(file.key, file.version_id) for decided in decisions_of(service, batch) for file in decided.note.files]
+
+
+def _of_key(lines: Iterable[Line], key: str) -> list[Version]:
+    newest_first = sorted(lines, key=lambda line: line.since, reverse=True)
+    return [pair for line in newest_first for pair in zip(line.files, line.versions, strict=True) if pair[0] == key]

@@ -1,0 +1,148 @@
+"""What is deployed against what is to be deployed: nothing is lost without a word."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies
+
+from infra.choices import choices
+from infra.config import Config
+from lakegate.deployment.choices import ADDED, CHANGED, DROPPED, NO_RECORD, Choices, Kind, differences, second
+
+DEPLOYED = Config(
+    name="lake",
+    nessie_uri="https://nessie.example.com",
+    warehouse="house",
+    token_audience="lake",
+    slack_secret="lake/slack",
+    slack_channel="C0",
+    slack_api="https://slack.example.com/api/",
+    alarm_topic="arn:aws:sns:eu-central-1:123456789012:alarms",
+    batch_window=60,
+    reconcile_minutes=10,
+    job_timeout_minutes=50,
+    release="emr-7.12.0",
+    image="123456789012.dkr.ecr.eu-central-1.amazonaws.com/lake:1",
+    spark_conf=("spark.a=1",),
+    vcpus=64,
+    jobs_at_once=4,
+    grace_seconds=300,
+    compact_after_days=20,
+    attempts=5,
+    uploaders=("arn:aws:iam::123456789012:root=acme/",),
+    landing_days=90,
+    ephemeral=True,
+    subnets=("subnet-1",),
+    security_groups=("sg-1",),
+)
+NAMES = [field.name for field in fields(Config)]
+OFF = [field.name for field in fields(Config) if not field.default]
+
+
+def recorded(config: Config) -> Choices:
+    """The choices as they come back from a deployed template."""
+    found = Choices.of_template({"Metadata": json.loads(json.dumps(choices(config).to_metadata()))})
+    assert found is not None
+    return found
+
+
+def found(before: Config, after: Config) -> dict[str, tuple[Kind, str, bool]]:
+    return {it.name: (it.kind, it.means, it.stops) for it in differences(recorded(before), choices(after))}
+
+
+def test_the_example_gives_every_setting() -> None:
+    assert choices(DEPLOYED).given == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_whatever_is_forgotten_stops_the_deployment(name: str) -> None:
+    forgotten: dict[str, Any] = {name: getattr(Config(), name)}
+    assert found(DEPLOYED, replace(DEPLOYED, **forgotten)) == {name: (Kind.DROPPED, DROPPED.get(name, ""), True)}
+
+
+@pytest.mark.parametrize("name", OFF)
+def test_it_is_said_of_everything_that_is_off_by_default_what_forgetting_it_means(name: str) -> None:
+    assert DROPPED[name]
+
+
+def test_every_sentence_is_of_a_setting() -> None:
+    assert {*DROPPED, *CHANGED, *ADDED} <= set(NAMES)
+
+
+@given(strategies.sets(strategies.sampled_from(NAMES)))
+def test_a_record_of_the_same_choices_differs_in_nothing(forgotten: set[str]) -> None:
+    defaults: dict[str, Any] = {field.name: field.default for field in fields(Config) if field.name in forgotten}
+    config = replace(DEPLOYED, **defaults)
+    assert found(config, config) == {}
+    assert set(found(DEPLOYED, config)) == forgotten
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"nessie_uri": "https://other.example.com"},
+        {"warehouse": "other"},
+        {"token_audience": "other"},
+        {"landing_days": 60},
+        {"uploaders": ("arn:aws:iam::123456789012:root=other/",)},
+    ],
+)
+def test_a_change_that_loses_something_stops_the_deployment(change: dict[str, Any]) -> None:
+    ((name, difference),) = found(DEPLOYED, replace(DEPLOYED, **change)).items()
+    assert difference == (Kind.CHANGED, CHANGED[name], True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"slack_channel": "C1"},
+        {"vcpus": 128},
+        {"release": "emr-7.11.0"},
+        {"landing_days": 120},
+        {"uploaders": (*DEPLOYED.uploaders, "arn:aws:iam::123456789012:role/b")},
+    ],
+)
+def test_a_change_that_loses_nothing_does_not(change: dict[str, Any]) -> None:
+    (difference,) = found(DEPLOYED, replace(DEPLOYED, **change)).values()
+    assert difference == (Kind.CHANGED, "", False)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_added_stops_where_a_sentence_says_why(name: str) -> None:
+    (difference,) = found(Config(), replace(Config(), **{name: getattr(DEPLOYED, name)})).values()
+    assert difference == (Kind.ADDED, ADDED.get(name, ""), name in ADDED)
+
+
+def test_a_default_that_a_release_changes_is_a_change() -> None:
+    before = replace(choices(Config()), values={**choices(Config()).values, "release": "emr-7.0.0"})
+    (only,) = differences(before, choices(Config()))
+    assert (only.name, only.kind, only.before) == ("release", Kind.CHANGED, "emr-7.0.0")
+
+
+def test_a_setting_that_a_release_no_longer_has_is_named() -> None:
+    before = choices(Config())
+    before = Choices(values={**before.values, "old": "x"}, given=frozenset({"old"}))
+    (only,) = differences(before, choices(Config()))
+    assert (only.name, only.kind, only.stops) == ("old", Kind.DROPPED, True)
+
+
+def test_a_setting_that_is_new_in_a_release_loses_nothing() -> None:
+    values = {name: value for name, value in choices(Config()).values.items() if name != "attempts"}
+    (only,) = differences(Choices(values=values, given=frozenset()), choices(Config()))
+    assert (only.name, only.stops) == ("attempts", False)
+
+
+def test_a_stack_without_a_record_stops_once() -> None:
+    assert Choices.of_template({"Resources": {}}) is None
+    (only,) = differences(None, choices(DEPLOYED))
+    assert (only.name, only.stops) == (NO_RECORD, True)
+
+
+def test_a_forgotten_name_would_make_a_second_installation() -> None:
+    (only,) = second("lakegate", ["lake"])
+    assert (only.name, only.before, only.after, only.stops) == ("name", "lake", "lakegate", True)
+    assert second("lakegate", []) == []
