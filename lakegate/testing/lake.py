@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import NamedTuple
 from uuid import NAMESPACE_OID, uuid5
 
-from lakegate.errors import Conflict
+from lakegate.errors import Conflict, Refused
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, Note, Ref, TableIdentity
 
@@ -194,8 +194,8 @@ WAREHOUSE = "s3://lake/warehouse"
 
 
 class LakeFiles:
-    """Files that were written for tables: a metadata file for each state of a table, and data files. Commits are looked
-    through when somebody asks, because most tests never do.
+    """Files that were written for tables: a metadata file for each state of a table, and data files. Somebody may have
+    deleted those that are `gone`. Commits are looked through when somebody asks, because most tests never do.
     """
 
     def __init__(self, lake: MemoryLake) -> None:
@@ -205,6 +205,7 @@ class LakeFiles:
         self._metadata: dict[int, str] = {}  # the URI of the metadata file, by the identity of a table's state
         self._states: dict[str, TableState] = {}  # the reverse of it
         self._written: dict[str, datetime] = {}
+        self.gone: set[str] = set()
 
     def written(self) -> Mapping[str, datetime]:
         """Return the URIs of all files that were ever written, each with the time of the first commit that has it."""
@@ -217,7 +218,15 @@ class LakeFiles:
         return self._metadata[id(state)]
 
     def reached(self, metadata: str) -> list[str]:
-        """Return the URIs of all files of the state with this metadata file."""
+        """Return the URIs of all files of the state with this metadata file. Raise Refused if one of them is gone."""
+        found = self.all_of(metadata)
+        for uri in found:
+            if uri in self.gone:
+                raise Refused(f"{uri} is missing")
+        return found
+
+    def all_of(self, metadata: str) -> list[str]:
+        """Return the same, also those that are gone."""
         self._look()
         state = self._states[metadata]
         return [*(self._places[path] for path in (*state.files, *state.deletes)), metadata]

@@ -10,9 +10,9 @@ from lakegate.ports.warehouse import table_folder
 class MemoryWarehouse:
     """`Warehouse` over the files that `written` names, with the times of writing, but for those that were deleted."""
 
-    def __init__(self, written: Callable[[], Mapping[str, datetime]]) -> None:
+    def __init__(self, written: Callable[[], Mapping[str, datetime]], deleted: set[str] | None = None) -> None:
         self._written = written
-        self.deleted: set[str] = set()
+        self.deleted: set[str] = set() if deleted is None else deleted
 
     def there(self) -> dict[str, datetime]:
         """Return all files that are there, with the times of writing."""

@@ -64,7 +64,7 @@ class Desk:
 
     @cached_property
     def warehouse(self) -> MemoryWarehouse:
-        return MemoryWarehouse(self.world.lake.files.written)
+        return MemoryWarehouse(self.world.lake.files.written, self.world.lake.files.gone)
 
     @property
     def installation(self) -> Installation:

@@ -19,13 +19,13 @@ class CheckedLake(MemoryLake):
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         super().__init__(now)
-        self.warehouse = MemoryWarehouse(self.files.written)
+        self.warehouse = MemoryWarehouse(self.files.written, self.files.gone)
         self.lost: list[str] = []
 
     def table(self, ref: Ref, table: str) -> TableState | None:
         state = super().table(ref, table)
-        if state is not None and self.warehouse.deleted:
-            gone = self.warehouse.deleted & set(self.files.reached(self.files.metadata_of(state)))
+        if state is not None and self.files.gone:
+            gone = self.files.gone & set(self.files.all_of(self.files.metadata_of(state)))
             self.lost += [f"{table} at {ref}: {uri}" for uri in gone]
         return state
 
@@ -73,4 +73,4 @@ class CleanedWorld(World):
     def reached(self, commit: str) -> set[str]:
         """All files of the tables at a commit."""
         states = [it for it in self.lake.commits[commit].contents.values() if isinstance(it, TableState)]
-        return {uri for state in states for uri in self.lake.files.reached(self.lake.files.metadata_of(state))}
+        return {uri for state in states for uri in self.lake.files.all_of(self.lake.files.metadata_of(state))}

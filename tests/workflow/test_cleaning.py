@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -19,6 +19,7 @@ from lakegate.workflow.cleaning.candidates import Candidate, Moment, Spared, is_
 from lakegate.workflow.cleaning.clean import clean
 from lakegate.workflow.cleaning.needed import Need
 from lakegate.workflow.retry import discard
+from lakegate.workflow.settle import settle
 from tests.workflow.cleaned import DAYS, CleanedWorld
 
 LONG = 38  # days: more than a branch is kept, and a week
@@ -119,14 +120,10 @@ def test_one_run_deletes_nothing_and_neither_do_two_within_a_week(world: Cleaned
     assert not world.lake.warehouse.deleted
     waiting = [sum(each.kept.get(Spared.WAITING, (0,))[0] for each in run.folders) for run in (first, second)]
     assert waiting[0] == waiting[1] > 0
-    assert {each.next_run for each in first.folders} == {first_run(world) + timedelta(days=0.1)}
+    assert {each.next_run for each in first.folders} == {world.clock.now() + timedelta(days=0.1)}
     world.wait(0.1)
     world.clean()
     assert len(world.lake.warehouse.deleted) == waiting[0]
-
-
-def first_run(world: CleanedWorld) -> datetime:
-    return world.clock.now()
 
 
 def test_without_delete_nothing_is_deleted_however_often_it_runs(world: CleanedWorld) -> None:
@@ -245,24 +242,20 @@ def audited(world: CleanedWorld, name: str) -> Attempt:
 
 
 def settle_both(world: CleanedWorld, one: Attempt, two: Attempt) -> None:
-    from lakegate.workflow.settle import settle
-
     settle(world.service, one)
     settle(world.service, two)
 
 
-def test_a_missing_file_that_is_needed_ends_the_run_and_says_what_needs_it(
-    world: CleanedWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(*_: object) -> object:
-        raise Refused("s3://lake/m.avro is missing")
-
-    monkeypatch.setattr(type(world.service.tables), "reached", missing)
+def test_a_missing_file_that_is_needed_ends_the_run_and_what_needs_it_is_said(world: CleanedWorld) -> None:
+    lost = min(world.reached(world.lake.branches[MAIN]))
+    world.lake.warehouse.delete([lost])
     world.wait(LONG)
-    with pytest.raises(Refused, match="is missing") as error:
-        world.clean()
-    assert error.value.__notes__[0].startswith("main needs it, so nothing is deleted. Restore the file")
-    assert not world.lake.warehouse.deleted
+    for _ in range(2):
+        with pytest.raises(Refused, match=lost) as error:
+            world.clean()
+        assert error.value.__notes__[0].startswith("main needs it, so nothing is deleted. Restore the file")
+        world.wait(7)
+    assert world.lake.warehouse.deleted == {lost}
 
 
 def test_a_note_that_cannot_be_read_makes_its_files_wait_anew(world: CleanedWorld) -> None:

@@ -141,6 +141,13 @@ class Cleaning(RuleBasedStateMachine):
         self.counted["cleaned: deleted"] += bool(gone)
         self.look()
 
+    @rule()
+    def clean_in_another_season(self) -> None:
+        self.world.wait(40)
+        self.clean(delete=False)
+        self.world.wait(7)
+        self.clean(delete=True)
+
     def look(self) -> None:
         """Whoever reads main as it was, or what a branch was audited as, finds everything."""
         self.world.read_main_since(self.world.clock.now() - timedelta(days=self.days))
@@ -168,10 +175,13 @@ class Cleaning(RuleBasedStateMachine):
         published = world.publications_by_name()
         Cleaning.counted["published"] += len(published)
         Cleaning.counted["replaced"] += len(published) - len(world.on_main())
-        while world.branches() or undecided(world.service)[0]:
+        for _ in range(100):
             world.end_jobs()
             reconcile(world.service)
             world.wait(20)
+            if not world.branches() and not undecided(world.service)[0]:
+                break
+        assert world.branches() == []
         world.wait(DAYS)
         world.clean(days=self.days)
         world.wait(DAYS)

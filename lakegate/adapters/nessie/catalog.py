@@ -38,6 +38,7 @@ from lakegate.ports import MAIN, Branch, Changes, Decided, MetadataFile, Note, R
 
 FEW = 10  # decisions of one batch, mostly; a larger page would fill up with older, useless commits
 TRIES = 10
+WHOLE = 20  # commits with all their operations: a commit may have megabytes of receipts
 REMEMBERED = 8  # cached change sets of branches: each is as large as its batch
 
 
@@ -73,7 +74,7 @@ class NessieCatalog:
 
     def metadata_files(self, head: str, since: str | datetime) -> Iterator[MetadataFile]:
         query = {"fetch": "ALL", **({} if isinstance(since, datetime) else {"limit-hash": since})}
-        for entry in self._rest.pages("reading commits", f"trees/@{head}/history", "logEntries", query):
+        for entry in self._rest.pages("reading commits", f"trees/@{head}/history", "logEntries", query, WHOLE):
             meta = entry["commitMeta"]
             if committed_at(meta) < since if isinstance(since, datetime) else meta["hash"] == since:
                 yield from self._metadata_files_at(meta["hash"])
