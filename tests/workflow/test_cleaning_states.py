@@ -9,7 +9,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import ClassVar
 
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from hypothesis.stateful import run_state_machine_as_test as run_machine
@@ -27,13 +27,12 @@ from tests.workflow.cleaned import DAYS, CleanedWorld
 from tests.workflow.world import TABLE
 
 SETTINGS = settings(
-    phases=[Phase.generate],
-    max_examples=20,
-    stateful_step_count=40,
+    max_examples=60,
+    stateful_step_count=50,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
 WAITS = (0.01, 1, 3, 7, 8, 20, 40)
-SAYS = (approve, retry, discard)
+SAYS = (approve, approve, retry, discard)
 COVERED = (
     "approved",
     "branch: rejected, and kept",
@@ -57,6 +56,8 @@ class Cleaning(RuleBasedStateMachine):
         self.world, self.days, self.dropped = CleanedWorld.made(), days, 0
         self.unique = unique
         self.push(changed=False)
+        self.drop(key=0, bad=False, aside=False, deliver=True)
+        self.world.run()
 
     @rule(changed=st.booleans())
     def push(self, *, changed: bool) -> None:
@@ -77,9 +78,16 @@ class Cleaning(RuleBasedStateMachine):
                 under=self.world.key(str(key)),
                 aside=int(aside),
                 deliver=deliver,
-                holds=f"key {self.dropped % 3}",
+                holds=f"key {key}",
                 bad="broken" if bad else "",
             )
+
+    @rule()
+    def drop_two_at_once(self) -> None:
+        """Of unique keys, so that what is published first has the other audited again."""
+        for _ in range(2):
+            self.drop(key=100 + self.dropped, bad=False, aside=False, deliver=True)
+        self.end_all_jobs(is_settled=True)
 
     @precondition(lambda self: self.world.runner.running())
     @rule(data=st.data(), end=st.sampled_from(["done", "done", "done", "crashed"]))
@@ -94,6 +102,15 @@ class Cleaning(RuleBasedStateMachine):
             self.counted["job: crashed"] += 1
             self.world.spark_append(run.branch, "half", rows=1)
             self.world.runner.fail(run.id, "lost its driver")
+
+    @precondition(lambda self: self.world.runner.running())
+    @rule(is_settled=st.booleans())
+    def end_all_jobs(self, *, is_settled: bool) -> None:
+        self.counted["job: reuses"] += any(self.world.runner.job(it.id).reuses for it in self.world.runner.running())
+        self.world.end_jobs()
+        for attempt in self.world.attempts() if is_settled else ():
+            with suppress(LakegateError):
+                settle(self.world.service, attempt)
 
     @precondition(lambda self: self.world.attempts())
     @rule(data=st.data())
@@ -198,4 +215,4 @@ class Cleaning(RuleBasedStateMachine):
 def test_whatever_is_read_has_all_of_its_files_and_what_nothing_needs_goes() -> None:
     Cleaning.counted.clear()
     run_machine(Cleaning, settings=SETTINGS)
-    assert [what for what in COVERED if not Cleaning.counted[what]] == []
+    assert [what for what in COVERED if not Cleaning.counted[what]] == [], Cleaning.counted
