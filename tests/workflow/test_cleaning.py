@@ -67,7 +67,6 @@ def test_main_is_read_as_it_was_in_the_days_that_are_kept(world: CleanedWorld) -
 
 
 def test_a_kept_branch_and_its_base_are_kept_and_an_approval_finds_all_its_files(world: CleanedWorld) -> None:
-    world.push_contract(branchDays=400)
     attempt = rejected(world)
     world.drop("0b", rows=2, under=world.key("0"))
     world.run()
@@ -83,7 +82,6 @@ def test_a_kept_branch_and_its_base_are_kept_and_an_approval_finds_all_its_files
 
 
 def test_a_branch_of_which_rows_were_pruned_keeps_what_was_audited(world: CleanedWorld) -> None:
-    world.push_contract(branchDays=400)
     world.drop("1", rows=2, bad="broken", deliver=False)
     world.drop("2", rows=3, deliver=False)
     world.drop_together("1", "2")
