@@ -25,6 +25,7 @@ from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, DecidedFile, Note, Ref
 from lakegate.testing import (
     MemoryClock,
+    MemoryDeadLetters,
     MemoryJobRunner,
     MemoryLake,
     MemoryLanding,
@@ -97,6 +98,7 @@ class Installation:
             store=self.store,
             notifier=MemoryNotifier(),
             telemetry=MemoryTelemetry(),
+            dead_letters=MemoryDeadLetters(),
             clock=clock,
             nessie_uri="",
             warehouse="lake",

@@ -6,11 +6,11 @@ from typing import Any
 import structlog
 
 from handlers.runtime import service
+from lakegate.adapters.events import NO_EVENT, landed
 from lakegate.workflow.receive import receive
 from lakegate.workflow.receiving.arrivals import Arrival
 
 log = structlog.get_logger()
-NO_EVENT = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
@@ -29,12 +29,8 @@ def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
 
 
 def parse(event: dict[str, Any]) -> Arrival:
-    """Return the file version that an event names. EventBridge keys are not URL-encoded. Raise one of NO_EVENT."""
-    thing = event["detail"]["object"]
-    told = thing["key"], thing["version-id"], thing.get("sequencer", "")
-    for text in told:
-        text.encode()  # S3 has only UTF-8 names, but JSON can hold a lone surrogate; this refuses it
-    key, version_id, sequencer = told
+    """Return the file version that an event names. Raise one of NO_EVENT."""
+    key, version_id, sequencer = landed(event)
     return Arrival(key=key, version_id=version_id, sequencer=sequencer)
 
 

@@ -14,6 +14,7 @@ INCOMPLETE_UPLOAD_DAYS = 7
 DAY = 24 * 60  # minutes
 MOST_JOBS, LONGEST_JOB = 1000, 7 * 24 * 60  # EMR Serverless's limits: concurrent runs, minutes
 LONGEST_TOKEN = 60  # minutes that a token of STS lives
+LONGEST_CANARY = 6 * 24  # hours; an alarm looks back seven days
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,26}")  # <name>-landing-<account>-<region> has at most 63 characters then
 _ADDRESS = re.compile(r"https?://[^/\s]+(/\S*)?")
 _WITH_USER = re.compile(r"https?://[^/]*@.*")
@@ -31,6 +32,7 @@ _IMAGE = re.compile(
 _PROPERTY = re.compile(r"spark\.[A-Za-z0-9._-]+=.*\S.*")
 _COUNTED = re.compile(r"spark\.((driver|executor)\.cores|executor\.instances|dynamicAllocation\..*)=.*")  # as vCPUs
 LONGEST_CONF = 512  # characters; all of a function's environment has 4,096 bytes
+_RUNBOOK = re.compile(r"\S{1,500}")  # an alarm's description has up to 1,024 characters
 _TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+")
 
 
@@ -46,6 +48,10 @@ class Config:
     slack_channel: str = ""
     slack_api: str = ""
     alarm_topic: str = ""
+    runbook: str = "docs/runbook"
+    undecided_minutes: int = 240
+    rejected_percent: int = 0  # 0: no alarm
+    canary_hours: int = 0  # 0: no canary
     batch_window: int = 20
     reconcile_minutes: int = 5
     job_timeout_minutes: int = 60
@@ -167,6 +173,16 @@ class Config:
                 (
                     bool(region and self.alarm_topic) and f":sns:{region}:" not in self.alarm_topic,
                     f"-c alarm_topic is a topic in {region}, the stack's region, because alarms reach no other region",
+                ),
+                (
+                    not _RUNBOOK.fullmatch(self.runbook),
+                    "-c runbook is the address or path of the runbook's folder, without spaces",
+                ),
+                (self.undecided_minutes < 1, "-c undecided_minutes is 1 or more"),
+                (not 0 <= self.rejected_percent <= 100, "-c rejected_percent is 0, which is no alarm, to 100"),  # noqa: PLR2004
+                (
+                    not 0 <= self.canary_hours <= LONGEST_CANARY,
+                    f"-c canary_hours is 0, which is no canary, to {LONGEST_CANARY}, which is six days",
                 ),
                 (not 1 <= self.reconcile_minutes <= DAY, f"-c reconcile_minutes is 1 to {DAY:,}, which is a day"),
                 (

@@ -17,6 +17,7 @@ from lakegate.adapters.immutable_cache import ImmutableCache
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.s3 import S3Landing, S3Store
 from lakegate.adapters.slack import SlackNotifier
+from lakegate.adapters.sqs import SqsDeadLetters
 from lakegate.adapters.tokens import StsTokens
 from lakegate.counts import count
 from lakegate.settings import Settings
@@ -30,6 +31,7 @@ def service(settings: Settings) -> Service:
     """Return the installation that these settings describe, with adapters to the real services."""
     http = nessie_door(settings)
     catalog, clock = NessieCatalog(settings.nessie_uri, http), SystemClock()
+    queues = (settings.ingest_dead_letter_queue_url, settings.settle_dead_letter_queue_url)
     return Service(
         branches=catalog,
         ledger=catalog,
@@ -40,6 +42,7 @@ def service(settings: Settings) -> Service:
         store=ImmutableCache(S3Store(settings.service_bucket)),
         notifier=SlackNotifier(settings),
         telemetry=EmfTelemetry(settings.name, clock),
+        dead_letters=SqsDeadLetters([url for url in queues if url]),
         clock=clock,
         nessie_uri=settings.nessie_uri,
         warehouse=settings.warehouse,

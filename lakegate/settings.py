@@ -41,6 +41,8 @@ class Settings:
     slack_secret: str = ""
     slack_channel: str = ""
     slack_api: str = ""
+    ingest_dead_letter_queue_url: str = ""
+    settle_dead_letter_queue_url: str = ""
     job_timeout_minutes: int = 60
     grace_seconds: int = 120
     compact_after_days: int = 14

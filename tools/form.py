@@ -24,8 +24,13 @@ Trees = Mapping[str, ast.Module]
 
 def modules(root: Path, package: str) -> dict[str, ast.Module]:
     """Return the package's modules by dotted name."""
-    paths = sorted((root / package).rglob("*.py"))
+    paths = sorted(_sources(root / package))
     return {".".join(path.relative_to(root).with_suffix("").parts): ast.parse(path.read_text()) for path in paths}
+
+
+def _sources(folder: Path) -> Iterator[Path]:
+    """Return the modules that are ours; set-up puts node's packages, which have Python templates, below `infra`."""
+    return (path for path in folder.rglob("*.py") if "node_modules" not in path.parts)
 
 
 def graph(trees: Trees) -> Graph:
@@ -120,7 +125,7 @@ def _named(node: ast.AST, scope: Mapping[str, frozenset[str]]) -> Iterable[str]:
 
 
 def _source_lines(root: Path) -> int:
-    paths = (path for folder in PRODUCT for path in (root / folder).rglob("*.py") if "node_modules" not in path.parts)
+    paths = (path for folder in PRODUCT for path in _sources(root / folder))
     return sum(len(path.read_text().splitlines()) for path in paths)
 
 

@@ -11,6 +11,7 @@ from constructs import Construct
 
 from infra.config import INCOMPLETE_UPLOAD_DAYS, Config
 from infra.waivers import waive, waive_below
+from lakegate.landing import canary
 from lakegate.settings import WAREHOUSE
 
 STAGING_DAYS, LOG_DAYS = 14, 90
@@ -97,10 +98,17 @@ class Storage(Construct):
         return {"server_access_logs_bucket": self.service, "server_access_logs_prefix": f"logs/access/{what}/"}
 
     def read_landing(self, role: aws_iam.Role) -> None:
-        """Allow a role to look up and read any version of a landed object."""
+        """Allow a role to look up and read any version of a landed object. It never asks for the latest one."""
         _allow(role, ("s3:ListBucket", "s3:ListBucketVersions"), self.landing.bucket_arn)
-        _allow(role, (*READ, "s3:GetObjectVersion"), self.landing.arn_for_objects("*"))
+        _allow(role, ("s3:GetObjectVersion",), self.landing.arn_for_objects("*"))
         waive_below(role, resource=self.landing, suffix="/*", reason="Files land under any key.")
+
+    def drop_canary(self, role: aws_iam.Role) -> None:
+        """Allow a role to land the canary, and to push its contract beside the others."""
+        _allow(role, (*WRITE, *READ, "s3:GetObjectVersion"), self.landing.arn_for_objects(canary.KEY))
+        _allow(role, FIND, self.service.bucket_arn)
+        self._below(role, self.service, READ, ("contracts",))
+        _allow(role, WRITE, self.service.arn_for_objects(f"contracts/{canary.TABLE}.yaml"))
 
     def use_service(self, role: aws_iam.Role) -> None:
         """Allow a role to read contracts and reports, freeze jobs, stage files, archive receipts, and note who was told
@@ -165,10 +173,20 @@ def _landed(config: Config) -> list[aws_s3.LifecycleRule]:
     """Return the expiry of landed objects. It covers noncurrent versions and delete markers, because every sweep lists
     them, too.
     """
+    rules = [_canaries(config)] if config.canary_hours else []
     if not config.landing_days:
-        return []
+        return rules
     days = Duration.days(config.landing_days)
-    return [aws_s3.LifecycleRule(id="expire-landed", expiration=days, noncurrent_version_expiration=days)]
+    return [*rules, aws_s3.LifecycleRule(id="expire-landed", expiration=days, noncurrent_version_expiration=days)]
+
+
+def _canaries(config: Config) -> aws_s3.LifecycleRule:
+    """Return the expiry of canaries that a later one has replaced."""
+    return aws_s3.LifecycleRule(
+        id="expire-canaries",
+        prefix=canary.KEY,
+        noncurrent_version_expiration=Duration.days(config.needed_days),
+    )
 
 
 def _incomplete_uploads() -> aws_s3.LifecycleRule:

@@ -1,4 +1,7 @@
-"""Alarms, which notify the installation's topic, if it has one, when they go off and when they end."""
+"""Alarms, which notify the installation's topic, if it has one, when they go off and when they end.
+
+Each has a page of the runbook, which its name and its description lead to.
+"""
 
 from aws_cdk import aws_cloudwatch, aws_sns
 from aws_cdk.aws_cloudwatch_actions import SnsAction
@@ -7,32 +10,36 @@ from constructs import Construct
 from infra.config import Config
 
 BELOW = aws_cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
+Missing = aws_cloudwatch.TreatMissingData
 
 
 def alarm(
     scope: Construct,
     construct_id: str,
-    metric: aws_cloudwatch.Metric,
+    metric: aws_cloudwatch.IMetric,
     *,
     config: Config,
-    name: str,
-    description: str,
+    page: str,
+    says: str,
     threshold: float = 1,
     below: bool = False,
+    periods: int = 1,
+    missing: aws_cloudwatch.TreatMissingData | None = None,
 ) -> None:
-    """Create an alarm that goes off when the metric's last period reaches the threshold, or with `below`, falls below
-    it or has no data.
+    """Create an alarm that goes off when the metric reaches the threshold in each of its last periods, or with `below`,
+    falls below it or has no data. `missing` says what another alarm makes of a period without data; by default, that
+    all is well.
     """
-    missing = aws_cloudwatch.TreatMissingData
-    made = metric.create_alarm(
+    made = aws_cloudwatch.Alarm(
         scope,
         construct_id,
-        alarm_name=name,
-        alarm_description=description,
+        metric=metric,
+        alarm_name=f"{config.name}-{page}",
+        alarm_description=f"{says} What to do: {config.runbook.rstrip('/')}/{page}.md",
         threshold=threshold,
-        evaluation_periods=1,
+        evaluation_periods=periods,
         comparison_operator=BELOW if below else None,
-        treat_missing_data=missing.BREACHING if below else missing.NOT_BREACHING,
+        treat_missing_data=Missing.BREACHING if below else missing or Missing.NOT_BREACHING,
     )
     if config.alarm_topic:
         topic = SnsAction(aws_sns.Topic.from_topic_arn(made, "Topic", config.alarm_topic))

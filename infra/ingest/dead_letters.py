@@ -1,9 +1,6 @@
-"""Dead letters: a queue of events that could not be handled, and its alarm.
+"""Dead letters: a queue of events that could not be handled, and its alarm."""
 
-It delivers none of them again by itself, because a person must look first.
-"""
-
-from aws_cdk import Duration, RemovalPolicy, aws_sqs
+from aws_cdk import Duration, RemovalPolicy, aws_iam, aws_sqs
 from constructs import Construct
 
 from infra.config import Config
@@ -11,32 +8,44 @@ from infra.ingest.alarms import alarm
 from infra.waivers import waive
 
 KEPT = Duration.days(14)  # the longest retention of a queue
+INTERVALS = 3  # in each of which a sweep would have handled an event again
 
 
 class DeadLetters(Construct):
     """A dead-letter queue."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, name: str, config: Config) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, of: str, config: Config) -> None:
+        """`of` is the function that the events are for."""
         super().__init__(scope, construct_id)
-        self._name, self._config = name, config
+        self._page, self._config = f"{of}-dead-letters", config
+        self._name = f"{config.name}-{self._page}"
         self.queue = aws_sqs.Queue(
             self,
             "Queue",
-            queue_name=name,
+            queue_name=self._name,
             encryption=aws_sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
             retention_period=KEPT,
             removal_policy=RemovalPolicy.DESTROY,
         )
-        waive(self.queue, rule="SQS3", reason="It is itself a dead-letter queue, which nothing consumes by itself.")
+        waive(self.queue, rule="SQS3", reason="It is itself a dead-letter queue, whose own would be read by nobody.")
 
     def alarm(self) -> None:
-        """Create an alarm that goes off with the first message, and stays on until a person has purged the queue."""
+        """Create an alarm that goes off with a message that sweeps have not handled either. A sweep that reads messages
+        hides them for a minute, so a period has messages if it had some at any time.
+        """
+        interval = Duration.minutes(self._config.reconcile_minutes)
         alarm(
             self,
             "Alarm",
-            self.queue.metric_approximate_number_of_messages_visible(period=Duration.minutes(1)),
+            self.queue.metric_approximate_number_of_messages_visible(period=interval),
             config=self._config,
-            name=self._name,
-            description=f"Events could not be handled and are in the queue {self._name}. Read the function's log.",
+            page=self._page,
+            says=f"Events in the queue {self._name} could not be handled, and sweeps could not handle them either.",
+            periods=INTERVALS,
         )
+
+    def let_drain(self, role: aws_iam.Role) -> None:
+        """Allow a role to read the messages and to delete those that it has handled."""
+        actions = ["sqs:ReceiveMessage", "sqs:DeleteMessage"]
+        role.add_to_policy(aws_iam.PolicyStatement(actions=actions, resources=[self.queue.queue_arn]))

@@ -16,6 +16,8 @@ from lakegate.settings import Settings
 
 MEMORY = 1769  # MB, from which on Lambda gives a whole core; a cold start spends its time on imports
 INTERVALS, FAILURES = 3, 2  # an alarm goes off after 3 intervals of a schedule without a call, or with 2 failures
+QUARTER = Duration.minutes(15)
+THROTTLED = 5  # calls in a quarter of an hour
 LATEST = Duration.minutes(10)  # a scheduled call that is later is dropped, because the next one does its work
 NETWORK_ACTIONS = (
     "ec2:CreateNetworkInterface",
@@ -41,8 +43,9 @@ class Function(Construct):
         timeout: Duration,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._config, self._timeout = config, timeout
-        self.name = f"{config.name}-{construct_id.lower()}"
+        self._config, self.timeout = config, timeout
+        self._what = construct_id.lower()
+        self.name = f"{config.name}-{self._what}"
         self.role = aws_iam.Role(self, "Role", assumed_by=aws_iam.ServicePrincipal("lambda.amazonaws.com"))
         self.function = aws_lambda.Function(
             self,
@@ -50,7 +53,7 @@ class Function(Construct):
             function_name=self.name,
             runtime=aws_lambda.Runtime.PYTHON_3_11,
             architecture=aws_lambda.Architecture.X86_64,
-            handler=f"handlers.{construct_id.lower()}.handler",
+            handler=f"handlers.{self._what}.handler",
             code=code,
             environment=settings.to_env(),
             memory_size=MEMORY,
@@ -65,25 +68,22 @@ class Function(Construct):
         )
         self._join_network()
 
-    def call_on(self, rule: aws_events.Rule) -> DeadLetters:
-        """Call the function on a rule's events. Undeliverable and failed ones go to the function's dead letters."""
-        dead_letters = self._call_on(rule)
-        dead_letters.alarm()
-        return dead_letters
+    def call_on(self, rule: aws_events.Rule, dead_letters: DeadLetters) -> None:
+        """Call the function on a rule's events. Undeliverable and failed ones go to the dead letters."""
+        self._call_on(rule, dead_letters)
 
     def call_every(self, interval: Duration, rule: aws_events.Rule) -> DeadLetters:
         """Call the function on a rule's schedule. A failed call is not retried, because the next one comes anyway. Its
         dead letters hold the error, and its alarms end by themselves once calls succeed.
         """
-        dead_letters = self._call_on(rule, retry_attempts=0, max_event_age=LATEST)
-        self._watch(Duration.minutes(INTERVALS * interval.to_minutes() + self._timeout.to_minutes()))
+        dead_letters = DeadLetters(self, "DeadLetters", of=self._what, config=self._config)
+        self._call_on(rule, dead_letters, retry_attempts=0, max_event_age=LATEST)
+        self._watch(Duration.minutes(INTERVALS * interval.to_minutes() + self.timeout.to_minutes()))
         return dead_letters
 
-    def _call_on(self, rule: aws_events.Rule, **limits: Any) -> DeadLetters:
-        dead_letters = DeadLetters(self, "DeadLetters", name=f"{self.name}-dead-letters", config=self._config)
+    def _call_on(self, rule: aws_events.Rule, dead_letters: DeadLetters, **limits: Any) -> None:
         rule.add_target(LambdaFunction(self.function, dead_letter_queue=dead_letters.queue, **limits))
         self.function.configure_async_invoke(on_failure=SqsDestination(dead_letters.queue), **limits)
-        return dead_letters
 
     def _watch(self, period: Duration) -> None:
         """Create alarms on the function's calls. Lambda dates a call by its beginning, but counts it only once it has
@@ -95,17 +95,34 @@ class Function(Construct):
             "Missed",
             self.function.metric_invocations(period=period),
             config=self._config,
-            name=f"{self.name}-missed",
-            description=f"{self.name} has not run for {minutes}. Check that its rule is enabled.",
+            page=f"{self._what}-missed",
+            says=f"{self.name} has not run for {minutes}.",
             below=True,
         )
+        self._watch_errors(period)
+
+    def watch_calls(self) -> None:
+        """Create alarms on calls that fail, and on calls that Lambda refuses, of a function that a queue calls."""
+        self._watch_errors(QUARTER)
+        alarm(
+            self,
+            "Throttled",
+            self.function.metric_throttles(period=QUARTER),
+            config=self._config,
+            page=f"{self._what}-throttled",
+            says=f"Lambda refused {THROTTLED} calls of {self.name} in a quarter of an hour.",
+            threshold=THROTTLED,
+        )
+
+    def _watch_errors(self, period: Duration) -> None:
+        minutes = count(round(period.to_minutes()), "minute")
         alarm(
             self,
             "Errors",
             self.function.metric_errors(period=period),
             config=self._config,
-            name=f"{self.name}-errors",
-            description=f"{self.name} failed {FAILURES} times in {minutes}. Read its log, /aws/lambda/{self.name}.",
+            page=f"{self._what}-errors",
+            says=f"{self.name} failed {FAILURES} times in {minutes}. Its log is /aws/lambda/{self.name}.",
             threshold=FAILURES,
         )
 

@@ -5,7 +5,6 @@ It does not read the events, because the handler decides about each file.
 
 from aws_cdk import Duration, aws_events, aws_s3, aws_sqs
 from aws_cdk.aws_events_targets import SqsQueue
-from aws_cdk.aws_lambda_event_sources import SqsEventSource
 from constructs import Construct
 
 from infra.config import Config
@@ -17,6 +16,7 @@ BATCH_SIZE = 1000
 MAX_RECEIVES = 5
 # Lambda's minimum: with fewer readers on the queue, more files that landed together form one batch.
 READERS = 2
+TAKE = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")  # as Lambda for the function
 
 
 class Inbox(Construct):
@@ -26,7 +26,7 @@ class Inbox(Construct):
         self, scope: Construct, construct_id: str, *, config: Config, bucket: aws_s3.IBucket, timeout: Duration
     ) -> None:
         super().__init__(scope, construct_id)
-        self.dead_letters = DeadLetters(self, "DeadLetters", name=f"{config.name}-ingest-dead-letters", config=config)
+        self.dead_letters = DeadLetters(self, "DeadLetters", of="ingest", config=config)
         self.dead_letters.alarm()
         self._window = Duration.seconds(config.batch_window)
         # Lambda's rule: six times the function's time-out, plus the batching window.
@@ -52,25 +52,24 @@ class Inbox(Construct):
         """Create an alarm on the oldest message's age. An older message was received twice without being handled, or is
         not received at all.
         """
-        ingest = f"{config.name}-ingest"
         alarm(
             self,
             "Waiting",
             self.queue.metric_approximate_age_of_oldest_message(period=Duration.minutes(1)),
             config=config,
-            name=f"{ingest}-waiting",
-            description=f"Files landed over an hour ago, and {ingest} has not handled them. "
-            f"Read its log, /aws/lambda/{ingest}.",
+            page="ingest-waiting",
+            says="Events of files are over an hour old, and ingest has not handled them.",
             threshold=twice,
         )
 
     def feed(self, function: Function) -> None:
         """Call the function with gathered messages. Messages that it reports as failed are delivered again."""
-        source = SqsEventSource(
-            self.queue,
+        self.queue.grant(function.role, *TAKE)
+        function.function.add_event_source_mapping(
+            "Inbox",
+            event_source_arn=self.queue.queue_arn,
             batch_size=BATCH_SIZE,
             max_batching_window=self._window,
             report_batch_item_failures=True,
             max_concurrency=READERS,
         )
-        function.function.add_event_source(source)

@@ -1,11 +1,13 @@
 """A stack that composes the constructs of ingestion and grants each the rights that its work needs."""
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 from aws_cdk import CfnOutput, CfnParameter, DefaultStackSynthesizer, Duration, Stack, aws_events
+from aws_cdk.aws_iam import PolicyStatement
 from aws_cdk.aws_lambda import Code
 from aws_cdk.aws_secretsmanager import Secret
 from constructs import Construct
@@ -13,9 +15,12 @@ from constructs import Construct
 from infra.choices import choices
 from infra.config import Config
 from infra.data.stack import DataStack
+from infra.ingest.dashboard import Dashboard
+from infra.ingest.dead_letters import DeadLetters
 from infra.ingest.function import Function
 from infra.ingest.identity import identify
 from infra.ingest.inbox import Inbox
+from infra.ingest.signals import Signals
 from infra.ingest.spark import Artifacts, Spark
 from lakegate.access import Role
 from lakegate.settings import Settings, output_name
@@ -39,6 +44,8 @@ class IngestStack(Stack):
         self.storage, self.readers, self.cleaner = data.storage, data.readers, data.cleaner
         self.spark = Spark(self, "Spark", config=config, artifacts=artifacts)
         self.inbox = Inbox(self, "Inbox", config=config, bucket=self.storage.landing, timeout=SHORT)
+        self.settle_dead_letters = DeadLetters(self, "SettleDeadLetters", of="settle", config=config)
+        self.settle_dead_letters.alarm()
         self.settings = self._settings(config)
         function = partial(Function, self, config=config, settings=self.settings, code=Code.from_asset(str(functions)))
         self.ingest = function("Ingest", timeout=SHORT)
@@ -48,14 +55,35 @@ class IngestStack(Stack):
         interval = Duration.minutes(config.reconcile_minutes)
         sweep = aws_events.Rule(self, "Sweep", schedule=aws_events.Schedule.rate(interval))
         self.inbox.feed(self.ingest)
-        self.settle_dead_letters = self.settle.call_on(self.spark.job_ended())
+        self.settle.call_on(self.spark.job_ended(), self.settle_dead_letters)
         self.reconcile_dead_letters = self.reconcile.call_every(interval, sweep)
 
         self._grant(config)
         if config.token_audience:
             self._identify(config.token_audience)
+        watched = [self.ingest, self.settle, self.reconcile]
+        if config.canary_hours:
+            watched.append(self._canary(config, function))
+        self.ingest.watch_calls()
+        Signals(self, "Signals", config=config, sweep=self.reconcile)
+        Dashboard(
+            self,
+            "Dashboard",
+            config=config,
+            functions=watched,
+            inbox=self.inbox,
+        )
         self._outputs()
         self.template_options.metadata = choices(config).to_metadata()
+
+    def _canary(self, config: Config, function: Callable[..., Function]) -> Function:
+        """Return the function that lands a canary on a schedule. The canary's own alarm tells of one that fails."""
+        made = function("Canary", timeout=SHORT)
+        schedule = aws_events.Schedule.rate(Duration.hours(config.canary_hours))
+        due = aws_events.Rule(self, "CanaryDue", schedule=schedule)
+        made.call_on(due, DeadLetters(self, "CanaryDeadLetters", of="canary", config=config))
+        self.storage.drop_canary(made.role)
+        return made
 
     def _grant(self, config: Config) -> None:
         # Each of the three may start an attempt: settle if a rebase is forbidden, reconcile if an event was lost.
@@ -64,11 +92,19 @@ class IngestStack(Stack):
             self.storage.use_service(function.role)
             self.spark.run_jobs(function.role)
             if config.slack_secret:
-                Secret.from_secret_name_v2(function, "SlackSecret", config.slack_secret).grant_read(function.role)
+                self._read_secret(function, config.slack_secret)
         # Opening an attempt takes replaced data files off its branch by metadata, and settling adds files that way.
         for role in (self.ingest.role, self.settle.role, self.reconcile.role, self.spark.role):
             self.storage.write_warehouse(role)
         self.storage.run_job(self.spark.role)
+        for dead_letters in (self.inbox.dead_letters, self.settle_dead_letters):
+            dead_letters.let_drain(self.reconcile.role)
+
+    def _read_secret(self, function: Function, name: str) -> None:
+        """Allow a function to read a secret's value, whose ARN ends with six characters that AWS adds to its name."""
+        secret = Secret.from_secret_name_v2(function, "SlackSecret", name)
+        resources = [f"{secret.secret_arn}-??????"]
+        function.role.add_to_policy(PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=resources))
 
     def _identify(self, audience: str) -> None:
         """Give each role its part in the catalog. Reconcile settles what settle was not called for."""
@@ -97,6 +133,8 @@ class IngestStack(Stack):
             slack_secret=config.slack_secret,
             slack_channel=config.slack_channel,
             slack_api=config.slack_api,
+            ingest_dead_letter_queue_url=self.inbox.dead_letters.queue.queue_url,
+            settle_dead_letter_queue_url=self.settle_dead_letters.queue.queue_url,
             job_timeout_minutes=config.job_timeout_minutes,
             grace_seconds=config.grace_seconds,
             compact_after_days=config.compact_after_days,
@@ -125,8 +163,6 @@ class IngestStack(Stack):
             "SettleFunction": self.settle.function.function_name,
             "ReconcileFunction": self.reconcile.function.function_name,
             "IngestQueueUrl": self.inbox.queue.queue_url,
-            "IngestDeadLetterQueueUrl": self.inbox.dead_letters.queue.queue_url,
-            "SettleDeadLetterQueueUrl": self.settle_dead_letters.queue.queue_url,
             "ReconcileDeadLetterQueueUrl": self.reconcile_dead_letters.queue.queue_url,
         }
         settings = {output_name(field): str(value) for field, value in asdict(self.settings).items()}

@@ -18,10 +18,11 @@ from lakegate.contracts.odcs.settings import whole_number
 from lakegate.contracts.odcs.size_limits import check_size
 from lakegate.contracts.table import plan_of
 from lakegate.errors import Fault, Misconfigured
+from lakegate.landing import canary
 from lakegate.landing.ingestion import Ingestion
 from lakegate.landing.routes import Route
 
-_TABLE_NAME = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
+_TABLE_NAME = re.compile(rf"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*|{re.escape(canary.TABLE)}")
 LONGEST_TABLE = 200  # characters: an attempt's branch has some thirty more, and a job run of that name up to 256
 _LANDING = "s3://landing/"
 _VERSION = "v3."

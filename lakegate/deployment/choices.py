@@ -53,6 +53,8 @@ DROPPED = {
     "slack_channel": "messages go to the functions' logs alone, and count as told",
     "slack_api": "messages go to Slack itself",
     "alarm_topic": "nobody hears of alarms",
+    "canary_hours": "no canary lands, and nobody hears of a loop that is broken while nothing lands",
+    "rejected_percent": "nobody hears of many rejected files",
     "image": "jobs run in the release's own image",
     "spark_conf": "jobs run without these properties",
     "uploaders": "whoever is not named can no longer upload",

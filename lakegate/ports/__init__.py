@@ -11,6 +11,7 @@ here.
 - `clock`: time and randomness
 - `tokens`: who this process is to the catalog
 - `telemetry`: signals for whoever watches the service
+- `dead_letters`: events that could not be handled
 
 Every method may raise `Retryable` (nothing happened) or `OutcomeUnknown` (it may have happened). `lakegate.testing` has
 an in-memory implementation of each port; the same contract tests run on it and on the real adapter.
@@ -32,6 +33,7 @@ from lakegate.ports.catalog import (
     Reference,
 )
 from lakegate.ports.clock import Clock
+from lakegate.ports.dead_letters import DeadLetter, DeadLetters
 from lakegate.ports.jobs import JobRun, JobRunner, JobState, Reach, Usage
 from lakegate.ports.landing import Landing
 from lakegate.ports.notices import Message, MessageFile, MessageKind, Notifier
@@ -48,6 +50,8 @@ __all__ = [
     "Catalog",
     "Changes",
     "Clock",
+    "DeadLetter",
+    "DeadLetters",
     "Decided",
     "DecidedFile",
     "FileChanges",

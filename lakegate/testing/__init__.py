@@ -7,6 +7,7 @@ clock, finishing a job) are on the classes.
 
 from lakegate.testing.catalog import MemoryCatalog
 from lakegate.testing.clock import MemoryClock
+from lakegate.testing.dead_letters import MemoryDeadLetters
 from lakegate.testing.jobs import MemoryJobRunner
 from lakegate.testing.lake import MemoryLake, TableState
 from lakegate.testing.landing import MemoryLanding
@@ -20,6 +21,7 @@ from lakegate.testing.warehouse import MemoryWarehouse
 __all__ = [
     "MemoryCatalog",
     "MemoryClock",
+    "MemoryDeadLetters",
     "MemoryJobRunner",
     "MemoryLake",
     "MemoryLanding",

@@ -28,7 +28,7 @@ from lakegate.workflow.receive import receive
 from lakegate.workflow.receiving.arrivals import Arrival, Failure
 from lakegate.workflow.registry import Registry
 from lakegate.workflow.service import Service
-from lakegate.workflow.settle import is_at_rest, keeps_nothing, settle
+from lakegate.workflow.settle import is_at_rest, keeps_nothing, settle, settle_run
 
 log = structlog.get_logger()
 LONGEST_LIFE = timedelta(minutes=15)  # no function runs longer, so no older rebase has a worker that lives
@@ -55,7 +55,9 @@ def _steps(service: Service) -> Iterator[Callable[[], None]]:
             log.warning("branches_left", branches=len(branches) - number)
             break
         yield partial(_continue, service, branch)
-    yield from (partial(step, service) for step in (resend, _receive_routed, _receive_lost, compact))
+    yield from (
+        partial(step, service) for step in (resend, _take_dead_letters, _receive_routed, _receive_lost, compact)
+    )
 
 
 def _try(step: Callable[[], None]) -> Exception | None:
@@ -117,6 +119,21 @@ def _delete_left_behind(service: Service, rebase: Attempt) -> None:
     if service.clock.now() - rebase.rebased_at > LONGEST_LIFE:
         log.info("rebase_branch_deleted", branch=rebase.branch)
         service.branches.delete_branch(rebase.branch)
+
+
+def _take_dead_letters(service: Service) -> None:
+    """Handle again the events that could not be handled, and delete those that now are. Others stay and raise nothing,
+    because the queue's own alarm tells of them.
+    """
+    letters = service.dead_letters.read()
+    arrivals = {
+        it.id: Arrival(key=it.landed[0], version_id=it.landed[1], sequencer=it.landed[2]) for it in letters if it.landed
+    }
+    failures = receive(service, arrivals.values()) if arrivals else []
+    again = {(arrival.key, arrival.version_id) for failure in failures for arrival in failure.arrivals}
+    handled = [it for it in letters if it.landed and it.landed[:2] not in again]
+    handled += [it for it in letters if it.run and _try(partial(settle_run, service, it.run)) is None]
+    service.dead_letters.delete(handled)
 
 
 def _receive_routed(service: Service) -> None:

@@ -3,7 +3,19 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from lakegate.ports import Branches, Clock, JobRunner, Landing, Ledger, Notifier, Publisher, Store, Tables, Telemetry
+from lakegate.ports import (
+    Branches,
+    Clock,
+    DeadLetters,
+    JobRunner,
+    Landing,
+    Ledger,
+    Notifier,
+    Publisher,
+    Store,
+    Tables,
+    Telemetry,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +36,7 @@ class Service:
     store: Store
     notifier: Notifier
     telemetry: Telemetry
+    dead_letters: DeadLetters
     clock: Clock
     nessie_uri: str
     warehouse: str

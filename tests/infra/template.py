@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from tests.support.iam import listed
+
 
 def flat(value: Any) -> str:
     """A value with its intrinsic functions written out: an object's ARN is `<Logical.Arn>/key`."""
@@ -20,11 +22,6 @@ def flat(value: Any) -> str:
             return str(text)
         case _:
             return str(value)
-
-
-def listed(value: Any) -> list[Any]:
-    """IAM writes one thing as the thing itself and several as a list."""
-    return value if isinstance(value, list) else [value]
 
 
 def replaced(value: Any, exports: dict[str, Any]) -> Any:

@@ -6,7 +6,8 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from tests.infra.template import Stack, flat, listed
+from tests.infra.template import Stack, flat
+from tests.support.iam import listed
 
 pytestmark = pytest.mark.synth
 FUNCTIONS = ("IngestRole", "SettleRole", "ReconcileRole")
@@ -32,7 +33,6 @@ READ, WRITE = ("s3:GetObject",), ("s3:PutObject", "s3:AbortMultipartUpload")
 READ_LANDING = {
     ("s3:ListBucket", ""),
     ("s3:ListBucketVersions", ""),
-    ("s3:GetObject", "/*"),
     ("s3:GetObjectVersion", "/*"),
 }
 USE_SERVICE = (
@@ -46,6 +46,9 @@ RUN_JOB = (
     | below("attempts", "begun", "staging", "reports", "logs/applications", actions=READ)
     | below("begun", "reports", "logs/applications", actions=WRITE)
 )
+SEND = {
+    (f"sqs:{action}", "") for action in ("SendMessage", "GetQueueAttributes", "GetQueueUrl")
+}  # Lambda, for a function
 WAREHOUSE = FIND | below("warehouse", actions=(*READ, *WRITE))
 
 
@@ -93,6 +96,7 @@ def may_read(stack: Stack, policy: str, key: str) -> bool:
         ("warehouse/z9/a_0f3a/metadata/00000.metadata.json", {"ReadLake"}),
         ("warehouse/_quarantine/nyc_flights_0f3a/data/00000.parquet", {"ReadQuarantine"}),
         ("warehouse/_lakegate/receipts", set()),
+        ("warehouse/_canary/heartbeat_0f3a/data/00000.parquet", set()),
         ("elsewhere/nyc/flights", set()),
     ],
 )
@@ -176,7 +180,7 @@ def test_the_spark_job_reads_what_was_uploaded_for_this_stack_and_no_other_stack
 @pytest.mark.parametrize("role", FUNCTIONS)
 def test_a_function_reads_the_slack_secret_alone(stack: Stack, role: str) -> None:
     secrets = {(a, r) for a, r in stack.rights(role) if a.startswith("secretsmanager:")}
-    assert {action for action, _ in secrets} == {"secretsmanager:GetSecretValue", "secretsmanager:DescribeSecret"}
+    assert {action for action, _ in secrets} == {"secretsmanager:GetSecretValue"}
     assert {resource.rpartition(":secret:")[2] for _, resource in secrets} == {"lakegate/slack-??????"}
 
 
@@ -188,8 +192,6 @@ def test_a_function_reads_the_slack_secret_alone(stack: Stack, role: str) -> Non
             {
                 "sqs:ReceiveMessage",
                 "sqs:DeleteMessage",
-                "sqs:ChangeMessageVisibility",
-                "sqs:GetQueueUrl",
                 "sqs:GetQueueAttributes",
             },
         ),
@@ -200,6 +202,13 @@ def test_a_function_reads_the_slack_secret_alone(stack: Stack, role: str) -> Non
 )
 def test_ingest_alone_takes_from_the_queue(stack: Stack, role: str, actions: set[str]) -> None:
     assert {action for action, _ in stack.rights_in(role, "AWS::SQS::Queue", "InboxQueue")} == actions
+
+
+@pytest.mark.parametrize("queue", ["InboxDeadLetters", "SettleDeadLetters"])
+def test_the_sweep_alone_reads_dead_letters_and_deletes_those_that_it_has_handled(stack: Stack, queue: str) -> None:
+    drained = {("sqs:ReceiveMessage", ""), ("sqs:DeleteMessage", "")}
+    rights = {role: stack.rights_in(role, "AWS::SQS::Queue", queue) - SEND for role in ROLES}
+    assert rights == {role: drained if role == "ReconcileRole" else set() for role in ROLES}
 
 
 @pytest.mark.parametrize("role", FUNCTIONS)
@@ -249,4 +258,15 @@ def test_emr_takes_the_jobs_role_for_this_application_of_this_account_alone(stac
 
 
 def test_there_are_no_roles_but_these(stack: Stack) -> None:
-    assert len(stack.resources("AWS::IAM::Role")) == len(ROLES)
+    assert len(stack.resources("AWS::IAM::Role")) == len(ROLES) + 1  # the canary's
+
+
+def test_the_canary_lands_under_its_own_key_and_pushes_its_own_contract_and_may_nothing_else(stack: Stack) -> None:
+    key = "/_canary/heartbeat.jsonl"
+    landing = {(action, key) for action in (*READ, *WRITE, "s3:GetObjectVersion")}
+    assert stack.rights_in("CanaryRole", BUCKET, "StorageLanding") == landing
+    contract = {(action, "/contracts/_canary.heartbeat.yaml") for action in WRITE}
+    assert stack.rights_in("CanaryRole", BUCKET, "StorageService") == FIND | below("contracts", actions=READ) | contract
+    services = {action.split(":")[0] for action, _ in stack.rights("CanaryRole")}
+    assert services == {"s3", "logs", "sqs", "ec2"}
+    assert stack.rights_in("CanaryRole", "AWS::SQS::Queue", "CanaryDeadLetters") == SEND

@@ -17,9 +17,9 @@ from tests.infra.template import Stack, flat
 pytestmark = pytest.mark.synth
 ROOT = Path(__file__).resolve().parents[2]
 BUCKETS = ("Landing", "Lake", "Service")
-FUNCTIONS = ("Ingest", "Settle", "Reconcile")
-QUEUES = ("InboxQueue", "InboxDeadLetters", "SettleDeadLetters", "ReconcileDeadLetters")
-RULES = ("InboxLanded", "SparkJobEnded", "Sweep")
+FUNCTIONS = ("Ingest", "Settle", "Reconcile", "Canary")
+QUEUES = ("InboxQueue", "InboxDeadLetters", "SettleDeadLetters", "ReconcileDeadLetters", "CanaryDeadLetters")
+RULES = ("InboxLanded", "SparkJobEnded", "Sweep", "CanaryDue")
 FUNCTION, QUEUE, RULE = "AWS::Lambda::Function", "AWS::SQS::Queue", "AWS::Events::Rule"
 
 
@@ -92,7 +92,8 @@ def test_nothing_expires_but_staged_copies_and_logs_and_what_was_replaced(stack:
     replaced = (None, 30, True)
     assert expiring(stack, "Service") == {"staging/": (14, 1, False), "logs/": (90, 1, False), "": replaced}
     assert expiring(stack, "Lake") == {"": replaced}
-    assert expiring(stack, "Landing") == {"": (90, 90, False)}
+    canaries = {"_canary/heartbeat.jsonl": (None, 30, False)}  # the last one stays
+    assert expiring(stack, "Landing") == {"": (90, 90, False), **canaries}
 
 
 def test_uploaders_may_put_files_in_the_landing_bucket_and_nothing_else(stack: Stack) -> None:
@@ -112,6 +113,7 @@ def test_without_uploaders_and_landing_days_nobody_else_may_upload_and_nothing_t
     policy = policy_of(stack, "AWS::S3::BucketPolicy", "Bucket", stack.name("AWS::S3::Bucket", "StorageLanding"))
     assert {each["Effect"] for each in policy} == {"Deny"}
     assert expiring(stack, "Landing") == {}
+    assert not [name for kind in (FUNCTION, RULE) for name in stack.resources(kind) if "Canary" in name]
 
 
 @pytest.mark.parametrize("what", BUCKETS)
@@ -177,6 +179,7 @@ def test_a_message_stays_hidden_for_six_times_what_ingest_may_take(stack: Stack)
         ("InboxLanded", "InboxDeadLetters"),
         ("SparkJobEnded", "SettleDeadLetters"),
         ("Sweep", "ReconcileDeadLetters"),
+        ("CanaryDue", "CanaryDeadLetters"),
     ],
 )
 def test_an_event_that_cannot_be_delivered_goes_to_the_dead_letters(stack: Stack, rule: str, dead_letters: str) -> None:
@@ -201,20 +204,21 @@ def test_an_event_that_a_function_fails_on_goes_to_the_dead_letters(stack: Stack
 
 
 @pytest.mark.parametrize("queue", ["InboxDeadLetters", "SettleDeadLetters"])
-def test_the_first_dead_letter_raises_an_alarm_that_a_topic_hears(stack: Stack, queue: str) -> None:
+def test_a_dead_letter_raises_an_alarm_if_two_sweeps_have_not_handled_it_either(stack: Stack, queue: str) -> None:
     alarm = stack.one("AWS::CloudWatch::Alarm", queue)
     assert alarm["Dimensions"] == [
         {"Name": "QueueName", "Value": {"Fn::GetAtt": [stack.name(QUEUE, queue), "QueueName"]}}
     ]
-    assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateNumberOfMessagesVisible", 1)
+    assert (alarm["MetricName"], alarm["Statistic"]) == ("ApproximateNumberOfMessagesVisible", "Maximum")
+    assert (alarm["Threshold"], alarm["Period"], alarm["EvaluationPeriods"]) == (1, 300, 3)
     assert alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
 
 
 def test_a_topic_hears_of_every_alarm_and_when_all_is_well_again(stack: Stack) -> None:
     alarms = stack.resources("AWS::CloudWatch::Alarm").values()
-    assert len({alarm["AlarmName"] for alarm in alarms}) == len(alarms) == 5
-    assert [alarm["AlarmActions"] for alarm in alarms] == [[CONTEXT["alarm_topic"]]] * 5
-    assert [alarm["OKActions"] for alarm in alarms] == [[CONTEXT["alarm_topic"]]] * 5
+    assert len({alarm["AlarmName"] for alarm in alarms}) == len(alarms) >= 12
+    assert [alarm["AlarmActions"] for alarm in alarms] == [[CONTEXT["alarm_topic"]]] * len(alarms)
+    assert [alarm["OKActions"] for alarm in alarms] == [[CONTEXT["alarm_topic"]]] * len(alarms)
 
 
 def test_a_sweep_that_failed_is_not_tried_again_and_a_late_one_is_given_up(stack: Stack) -> None:
@@ -275,7 +279,13 @@ def test_reconcile_runs_by_the_clock(stack: Stack) -> None:
     assert [flat(target["Arn"]) for target in rule["Targets"]] == [f"<{stack.name(FUNCTION, 'ReconcileFunction')}.Arn>"]
 
 
-@pytest.mark.parametrize(("what", "timeout"), [("Ingest", 300), ("Settle", 300), ("Reconcile", 600)])
+def test_a_canary_lands_by_the_clock(stack: Stack) -> None:
+    rule = stack.one(RULE, "CanaryDue")
+    assert rule["ScheduleExpression"] == "rate(6 hours)"
+    assert [flat(target["Arn"]) for target in rule["Targets"]] == [f"<{stack.name(FUNCTION, 'CanaryFunction')}.Arn>"]
+
+
+@pytest.mark.parametrize(("what", "timeout"), [("Ingest", 300), ("Settle", 300), ("Reconcile", 600), ("Canary", 300)])
 def test_a_function_runs_its_handler_on_the_runtime_of_its_wheels(stack: Stack, what: str, timeout: int) -> None:
     function = stack.one(FUNCTION, f"{what}Function")
     assert function["Handler"] == f"handlers.{what.lower()}.handler"
@@ -329,8 +339,6 @@ def test_the_outputs_are_what_the_command_line_reads_and_what_tests_look_at(stac
         "SettleFunction",
         "ReconcileFunction",
         "IngestQueueUrl",
-        "IngestDeadLetterQueueUrl",
-        "SettleDeadLetterQueueUrl",
         "ReconcileDeadLetterQueueUrl",
     }
 

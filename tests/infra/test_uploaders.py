@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
 
 from tests.infra.conftest import synthesised
-from tests.infra.template import flat, listed
+from tests.infra.template import flat
+from tests.support import iam
+from tests.support.iam import Request, listed
 
 pytestmark = pytest.mark.synth
 ACME, GLOBEX, ETL = "210987654321", "321098765432", "123456789012"  # the last one is the stack's own account
@@ -34,48 +35,10 @@ def policy(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     return statements
 
 
-def matches(pattern: str, text: str) -> bool:
-    """IAM's wildcards."""
-    spelled = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
-    return re.fullmatch(spelled, text, re.DOTALL) is not None
-
-
-def concerns(statement: dict[str, Any], who: str) -> bool:
-    named = statement["Principal"]
-    principals = ["*"] if named == "*" else listed(named.get("AWS", []))
-    return any(each in ("*", who, re.sub(":(role|user)/.*", ":root", who)) for each in principals)
-
-
-def covers(statement: dict[str, Any], arn: str) -> bool:
-    if "NotResource" in statement:
-        return not any(matches(each, arn) for each in statement["NotResource"])
-    return any(matches(each, arn) for each in statement["Resource"])
-
-
-def holds(statement: dict[str, Any], request: dict[str, str]) -> bool:
-    """Return True if the request fulfils the statement's conditions. A value that it lacks fulfils none but `Null`."""
-    tests = {
-        "Bool": lambda there, wanted: there in wanted,
-        "StringEquals": lambda there, wanted: there in wanted,
-        "NumericLessThan": lambda there, wanted: there is not None and float(there) < float(wanted[0]),
-        "Null": lambda there, wanted: str(there is None).lower() in wanted,
-    }
-    return all(
-        tests[operator](request.get(name), [str(each) for each in listed(wanted)])
-        for operator, named in statement.get("Condition", {}).items()
-        for name, wanted in named.items()
-    )
-
-
 def effects(policy: list[dict[str, Any]], who: str, action: str, key: str, **more: str) -> set[str]:
-    return {
-        statement["Effect"]
-        for statement in policy
-        if concerns(statement, who)
-        and any(matches(each, action) for each in listed(statement["Action"]))
-        and covers(statement, f"landing/{key}")
-        and holds(statement, OVER_TLS | more)
-    }
+    context = {name: [value] for name, value in (OVER_TLS | more).items()}
+    request = Request(principal=who, action=action, resource=f"landing/{key}", context=context)
+    return iam.effects(request, policy)
 
 
 def may(policy: list[dict[str, Any]], who: str, action: str, key: str, **more: str) -> bool:

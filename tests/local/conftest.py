@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
 from lakegate_local.cloud import Cloud
 from lakegate_local.services import ACCOUNT, client
@@ -137,6 +138,7 @@ def received(aws: Aws) -> Any:
 @pytest.fixture(scope="session")
 def installation(cloud: LocalSettings, aws: Callable[[str], Any]) -> Installation:
     outputs = Cloud(settings=cloud).up(lambda *_: None)
+    boto3.DEFAULT_SESSION = None  # it would keep the keys that another test's process had, and a command is a person's
     return Installation(settings=cloud, outputs=dict(outputs), aws=aws)
 
 

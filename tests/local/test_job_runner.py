@@ -19,7 +19,10 @@ APPLICATION = {"applicationId": "00app", "arn": "arn:app", "releaseLabel": "emr-
 @pytest.fixture
 def job_runner(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     made = {name: ModuleType(name) for name in ("localstack", "localstack.aws", "localstack.aws.connect")}
-    made["localstack.aws.connect"].connect_to = MagicMock()  # type: ignore[attr-defined]
+    made["localstack.aws.connect"].connect_to = connect_to = MagicMock()  # type: ignore[attr-defined]
+    connect_to.return_value.sts.assume_role.return_value = {
+        "Credentials": {"AccessKeyId": "its", "SecretAccessKey": "role", "SessionToken": "s"}
+    }
     made["localstack.config"] = ModuleType("localstack.config")
     made["localstack.config"].GATEWAY_LISTEN = [SimpleNamespace(port=1)]  # type: ignore[attr-defined]
     for name, module in made.items():
@@ -45,6 +48,7 @@ def settings(tmp_path: Path) -> PackSettings:
         spark_home=tmp_path / "spark",
         java_home=tmp_path / "java",
         image_jars=(),
+        issuer="http://127.0.0.1:4566/issuer",
     )
 
 

@@ -30,6 +30,7 @@ def image(tmp_path: Path) -> Image:
         spark_python=tmp_path / "python",
         java_home=tmp_path / "java",
         image_jars=(tmp_path / "s3a.jar",),
+        issuer="http://127.0.0.1:4566/issuer",
     )
     return Image(settings=settings, endpoint="http://127.0.0.1:4566", region="us-east-1")
 
@@ -79,9 +80,14 @@ def test_driver_is_given_the_local_cloud_and_nothing_of_this_environment(
     monkeypatch.setenv("PYTHONPATH", "/somewhere")
     monkeypatch.setenv("AWS_PROFILE", "production")
 
-    given = image.environment(tmp_path, "000000000000")
+    given = image.environment(tmp_path, {"AccessKeyId": "its", "SecretAccessKey": "role", "SessionToken": "s"})
 
     assert given["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4566"
+    assert [given[f"AWS_{name}"] for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN")] == [
+        "its",
+        "role",
+        "s",
+    ]
     assert not {"PYTHONPATH", "AWS_PROFILE", "VIRTUAL_ENV"} & set(given)
 
 

@@ -22,7 +22,7 @@ from lakegate.ports import MAIN, Ref
 from lakegate.testing import MemoryClock
 from tests.ports.conftest import BATCH, landed, note, receipt
 from tests.support.guarded import AUDIENCE, Guarded, act_as
-from tests.support.issuer import Issuer
+from tests.support.issuer import Issuer, unsigned
 from tests.support.nessie import unique
 
 pytestmark = pytest.mark.nessie
@@ -158,19 +158,19 @@ def test_a_merge_needs_the_rights_to_what_it_brings(guarded: Guarded, trees: Tre
 
 def tokens(issuer: Issuer) -> Mapping[str, str]:
     """Tokens that claim to be the publisher's, and one thing is wrong with each."""
-    good = issuer.token(Role.PUBLISH, AUDIENCE)
+    good = issuer.of(Role.PUBLISH, AUDIENCE)
     head, claims, made = good.split(".")
     stranger = Issuer()
     stranger.uri = issuer.uri
-    reader = issuer.token(Role.READER, AUDIENCE).split(".")[1]
+    reader = issuer.of(Role.READER, AUDIENCE).split(".")[1]
     return {
         "none": "",
-        "expired": issuer.token(Role.PUBLISH, AUDIENCE, timedelta(minutes=-5)),
-        "of another audience": issuer.token(Role.PUBLISH, "another"),
-        "of another issuer": issuer.token(Role.PUBLISH, AUDIENCE, iss="https://evil.example.com"),
-        "signed by another's key": stranger.token(Role.PUBLISH, AUDIENCE),
+        "expired": issuer.of(Role.PUBLISH, AUDIENCE, timedelta(minutes=-5)),
+        "of another audience": issuer.of(Role.PUBLISH, "another"),
+        "of another issuer": issuer.of(Role.PUBLISH, AUDIENCE, iss="https://evil.example.com"),
+        "signed by another's key": stranger.of(Role.PUBLISH, AUDIENCE),
         "with others' claims": f"{head}.{reader}.{made}",
-        "unsigned": issuer.signed({"aud": AUDIENCE, "iss": issuer.uri, "exp": 4102444800}, "none"),
+        "unsigned": unsigned(aud=AUDIENCE, iss=issuer.uri, exp=4102444800),
         "without a signature": f"{head}.{claims}.",
         "no token at all": "x.y.z",
     }

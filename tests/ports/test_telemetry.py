@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 from lakegate import bootstrap
 from lakegate.adapters.emf import EmfTelemetry, embedded
+from lakegate.landing import canary
 from lakegate.ports import Signal, Telemetry
 from lakegate.testing import MemoryClock, MemoryTelemetry
 
@@ -114,6 +115,15 @@ def test_a_table_is_no_dimension_because_each_would_be_billed(log: Any) -> None:
     for table in ("nyc.flights", "nyc.planes"):
         EmfTelemetry("prod", MemoryClock()).emit({Signal.FILES_PUBLISHED: 1}, table)
     assert len({name for line in log() for name in metrics_in(line)}) == 1
+
+
+def test_the_canarys_published_files_are_a_metric_of_their_own_and_nothing_else_of_it_is() -> None:
+    line = embedded({Signal.FILES_PUBLISHED: 1}, "prod", AT, canary.TABLE) | {"table": canary.TABLE}
+    assert metrics_in(line) == {
+        ("FilesPublished", (("installation", "prod"),)): 1,
+        ("FilesPublished", (("installation", "prod"), ("table", canary.TABLE))): 1,
+    }
+    assert len(metrics_in(embedded({Signal.JOB_SECONDS: 1}, "prod", AT, canary.TABLE))) == 1
 
 
 @pytest.mark.parametrize(

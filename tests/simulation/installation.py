@@ -22,6 +22,7 @@ from lakegate.ports import MAIN, Catalog, Message, MessageKind, Note, Ref, Table
 from lakegate.testing import (
     MemoryCatalog,
     MemoryClock,
+    MemoryDeadLetters,
     MemoryJobRunner,
     MemoryLake,
     MemoryLanding,
@@ -204,6 +205,7 @@ class Installation:
             store=self.store,
             notifier=self.notifier,
             telemetry=MemoryTelemetry(),
+            dead_letters=MemoryDeadLetters(),
             clock=self.clock,
             nessie_uri="http://nessie",
             warehouse="lake",

@@ -307,12 +307,12 @@ MUTATIONS = (
         seeds_from=1000,
     ),
     Mutation(
-        says="a branch goes in the sweep that warns of it",
-        edits=(Edit(function=expiry.expire, old="if warned and", new="if warned or"),),
+        says="a branch goes before the notice of its end is over",
+        edits=(Edit(function=expiry.expire, old="now >= warned + notice if warned", new="True if warned"),),
     ),
     Mutation(
         says="a branch that is kept never goes",
-        edits=(Edit(function=expiry.expire, old="if warned and", new="if not warned and"),),
+        edits=(Edit(function=expiry.expire, old="elif now >= ends and", new="elif False and"),),
     ),
     Mutation(
         says="a file is rejected for a key of one that failed once rows had left it",

@@ -38,7 +38,7 @@ class Guarded:
     issuer: Issuer
 
     def token(self, role: str) -> str:
-        return self.issuer.token(role, AUDIENCE)
+        return self.issuer.of(role, AUDIENCE)
 
     def ask(self, token: str, method: str, path: str, body: object = None, **query: str) -> tuple[int, Any]:
         """A call as anybody makes it: the status and the answer's JSON."""

@@ -29,6 +29,10 @@ class Request:
     resource: str
     context: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
+    def values(self, key: str) -> Sequence[str]:
+        """The values of a condition's key, whose case does not count."""
+        return next((values for name, values in self.context.items() if name.lower() == key.lower()), ())
+
 
 def is_allowed(
     request: Request,
@@ -59,7 +63,7 @@ def concerns(statement: Statement, request: Request) -> bool:
         and _covers(statement, "Action", request.action.lower(), str.lower)
         and _covers(statement, "Resource", request.resource, str)
         and all(
-            _holds(operator, request.context.get(key, ()), [str(value) for value in listed(wanted)])
+            _holds(operator, request.values(key), [str(value) for value in listed(wanted)])
             for operator, keys in statement.get("Condition", {}).items()
             for key, wanted in keys.items()
         )

@@ -89,6 +89,11 @@ class Cleaning(RuleBasedStateMachine):
             self.drop(key=100 + self.dropped, bad=False, aside=False, deliver=True)
         self.end_all_jobs(is_settled=True)
 
+    @rule()
+    def drop_one_that_is_rejected(self) -> None:
+        self.drop(key=100 + self.dropped, bad=True, aside=False, deliver=True)
+        self.end_all_jobs(is_settled=True)
+
     @precondition(lambda self: self.world.runner.running())
     @rule(data=st.data(), end=st.sampled_from(["done", "done", "done", "crashed"]))
     def end_job(self, data: st.DataObject, end: str) -> None:

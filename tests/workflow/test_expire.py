@@ -1,12 +1,15 @@
 """The branch of a rejected batch goes when its life is over, never before people were told; nothing else changes."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from lakegate.errors import Conflict
+from lakegate.landing.files import FileVersion
 from lakegate.ports import MessageKind
-from lakegate.workflow.notices.outbox import SENT
+from lakegate.workflow.ledger.superseded import superseded_files
+from lakegate.workflow.notices.outbox import SENT, prepare
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
@@ -77,6 +80,50 @@ def test_where_that_is_none_of_them_the_branch_goes_without_a_word_and_not_befor
     for days, left in ((27.1, 1), (2.8, 1), (0.2, 0)):
         sweep(world, days)
         assert (expiring(world), len(world.branches())) == ([], left)
+
+
+def test_a_branch_of_which_another_sweep_warns_meanwhile_stays_until_its_notice_is_over(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The contract is pushed between their looks: the file is superseded to the first sweep, and not to the second."""
+    [branch] = world.branches()
+    world.drop("mended", rows=1, under=world.key("bad"))
+    world.run()
+
+    def superseded_then(*arguments: Any) -> list[FileVersion]:
+        monkeypatch.undo()
+        found = superseded_files(*arguments)
+        world.push_contract(reuploads="reject")
+        reconcile(world.service)
+        return found
+
+    monkeypatch.setattr("lakegate.workflow.notices.expiry.superseded_files", superseded_then)
+    sweep(world, 40)
+    assert (expiring(world), world.branches()) == ([branch], [branch])
+    sweep(world, 3.1)
+    assert world.branches() == []
+
+
+def test_a_branch_stays_while_a_message_that_warns_of_its_end_may_be_under_way(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [branch] = world.branches()
+    world.drop("mended", rows=1, under=world.key("bad"))
+    world.run()
+    world.push_contract(reuploads="reject")
+
+    def prepared_then(*arguments: Any) -> bool:
+        monkeypatch.undo()
+        prepared = prepare(*arguments)
+        world.push_contract(reuploads="replace")
+        reconcile(world.service)
+        return prepared
+
+    monkeypatch.setattr("lakegate.workflow.notices.outbox.prepare", prepared_then)
+    sweep(world, 40)
+    assert (expiring(world), world.branches()) == ([branch], [branch])
+    sweep(world, 3.1)
+    assert world.branches() == []
 
 
 def test_a_branch_stays_until_its_notice_is_over_however_late_people_were_told(world: World) -> None:

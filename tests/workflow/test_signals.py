@@ -79,6 +79,20 @@ def a_sweep_without_a_catalog(world: World) -> None:
         raise reconcile(world.service)[0]
 
 
+def a_bucket_that_answers_slowly(world: World) -> None:
+    listed = world.landing.versions
+
+    def slowly() -> Iterator[FileVersion]:
+        for file in listed():
+            world.clock.advance(40)
+            yield file
+
+    a_good_file(world)
+    world.drop("2.parquet", rows=1)
+    world.landing.versions = slowly  # type: ignore[method-assign]
+    assert reconcile(world.service) == []
+
+
 def a_channel_that_is_down(world: World) -> None:
     world.notifier_down()
     a_bad_file(world)
@@ -108,6 +122,7 @@ FLOWS: list[tuple[Callable[[World], None], Signal, list[float]]] = [
     (a_sweep, Signal.VERSIONS_LISTED, [4]),
     (a_sweep, Signal.LISTING_SECONDS, [0]),
     (a_sweep, Signal.OLDEST_MESSAGE, [0]),
+    (a_bucket_that_answers_slowly, Signal.LISTING_SECONDS, [80]),
     (a_sweep_without_a_catalog, Signal.CATALOG_UNREACHABLE, [1]),
     (a_channel_that_is_down, Signal.OLDEST_MESSAGE, [600]),
 ]
@@ -123,21 +138,6 @@ def test_a_flow_emits_its_signals(
 ) -> None:
     flow(world)
     assert world.telemetry.values(signal) == values
-
-
-def test_what_a_listing_takes_is_the_time_in_which_the_bucket_answers(world: World) -> None:
-    listed = world.landing.versions
-
-    def slowly() -> Iterator[FileVersion]:
-        for file in listed():
-            world.clock.advance(40)
-            yield file
-
-    a_good_file(world)
-    world.drop("2.parquet", rows=1)
-    world.landing.versions = slowly  # type: ignore[method-assign]
-    assert reconcile(world.service) == []
-    assert world.telemetry.values(Signal.LISTING_SECONDS) == [80]
 
 
 def test_a_job_that_crashes_is_told_once_however_long_its_next_attempt_is_put_off(world: World) -> None:

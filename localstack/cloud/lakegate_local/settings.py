@@ -82,6 +82,16 @@ class LocalSettings:
         return f"http://127.0.0.1:{self.port}"
 
     @property
+    def issuer(self) -> str:
+        """Return the address of the account's issuer, which answers in LocalStack."""
+        return f"{self.endpoint}/_lakegate/issuer"
+
+    @property
+    def audience(self) -> str:
+        """Return the audience of the tokens by which Nessie knows each role."""
+        return self.stack
+
+    @property
     def nessie(self) -> str:
         return f"http://127.0.0.1:{self.nessie_port}"
 

@@ -29,6 +29,7 @@ def context(settings: LocalSettings) -> dict[str, str]:
     return {
         **{name: str(getattr(settings, field)) for name, field in FROM_SETTINGS.items()},
         "nessie_uri": settings.nessie,
+        "token_audience": settings.audience,
         "slack_secret": secret_name(settings),
         "ephemeral": "true",
         **stand_in,

@@ -100,9 +100,8 @@ class JobRunner:
         with (work / "stdout").open("wb") as stdout, (work / "stderr").open("wb") as stderr:
             if run.stop.is_set():
                 return None
-            driver = processes.start(
-                command, folder=work, env=image.environment(work, run.account) | identity, stdout=stdout, stderr=stderr
-            )
+            environment = image.environment(work, credentials(run)) | identity
+            driver = processes.start(command, folder=work, env=environment, stdout=stdout, stderr=stderr)
             self._move(run, State.RUNNING)
             exit_code = self._wait(run, driver)
         upload_logs(s3, run, work)
@@ -136,6 +135,13 @@ class JobRunner:
             with logged_errors(run, "its state change was not sent"):
                 client(run).events.put_events(Entries=[entry])
         return True
+
+
+def credentials(run: JobRun) -> dict[str, str]:
+    """Return credentials of the run's role, which is who the driver is to AWS."""
+    role = run.request["executionRoleArn"]
+    found: dict[str, str] = client(run).sts.assume_role(RoleArn=role, RoleSessionName=run.job_run_id)["Credentials"]
+    return found
 
 
 def upload_logs(s3: Any, run: JobRun, work: Path) -> None:

@@ -55,7 +55,15 @@ def mend_localstack() -> None:
     """Patch LocalStack where it differs from AWS or ignores its settings."""
     from localstack.services.s3 import provider
 
-    from lakegate_localstack import batch_windows, browsers, loopback, s3_events, schedules, service_catalog
+    from lakegate_localstack import (
+        batch_windows,
+        browsers,
+        loopback,
+        s3_events,
+        schedules,
+        service_catalog,
+        web_identities,
+    )
 
     # LocalStack has one fixed folder for S3's objects, which two local clouds would share.
     provider.DEFAULT_S3_TMP_DIR = str(Path(tempfile.gettempdir()) / "s3")
@@ -65,3 +73,4 @@ def mend_localstack() -> None:
     browsers.apply()
     schedules.apply()
     service_catalog.apply()
+    web_identities.apply()

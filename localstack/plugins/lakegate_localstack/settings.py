@@ -11,7 +11,9 @@ PREFIX = "LAKEGATE_LOCALSTACK_"
 
 @dataclass(frozen=True, kw_only=True)
 class PackSettings:
-    """Interpreters, jars and folders for the processes. The folders `jobs` and `cache` outlive a local cloud."""
+    """Interpreters, jars and folders for the processes, and the address of the account's issuer. The folders `jobs` and
+    `cache` outlive a local cloud.
+    """
 
     work: Path
     jobs: Path
@@ -21,6 +23,7 @@ class PackSettings:
     spark_python: Path
     java_home: Path
     image_jars: tuple[Path, ...]
+    issuer: str
     driver_memory: str = "1g"
     parallel_jobs: int = 2
     minute: float = 60.0
@@ -37,6 +40,7 @@ class PackSettings:
             spark_python=Path(values[PREFIX + "SPARK_PYTHON"]),
             java_home=Path(values[PREFIX + "JAVA_HOME"]),
             image_jars=tuple(Path(jar) for jar in values[PREFIX + "IMAGE_JARS"].split(os.pathsep)),
+            issuer=values[PREFIX + "ISSUER"],
             driver_memory=values.get(PREFIX + "DRIVER_MEMORY", cls.driver_memory),
             parallel_jobs=int(values.get(PREFIX + "PARALLEL_JOBS", cls.parallel_jobs)),
             minute=float(values.get(PREFIX + "MINUTE", cls.minute)),

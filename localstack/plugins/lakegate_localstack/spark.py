@@ -85,7 +85,8 @@ class Image:
         (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in properties.items()))
         (folder / "log4j2.properties").write_text(LOG4J)
 
-    def environment(self, work: Path, account: str) -> dict[str, str]:
+    def environment(self, work: Path, credentials: Mapping[str, str]) -> dict[str, str]:
+        """Return the driver's environment; `credentials` are those of the run's role, in the words of STS."""
         java = self.settings.java_home
         return {
             "PATH": os.pathsep.join(
@@ -103,8 +104,9 @@ class Image:
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_REGION": self.region,
             "AWS_DEFAULT_REGION": self.region,
-            "AWS_ACCESS_KEY_ID": account,
-            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_ACCESS_KEY_ID": credentials["AccessKeyId"],
+            "AWS_SECRET_ACCESS_KEY": credentials["SecretAccessKey"],
+            "AWS_SESSION_TOKEN": credentials["SessionToken"],
         }
 
     def command(self, driver: Mapping[str, Any], fetch: Callable[[str], Path | str]) -> list[str]:

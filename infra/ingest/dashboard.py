@@ -1,0 +1,71 @@
+"""A dashboard of one installation: its alarms, and below them files, jobs, sweeps and functions, a row each."""
+
+from collections.abc import Iterable
+
+from aws_cdk import Duration, Stack, aws_cloudwatch
+from aws_cdk.aws_cloudwatch import Alarm, AlarmStatusWidget, GraphWidget, IWidget
+from constructs import Construct
+
+from infra.config import Config
+from infra.ingest.function import Function
+from infra.ingest.inbox import Inbox
+from infra.ingest.signals import metric
+from lakegate.ports import Signal
+
+PERIOD, WIDTH, HEIGHT = Duration.minutes(5), 24, 6
+SUM, MOST = "Sum", "Maximum"
+ROWS: tuple[tuple[tuple[str, str, tuple[Signal, ...]], ...], ...] = (
+    (
+        ("Files", SUM, (Signal.FILES_RECEIVED, Signal.FILES_PUBLISHED, Signal.FILES_REJECTED)),
+        ("Files that wait", MOST, (Signal.FILES_QUEUED, Signal.FILES_UNROUTED)),
+        ("Age of the oldest undecided file", MOST, (Signal.OLDEST_UNDECIDED,)),
+    ),
+    (
+        ("Batches and branches", MOST, (Signal.UNDECIDED_BATCHES, Signal.OPEN_BRANCHES)),
+        ("Jobs that crashed, merges that were tried again", SUM, (Signal.JOBS_FAILED, Signal.PUBLISH_CONFLICTS)),
+        ("Seconds of jobs", SUM, (Signal.JOB_SECONDS,)),
+        ("Billed", SUM, (Signal.VCPU_HOURS, Signal.MEMORY_GB_HOURS, Signal.STORAGE_GB_HOURS)),
+    ),
+    (
+        ("Nessie does not answer", MOST, (Signal.CATALOG_UNREACHABLE,)),
+        ("Versions in the landing bucket", MOST, (Signal.VERSIONS_LISTED,)),
+        ("Seconds to list them", MOST, (Signal.LISTING_SECONDS,)),
+        ("Age of the oldest message to people", MOST, (Signal.OLDEST_MESSAGE,)),
+    ),
+)
+
+
+class Dashboard(Construct):
+    """The dashboard. It is made after everything else, because it shows every alarm of the stack."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, config: Config, functions: Iterable[Function], inbox: Inbox
+    ) -> None:
+        super().__init__(scope, construct_id)
+        alarms = [made for made in Stack.of(self).node.find_all() if isinstance(made, Alarm)]
+        signals = [[self._signals(config, *graph, len(row)) for graph in row] for row in ROWS]
+        aws_cloudwatch.Dashboard(
+            self,
+            "Dashboard",
+            dashboard_name=config.name,
+            widgets=[[AlarmStatusWidget(alarms=alarms, width=WIDTH)], *signals, _functions([*functions], inbox)],
+        )
+
+    def _signals(self, config: Config, title: str, statistic: str, signals: tuple[Signal, ...], count: int) -> IWidget:
+        lines = [metric(config, signal, PERIOD, statistic) for signal in signals]
+        return GraphWidget(title=title, left=lines, width=WIDTH // count, height=HEIGHT)
+
+
+def _functions(functions: list[Function], inbox: Inbox) -> list[IWidget]:
+    """Return the row of what AWS measures itself: functions, and the queue before the first of them."""
+    made = [(it.name, it.function) for it in functions]
+    calls = [it.metric_invocations(period=PERIOD, label=name) for name, it in made]
+    faults = [it.metric_errors(period=PERIOD, label=f"{name} fails") for name, it in made]
+    faults += [it.metric_throttles(period=PERIOD, label=f"{name} is throttled") for name, it in made]
+    times = [it.metric_duration(period=PERIOD, statistic=MOST, label=name) for name, it in made]
+    waits = [inbox.queue.metric_approximate_age_of_oldest_message(period=PERIOD, label="seconds in the queue")]
+    graphs = {"Calls": calls, "Calls that failed": faults, "Milliseconds of a call": times, "Events that wait": waits}
+    return [
+        GraphWidget(title=title, left=lines, width=WIDTH // len(graphs), height=HEIGHT)
+        for title, lines in graphs.items()
+    ]

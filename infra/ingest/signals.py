@@ -1,0 +1,124 @@
+"""Signals as CloudWatch's metrics, and the alarms on what the functions emit."""
+
+from aws_cdk import Duration, aws_cloudwatch
+from constructs import Construct
+
+from infra.config import Config
+from infra.ingest.alarms import Missing, alarm
+from infra.ingest.function import Function
+from lakegate.adapters.emf import INSTALLATION, NAMESPACE, TABLE
+from lakegate.landing import canary
+from lakegate.ports import Signal
+
+HOUR = Duration.hours(1)
+CRASHES = 3  # in an hour; one alone is tried again
+UNREACHED = 2  # sweeps in a row
+CANARY_MINUTES = 60  # for a canary to reach main
+
+
+def metric(
+    config: Config, signal: Signal, period: Duration, statistic: str = "Sum", table: str = ""
+) -> aws_cloudwatch.Metric:
+    """Return the metric of an installation's signal; that of one table if the functions tell it apart."""
+    return aws_cloudwatch.Metric(
+        namespace=NAMESPACE,
+        metric_name=str(signal),
+        dimensions_map={INSTALLATION: config.name, **({TABLE: table} if table else {})},
+        period=period,
+        statistic=statistic,
+    )
+
+
+class Signals(Construct):
+    """Alarms on an installation's signals. Those on what a sweep finds keep their state in a period without a sweep,
+    because another alarm tells of sweeps that are missing.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: Config, sweep: Function) -> None:
+        super().__init__(scope, construct_id)
+        self._config, self._interval = config, Duration.minutes(config.reconcile_minutes)
+        self._watch_files()
+        self._watch_jobs()
+        self._watch_sweeps(sweep.timeout)
+        if config.canary_hours:
+            self._watch_canary()
+
+    def _watch_files(self) -> None:
+        config = self._config
+        alarm(
+            self,
+            "Undecided",
+            metric(config, Signal.OLDEST_UNDECIDED, self._interval, "Maximum"),
+            config=config,
+            page="undecided",
+            says=f"A file landed over {config.undecided_minutes} minutes ago and is neither published nor rejected.",
+            threshold=config.undecided_minutes * 60,
+            missing=Missing.IGNORE,
+        )
+        if config.rejected_percent:
+            alarm(
+                self,
+                "Rejections",
+                rejected_share(config),
+                config=config,
+                page="rejections",
+                says=f"Of the files that were decided in the last hour, {config.rejected_percent} % were rejected.",
+                threshold=config.rejected_percent,
+            )
+
+    def _watch_jobs(self) -> None:
+        alarm(
+            self,
+            "Jobs",
+            metric(self._config, Signal.JOBS_FAILED, HOUR),
+            config=self._config,
+            page="jobs-failed",
+            says=f"{CRASHES} Spark jobs crashed within an hour.",
+            threshold=CRASHES,
+        )
+
+    def _watch_sweeps(self, time: Duration) -> None:
+        alarm(
+            self,
+            "Catalog",
+            metric(self._config, Signal.CATALOG_UNREACHABLE, self._interval, "Minimum"),
+            config=self._config,
+            page="catalog-unreachable",
+            says=f"Nessie did not answer {UNREACHED} sweeps in a row. Nothing is published meanwhile.",
+            periods=UNREACHED,
+            missing=Missing.IGNORE,
+        )
+        alarm(
+            self,
+            "Listing",
+            metric(self._config, Signal.LISTING_SECONDS, self._interval, "Maximum"),
+            config=self._config,
+            page="listing-slow",
+            says="Listing the landing bucket takes half of the time that a sweep has.",
+            threshold=time.to_seconds() / 2,
+            missing=Missing.IGNORE,
+        )
+
+    def _watch_canary(self) -> None:
+        hours = self._config.canary_hours
+        period = Duration.minutes(hours * 60 + CANARY_MINUTES)
+        alarm(
+            self,
+            "Canary",
+            metric(self._config, Signal.FILES_PUBLISHED, period, table=canary.TABLE),
+            config=self._config,
+            page="canary",
+            says=f"No canary has reached main for {hours} hours and {CANARY_MINUTES} minutes.",
+            below=True,
+        )
+
+
+def rejected_share(config: Config) -> aws_cloudwatch.MathExpression:
+    """Return the percentage of the files decided in an hour that were rejected; without any, there is none."""
+    files = {"rejected": Signal.FILES_REJECTED, "published": Signal.FILES_PUBLISHED}
+    return aws_cloudwatch.MathExpression(
+        expression="100 * FILL(rejected, 0) / (FILL(rejected, 0) + FILL(published, 0))",
+        using_metrics={name: metric(config, signal, HOUR) for name, signal in files.items()},
+        label="rejected, percent",
+        period=HOUR,
+    )

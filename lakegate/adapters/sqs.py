@@ -1,0 +1,71 @@
+"""`DeadLetters` on SQS: what EventBridge could not deliver, what Lambda failed on, and what was received too often."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import boto3
+
+from lakegate.adapters.aws import CONFIG, aws_errors
+from lakegate.adapters.events import NO_EVENT, ended, landed
+from lakegate.landing.chunks import chunked
+from lakegate.ports import DeadLetter
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.type_defs import MessageTypeDef
+
+AT_ONCE, MOST = 10, 1000  # messages of a call (the service's maximum), and of one reading of a queue
+HIDDEN = 60  # seconds in which no other call returns a message that was read
+
+
+class SqsDeadLetters:
+    """The dead letters of several queues, by their URLs."""
+
+    def __init__(self, queues: Sequence[str]) -> None:
+        self._queues = queues
+        self._read: dict[str, tuple[str, str]] = {}  # queue and receipt handle of each letter
+
+    @cached_property
+    def _sqs(self) -> "SQSClient":
+        return boto3.client("sqs", config=CONFIG)
+
+    def read(self) -> list[DeadLetter]:
+        return [letter for queue in self._queues for letter in self._letters(queue)]
+
+    def _letters(self, queue: str) -> Iterator[DeadLetter]:
+        with aws_errors(f"reading the dead letters {queue}"):
+            for _ in range(MOST // AT_ONCE):
+                answer = self._sqs.receive_message(
+                    QueueUrl=queue, MaxNumberOfMessages=AT_ONCE, VisibilityTimeout=HIDDEN
+                )
+                for message in answer.get("Messages", ()):
+                    self._read[message["MessageId"]] = queue, message["ReceiptHandle"]
+                    yield _letter(message)
+                if not answer.get("Messages"):
+                    return
+
+    def delete(self, letters: Iterable[DeadLetter]) -> None:
+        by_queue: dict[str, list[tuple[str, str]]] = {}
+        for letter in letters:
+            queue, handle = self._read[letter.id]
+            by_queue.setdefault(queue, []).append((letter.id, handle))
+        for queue, entries in by_queue.items():
+            with aws_errors(f"deleting dead letters of {queue}"):
+                for some in chunked(entries, AT_ONCE):
+                    named = [{"Id": id_, "ReceiptHandle": handle} for id_, handle in some]
+                    self._sqs.delete_message_batch(QueueUrl=queue, Entries=named)  # type: ignore[arg-type]
+
+
+def _letter(message: "MessageTypeDef") -> DeadLetter:
+    event: Any = None
+    with suppress(*NO_EVENT):
+        event = json.loads(message["Body"])
+        event = event.get("requestPayload", event)  # Lambda puts the event into a record of its failure
+    with suppress(*NO_EVENT):
+        return DeadLetter(id=message["MessageId"], landed=landed(event))
+    with suppress(*NO_EVENT):
+        return DeadLetter(id=message["MessageId"], run=ended(event))
+    return DeadLetter(id=message["MessageId"])

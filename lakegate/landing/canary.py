@@ -1,0 +1,41 @@
+"""Canary: a small file of the service's own, which must reach main as a vendor's does.
+
+It lands under one key, so each one replaces the rows of the one before. Its namespace begins with `_`, which no
+contract of people's does, so readers of tables see none of it.
+"""
+
+import json
+from datetime import datetime
+
+TABLE, KEY = "_canary.heartbeat", "_canary/heartbeat.jsonl"
+ROWS = 10
+CONTRACT = f"""\
+# lakegate's own: the function `canary` pushes it again wherever it differs.
+apiVersion: v3.1.0
+kind: DataContract
+id: lakegate-canary
+version: 1.0.0
+status: active
+servers:
+  - server: landing
+    type: s3
+    location: s3://landing/{KEY}
+    format: json
+    delimiter: new_line
+schema:
+  - name: heartbeat
+    physicalName: {TABLE}
+    customProperties:
+      - {{property: branchDays, vendor: lakegate, value: 2}}
+    properties:
+      - {{name: beat, logicalType: integer, required: true, unique: true}}
+      - {{name: at, logicalType: timestamp, required: true}}
+    quality:
+      - {{metric: rowCount, mustBe: {ROWS}}}
+"""
+
+
+def heartbeat(at: datetime) -> bytes:
+    """Return a canary's bytes, which differ from those of every other time."""
+    rows = ({"beat": number, "at": at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")} for number in range(ROWS))
+    return "".join(f"{json.dumps(row)}\n" for row in rows).encode()

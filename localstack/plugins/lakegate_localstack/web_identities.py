@@ -1,0 +1,81 @@
+"""STS's GetWebIdentityToken, which LocalStack lacks, and the account's issuer: a role gets tokens that hold its tags.
+
+Who calls is told by the access key, as everywhere in LocalStack. The issuer's key is forgotten when LocalStack stops,
+as roles and their sessions are.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+from localstack.aws.api import CommonServiceException, RequestContext
+from localstack.aws.api.sts import StsApi
+from localstack.aws.connect import connect_to
+from localstack.services.edge import ROUTER
+from localstack.utils.aws.request_context import extract_access_key_id_from_auth_header
+from localstack.utils.patch import patch
+
+from lakegate_localstack.issuer import ALGORITHM, Issuer
+from lakegate_localstack.settings import PackSettings
+
+USUAL, LONGEST = 300, 3600  # seconds that a token lives
+
+
+class Refused(CommonServiceException):
+    def __init__(self, message: str) -> None:
+        super().__init__("AccessDenied", message, 403, sender_fault=True)
+
+
+class Invalid(CommonServiceException):
+    def __init__(self, message: str) -> None:
+        super().__init__("ValidationError", message, 400, sender_fault=True)
+
+
+def apply() -> None:
+    issuer = Issuer(PackSettings.from_env().issuer)
+    for path, document in issuer.documents.items():
+        ROUTER.add(urlsplit(issuer.uri).path + path, partial(_document, document))
+    patch(StsApi.get_web_identity_token)(partial(_token, issuer))
+
+
+def _document(document: Any, _request: Any, **_: Any) -> Any:
+    return document
+
+
+def _token(
+    issuer: Issuer,
+    _original: Any,
+    _provider: Any,
+    context: RequestContext,
+    audience: Sequence[str],
+    signing_algorithm: str,
+    duration_seconds: int | None = None,
+    **_: Any,
+) -> dict[str, Any]:
+    if signing_algorithm != ALGORITHM:
+        raise Invalid(f"the local cloud signs with {ALGORITHM} alone, not with {signing_algorithm}")
+    seconds = duration_seconds or USUAL
+    if seconds > LONGEST:
+        raise Invalid(f"DurationSeconds is up to {LONGEST}, not {seconds}")
+    role, life = _caller(context), timedelta(seconds=seconds)
+    tags = {tag["Key"]: tag["Value"] for tag in role.get("Tags", ())}
+    return {
+        "WebIdentityToken": issuer.token(role["Arn"], tags, audience, life),
+        "Expiration": issuer.now() + life,
+    }
+
+
+def _caller(context: RequestContext) -> Any:
+    """Return the role of which the caller has a session. Raise Refused for anybody else."""
+    key = extract_access_key_id_from_auth_header(context.request.headers)
+    arn = connect_to(aws_access_key_id=key, region_name=context.region).sts.get_caller_identity()["Arn"]
+    kind, _, named = arn.rpartition(":")[2].partition("/")
+    iam = connect_to(aws_access_key_id=context.account_id, region_name=context.region).iam
+    if kind != "assumed-role":
+        raise Refused(f"{arn} is no session of a role, and the local cloud gives tokens to roles alone")
+    try:
+        return iam.get_role(RoleName=named.partition("/")[0])["Role"]
+    except iam.exceptions.NoSuchEntityException as exc:
+        raise Refused(f"{arn} is a session of a role that does not exist") from exc

@@ -1,0 +1,125 @@
+"""Alarms and their pages: each leads to what to do, clears by itself, and is about something that a flow emits."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakegate.adapters.emf import INSTALLATION, NAMESPACE
+from lakegate.landing import canary
+from lakegate.ports import Signal
+from tests.infra.conftest import CONTEXT
+from tests.infra.template import Stack, flat
+from tests.workflow.test_signals import FLOWS
+
+pytestmark = pytest.mark.synth
+RUNBOOK = Path(__file__).parents[2] / "docs/runbook"
+ALARM = "AWS::CloudWatch::Alarm"
+DIMENSION = [{"Name": INSTALLATION, "Value": "lakegate"}]
+
+
+def alarms(stack: Stack) -> dict[str, dict[str, Any]]:
+    """All alarms by their page."""
+    return {it["AlarmName"].removeprefix("lakegate-"): it for it in stack.resources(ALARM).values()}
+
+
+def metrics_of(alarm: dict[str, Any]) -> list[dict[str, Any]]:
+    """The metrics that an alarm is about; those of a formula, each."""
+    inner = [each["MetricStat"]["Metric"] for each in alarm.get("Metrics", []) if "MetricStat" in each]
+    return inner or [alarm]
+
+
+def test_every_alarm_has_its_page_and_every_page_its_alarm(stack: Stack) -> None:
+    assert {path.stem for path in RUNBOOK.iterdir()} == alarms(stack).keys()
+
+
+def test_every_alarm_says_where_its_page_is(stack: Stack) -> None:
+    for page, alarm in alarms(stack).items():
+        assert flat(alarm["AlarmDescription"]).endswith(f" What to do: {CONTEXT['runbook']}/{page}.md")
+
+
+@pytest.mark.parametrize("path", sorted(RUNBOOK.iterdir()), ids=lambda path: path.stem)
+def test_a_page_says_what_it_means_what_to_look_at_what_to_run_and_when_it_clears(path: Path) -> None:
+    text = path.read_text()
+    assert text.startswith(f"# {path.stem}: ")
+    assert re.findall(r"^\*\*(.*?)\*\*", text, re.MULTILINE) == ["It means.", "Look at.", "Run.", "It clears"]
+
+
+@pytest.mark.parametrize("path", sorted(RUNBOOK.iterdir()), ids=lambda path: path.stem)
+def test_a_page_names_metrics_and_links_that_there_are(path: Path) -> None:
+    text = path.read_text()
+    named = set(re.findall(r"`([A-Z][a-z]+(?:[A-Z][a-z]+)+)`", text)) - {"IngestDeadLetterQueueUrl"}
+    assert named - {"SettleDeadLetterQueueUrl", "Misconfigured", "CanaryDue"} <= set(Signal)
+    links = re.findall(r"\]\(([^)#]+)", text)
+    assert [link for link in links if not (RUNBOOK / link).is_file()] == []
+
+
+def test_every_signal_that_an_alarm_is_about_is_emitted_by_a_flow_that_provokes_it(stack: Stack) -> None:
+    ours = [it for alarm in alarms(stack).values() for it in metrics_of(alarm) if it["Namespace"] == NAMESPACE]
+    told_apart = [it for it in ours if it["Dimensions"] != DIMENSION]
+    assert [(it["MetricName"], it["Dimensions"]) for it in told_apart] == [
+        ("FilesPublished", [*DIMENSION, {"Name": "table", "Value": canary.TABLE}])
+    ]
+    provoked = {str(signal) for _, signal, values in FLOWS if any(values)}
+    assert {it["MetricName"] for it in ours} - provoked == set()
+    assert len(ours) >= 6
+
+
+@pytest.mark.parametrize(
+    ("page", "goes_off"),
+    [
+        ("undecided", ("Maximum", 300, 1, 240 * 60, "ignore")),
+        ("catalog-unreachable", ("Minimum", 300, 2, 1, "ignore")),
+        ("listing-slow", ("Maximum", 300, 1, 300, "ignore")),
+        ("jobs-failed", ("Sum", 3600, 1, 3, "notBreaching")),
+        ("ingest-errors", ("Sum", 900, 1, 2, "notBreaching")),
+        ("ingest-throttled", ("Sum", 900, 1, 5, "notBreaching")),
+    ],
+)
+def test_an_alarm_goes_off_at_its_threshold_and_ends_by_itself(
+    stack: Stack, page: str, goes_off: tuple[str, int, int, float, str]
+) -> None:
+    alarm = alarms(stack)[page]
+    names = ("Statistic", "Period", "EvaluationPeriods", "Threshold", "TreatMissingData")
+    assert tuple(alarm[name] for name in names) == goes_off
+    assert alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
+
+
+def test_the_share_of_rejected_files_is_told_where_a_threshold_is_given(stack: Stack) -> None:
+    alarm = alarms(stack)["rejections"]
+    assert alarm["Threshold"] == int(CONTEXT["rejected_percent"])
+    formula, *parts = alarm["Metrics"]
+    assert formula["Expression"] == "100 * FILL(rejected, 0) / (FILL(rejected, 0) + FILL(published, 0))"
+    assert {part["Id"]: part["MetricStat"]["Metric"]["MetricName"] for part in parts} == {
+        "rejected": "FilesRejected",
+        "published": "FilesPublished",
+    }
+
+
+def test_a_canary_that_has_not_arrived_an_hour_after_its_time_is_told(stack: Stack) -> None:
+    alarm = alarms(stack)["canary"]
+    assert (alarm["Statistic"], alarm["Period"], alarm["EvaluationPeriods"]) == ("Sum", 7 * 3600, 1)
+    assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("LessThanThreshold", 1)
+    assert alarm["TreatMissingData"] == "breaching"
+
+
+def dashboard(stack: Stack) -> list[dict[str, Any]]:
+    body = flat(stack.one("AWS::CloudWatch::Dashboard", "Dashboard")["DashboardBody"])
+    return list(json.loads(body)["widgets"])
+
+
+def test_the_dashboard_shows_every_signal_and_every_alarm(stack: Stack) -> None:
+    shown = dashboard(stack)
+    lines = [line for widget in shown for line in widget["properties"].get("metrics", ())]
+    assert {line[1] for line in lines if line[0] == NAMESPACE} == set(Signal)
+    assert {tuple(line[2:4]) for line in lines if line[0] == NAMESPACE} == {(INSTALLATION, "lakegate")}
+    (status,) = [widget for widget in shown if widget["type"] == "alarm"]
+    assert len(status["properties"]["alarms"]) == len(alarms(stack))
+
+
+def test_the_dashboard_fits_its_grid(stack: Stack) -> None:
+    assert all(widget["x"] + widget["width"] <= 24 for widget in dashboard(stack))

@@ -1,0 +1,73 @@
+"""What people on call rely on, on the local cloud: signals in logs, what jobs cost, dead letters that go, a canary."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from examples.bad_files import parquet
+from lakegate.landing import canary
+from lakegate.landing.attempts import Attempt
+from tests.local.installation import Installation
+from tests.local.things import Things, rows
+from tests.ports.test_telemetry import metrics_in
+
+pytestmark = pytest.mark.local
+
+
+def test_what_a_job_is_billed_for_is_shown_and_its_tags_name_table_and_batch(
+    installation: Installation, things: Things
+) -> None:
+    key = f"{things.prefix}/1.parquet"
+    installation.put(key, parquet(rows(0, 10)))
+    installation.wait(key)
+    (entry,) = [it for it in installation.json("status")["published"] if key in it["files"]]
+    (attempt,) = installation.json("show", entry["batch"])["attempts"]
+    assert attempt["usage"]["vcpu_hours"] > 0
+    emr, application = installation.aws("emr-serverless"), installation.outputs["ApplicationId"]
+    branch = Attempt(table=things.table, batch=entry["batch"], number=1).branch
+    (run,) = [it for it in emr.list_job_runs(applicationId=application)["jobRuns"] if it["name"] == branch]
+    tags = emr.get_job_run(applicationId=application, jobRunId=run["id"])["jobRun"]["tags"]
+    assert tags == {"table": things.table, "batch": entry["batch"]}
+
+
+def test_the_sweeps_log_has_metrics_that_cloudwatch_takes(installation: Installation) -> None:
+    installation.run("reconcile")
+    group = f"/aws/lambda/{installation.outputs['ReconcileFunction']}"
+    events = installation.aws("logs").filter_log_events(logGroupName=group)["events"]
+    lines = [json.loads(event["message"]) for event in events if '"_aws"' in event["message"]]
+    names = {name for line in lines for name, _ in metrics_in(line)}
+    assert {"OpenBranches", "OldestUndecidedSeconds", "VersionsListed", "CatalogUnreachable"} <= names
+
+
+def test_dead_letters_of_what_is_done_go_with_the_next_sweep(installation: Installation, things: Things) -> None:
+    key = f"{things.prefix}/1.parquet"
+    version = installation.put(key, parquet(rows(0, 10)))
+    installation.wait(key)
+    emr, application = installation.aws("emr-serverless"), installation.outputs["ApplicationId"]
+    run = emr.list_job_runs(applicationId=application)["jobRuns"][0]["id"]
+    landed = {"detail": {"object": {"key": key, "version-id": version}}}
+    ended = {"requestPayload": {"detail": {"jobRunId": run}}, "responsePayload": {"errorMessage": "no answer"}}
+    queues = [installation.outputs[f"{what}DeadLetterQueueUrl"] for what in ("Ingest", "Settle")]
+    for queue, event in zip(queues, (landed, ended), strict=True):
+        installation.aws("sqs").send_message(QueueUrl=queue, MessageBody=json.dumps(event))
+    installation.run("reconcile")
+    assert [left_in(installation, queue) for queue in queues] == [0, 0]
+
+
+def left_in(installation: Installation, queue: str) -> int:
+    told: dict[str, Any] = installation.aws("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=["All"])
+    return sum(int(told["Attributes"][f"ApproximateNumberOfMessages{what}"]) for what in ("", "NotVisible"))
+
+
+def test_a_canary_reaches_main_and_the_next_one_takes_its_place(installation: Installation, tmp_path: Path) -> None:
+    contract = tmp_path / "canary.yaml"
+    contract.write_text(canary.CONTRACT)
+    installation.run("contract", "push", contract)
+    for minute in (1, 2):
+        installation.put(canary.KEY, canary.heartbeat(datetime(2013, 1, 31, 5, minute, tzinfo=UTC)))
+        installation.wait(canary.KEY)
+        found = installation.query(f"SELECT count(*) AS n, count(DISTINCT at) AS times FROM {canary.TABLE}")
+        assert found == [{"n": canary.ROWS, "times": 1}]
