@@ -83,8 +83,8 @@ class NessieCatalog:
                 yield from metadata_file(operation["key"], operation.get("content"))
 
     def _metadata_files_at(self, commit: str) -> Iterator[MetadataFile]:
-        kinds = ", ".join(f"'{kind}'" for kind in WITH_METADATA)
-        wanted = {"content": "true", "filter": f"entry.contentType in [{kinds}]"}
+        kinds = " || ".join(f"entry.contentType == '{kind}'" for kind in WITH_METADATA)
+        wanted = {"content": "true", "filter": kinds}
         path = f"trees/{segment(Ref('', commit))}/entries"
         for entry in self._rest.pages(f"listing tables at {commit}", path, "entries", wanted):
             yield from metadata_file(entry["name"], entry["content"])
