@@ -50,7 +50,7 @@ class SqsDeadLetters:
     def delete(self, letters: Iterable[DeadLetter]) -> None:
         by_queue: dict[str, list[tuple[str, str]]] = {}
         for letter in letters:
-            queue, handle = self._read[letter.id]
+            queue, handle = self._read.pop(letter.id)
             by_queue.setdefault(queue, []).append((letter.id, handle))
         for queue, entries in by_queue.items():
             with aws_errors(f"deleting dead letters of {queue}"):

@@ -34,6 +34,7 @@ log = structlog.get_logger()
 LONGEST_LIFE = timedelta(minutes=15)  # no function runs longer, so no older rebase has a worker that lives
 BRANCHES = timedelta(minutes=5)  # half of a sweep's time, however many branches there are
 AT_ONCE = 2000  # files that one sweep receives
+RUNS = 100  # that one sweep settles for their dead letters
 
 
 def reconcile(service: Service) -> list[LakegateError]:
@@ -132,7 +133,8 @@ def _take_dead_letters(service: Service) -> None:
     failures = receive(service, arrivals.values()) if arrivals else []
     again = {(arrival.key, arrival.version_id) for failure in failures for arrival in failure.arrivals}
     handled = [it for it in letters if it.landed and it.landed[:2] not in again]
-    handled += [it for it in letters if it.run and _try(partial(settle_run, service, it.run)) is None]
+    ended = [it for it in letters if it.run][:RUNS]
+    handled += [it for it in ended if _try(partial(settle_run, service, it.run)) is None]
     service.dead_letters.delete(handled)
 
 

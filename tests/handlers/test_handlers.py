@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from handlers import ingest, reconcile, settle
+from handlers import canary, ingest, reconcile, settle
 from lakegate.errors import Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.testing.jobs import USAGE
@@ -16,7 +16,7 @@ from tests.workflow.world import World
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     world = World()
-    for module in (ingest, settle, reconcile):
+    for module in (ingest, settle, reconcile, canary):
         monkeypatch.setattr(module, "service", lambda: world.service)
     return world
 
@@ -126,3 +126,10 @@ def test_reconcile_fails_its_invocation_when_a_step_could_not_be_finished(
             reconcile.handler({}, None)
     reconcile.handler({}, None)
     assert world.rows_on_main() == {"1.parquet": 3}
+
+
+def test_a_schedule_lands_a_canary_whose_event_is_like_any_other(world: World) -> None:
+    canary.handler({}, None)
+    (file,) = world.landing.versions()
+    assert ingest.handler(sqs(file), None) == {"batchItemFailures": []}
+    assert world.job_runs() == 1

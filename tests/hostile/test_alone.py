@@ -180,7 +180,7 @@ def ingested(scene: Scene) -> None:
 
 
 def started(scene: Scene) -> None:
-    scene.fail(scene.world.runner, "start", lambda attempt, _: attempt.table == TABLE)
+    scene.fail(scene.world.runner, "start", lambda attempt, *_: attempt.table == TABLE)
     scene.receive(*scene.drop_both())
 
 

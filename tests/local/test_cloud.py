@@ -4,6 +4,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -273,3 +274,17 @@ def test_commands_are_found_by_the_command_line() -> None:
     shown = CliRunner().invoke(found.load(), ["--help"]).stdout
 
     assert all(command in shown for command in ("up", "down", "slack"))
+
+
+@pytest.mark.parametrize(("kind", "refused"), [("AWS::Glue::Job", True), ("AWS::CloudWatch::Dashboard", False)])
+def test_a_resource_that_localstack_only_pretends_to_have_made_is_refused_unless_it_is_the_dashboard(
+    tmp_path: Path,
+    kind: str,
+    refused: bool,  # noqa: FBT001
+) -> None:
+    cloud = Cloud(settings=LocalSettings(run=tmp_path))
+    cloud.settings.logs.mkdir()
+    said = f"WARN --- Deployment of resource type {kind} succeeded, but will fail in upcoming LocalStack releases"
+    (cloud.settings.logs / "localstack.log").write_text(f"Ready.\n{said}\n")
+    with pytest.raises(Misconfigured, match=kind) if refused else nullcontext():
+        cloud.require_real_resources()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lakegate import bootstrap, shown
-from lakegate.adapters import slack
+from lakegate.adapters import slack, sqs
 from lakegate.adapters.nessie import notes
 from lakegate.audit import bounded_http
 from lakegate.audit.model import limits
@@ -113,6 +113,8 @@ PARTS: dict[str, list[Row]] = {
     "Batches and sweeps": [
         row("files of a batch", ingestion.MOST_FILES, "receiving; the rest are another batch", "batchFiles"),
         row("files that one sweep receives", reconcile.AT_ONCE, "the sweep; the next one goes on"),
+        row("dead letters of files that one sweep reads", sqs.MOST, "the sweep; the next one goes on"),
+        row("dead letters of jobs that one sweep handles", reconcile.RUNS, "the sweep; the next one goes on"),
         row(
             "time of one sweep for branches",
             f"{reconcile.BRANCHES.seconds // 60} minutes",

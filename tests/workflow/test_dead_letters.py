@@ -5,6 +5,7 @@ import pytest
 from lakegate.errors import Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.ports import DeadLetter
+from lakegate.workflow import reconcile as sweep
 from lakegate.workflow.reconcile import reconcile
 from tests.workflow.world import World
 
@@ -66,6 +67,20 @@ def test_a_letter_that_is_no_event_or_of_an_unknown_run_waits_for_a_person_and_s
     world.dead_letters.letters = [*strange, letter(file)]
     assert reconcile(world.service) == []
     assert world.dead_letters.letters == strange
+
+
+def test_a_sweep_handles_so_many_ends_of_jobs_and_the_next_one_the_others(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweep, "RUNS", 2)
+    world.drop("1.parquet", rows=3)
+    (run,) = world.runner.running()
+    world.run()
+    world.dead_letters.letters = [DeadLetter(id=f"m{number}", run=run.id) for number in range(3)]
+    reconcile(world.service)
+    assert len(world.dead_letters.letters) == 1
+    reconcile(world.service)
+    assert world.dead_letters.letters == []
 
 
 def test_letters_of_what_is_done_already_do_nothing_twice(world: World) -> None:
