@@ -8,7 +8,7 @@ import os
 import socket
 import subprocess
 import sys
-from functools import partial, partialmethod
+from functools import partialmethod
 from io import BytesIO
 from pathlib import Path
 
@@ -25,9 +25,7 @@ from lakegate.adapters.http import TimeoutAdapter
 from lakegate.adapters.iceberg import IcebergTables, MetadataIO, RefCatalog, iceberg_errors
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Refused, Retryable
 from lakegate.ports import MAIN, Ref
-from lakegate.ports.warehouse import table_folder
 from tests.ports.conftest import ListedTwice, NessiePlace, WithoutDeletes, Work, head_of
-from tests.support.nessie import unique
 
 ROOT = Path(__file__).resolve().parents[2]
 LOAD = RefCatalog.load_table
@@ -267,76 +265,3 @@ def test_metadata_is_written_without_pyarrow(nessie_place: NessiePlace, table: s
     command = [sys.executable, "-c", WITHOUT_ARROW, lake.nessie_uri, table, here.branch, there.branch, old]
     subprocess.run(command, check=True, cwd=ROOT, env={**os.environ, **lake.environment})
     assert place.rows(here.branch, table) == 2
-
-
-def objects(place: NessiePlace, table: str) -> dict[str, bytes]:
-    """Everything in the table's namespace, by URI."""
-    s3, bucket = place.lake.s3(), place.lake.bucket
-    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"warehouse/{table.rpartition('.')[0]}/")
-    keys = [found["Key"] for page in pages for found in page.get("Contents", ())]
-    return {f"s3://{bucket}/{key}": s3.get_object(Bucket=bucket, Key=key)["Body"].read() for key in keys}
-
-
-def metadata_files(place: NessiePlace, work: Work) -> list[str]:
-    files = place.catalog.metadata_files(head_of(place, work.branch), work.base)
-    return [file.uri for file in files if file.table == work.table]
-
-
-@pytest.mark.nessie
-def test_every_file_that_a_branch_s_commits_have_written_is_reached_and_lies_in_the_table_s_folder(
-    nessie_place: NessiePlace, table: str
-) -> None:
-    place, work = nessie_place, Work(nessie_place, table, [])
-    for rows in (1, 2, 4):
-        place.write(work.branch, table, rows)
-    place.rewrite(work.branch, table)
-    deletes = place.delete_rows(work.branch, table, min(place.tables.paths(Ref(work.branch), table)))
-    there = objects(place, table)
-    found = set(place.tables.reached(metadata_files(place, work), ()))
-    assert found - {deletes} == set(there)  # the delete file is only said to be there
-    assert {table_folder(uri, place.tables.location()) for uri in there} == {
-        table_folder(metadata_files(place, work)[0], place.tables.location())
-    }
-
-
-@pytest.mark.nessie
-@pytest.mark.parametrize("kind", [".metadata.json", "/snap-", "-m0.avro"])
-def test_a_missing_file_that_a_current_snapshot_needs_is_refused(
-    nessie_place: NessiePlace, table: str, kind: str
-) -> None:
-    place, work = nessie_place, Work(nessie_place, table, [])
-    place.write(work.branch, table, 1)
-    [gone, *_] = [uri for uri in place.tables.reached(metadata_files(place, work)[:1], ()) if kind in uri]
-    place.lake.s3().delete_object(Bucket=place.lake.bucket, Key=gone.removeprefix(f"s3://{place.lake.bucket}/"))
-    tables = IcebergTables(place.lake.nessie_uri, place.lake.warehouse)
-    with pytest.raises(Refused, match=gone.rpartition("/")[2]):
-        list(tables.reached(metadata_files(place, work), ()))
-
-
-@pytest.mark.nessie
-def test_all_snapshots_of_a_metadata_file_are_followed_but_those_that_somebody_has_expired(
-    nessie_place: NessiePlace, table: str
-) -> None:
-    """Nessie's own metadata files have one snapshot each; those of a table that is registered may have several."""
-    place, work = nessie_place, Work(nessie_place, table, [])
-    place.write(work.branch, table, 1)
-    place.rewrite(work.branch, table)
-    there = objects(place, table)
-    newest, oldest = (json.loads(there[metadata_files(place, work)[at]]) for at in (0, 1))
-    expired = {**oldest["snapshots"][0], "snapshot-id": 1, "manifest-list": f"s3://{place.lake.bucket}/gone.avro"}
-    statistics = {
-        "snapshot-id": 1,
-        "statistics-path": "s3://lake/s.puffin",
-        "file-size-in-bytes": 1,
-        "file-footer-size-in-bytes": 1,
-        "blob-metadata": [],
-    }
-    made = {**newest, "snapshots": [*newest["snapshots"], *oldest["snapshots"], expired], "statistics": [statistics]}
-    uri = f"s3://{place.lake.bucket}/{unique('registered')}.metadata.json"
-    put = partial(place.lake.s3().put_object, Bucket=place.lake.bucket, Key=uri.rpartition("/")[2])
-    put(Body=json.dumps(made))
-    every = {uri for uri in there if not uri.endswith(".metadata.json")}
-    assert set(place.tables.reached([uri], ())) == {uri, "s3://lake/s.puffin", *every}
-    put(Body=json.dumps({**made, "current-snapshot-id": 1}))
-    with pytest.raises(Refused, match=r"gone\.avro"):
-        list(IcebergTables(place.lake.nessie_uri, place.lake.warehouse).reached([uri], ()))

@@ -357,24 +357,3 @@ def test_every_call_has_a_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
             call()
     assert len(seen) == len(calls)
     assert all(timeout for _, timeout in seen)
-
-
-@pytest.mark.nessie
-def test_tags_and_strangers_branches_are_listed_and_views_have_metadata_files(lake: Lake) -> None:
-    catalog, name, view = NessieCatalog(lake.nessie_uri), unique("persons"), unique("view")
-    lake.branch(name)
-    content = {"type": "ICEBERG_VIEW", "metadataLocation": "s3://lake/v.json", "versionId": 1, "schemaId": 1}
-    body = {
-        "commitMeta": {"message": "a stranger's"},
-        "operations": [{"type": "PUT", "key": {"elements": [view]}, "content": content}],
-    }
-    base = lake.head(name)
-    url = f"{lake.nessie_uri}/api/v2/trees"
-    requests.post(f"{url}/{name}@{base}/history/commit", json=body, timeout=300).raise_for_status()
-    head, tag = lake.head(name), unique("tag")
-    at = {"type": "BRANCH", "name": name, "hash": head}
-    requests.post(url, params={"name": tag, "type": "TAG"}, json=at, timeout=300).raise_for_status()
-    found = {it.name: it for it in catalog.references()}
-    assert found[name].head == found[tag].head == head
-    for files in (catalog.metadata_files(head, head), catalog.metadata_files(head, base)):
-        assert [(it.uri, it.is_view) for it in files if it.table == view] == [("s3://lake/v.json", True)]
