@@ -1,6 +1,8 @@
 """Infrastructure: one CDK app of stacks, and the packaging of the zips that it ships.
 
-Begin with `app`, which puts the stacks together. Each stack is a room: `data` keeps the buckets, and `ingest` works
-on them. `config` has every choice of an installation, `packaging` makes the zips, and `waivers` accepts findings of
-cdk-nag one by one. A room's `stack` composes its constructs and grants rights; every other module is one construct.
+Begin with `app`, which puts the stacks together. Each stack is a room: `data` keeps the buckets, `catalog` is Nessie
+unless an installation brings one, and `ingest` works on both. `config` has every choice of an installation,
+`settings_file` reads them from a file, `choices` records them in a template, `network` is a place for functions and
+jobs, `packaging` makes the zips, and `waivers` accepts findings of cdk-nag one by one. A room's `stack` composes its
+constructs and grants rights; a construct has a module to itself.
 """

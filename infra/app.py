@@ -14,10 +14,12 @@ os.environ.setdefault("JSII_NODE", str(Path(sys.executable).with_name("node")))
 from aws_cdk import App, Validations
 from cdk_nag import AwsSolutionsChecks
 
+from infra.catalog.stack import CatalogStack
 from infra.config import Config
 from infra.data.stack import DataStack
 from infra.ingest.spark import Artifacts
 from infra.ingest.stack import IngestStack
+from infra.network import Network
 from infra.packaging import package
 from infra.settings_file import SettingsFile
 from lakegate.errors import Misconfigured
@@ -52,7 +54,19 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
         jars=tuple(ROOT / ".local/jars" / jar for jar in JARS),
     )
     data = DataStack(app, config=config)
-    IngestStack(app, config=config, data=data, functions=bundles.functions, artifacts=artifacts)
+    if config.nessie_uri:
+        uri, network = config.nessie_uri, Network(subnets=config.subnets, security_groups=config.security_groups)
+    else:
+        uri, network = f"https://{config.catalog_host}", CatalogStack(app, config=config, data=data).network
+    IngestStack(
+        app,
+        config=config,
+        data=data,
+        nessie_uri=uri,
+        network=network,
+        functions=bundles.functions,
+        artifacts=artifacts,
+    )
     Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
     return app
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Self
 
+from infra.catalog.faults import catalog_faults
 from lakegate.contracts import BRANCH_DAYS
 from lakegate.errors import Misconfigured
 from lakegate.settings import WORKER_CORES
@@ -38,12 +39,20 @@ _TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """One installation's choices. An empty `nessie_uri` becomes a parameter that the deployment must be given."""
+    """One installation's choices. Without `nessie_uri` there is a catalog stack."""
 
     name: str = "lakegate"
     nessie_uri: str = ""
     warehouse: str = "lake"
     token_audience: str = ""
+    token_issuer: str = ""
+    nessie_image: str = ""
+    catalog_size: str = "dev"
+    catalog_host: str = ""
+    catalog_certificate: str = ""
+    catalog_zone: str = ""
+    vpc: str = ""
+    azs: tuple[str, ...] = ()
     slack_secret: str = ""
     slack_channel: str = ""
     slack_api: str = ""
@@ -90,6 +99,10 @@ class Config:
             except ValueError as error:
                 wrong.append(f"-c {field.name}={given}: {error}")
         return cls(**values), wrong  # type: ignore[arg-type]
+
+    @property
+    def creates_vpc(self) -> bool:
+        return self.vpc == "create"
 
     @property
     def executors(self) -> int:
@@ -251,21 +264,13 @@ class Config:
                     f"-c landing_days is {self.needed_days} or more: a retry needs the file",
                 ),
                 (
-                    not (self.subnets or self.security_groups or self.ephemeral),
-                    "give -c subnets=… and -c security_groups=… with a way to Nessie: without, jobs reach only AWS",
-                ),
-                (
-                    bool(self.subnets) != bool(self.security_groups),
-                    "-c subnets and -c security_groups are given together",
-                ),
-                (
                     bool(self.slack_secret) != bool(self.slack_channel),
                     "-c slack_secret and -c slack_channel are given together",
                 ),
                 (self.slack_secret.startswith("arn:"), "-c slack_secret is the secret's name, not its ARN"),
             )
             if is_wrong
-        ]
+        ] + catalog_faults(self, region)
 
 
 def _parse(given: object, default: object) -> object:

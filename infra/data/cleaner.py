@@ -8,6 +8,7 @@ from infra.waivers import waive_below
 
 DELETE = ("s3:DeleteObject",)  # not versions: what is deleted by mistake can be had back
 NOTE = (*READ, "s3:PutObject")
+ASKED = ("contracts", "attempts", "reports")  # how long branches are kept, and what frozen jobs are about to reuse
 
 
 class Cleaner(Construct):
@@ -21,15 +22,17 @@ class Cleaner(Construct):
             "CleanLake",
             description="Delete files from the lake, and keep cleaning's notes",
             statements=[
-                _allow(FIND, lake.bucket_arn),
+                _allow(FIND, lake.bucket_arn, service.bucket_arn),
                 _allow((*READ, *DELETE), lake.arn_for_objects("warehouse/*")),
+                _allow(READ, *(service.arn_for_objects(f"{prefix}/*") for prefix in ASKED)),
                 _allow(NOTE, service.arn_for_objects("cleaning/*")),
             ],
         )
-        reason = "Names of tables and of their files are made at run time."
+        reason = "Names of tables, of their files and of attempts are made at run time."
         waive_below(self.clean_lake, resource=lake, suffix="/warehouse/*", reason=reason)
-        waive_below(self.clean_lake, resource=service, suffix="/cleaning/*", reason=reason)
+        for prefix in (*ASKED, "cleaning"):
+            waive_below(self.clean_lake, resource=service, suffix=f"/{prefix}/*", reason=reason)
 
 
-def _allow(actions: tuple[str, ...], resource: str) -> aws_iam.PolicyStatement:
-    return aws_iam.PolicyStatement(actions=list(actions), resources=[resource])
+def _allow(actions: tuple[str, ...], *resources: str) -> aws_iam.PolicyStatement:
+    return aws_iam.PolicyStatement(actions=list(actions), resources=list(resources))

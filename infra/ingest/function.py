@@ -10,6 +10,7 @@ from constructs import Construct
 from infra.config import Config
 from infra.ingest.alarms import alarm
 from infra.ingest.dead_letters import DeadLetters
+from infra.network import Network
 from infra.waivers import waive
 from lakegate.counts import count
 from lakegate.settings import Settings
@@ -30,7 +31,7 @@ NETWORK_ACTIONS = (
 
 
 class Function(Construct):
-    """A function with the handler `handlers.<id in lower case>.handler` of the functions' zip."""
+    """A function with a handler of the functions' zip, `<id in lower case>.handler` unless one is given."""
 
     def __init__(
         self,
@@ -38,9 +39,11 @@ class Function(Construct):
         construct_id: str,
         *,
         config: Config,
+        network: Network,
         settings: Settings,
         code: aws_lambda.Code,
         timeout: Duration,
+        handler: str = "",
     ) -> None:
         super().__init__(scope, construct_id)
         self._config, self.timeout = config, timeout
@@ -53,7 +56,7 @@ class Function(Construct):
             function_name=self.name,
             runtime=aws_lambda.Runtime.PYTHON_3_11,
             architecture=aws_lambda.Architecture.X86_64,
-            handler=f"handlers.{self._what}.handler",
+            handler=f"handlers.{handler or self._what + '.handler'}",
             code=code,
             environment=settings.to_env(),
             memory_size=MEMORY,
@@ -66,7 +69,12 @@ class Function(Construct):
             rule="L1",
             reason="Jobs, the zip's wheels and all tests are Python 3.11, EMR's newest.",
         )
-        self._join_network()
+        self._join(network)
+
+    def url(self) -> str:
+        """Return a URL at which people whom AWS has authenticated call the function. No browser page may."""
+        made: str = self.function.add_function_url(auth_type=aws_lambda.FunctionUrlAuthType.AWS_IAM).url
+        return made
 
     def call_on(self, rule: aws_events.Rule, dead_letters: DeadLetters) -> None:
         """Call the function on a rule's events. Undeliverable and failed ones go to the dead letters."""
@@ -137,13 +145,13 @@ class Function(Construct):
         group.grant_write(self.role)
         return group
 
-    def _join_network(self) -> None:
+    def _join(self, network: Network) -> None:
         """Put the function into subnets by their ids, because looking up their VPC would need an account at synth."""
-        config, resource = self._config, self.function.node.default_child
-        if not config.subnets or not isinstance(resource, aws_lambda.CfnFunction):
+        resource = self.function.node.default_child
+        if not network.subnets or not isinstance(resource, aws_lambda.CfnFunction):
             return
         resource.vpc_config = aws_lambda.CfnFunction.VpcConfigProperty(
-            subnet_ids=list(config.subnets), security_group_ids=list(config.security_groups)
+            subnet_ids=list(network.subnets), security_group_ids=list(network.security_groups)
         )
         self.role.add_to_policy(aws_iam.PolicyStatement(actions=list(NETWORK_ACTIONS), resources=["*"]))
         waive(

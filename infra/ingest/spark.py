@@ -10,6 +10,7 @@ from aws_cdk.aws_s3_assets import Asset
 from constructs import Construct
 
 from infra.config import Config
+from infra.network import Network
 from infra.waivers import waive, waive_below
 from lakegate.settings import LONGEST_QUEUE
 
@@ -29,9 +30,11 @@ class Artifacts:
 class Spark(Construct):
     """An application that runs append_and_audit. Its role may only read the artifacts until the stack grants more."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, config: Config, artifacts: Artifacts) -> None:
+    def __init__(
+        self, scope: Construct, construct_id: str, *, config: Config, network: Network, artifacts: Artifacts
+    ) -> None:
         super().__init__(scope, construct_id)
-        self.application = self._application(config)
+        self.application = self._application(config, network)
         self.application_id = self.application.attr_application_id
         self.role = aws_iam.Role(self, "Role", assumed_by=self._emr())
         self.entry_point = Asset(self, "EntryPoint", path=str(artifacts.entry_point))
@@ -54,10 +57,10 @@ class Spark(Construct):
         }
         return aws_iam.ServicePrincipal(SERVICE, conditions=conditions)
 
-    def _application(self, config: Config) -> aws_emrserverless.CfnApplication:
+    def _application(self, config: Config, network: Network) -> aws_emrserverless.CfnApplication:
         kind = aws_emrserverless.CfnApplication
-        network = kind.NetworkConfigurationProperty(
-            subnet_ids=list(config.subnets), security_group_ids=list(config.security_groups)
+        place = kind.NetworkConfigurationProperty(
+            subnet_ids=list(network.subnets), security_group_ids=list(network.security_groups)
         )
         stop = kind.AutoStopConfigurationProperty(enabled=True, idle_timeout_minutes=IDLE_MINUTES)
         return kind(
@@ -75,7 +78,7 @@ class Spark(Construct):
             scheduler_configuration=kind.SchedulerConfigurationProperty(
                 max_concurrent_runs=config.jobs_at_once, queue_timeout_minutes=LONGEST_QUEUE
             ),
-            network_configuration=network if config.subnets else None,
+            network_configuration=place if network.subnets else None,
         )
 
     def _read_artifacts(self, name: str) -> None:
@@ -98,18 +101,25 @@ class Spark(Construct):
         )
         return aws_events.Rule(self, "JobEnded", description="An ingestion job has ended", event_pattern=pattern)
 
+    def observe_jobs(self, role: aws_iam.Role) -> None:
+        """Allow a role to look at jobs of this application."""
+        arn = self.application.attr_arn
+        role.add_to_policy(_allow("emr-serverless:ListJobRuns", on=arn))
+        role.add_to_policy(_allow("emr-serverless:GetJobRun", on=f"{arn}/jobruns/*"))
+        reason = "A job run's id is given when it starts."
+        waive_below(role, resource=self.application, suffix="/jobruns/*", reason=reason)
+
     def run_jobs(self, role: aws_iam.Role) -> None:
         """Allow a role to start jobs of this application under the job role, and to look at them."""
         arn = self.application.attr_arn
         to_emr = {"StringEquals": {"iam:PassedToService": SERVICE}}
+        self.observe_jobs(role)
         for statement in (
-            _allow("emr-serverless:StartJobRun", "emr-serverless:ListJobRuns", on=arn),
-            _allow("emr-serverless:GetJobRun", "emr-serverless:TagResource", on=f"{arn}/jobruns/*"),
+            _allow("emr-serverless:StartJobRun", on=arn),
+            _allow("emr-serverless:TagResource", on=f"{arn}/jobruns/*"),
             _allow("iam:PassRole", on=self.role.role_arn, conditions=to_emr),
         ):
             role.add_to_policy(statement)
-        reason = "A job run's id is given when it starts."
-        waive_below(role, resource=self.application, suffix="/jobruns/*", reason=reason)
 
 
 def _allow(*actions: str, on: str, conditions: Mapping[str, object] | None = None) -> aws_iam.PolicyStatement:

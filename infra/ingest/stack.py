@@ -6,7 +6,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from aws_cdk import CfnOutput, CfnParameter, DefaultStackSynthesizer, Duration, Stack, aws_events
+from aws_cdk import CfnOutput, DefaultStackSynthesizer, Duration, Stack, aws_events
 from aws_cdk.aws_iam import PolicyStatement
 from aws_cdk.aws_lambda import Code
 from aws_cdk.aws_secretsmanager import Secret
@@ -20,8 +20,10 @@ from infra.ingest.dead_letters import DeadLetters
 from infra.ingest.function import Function
 from infra.ingest.identity import identify
 from infra.ingest.inbox import Inbox
+from infra.ingest.people import People
 from infra.ingest.signals import Signals
 from infra.ingest.spark import Artifacts, Spark
+from infra.network import Network
 from lakegate.access import Role
 from lakegate.settings import Settings, output_name
 
@@ -32,7 +34,15 @@ class IngestStack(Stack):
     """One installation's service."""
 
     def __init__(
-        self, scope: Construct, *, config: Config, data: DataStack, functions: Path, artifacts: Artifacts
+        self,
+        scope: Construct,
+        *,
+        config: Config,
+        data: DataStack,
+        nessie_uri: str,
+        network: Network,
+        functions: Path,
+        artifacts: Artifacts,
     ) -> None:
         super().__init__(
             scope,
@@ -42,15 +52,25 @@ class IngestStack(Stack):
             synthesizer=DefaultStackSynthesizer(bucket_prefix=f"{config.name}/"),
         )
         self.storage, self.readers, self.cleaner = data.storage, data.readers, data.cleaner
-        self.spark = Spark(self, "Spark", config=config, artifacts=artifacts)
+        self.spark = Spark(self, "Spark", config=config, network=network, artifacts=artifacts)
         self.inbox = Inbox(self, "Inbox", config=config, bucket=self.storage.landing, timeout=SHORT)
         self.settle_dead_letters = DeadLetters(self, "SettleDeadLetters", of="settle", config=config)
         self.settle_dead_letters.alarm()
-        self.settings = self._settings(config)
-        function = partial(Function, self, config=config, settings=self.settings, code=Code.from_asset(str(functions)))
+        self.settings = self._settings(config, nessie_uri)
+        function = partial(
+            Function,
+            self,
+            config=config,
+            network=network,
+            settings=self.settings,
+            code=Code.from_asset(str(functions)),
+        )
         self.ingest = function("Ingest", timeout=SHORT)
         self.settle = function("Settle", timeout=SHORT)
         self.reconcile = function("Reconcile", timeout=LONG)
+        self.read = function("Read", timeout=LONG, handler="operate.read")
+        self.act = function("Act", timeout=LONG, handler="operate.act")
+        self.people = People(self, "People", read=self.read, act=self.act)
 
         interval = Duration.minutes(config.reconcile_minutes)
         sweep = aws_events.Rule(self, "Sweep", schedule=aws_events.Schedule.rate(interval))
@@ -86,19 +106,25 @@ class IngestStack(Stack):
         return made
 
     def _grant(self, config: Config) -> None:
-        # Each of the three may start an attempt: settle if a rebase is forbidden, reconcile if an event was lost.
-        for function in (self.ingest, self.settle, self.reconcile):
+        # Each of the four may start an attempt: settle if a rebase is forbidden, reconcile if an event was lost, and
+        # act because a person retries.
+        for function in (self.ingest, self.settle, self.reconcile, self.act):
             self.storage.read_landing(function.role)
             self.storage.use_service(function.role)
             self.spark.run_jobs(function.role)
             if config.slack_secret:
                 self._read_secret(function, config.slack_secret)
         # Opening an attempt takes replaced data files off its branch by metadata, and settling adds files that way.
-        for role in (self.ingest.role, self.settle.role, self.reconcile.role, self.spark.role):
+        for role in (self.ingest.role, self.settle.role, self.reconcile.role, self.act.role, self.spark.role):
             self.storage.write_warehouse(role)
         self.storage.run_job(self.spark.role)
+        self.storage.push_contracts(self.act.role)
+        self.storage.read_landing(self.read.role)
+        self.storage.observe_service(self.read.role)
+        self.spark.observe_jobs(self.read.role)
         for dead_letters in (self.inbox.dead_letters, self.settle_dead_letters):
             dead_letters.let_drain(self.reconcile.role)
+            dead_letters.let_drain(self.act.role)  # a person has the sweep run now
 
     def _read_secret(self, function: Function, name: str) -> None:
         """Allow a function to read a secret's value, whose ARN ends with six characters that AWS adds to its name."""
@@ -107,19 +133,23 @@ class IngestStack(Stack):
         function.role.add_to_policy(PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=resources))
 
     def _identify(self, audience: str) -> None:
-        """Give each role its part in the catalog. Reconcile settles what settle was not called for."""
+        """Give each role its part in the catalog. Reconcile settles what settle was not called for, and act publishes
+        what a person approves.
+        """
         identify(self.ingest.role, Role.INGEST, audience)
         identify(self.settle.role, Role.PUBLISH, audience)
         identify(self.reconcile.role, Role.PUBLISH, audience)
+        identify(self.act.role, Role.PUBLISH, audience)
+        identify(self.read.role, Role.OBSERVER, audience)
         identify(self.spark.role, Role.SPARK, audience)
 
-    def _settings(self, config: Config) -> Settings:
+    def _settings(self, config: Config, nessie_uri: str) -> Settings:
         """Return the settings that the functions' environment and the command line's outputs are both made of."""
         return Settings(
             landing_bucket=self.storage.landing.bucket_name,
             service_bucket=self.storage.service.bucket_name,
             lake_bucket=self.storage.lake.bucket_name,
-            nessie_uri=config.nessie_uri or self._nessie_parameter("https" if config.token_audience else "https?"),
+            nessie_uri=nessie_uri,
             warehouse=config.warehouse,
             name=config.name,
             token_audience=config.token_audience,
@@ -141,24 +171,16 @@ class IngestStack(Stack):
             attempts=config.attempts,
         )
 
-    def _nessie_parameter(self, scheme: str) -> str:
-        """Return a parameter for Nessie's address. Without `-c nessie_uri=…`, the template can be made and read, but
-        deploying it requires the address.
-        """
-        parameter = CfnParameter(
-            self,
-            "NessieAddress",
-            description="Where Nessie is, without /api (or synthesise with -c nessie_uri=https://…)",
-            allowed_pattern=f"{scheme}://[^/@]+(/.*)?",
-        )
-        return str(parameter.value_as_string)
-
     def _outputs(self) -> None:
         """Export the settings under their CamelCase names, and names for people and tests. Leave out empty ones."""
         others = {
             "ReadLakePolicy": self.readers.read_lake.managed_policy_arn,
             "ReadQuarantinePolicy": self.readers.read_quarantine.managed_policy_arn,
             "CleanLakePolicy": self.cleaner.clean_lake.managed_policy_arn,
+            "ReadUrl": self.people.read_url,
+            "ReadPolicy": self.people.read.managed_policy_arn,
+            "ActUrl": self.people.act_url,
+            "ActPolicy": self.people.act.managed_policy_arn,
             "IngestFunction": self.ingest.function.function_name,
             "SettleFunction": self.settle.function.function_name,
             "ReconcileFunction": self.reconcile.function.function_name,

@@ -46,9 +46,18 @@ class Difference:
     stops: bool = True
 
 
+CATALOG = "a catalog stack cannot be made without it"
 DROPPED = {
-    "nessie_uri": "the address becomes a parameter of the deployment",
+    "nessie_uri": "a catalog stack is made, and no file that the other Nessie decided is known to it",
     "token_audience": "Nessie is sent no identity: with rules it refuses every call, without it lets anybody write",
+    "token_issuer": CATALOG,
+    "nessie_image": CATALOG,
+    "catalog_size": "the catalog has one task, its database one zone, and backups go after seven days",
+    "catalog_host": CATALOG,
+    "catalog_certificate": "the catalog's name has no certificate, unless catalog_zone is given",
+    "catalog_zone": "the catalog's name has no certificate, unless catalog_certificate is given",
+    "vpc": CATALOG,
+    "azs": "the catalog's zones are the first two of the region, or not known",
     "slack_secret": "messages go to the functions' logs alone, and count as told",
     "slack_channel": "messages go to the functions' logs alone, and count as told",
     "slack_api": "messages go to Slack itself",
@@ -59,7 +68,7 @@ DROPPED = {
     "spark_conf": "jobs run without these properties",
     "uploaders": "whoever is not named can no longer upload",
     "landing_days": "the landing bucket keeps every file for ever",
-    "ephemeral": "the buckets stay when the stack is removed",
+    "ephemeral": "buckets and database stay when their stacks are removed",
     "subnets": "functions and jobs leave the network, and reach AWS alone",
     "security_groups": "functions and jobs leave the network, and reach AWS alone",
 }
@@ -67,12 +76,17 @@ CHANGED = {
     "nessie_uri": "what the other Nessie decided is not seen: files that landed lately are ingested again",
     "warehouse": "Nessie must have this warehouse, and new tables lie there; until it has, no job reaches a table",
     "token_audience": "Nessie refuses every token until its own setting is the same",
+    "token_issuer": "Nessie refuses every token of the other issuer",
+    "catalog_host": "who names the catalog's other address no longer finds it",
+    "vpc": "CloudFormation refuses it while functions and jobs are in the other network",
+    "azs": "CloudFormation refuses it while functions and jobs are in the other zones",
     "uploaders": DROPPED["uploaders"],
     "landing_days": "files are deleted earlier, and what is not decided by then never reaches the lake",
 }
 ADDED = {
     "landing_days": "files are deleted after so many days, and what is not decided by then never reaches the lake",
-    "ephemeral": "the buckets go with the stack when it is removed",
+    "ephemeral": "buckets and database go with their stacks when these are removed",
+    "nessie_uri": "the catalog stack is left as it is, and no file that its Nessie decided is known to the other one",
     "token_audience": "Nessie must know the roles and its rules first; one that does not refuses every token",
 }
 MEANINGS = {Kind.DROPPED: DROPPED, Kind.CHANGED: CHANGED, Kind.ADDED: ADDED}

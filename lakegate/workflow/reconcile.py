@@ -6,8 +6,10 @@ from datetime import timedelta
 from functools import partial
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
-from lakegate.errors import PASSING, LakegateError, foreseen
+from lakegate.counts import count
+from lakegate.errors import PASSING, LakegateError, Retryable, foreseen
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.chunks import chunked, rotated
 from lakegate.landing.files import FileVersion
@@ -44,6 +46,12 @@ def reconcile(service: Service) -> list[LakegateError]:
     return foreseen(error for step in _steps(service) if (error := _try(step)))
 
 
+def sweep(service: Service) -> None:
+    """Reconcile. Raise Retryable if a step could not be finished."""
+    if errors := reconcile(service):
+        raise Retryable(f"{count(len(errors), 'step')} of the sweep failed. The first: {errors[0]}") from errors[0]
+
+
 def _steps(service: Service) -> Iterator[Callable[[], None]]:
     """Yield the steps of a sweep. Branches come first, because a later step receives the files that attempts give up.
     Each sweep begins with another branch, so that no branch is always the one that the time does not reach. Messages
@@ -55,7 +63,8 @@ def _steps(service: Service) -> Iterator[Callable[[], None]]:
         if service.clock.now() - began >= BRANCHES:
             log.warning("branches_left", branches=len(branches) - number)
             break
-        yield partial(_continue, service, branch)
+        with bound_contextvars(branch=branch.name):  # every line that the step logs names it, its failure's too
+            yield partial(_continue, service, branch)
     yield from (
         partial(step, service) for step in (resend, _take_dead_letters, _receive_routed, _receive_lost, compact)
     )

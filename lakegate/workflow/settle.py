@@ -7,6 +7,7 @@ any time, and again: the page looks at what is done already and goes on from the
 from collections.abc import Collection, Iterable, Mapping
 
 import structlog
+from structlog.contextvars import bound_contextvars
 
 from lakegate.audit.model.job import Job
 from lakegate.errors import Conflict, Refused
@@ -49,8 +50,9 @@ def settle_run(service: Service, run_id: str) -> None:
     if attempt is None:
         log.info("not_ours", run=run.id, name=run.branch)
         return
-    settle(service, attempt)
-    note_usage(service, attempt, run)
+    with bound_contextvars(run=run.id, branch=attempt.branch):
+        settle(service, attempt)
+        note_usage(service, attempt, run)
 
 
 def settle(service: Service, attempt: Attempt) -> None:

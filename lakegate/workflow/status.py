@@ -44,17 +44,17 @@ class Status:
     seen_at: datetime | None = None
 
 
-def status(service: Service, settled: set[Branch] | None = None) -> Status:
-    """Return the state of this installation. `settled` are branches on which an earlier call found all files decided:
-    this one does not look at them, and adds those that it finds.
+def status(service: Service, settled: set[Branch] | None = None, most: int | None = None) -> Status:
+    """Return the state of this installation, with at `most` so many decisions. `settled` are branches on which
+    an earlier call found all files decided: this one does not look at them, and adds those that it finds.
     """
-    settled = set() if settled is None else settled
+    settled, most = set() if settled is None else settled, most or DECISIONS
     attempts = list_open_branches(service.branches)
     flying = flights(service, attempts, settled)
     queued, unrouted, seen_at = _landed(service, flying)
-    decisions = list(service.ledger.decisions(DECISIONS))
-    is_cut = len(decisions) >= DECISIONS
-    decided = decided_lines(service, decisions, {branch.name for branch in attempts})
+    last = list(service.ledger.decisions(most))
+    is_cut = len(last) >= most
+    decided = decided_lines(service, last, {branch.name for branch in attempts})
     kept = {attempt.batch for branch, attempt in attempts.items() if branch in settled}
     older = kept - {line.batch for line in decided if line.state in {State.REJECTED, State.SUPERSEDED}}
     return Status(
@@ -64,7 +64,7 @@ def status(service: Service, settled: set[Branch] | None = None) -> Status:
         published=_only(State.PUBLISHED, decided),
         discarded=_only(State.DISCARDED, decided),
         superseded=_only(State.SUPERSEDED, decided),
-        of_last=DECISIONS if is_cut else None,
+        of_last=most if is_cut else None,
         older=tuple(sorted(older)) if is_cut else (),
         seen_at=seen_at,
     )

@@ -15,13 +15,14 @@ from typer.testing import CliRunner, Result
 
 from lakegate.cli.app import app
 from lakegate.cli.installation import Installation
-from lakegate.cli.profile import person
 from lakegate.landing.files import FileVersion
-from lakegate.operations.operation import Direct
+from lakegate.operations.operation import Operations
+from lakegate.operations.remote import Remote
 from lakegate.ports import Ref
 from lakegate.testing import MemoryWarehouse
 from lakegate.workflow.cleaning.clean import clean
 from lakegate.workflow.reconcile import reconcile
+from tests.support.function_urls import Called
 from tests.workflow.world import CONTRACT, Story, World
 
 ROWS = 10  # of every file
@@ -70,7 +71,7 @@ class Desk:
     def installation(self) -> Installation:
         service = self.world.service
         return Installation(
-            operations=Direct(service=service, by=person(), sweep=self.sweep),
+            operations=self.operations,
             landing=service.landing,
             lake=self.rows,
             branches=service.branches,
@@ -78,6 +79,11 @@ class Desk:
             clean=partial(clean, service, self.warehouse),
             pause=self.pause,
         )
+
+    @property
+    def operations(self) -> Operations:
+        """Operations by the functions that an installation has, as on AWS."""
+        return Remote(functions=Called(service=self.world.service, sweep=lambda _: self.sweep()))
 
     def run(self, *args: str | Path) -> Result:
         return CliRunner().invoke(app, [str(arg) for arg in args], obj=self.installation)

@@ -29,6 +29,8 @@ CONTEXT = {
     "security_groups": "sg-0123abcd",
 }
 
+EPHEMERAL = {"ephemeral": "true", "nessie_uri": "https://nessie.example.com"}  # the least that an app can be made of
+
 
 def synthesised(context: Mapping[str, object], outdir: Path) -> Stack:
     """All stacks of an app as one."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ from infra.choices import choices
 from infra.config import Config
 from lakegate.deployment.choices import Choices
 from lakegate.errors import Misconfigured
-from tests.infra.conftest import CONTEXT, synthesised
+from tests.infra.conftest import CONTEXT, EPHEMERAL, synthesised
 from tests.infra.template import Stack
 
 pytestmark = pytest.mark.synth
@@ -30,14 +29,15 @@ def cdk(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600, check=False)
 
 
-def test_cdk_synth_needs_no_account_and_no_choice_but_a_network(tmp_path: Path) -> None:
-    done = cdk("synth", "--quiet", "--output", tmp_path, "-c", "subnets=subnet-0a", "-c", "security_groups=sg-0a")
+def test_cdk_synth_needs_no_account_and_no_choice_but_a_nessie_and_a_network(tmp_path: Path) -> None:
+    chosen = ("nessie_uri=https://nessie.example.com", "subnets=subnet-0a", "security_groups=sg-0a")
+    done = cdk("synth", "--quiet", "--output", tmp_path, *(word for each in chosen for word in ("-c", each)))
     assert done.returncode == 0, done.stderr
+    assert {path.name for path in tmp_path.glob("*.template.json")} == {
+        "lakegate-data.template.json",
+        "lakegate.template.json",
+    }
     stack = Stack.of(json.loads(path.read_text()) for path in tmp_path.glob("*.template.json"))
-    address = stack.template["Parameters"]["NessieAddress"]
-    assert "Default" not in address
-    assert re.fullmatch(address["AllowedPattern"], "https://nessie.example.com:19120/lake")
-    assert not re.fullmatch(address["AllowedPattern"], "https://me:secret@nessie.example.com")
     assert not [action for action, _ in stack.rights("IngestRole") if action.startswith(("secretsmanager:", "sts:"))]
     assert not [role for role in stack.resources("AWS::IAM::Role").values() if "Tags" in role]
 
@@ -53,10 +53,10 @@ def test_wrong_choices_are_all_named_before_anything_is_made(tmp_path: Path) -> 
 def test_an_environment_s_file_is_the_choices_and_the_template_records_them(tmp_path: Path) -> None:
     from infra.app import build
 
-    (tmp_path / "dev.toml").write_text('name = "dev"\nephemeral = true\nvcpus = 32\n')
+    (tmp_path / "dev.toml").write_text('name = "dev"\nnessie_uri = "http://nessie"\nephemeral = true\nvcpus = 32\n')
     app = build({"settings": str(tmp_path / "dev.toml"), "jobs_at_once": "4"}, outdir=tmp_path / "out")
     recorded = Choices.of_template(app.synth().get_stack_by_name("dev").template)
-    config = Config(name="dev", ephemeral=True, vcpus=32, jobs_at_once=4)
+    config = Config(name="dev", nessie_uri="http://nessie", ephemeral=True, vcpus=32, jobs_at_once=4)
     assert recorded == choices(config)
 
 
@@ -79,7 +79,7 @@ def test_a_finding_without_a_waiver_stops_synth(tmp_path: Path) -> None:
 
     from infra.app import build
 
-    app = build({"ephemeral": "true"}, outdir=tmp_path)
+    app = build(EPHEMERAL, outdir=tmp_path)
     stack = app.node.find_child("lakegate")
     assert isinstance(stack, Stack)
     Bucket(stack, "Careless")
@@ -88,10 +88,10 @@ def test_a_finding_without_a_waiver_stops_synth(tmp_path: Path) -> None:
 
 
 def test_subnets_are_for_the_functions_and_the_jobs(tmp_path: Path) -> None:
-    context = {"name": "other", "subnets": "subnet-0a,subnet-0b", "security_groups": "sg-0123abcd", "ephemeral": "true"}
-    stack = synthesised(context, tmp_path)
+    chosen = {"name": "other", "subnets": "subnet-0a,subnet-0b", "security_groups": "sg-0123abcd"}
+    stack = synthesised(EPHEMERAL | chosen, tmp_path)
     network = {"SecurityGroupIds": ["sg-0123abcd"], "SubnetIds": ["subnet-0a", "subnet-0b"]}
-    assert [each["VpcConfig"] for each in stack.resources("AWS::Lambda::Function").values()] == [network] * 3
+    assert [each["VpcConfig"] for each in stack.resources("AWS::Lambda::Function").values()] == [network] * 5
     assert stack.one("AWS::EMRServerless::Application", "Spark")["NetworkConfiguration"] == network
     policies = {stack.template["Resources"][name]["DeletionPolicy"] for name in stack.resources("AWS::S3::Bucket")}
     assert policies == {"Delete"}
@@ -107,7 +107,6 @@ def test_other_workers_and_properties_of_spark_leave_the_application_as_it_is(st
 
 def test_the_release_and_the_image_are_the_applications(tmp_path: Path) -> None:
     image = "123456789012.dkr.ecr.eu-central-1.amazonaws.com/lakegate:7.12"
-    context = {"release": "emr-7.12.0", "image": image, "ephemeral": "true"}
-    stack = synthesised(context, tmp_path)
+    stack = synthesised(EPHEMERAL | {"release": "emr-7.12.0", "image": image}, tmp_path)
     application = stack.one("AWS::EMRServerless::Application", "Spark")
     assert (application["ReleaseLabel"], application["ImageConfiguration"]) == ("emr-7.12.0", {"ImageUri": image})

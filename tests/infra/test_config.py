@@ -10,22 +10,25 @@ from infra.config import Config
 from lakegate.errors import Misconfigured
 from lakegate.settings import WORKER_CORES
 
-NETWORK: dict[str, Any] = {"subnets": ("subnet-1",), "security_groups": ("sg-1",)}
+NESSIE = "https://nessie.example.com"
+NETWORK: dict[str, Any] = {"nessie_uri": NESSIE, "subnets": ("subnet-1",), "security_groups": ("sg-1",)}
 
 
-def test_nothing_chosen_but_a_network_is_the_default() -> None:
-    assert Config.read({"subnets": "subnet-1", "security_groups": "sg-1"}.get) == Config(**NETWORK)
+def test_nothing_chosen_but_a_nessie_and_a_network_is_the_default() -> None:
+    assert Config.read({"nessie_uri": NESSIE, "subnets": "subnet-1", "security_groups": "sg-1"}.get) == Config(
+        **NETWORK
+    )
 
 
 def test_without_a_network_jobs_would_not_reach_nessie() -> None:
-    (fault,) = Config().faults()
+    (fault,) = Config(nessie_uri=NESSIE).faults()
     assert "-c subnets=… and -c security_groups=…" in fault
-    assert Config(ephemeral=True).faults() == []
+    assert Config(nessie_uri=NESSIE, ephemeral=True).faults() == []
 
 
 def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
     given = {"batch_window": "4", "ephemeral": "true", "subnets": "subnet-1, subnet-2", "security_groups": ["sg-1"]}
-    config = Config.read(given.get)
+    config = Config.read({"nessie_uri": NESSIE, **given}.get)
     assert (config.batch_window, config.ephemeral) == (4, True)
     assert (config.subnets, config.security_groups) == (("subnet-1", "subnet-2"), ("sg-1",))
 
@@ -90,9 +93,9 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"landing_days": "29"}, "landing_days is 30 or more"),
         ({"landing_days": "60", "compact_after_days": "60"}, "landing_days is 61 or more"),
         ({"landing_days": "-1"}, "landing_days is 30 or more"),
-        ({}, "without, jobs reach only AWS"),
-        ({"subnets": "subnet-1"}, "subnets and -c security_groups are given together"),
-        ({"security_groups": "sg-1"}, "subnets and -c security_groups are given together"),
+        ({"nessie_uri": NESSIE}, "without, jobs reach only AWS"),
+        ({"nessie_uri": NESSIE, "subnets": "subnet-1"}, "subnets and -c security_groups are given together"),
+        ({"nessie_uri": NESSIE, "security_groups": "sg-1"}, "subnets and -c security_groups are given together"),
         ({"slack_secret": "token"}, "slack_channel"),
         ({"slack_secret": "arn:aws:secretsmanager:x:1:secret:s", "slack_channel": "C0"}, "not its ARN"),
     ],
@@ -130,11 +133,10 @@ def test_what_landed_is_kept_for_ever_or_long_enough_for_retries(days: int, fold
         "http://api",
         "http://iceberg/nessie",
         "https://nessie.example.com/of/somebody@example.com",
-        "",
     ],
 )
 def test_what_nessie_may_be_called_is_no_fault(address: str) -> None:
-    assert Config(nessie_uri=address, name="lake-2", **NETWORK).faults() == []
+    assert Config(**NETWORK | {"nessie_uri": address}, name="lake-2").faults() == []
 
 
 def test_the_longest_name_leaves_room_for_buckets_in_every_region() -> None:
@@ -171,16 +173,14 @@ def test_an_image_is_of_the_stacks_region() -> None:
 
 def test_properties_of_spark_are_taken_as_they_are_said() -> None:
     listed = ["spark.driver.extraClassPath=/a.jar:/b.jar", "spark.x.y=1,2", "spark.driver.extraJavaOptions=-Da=b -Dc=d"]
-    config = Config.read({"spark_conf": listed, "ephemeral": "true"}.get)
+    config = Config.read({"spark_conf": listed, "ephemeral": "true", "nessie_uri": NESSIE}.get)
     assert config.spark_properties == {
         "spark.driver.extraClassPath": "/a.jar:/b.jar",
         "spark.x.y": "1,2",
         "spark.driver.extraJavaOptions": "-Da=b -Dc=d",
     }
-    assert Config.read({"spark_conf": "spark.a=1, spark.b=2", "ephemeral": "true"}.get).spark_properties == {
-        "spark.a": "1",
-        "spark.b": "2",
-    }
+    config = Config.read({"spark_conf": "spark.a=1, spark.b=2", "ephemeral": "true", "nessie_uri": NESSIE}.get)
+    assert config.spark_properties == {"spark.a": "1", "spark.b": "2"}
 
 
 def test_all_wrong_choices_are_named_at_once() -> None:

@@ -15,7 +15,7 @@ UPLOADERS = (
     "uploaders are ARNs of accounts, roles or users, each alone or with a prefix that ends with /: "
     "arn:aws:iam::<account>:root=<prefix>/,…"
 )
-NETWORK = 'subnets = ["subnet-1"]\nsecurity_groups = ["sg-1"]\n'
+NETWORK = 'subnets = ["subnet-1"]\nsecurity_groups = ["sg-1"]\nnessie_uri = "http://n"\n'
 
 
 @pytest.fixture
@@ -36,7 +36,9 @@ def faults(path: Path, text: str, region: str = "", **override: str) -> list[str
 
 def test_a_file_gives_each_kind_of_choice(path: Path) -> None:
     read = config(path, NETWORK + 'vcpus = 32\nephemeral = true\nwarehouse = "lake"  # Nessie\'s\n')
-    assert read == Config(subnets=("subnet-1",), security_groups=("sg-1",), vcpus=32, ephemeral=True)
+    assert read == Config(
+        subnets=("subnet-1",), security_groups=("sg-1",), nessie_uri="http://n", vcpus=32, ephemeral=True
+    )
 
 
 def test_a_single_value_of_the_command_line_goes_before_the_file(path: Path) -> None:
@@ -56,8 +58,8 @@ batch_window = 0
     assert faults(path, text) == [
         "dev.toml:2: slak_secret is no setting: did you mean slack_secret?",
         "dev.toml:3: vcpus is a whole number",
-        f"dev.toml:6: {UPLOADERS}",
-        "dev.toml:10: batch_window is 1 to 300 seconds",
+        f"dev.toml:7: {UPLOADERS}",
+        "dev.toml:11: batch_window is 1 to 300 seconds",
     ]
 
 
@@ -76,12 +78,12 @@ batch_window = 0
     ],
 )
 def test_a_value_of_another_type_and_an_unknown_name_are_refused(path: Path, line: str, said: str) -> None:
-    assert faults(path, NETWORK + line) == [f"dev.toml:3: {said}"]
+    assert faults(path, NETWORK + line) == [f"dev.toml:4: {said}"]
 
 
 def test_a_fault_of_a_combination_has_the_line_of_the_first_setting_that_is_given(path: Path) -> None:
     assert faults(path, NETWORK + 'slack_channel = "C0"\n') == [
-        "dev.toml:3: slack_secret and slack_channel are given together"
+        "dev.toml:4: slack_secret and slack_channel are given together"
     ]
     topic = 'alarm_topic = "arn:aws:sns:eu-central-1:123456789012:alarms"\n'
     (fault,) = faults(path, topic + NETWORK, region="us-east-1")
@@ -89,7 +91,7 @@ def test_a_fault_of_a_combination_has_the_line_of_the_first_setting_that_is_give
 
 
 def test_a_fault_of_what_is_missing_names_the_file(path: Path) -> None:
-    assert faults(path, "") == [
+    assert faults(path, 'nessie_uri = "https://nessie.example.com"') == [
         "dev.toml: give subnets=… and security_groups=… with a way to Nessie: without, jobs reach only AWS"
     ]
 
@@ -99,7 +101,7 @@ def test_a_fault_of_the_command_line_keeps_its_name(path: Path) -> None:
 
 
 def test_text_that_is_not_toml_is_told_with_its_line(path: Path) -> None:
-    assert faults(path, NETWORK + "vcpus: 16\n") == ["dev.toml:3: Expected '=' after a key in a key/value pair"]
+    assert faults(path, NETWORK + "vcpus: 16\n") == ["dev.toml:4: Expected '=' after a key in a key/value pair"]
     assert faults(path, "vcpus = 1\nvcpus = 2\n")[0].startswith("dev.toml:2: ")
     assert faults(path, 'name = "') == ["dev.toml: Unterminated string (at end of document)"]
 

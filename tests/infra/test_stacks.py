@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.infra.conftest import EPHEMERAL
+
 pytestmark = pytest.mark.synth
 
 
@@ -33,7 +35,7 @@ def test_the_data_is_protected_from_deletion_unless_it_is_ephemeral(app: Any, tm
 
     protected = {stack.id: stack.termination_protection for stack in app.stacks}
     assert protected == {"lakegate-data": True, "lakegate": False}
-    ephemeral = build({"ephemeral": "true"}, outdir=tmp_path).synth()
+    ephemeral = build(EPHEMERAL, outdir=tmp_path).synth()
     assert not any(stack.termination_protection for stack in ephemeral.stacks)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.infra.conftest import synthesised
+from tests.infra.conftest import EPHEMERAL, synthesised
 from tests.infra.template import flat
 from tests.support import iam
 from tests.support.iam import Request, listed
@@ -25,7 +25,7 @@ OVER_TLS = {"aws:SecureTransport": "true", "s3:TlsVersion": "1.3"}
 @pytest.fixture(scope="module")
 def policy(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """The statements of the landing bucket's policy, with the bucket's ARN as `landing`."""
-    stack = synthesised({"uploaders": CHOSEN, "ephemeral": "true"}, tmp_path_factory.mktemp("cdk.out"))
+    stack = synthesised(EPHEMERAL | {"uploaders": CHOSEN}, tmp_path_factory.mktemp("cdk.out"))
     bucket = stack.name("AWS::S3::Bucket", "StorageLanding")
     (found,) = [each for each in stack.resources("AWS::S3::BucketPolicy").values() if {"Ref": bucket} == each["Bucket"]]
     statements: list[dict[str, Any]] = found["PolicyDocument"]["Statement"]

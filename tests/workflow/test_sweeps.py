@@ -3,8 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
+import structlog
+from structlog.contextvars import merge_contextvars
+from structlog.testing import capture_logs
 
-from lakegate.errors import OutcomeUnknown
+from lakegate.errors import OutcomeUnknown, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, Message, MessageKind, Reach
@@ -236,3 +239,20 @@ def test_files_that_cannot_be_looked_at_keep_no_lost_file_from_being_found(monke
         reconcile(world.service)
         world.end_jobs()
     assert "4" in world.rows_on_main()
+
+
+def test_a_line_of_the_log_names_the_branch_that_it_is_about_and_no_other(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(*_: object) -> None:
+        raise Retryable("Nessie does not answer")
+
+    world.drop("1.parquet", rows=3)
+    world.run(settle_after=False)
+    (branch,) = world.branches()
+    monkeypatch.setattr(world.service.publisher, "merge", unreachable)
+    monkeypatch.setattr(world.service.landing, "versions", unreachable)
+    structlog.reset_defaults()
+    with capture_logs(processors=[merge_contextvars]) as lines:
+        reconcile(world.service)
+    assert [line.get("branch") for line in lines if line["event"] == "reconcile_failed"] == [branch, None, None]

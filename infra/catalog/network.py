@@ -1,0 +1,67 @@
+"""A network: a VPC, made or named by ids, and the security groups of those who meet in it."""
+
+from aws_cdk import RemovalPolicy, aws_ec2, aws_logs
+from constructs import Construct
+
+from infra.catalog.sizes import Size
+from infra.config import Config
+from infra.network import Network
+
+ZONES = 2  # that a load balancer and a database's subnets need at least
+
+
+class CatalogNetwork(Construct):
+    """The VPC, and the group `clients`: its members alone may call Nessie."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, config: Config, size: Size) -> None:
+        super().__init__(scope, construct_id)
+        self.vpc = self._create(config, size) if config.creates_vpc else self._named(config)
+        self.subnets = aws_ec2.SubnetSelection(subnets=self.vpc.private_subnets)
+        self.clients = aws_ec2.SecurityGroup(
+            self, "Clients", vpc=self.vpc, description="Who may call the catalog: functions, jobs and readers"
+        )
+        self._given = config.security_groups
+
+    @property
+    def of_clients(self) -> Network:
+        """Return where functions and jobs run."""
+        return Network(
+            subnets=tuple(subnet.subnet_id for subnet in self.vpc.private_subnets),
+            security_groups=(self.clients.security_group_id, *self._given),
+        )
+
+    def _create(self, config: Config, size: Size) -> aws_ec2.Vpc:
+        kinds = aws_ec2.SubnetType
+        vpc = aws_ec2.Vpc(
+            self,
+            "Vpc",
+            **({"availability_zones": list(config.azs)} if config.azs else {"max_azs": ZONES}),
+            nat_gateways=size.nat_gateways,
+            restrict_default_security_group=False,  # by a custom resource; nothing is in that group
+            subnet_configuration=[
+                aws_ec2.SubnetConfiguration(name="Public", subnet_type=kinds.PUBLIC, map_public_ip_on_launch=False),
+                aws_ec2.SubnetConfiguration(name="Private", subnet_type=kinds.PRIVATE_WITH_EGRESS),
+            ],
+            # Free, and without it every byte of data pays for the NAT gateway.
+            gateway_endpoints={
+                "S3": aws_ec2.GatewayVpcEndpointOptions(service=aws_ec2.GatewayVpcEndpointAwsService.S3)
+            },
+        )
+        log = aws_logs.LogGroup(
+            self,
+            "FlowLog",
+            retention=aws_logs.RetentionDays.THREE_MONTHS,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        vpc.add_flow_log("Flows", destination=aws_ec2.FlowLogDestination.to_cloud_watch_logs(log))
+        return vpc
+
+    def _named(self, config: Config) -> aws_ec2.IVpc:
+        """Return a VPC of which nothing is looked up, because that would need an account at synth."""
+        return aws_ec2.Vpc.from_vpc_attributes(
+            self,
+            "Vpc",
+            vpc_id=config.vpc,
+            availability_zones=list(config.azs),
+            private_subnet_ids=list(config.subnets),
+        )

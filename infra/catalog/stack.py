@@ -1,0 +1,49 @@
+"""A stack of Nessie, with all that it needs but the warehouse's bucket."""
+
+from aws_cdk import Aws, CfnOutput, Stack
+from constructs import Construct
+
+from infra.catalog.database import Database
+from infra.catalog.front import Front
+from infra.catalog.network import CatalogNetwork
+from infra.catalog.server import Server
+from infra.catalog.settings import environment
+from infra.catalog.sizes import SIZES
+from infra.config import Config
+from infra.data.stack import DataStack
+
+
+class CatalogStack(Stack):
+    """One installation's catalog. CloudFormation refuses to delete the stack until somebody ends its protection."""
+
+    def __init__(self, scope: Construct, *, config: Config, data: DataStack) -> None:
+        super().__init__(
+            scope,
+            f"{config.name}-catalog",
+            description="lakegate: the catalog, Nessie on Fargate over PostgreSQL",
+            termination_protection=not config.ephemeral,
+        )
+        size = SIZES[config.catalog_size]
+        network = CatalogNetwork(self, "Network", config=config, size=size)
+        database = Database(self, "Database", config=config, size=size, network=network)
+        server = Server(
+            self,
+            "Server",
+            image=config.nessie_image,
+            size=size,
+            network=network,
+            database=database,
+            environment=environment(
+                warehouse=config.warehouse,
+                bucket=data.storage.lake.bucket_name,
+                region=Aws.REGION,
+                database_host=database.instance.db_instance_endpoint_address,
+                database_port=str(database.port),
+                issuer=config.token_issuer,
+                audience=config.token_audience,
+            ),
+        )
+        data.storage.write_warehouse(server.role)
+        Front(self, "Front", config=config, network=network, server=server)
+        self.network = network.of_clients
+        CfnOutput(self, "ClientsSecurityGroup", value=network.clients.security_group_id)
