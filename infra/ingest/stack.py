@@ -25,7 +25,7 @@ from infra.ingest.signals import Signals
 from infra.ingest.spark import Artifacts, Spark
 from infra.network import Network
 from lakegate.access import Role
-from lakegate.settings import Settings, output_name
+from lakegate.settings import DESCRIPTION, Settings, output_name
 
 SHORT, LONG = Duration.minutes(5), Duration.minutes(10)
 
@@ -47,7 +47,7 @@ class IngestStack(Stack):
         super().__init__(
             scope,
             config.name,
-            description="lakegate: write, audit, publish for Apache Iceberg",
+            description=DESCRIPTION,
             # The account's stacks share one bucket of assets, and jobs may read below this prefix only.
             synthesizer=DefaultStackSynthesizer(bucket_prefix=f"{config.name}/"),
         )
@@ -169,6 +169,7 @@ class IngestStack(Stack):
             grace_seconds=config.grace_seconds,
             compact_after_days=config.compact_after_days,
             attempts=config.attempts,
+            jobs_at_once=config.jobs_at_once,
         )
 
     def _outputs(self) -> None:

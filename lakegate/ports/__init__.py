@@ -10,6 +10,7 @@ here.
 - `notices`: messages to people
 - `clock`: time and randomness
 - `tokens`: who this process is to the catalog
+- `intake`: what begins jobs, which a deployment closes for a while
 - `telemetry`: signals for whoever watches the service
 - `dead_letters`: events that could not be handled
 
@@ -34,6 +35,7 @@ from lakegate.ports.catalog import (
 )
 from lakegate.ports.clock import Clock
 from lakegate.ports.dead_letters import DeadLetter, DeadLetters
+from lakegate.ports.intake import Intake
 from lakegate.ports.jobs import JobRun, JobRunner, JobState, Reach, Usage
 from lakegate.ports.landing import Landing
 from lakegate.ports.notices import Message, MessageFile, MessageKind, Notifier
@@ -55,6 +57,7 @@ __all__ = [
     "Decided",
     "DecidedFile",
     "FileChanges",
+    "Intake",
     "JobRun",
     "JobRunner",
     "JobState",

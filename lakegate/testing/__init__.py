@@ -8,6 +8,7 @@ clock, finishing a job) are on the classes.
 from lakegate.testing.catalog import MemoryCatalog
 from lakegate.testing.clock import MemoryClock
 from lakegate.testing.dead_letters import MemoryDeadLetters
+from lakegate.testing.intake import MemoryIntake
 from lakegate.testing.jobs import MemoryJobRunner
 from lakegate.testing.lake import MemoryLake, TableState
 from lakegate.testing.landing import MemoryLanding
@@ -22,6 +23,7 @@ __all__ = [
     "MemoryCatalog",
     "MemoryClock",
     "MemoryDeadLetters",
+    "MemoryIntake",
     "MemoryJobRunner",
     "MemoryLake",
     "MemoryLanding",

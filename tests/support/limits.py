@@ -22,6 +22,7 @@ from lakegate.contracts.sql import growth, statements
 from lakegate.landing import ingestion, routes
 from lakegate.workflow import backlog, reconcile, registry, status
 from lakegate.workflow.cleaning import candidates
+from lakegate.workflow.receiving import queued
 from spark_jobs.appending import partition_counts
 from spark_jobs.formats.avro import blocks, claims
 from spark_jobs.metrics import malformed, samples
@@ -113,6 +114,7 @@ PARTS: dict[str, list[Row]] = {
     "Batches and sweeps": [
         row("files of a batch", ingestion.MOST_FILES, "receiving; the rest are another batch", "batchFiles"),
         row("files that one sweep receives", reconcile.AT_ONCE, "the sweep; the next one goes on"),
+        row("queued files that one call takes up", queued.AT_ONCE, "receiving; the next call goes on"),
         row("dead letters of files that one sweep reads", sqs.MOST, "the sweep; the next one goes on"),
         row("dead letters of jobs that one sweep handles", reconcile.RUNS, "the sweep; the next one goes on"),
         row(
