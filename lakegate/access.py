@@ -23,6 +23,7 @@ class Role(StrEnum):
     SPARK = "spark"
     INGEST = "ingest"
     PUBLISH = "publish"
+    OBSERVER = "observer"
     READER = "reader"
 
 
@@ -104,7 +105,7 @@ class Rule:
 WORKERS = (Role.SPARK, Role.INGEST, Role.PUBLISH)
 OPENERS = (Role.INGEST, Role.PUBLISH)
 RULES = (
-    Rule(name="read-all", roles=WORKERS, operations=READS),
+    Rule(name="read-all", roles=(*WORKERS, Role.OBSERVER), operations=READS),
     Rule(name="read-main", roles=(Role.READER,), operations=READS, refs=MAIN, paths=PUBLIC),
     Rule(name="append-commit", roles=(Role.SPARK,), operations=(Operation.COMMIT,), refs=BRANCHES),
     Rule(name="append", roles=(Role.SPARK,), operations=WRITES, refs=BRANCHES, paths=TABLES),

@@ -14,6 +14,7 @@ KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 REGION = "AWS_DEFAULT_REGION"
 ENV_FILE = PREFIX + "ENV_FILE"
 WAREHOUSE = "warehouse"  # the lake bucket's folder that holds the catalog's warehouse
+DESCRIPTION = "lakegate: write, audit, publish for Apache Iceberg"  # of a stack, by which installations are found
 WORKER_CORES = 2  # vCPUs of a job's driver, and of each executor
 LONGEST_QUEUE = 720  # minutes that a job run may queue before EMR Serverless gives it up
 
@@ -44,6 +45,7 @@ class Settings:
     ingest_dead_letter_queue_url: str = ""
     settle_dead_letter_queue_url: str = ""
     job_timeout_minutes: int = 60
+    jobs_at_once: int = 2
     grace_seconds: int = 120
     compact_after_days: int = 14
     attempts: int = 3

@@ -16,11 +16,13 @@ from lakegate.audit.errors import JobError
 from lakegate.audit.evaluation.mask import masked
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.job import CUT_OFF, Job
+from lakegate.audit.model.probe import PROBE, Probe
 from lakegate.audit.model.report import Report
 from spark_jobs.engine import SparkEngine
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, class_names, is_refused, is_unreachable, root_cause
 from spark_jobs.jvm.session import build
+from spark_jobs.probe import look
 
 
 def append_and_audit(spark: SparkSession, job: Job) -> Report:
@@ -30,12 +32,16 @@ def append_and_audit(spark: SparkSession, job: Job) -> Report:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the job at `arguments`: the URI of the attempt's job.json. Return the exit code."""
+    """Run the job at `arguments`: the URI of the attempt's job.json, or of a probe. Return the exit code."""
     if len(arguments) != 1:
         print("usage: append_and_audit.py URI-OF-JOB.JSON", file=sys.stderr)  # noqa: T201 - a command's last word
         return 2
     spark, what, hidden = build("lakegate append_and_audit"), f"the job at {arguments[0]}", False
     try:
+        if arguments[0].endswith(f"/{PROBE}"):
+            probe = from_json(Probe, hadoop.read(spark, arguments[0]))
+            hadoop.write(spark, probe.report_uri, to_json(look(spark, probe)).encode())
+            return 0
         job = from_json(Job, hadoop.read(spark, arguments[0]))
         what = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
         hidden = bool(masked(job.plan.columns))

@@ -34,7 +34,7 @@ def by_hand(role: str, operation: str, ref: str, path: str) -> bool:
     ledger, commits = path in (RECEIPT, "_lakegate"), operation == "COMMIT_CHANGE_AGAINST_REFERENCE"
     if operation in READS:
         return role != "reader" or (ref == MAIN and not path.startswith("_"))
-    if role == "reader":
+    if role in ("reader", "observer"):
         return False
     if role == "spark":
         return ref == BRANCH and (commits or (operation in WRITES and not ledger))
@@ -78,7 +78,7 @@ def changes() -> Iterator[tuple[str, tuple[Rule, ...]]]:
 
 
 GIVEN_ANYWAY = {  # by the rule itself, which has no such condition, or by another
-    *(f"read-main for {role}" for role in ("spark", "ingest", "publish")),
+    *(f"read-main for {role}" for role in ("spark", "ingest", "publish", "observer")),
     *(f"{rule} for {role}" for rule in ("append", "append-commit") for role in ("ingest", "publish")),
     "read-all on all references",
     *(f"{rule} on all paths" for rule in ("read-all", "append-commit", "branches", "commit", "claim", "publish")),

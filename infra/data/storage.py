@@ -1,7 +1,7 @@
 """Three buckets, landing, lake and service, and the rights on each that a role can be granted, by prefix.
 
 A role can be granted neither writing to the landing bucket (that is for `uploaders`), nor deleting from the landing or
-the lake bucket.
+the lake bucket (the latter is for people with the policy in `cleaner`).
 """
 
 from collections.abc import Iterable
@@ -103,6 +103,20 @@ class Storage(Construct):
         _allow(role, ("s3:GetObjectVersion",), self.landing.arn_for_objects("*"))
         waive_below(role, resource=self.landing, suffix="/*", reason="Files land under any key.")
 
+    def observe_service(self, role: aws_iam.Role) -> None:
+        """Allow a role to read contracts, frozen jobs, reports, notes and archived receipts."""
+        _allow(role, FIND, self.service.bucket_arn)
+        self._below(
+            role,
+            self.service,
+            READ,
+            ("contracts", "attempts", "begun", "reports", "notes", "receipts", "closed"),
+        )
+
+    def push_contracts(self, role: aws_iam.Role) -> None:
+        """Allow a role to write contracts."""
+        self._below(role, self.service, ("s3:PutObject",), ("contracts",))
+
     def drop_canary(self, role: aws_iam.Role) -> None:
         """Allow a role to land the canary, and to push its contract beside the others."""
         _allow(role, (*WRITE, *READ, "s3:GetObjectVersion"), self.landing.arn_for_objects(canary.KEY))
@@ -114,10 +128,9 @@ class Storage(Construct):
         """Allow a role to read contracts and reports, freeze jobs, stage files, archive receipts, and note who was told
         what.
         """
-        _allow(role, FIND, self.service.bucket_arn)
-        kept = ("attempts", "staging", "notes", "receipts", "closed")
-        self._below(role, self.service, READ, ("contracts", "begun", "reports", *kept))
-        self._below(role, self.service, WRITE, kept)
+        self.observe_service(role)
+        self._below(role, self.service, READ, ("staging",))
+        self._below(role, self.service, WRITE, ("attempts", "staging", "notes", "receipts", "closed"))
         self._below(role, self.service, ("s3:DeleteObject",), ("notes",))
 
     def run_job(self, role: aws_iam.Role) -> None:

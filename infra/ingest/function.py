@@ -31,7 +31,7 @@ NETWORK_ACTIONS = (
 
 
 class Function(Construct):
-    """A function with the handler `handlers.<id in lower case>.handler` of the functions' zip."""
+    """A function with a handler of the functions' zip, `<id in lower case>.handler` unless one is given."""
 
     def __init__(
         self,
@@ -43,6 +43,7 @@ class Function(Construct):
         settings: Settings,
         code: aws_lambda.Code,
         timeout: Duration,
+        handler: str = "",
     ) -> None:
         super().__init__(scope, construct_id)
         self._config, self.timeout = config, timeout
@@ -55,7 +56,7 @@ class Function(Construct):
             function_name=self.name,
             runtime=aws_lambda.Runtime.PYTHON_3_11,
             architecture=aws_lambda.Architecture.X86_64,
-            handler=f"handlers.{self._what}.handler",
+            handler=f"handlers.{handler or self._what + '.handler'}",
             code=code,
             environment=settings.to_env(),
             memory_size=MEMORY,
@@ -69,6 +70,11 @@ class Function(Construct):
             reason="Jobs, the zip's wheels and all tests are Python 3.11, EMR's newest.",
         )
         self._join(network)
+
+    def url(self) -> str:
+        """Return a URL at which people whom AWS has authenticated call the function. No browser page may."""
+        made: str = self.function.add_function_url(auth_type=aws_lambda.FunctionUrlAuthType.AWS_IAM).url
+        return made
 
     def call_on(self, rule: aws_events.Rule, dead_letters: DeadLetters) -> None:
         """Call the function on a rule's events. Undeliverable and failed ones go to the dead letters."""

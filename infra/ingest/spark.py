@@ -101,18 +101,25 @@ class Spark(Construct):
         )
         return aws_events.Rule(self, "JobEnded", description="An ingestion job has ended", event_pattern=pattern)
 
+    def observe_jobs(self, role: aws_iam.Role) -> None:
+        """Allow a role to look at jobs of this application."""
+        arn = self.application.attr_arn
+        role.add_to_policy(_allow("emr-serverless:ListJobRuns", on=arn))
+        role.add_to_policy(_allow("emr-serverless:GetJobRun", on=f"{arn}/jobruns/*"))
+        reason = "A job run's id is given when it starts."
+        waive_below(role, resource=self.application, suffix="/jobruns/*", reason=reason)
+
     def run_jobs(self, role: aws_iam.Role) -> None:
         """Allow a role to start jobs of this application under the job role, and to look at them."""
         arn = self.application.attr_arn
         to_emr = {"StringEquals": {"iam:PassedToService": SERVICE}}
+        self.observe_jobs(role)
         for statement in (
-            _allow("emr-serverless:StartJobRun", "emr-serverless:ListJobRuns", on=arn),
-            _allow("emr-serverless:GetJobRun", "emr-serverless:TagResource", on=f"{arn}/jobruns/*"),
+            _allow("emr-serverless:StartJobRun", on=arn),
+            _allow("emr-serverless:TagResource", on=f"{arn}/jobruns/*"),
             _allow("iam:PassRole", on=self.role.role_arn, conditions=to_emr),
         ):
             role.add_to_policy(statement)
-        reason = "A job run's id is given when it starts."
-        waive_below(role, resource=self.application, suffix="/jobruns/*", reason=reason)
 
 
 def _allow(*actions: str, on: str, conditions: Mapping[str, object] | None = None) -> aws_iam.PolicyStatement:

@@ -20,11 +20,12 @@ from infra.ingest.dead_letters import DeadLetters
 from infra.ingest.function import Function
 from infra.ingest.identity import identify
 from infra.ingest.inbox import Inbox
+from infra.ingest.people import People
 from infra.ingest.signals import Signals
 from infra.ingest.spark import Artifacts, Spark
 from infra.network import Network
 from lakegate.access import Role
-from lakegate.settings import Settings, output_name
+from lakegate.settings import DESCRIPTION, Settings, output_name
 
 SHORT, LONG = Duration.minutes(5), Duration.minutes(10)
 
@@ -46,11 +47,11 @@ class IngestStack(Stack):
         super().__init__(
             scope,
             config.name,
-            description="lakegate: write, audit, publish for Apache Iceberg",
+            description=DESCRIPTION,
             # The account's stacks share one bucket of assets, and jobs may read below this prefix only.
             synthesizer=DefaultStackSynthesizer(bucket_prefix=f"{config.name}/"),
         )
-        self.storage, self.readers = data.storage, data.readers
+        self.storage, self.readers, self.cleaner = data.storage, data.readers, data.cleaner
         self.spark = Spark(self, "Spark", config=config, network=network, artifacts=artifacts)
         self.inbox = Inbox(self, "Inbox", config=config, bucket=self.storage.landing, timeout=SHORT)
         self.settle_dead_letters = DeadLetters(self, "SettleDeadLetters", of="settle", config=config)
@@ -67,6 +68,9 @@ class IngestStack(Stack):
         self.ingest = function("Ingest", timeout=SHORT)
         self.settle = function("Settle", timeout=SHORT)
         self.reconcile = function("Reconcile", timeout=LONG)
+        self.read = function("Read", timeout=LONG, handler="operate.read")
+        self.act = function("Act", timeout=LONG, handler="operate.act")
+        self.people = People(self, "People", read=self.read, act=self.act)
 
         interval = Duration.minutes(config.reconcile_minutes)
         sweep = aws_events.Rule(self, "Sweep", schedule=aws_events.Schedule.rate(interval))
@@ -102,19 +106,25 @@ class IngestStack(Stack):
         return made
 
     def _grant(self, config: Config) -> None:
-        # Each of the three may start an attempt: settle if a rebase is forbidden, reconcile if an event was lost.
-        for function in (self.ingest, self.settle, self.reconcile):
+        # Each of the four may start an attempt: settle if a rebase is forbidden, reconcile if an event was lost, and
+        # act because a person retries.
+        for function in (self.ingest, self.settle, self.reconcile, self.act):
             self.storage.read_landing(function.role)
             self.storage.use_service(function.role)
             self.spark.run_jobs(function.role)
             if config.slack_secret:
                 self._read_secret(function, config.slack_secret)
         # Opening an attempt takes replaced data files off its branch by metadata, and settling adds files that way.
-        for role in (self.ingest.role, self.settle.role, self.reconcile.role, self.spark.role):
+        for role in (self.ingest.role, self.settle.role, self.reconcile.role, self.act.role, self.spark.role):
             self.storage.write_warehouse(role)
         self.storage.run_job(self.spark.role)
+        self.storage.push_contracts(self.act.role)
+        self.storage.read_landing(self.read.role)
+        self.storage.observe_service(self.read.role)
+        self.spark.observe_jobs(self.read.role)
         for dead_letters in (self.inbox.dead_letters, self.settle_dead_letters):
             dead_letters.let_drain(self.reconcile.role)
+            dead_letters.let_drain(self.act.role)  # a person has the sweep run now
 
     def _read_secret(self, function: Function, name: str) -> None:
         """Allow a function to read a secret's value, whose ARN ends with six characters that AWS adds to its name."""
@@ -123,10 +133,14 @@ class IngestStack(Stack):
         function.role.add_to_policy(PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=resources))
 
     def _identify(self, audience: str) -> None:
-        """Give each role its part in the catalog. Reconcile settles what settle was not called for."""
+        """Give each role its part in the catalog. Reconcile settles what settle was not called for, and act publishes
+        what a person approves.
+        """
         identify(self.ingest.role, Role.INGEST, audience)
         identify(self.settle.role, Role.PUBLISH, audience)
         identify(self.reconcile.role, Role.PUBLISH, audience)
+        identify(self.act.role, Role.PUBLISH, audience)
+        identify(self.read.role, Role.OBSERVER, audience)
         identify(self.spark.role, Role.SPARK, audience)
 
     def _settings(self, config: Config, nessie_uri: str) -> Settings:
@@ -155,6 +169,7 @@ class IngestStack(Stack):
             grace_seconds=config.grace_seconds,
             compact_after_days=config.compact_after_days,
             attempts=config.attempts,
+            jobs_at_once=config.jobs_at_once,
         )
 
     def _outputs(self) -> None:
@@ -162,6 +177,11 @@ class IngestStack(Stack):
         others = {
             "ReadLakePolicy": self.readers.read_lake.managed_policy_arn,
             "ReadQuarantinePolicy": self.readers.read_quarantine.managed_policy_arn,
+            "CleanLakePolicy": self.cleaner.clean_lake.managed_policy_arn,
+            "ReadUrl": self.people.read_url,
+            "ReadPolicy": self.people.read.managed_policy_arn,
+            "ActUrl": self.people.act_url,
+            "ActPolicy": self.people.act.managed_policy_arn,
             "IngestFunction": self.ingest.function.function_name,
             "SettleFunction": self.settle.function.function_name,
             "ReconcileFunction": self.reconcile.function.function_name,

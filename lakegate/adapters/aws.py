@@ -3,10 +3,12 @@
 The environment decides where a call goes (endpoint, region, credentials), through the vendor's own chain.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
+from typing import Any
 
+import boto3
 from boto3.exceptions import Boto3Error
 from botocore.config import Config
 from botocore.exceptions import (
@@ -33,6 +35,15 @@ THROTTLED = {
     "ThrottlingException",
     "TooManyRequestsException",
 }
+
+
+Clients = Callable[[str], Any]
+"""Makes a client of a service, by its name."""
+
+
+def ambient(service: str) -> Any:
+    """Return a client by AWS's own configuration."""
+    return boto3.client(service, config=CONFIG)  # type: ignore[call-overload]
 
 
 @contextmanager

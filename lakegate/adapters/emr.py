@@ -6,7 +6,7 @@ The service's own retries are off: an attempt never runs twice, and another try 
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -25,15 +25,12 @@ from lakegate.settings import LONGEST_QUEUE, WORKER_CORES, Settings
 
 if TYPE_CHECKING:
     from mypy_boto3_emr_serverless import EMRServerlessClient
+    from mypy_boto3_emr_serverless.literals import JobRunStateType
     from mypy_boto3_emr_serverless.type_defs import JobRunSummaryTypeDef, JobRunTypeDef
 
+UNDER_WAY: list["JobRunStateType"] = ["SUBMITTED", "PENDING", "SCHEDULED", "QUEUED", "RUNNING", "CANCELLING"]
 STATES = {
-    "SUBMITTED": JobState.RUNNING,
-    "PENDING": JobState.RUNNING,
-    "SCHEDULED": JobState.RUNNING,
-    "QUEUED": JobState.RUNNING,
-    "RUNNING": JobState.RUNNING,
-    "CANCELLING": JobState.RUNNING,
+    **dict.fromkeys(UNDER_WAY, JobState.RUNNING),
     "SUCCESS": JobState.SUCCEEDED,
     "FAILED": JobState.FAILED,
     "CANCELLED": JobState.CANCELLED,
@@ -86,14 +83,27 @@ class EmrJobRunner:
                     raise Conflict(f"another worker is starting the job of {attempt.branch}") from exc
                 return run.id
 
+    def probe(self, nonce: str, probe_uri: str, report_uri: str) -> str:
+        """Start a probe as an attempt's job is started, and return the run's id."""
+        name = f"probe-{nonce}"
+        reach = Reach(reads=(probe_uri,), writes=(report_uri,), tables={})
+        policy = job_policy(self._settings, Attempt(table="probe", batch=nonce, number=1), reach)
+        with aws_errors("starting the probe"):
+            return self._submit(name, name, probe_uri, policy, {})
+
     def _start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:
+        tags = {"table": tag(attempt.table), "batch": tag(attempt.batch)}
+        policy = job_policy(self._settings, attempt, reach)
+        return self._submit(attempt.branch, attempt.token, job_uri, policy, tags)
+
+    def _submit(self, name: str, token: str, job_uri: str, policy: str, tags: Mapping[str, str]) -> str:
         settings = self._settings
         started = self._emr.start_job_run(
             applicationId=settings.application_id,
-            clientToken=attempt.token,
+            clientToken=token,
             executionRoleArn=settings.job_role_arn,
-            executionIamPolicy={"policy": job_policy(settings, attempt, reach)},
-            name=attempt.branch,
+            executionIamPolicy={"policy": policy},
+            name=name,
             jobDriver={
                 "sparkSubmit": {
                     "entryPoint": settings.job_entry_point,
@@ -103,7 +113,7 @@ class EmrJobRunner:
             },
             executionTimeoutMinutes=settings.job_timeout_minutes,
             retryPolicy={"maxAttempts": 1},
-            tags={"table": tag(attempt.table), "batch": tag(attempt.batch)},
+            tags=tags,
             configurationOverrides={
                 # Each run brings them, because AWS changes nothing of an application that is started.
                 "applicationConfiguration": [
@@ -128,6 +138,14 @@ class EmrJobRunner:
         run = replace(_run(run_id, found), usage=_usage(found))
         overdue = _overdue(found) if run.state is JobState.CANCELLED else ""
         return replace(run, state=JobState.FAILED, reason=f"{overdue}; {run.reason}") if overdue else run
+
+    def running(self) -> list[JobRun]:
+        """See the port. It is asked anew each time: who asks is about to use a slot that has just become free."""
+        with aws_errors("looking for the jobs under way"):
+            pages = self._emr.get_paginator("list_job_runs").paginate(
+                applicationId=self._settings.application_id, states=UNDER_WAY, PaginationConfig={"PageSize": PAGE}
+            )
+            return [_run(found["id"], found) for page in pages for found in page["jobRuns"]]
 
     def find(self, branch: str) -> JobRun | None:
         """Find the branch's latest run among those created since the batch landed. The service can't look runs up by

@@ -128,6 +128,17 @@ class SlackNotifier:
         with slack_errors(f"sending {message.batch or message.kind} to {channel}"):
             self._send(message)
 
+    def greet(self) -> str:
+        """Return the name by which Slack knows the token's bot. It sends nothing."""
+        with slack_errors("asking who the token is"):
+            found: Any = self._slack.auth_test().data
+        return f"{found['user']} of {found['team']}"
+
+    def try_channel(self) -> None:
+        """Send a line to the channel, the only way to learn whether it takes one."""
+        with slack_errors(f"sending a trial to {self._settings.slack_channel}"):
+            self._post(text="lakegate doctor: this installation can write here.")
+
     def _send(self, message: Message) -> None:
         """Send the message; if Slack refuses its blocks, send it in short. A short message is better than a decision
         that reaches no reader.

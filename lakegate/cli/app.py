@@ -324,6 +324,65 @@ def reconcile(ctx: typer.Context, *, as_json: AsJson = False) -> None:
     raise typer.Exit(batches.reconcile(_installation(ctx), as_json=as_json))
 
 
+@app.command()
+def clean(
+    ctx: typer.Context,
+    *,
+    days: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Keep all that main needed in the last so many days.")
+    ] = 30,
+    folder: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FOLDER", help="A table's folder that the catalog does not know and nothing uses."),
+    ] = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete what a run a week ago has found, too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find the lake's files that nothing needs. Without --delete, nothing is deleted and the files are noted."""
+    from lakegate.cli.clean import clean as run
+
+    raise typer.Exit(run(_installation(ctx), days, folder or [], delete=delete, as_json=as_json))
+
+
+@app.command()
+def deploy(
+    settings: Annotated[
+        Path, typer.Argument(metavar="SETTINGS", exists=True, dir_okay=False, help="An environment's TOML file.")
+    ],
+    *,
+    accept: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A setting whose loss is meant; may be given again.")
+    ] = None,
+    probe: Annotated[bool, typer.Option(help="Run a small Spark job afterwards, as doctor --probe does.")] = True,
+) -> None:
+    """Deploy an environment's settings to AWS, and examine the installation. Exit 1, and deploy nothing, if that loses
+    a deployed choice which no --accept names. Where AWS asks that no job runs, files wait until it is over.
+    """
+    from lakegate.cli.deploy import deploy as run
+
+    raise typer.Exit(run(settings, accept or [], probe=probe))
+
+
+@app.command()
+def doctor(
+    *,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Run a small Spark job that looks at where it runs; takes a few minutes.")
+    ] = False,
+    message: Annotated[
+        bool, typer.Option("--message", help="Send a message to the Slack channel, which alone shows that it works.")
+    ] = False,
+    checklist: Annotated[
+        bool, typer.Option("--checklist", help="List what nobody has tried on AWS, with the commands that show it.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Examine an installation: each line is ok, or what is wrong and what to run. Exit 1 if something is wrong."""
+    from lakegate.cli.doctor import doctor as run
+
+    raise typer.Exit(run(probe=probe, message=message, checklist=checklist, as_json=as_json))
+
+
 def main() -> None:
     """Run the command line. Escape the characters that a terminal's encoding lacks."""
     for stream in (sys.stdout, sys.stderr):

@@ -4,6 +4,7 @@ from enum import IntEnum
 from typing import TypeGuard
 
 from lakegate.errors import Conflict, ContractFaults, LakegateError, Misconfigured, OutcomeUnknown, Refused, Retryable
+from lakegate.operations.wire import FunctionFault
 
 
 class Exit(IntEnum):
@@ -53,7 +54,10 @@ def _said(error: Exception) -> str:
         return str(error)
     if _is_about_a_file(error):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
-    return (
-        f"unexpected {type(error).__name__}: {error}\n"
-        "This is a fault in lakegate itself; the same command with LAKEGATE_DEBUG=1 shows where."
-    )
+    return f"unexpected {type(error).__name__}: {error}\nThis is a fault in lakegate itself; {_where(error)}."
+
+
+def _where(error: Exception) -> str:
+    if isinstance(error, FunctionFault):
+        return "the log of the function that was asked shows where"
+    return "the same command with LAKEGATE_DEBUG=1 shows where"

@@ -18,12 +18,17 @@ from dotenv import dotenv_values
 
 from lakegate import bootstrap
 from lakegate.adapters.aws import CONFIG, aws_errors
+from lakegate.adapters.function_urls import FunctionUrls
 from lakegate.adapters.lake import IcebergLake
+from lakegate.adapters.warehouse import S3Warehouse
 from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import remark
 from lakegate.errors import LakegateError, Misconfigured, Retryable
-from lakegate.operations.operation import Direct
+from lakegate.operations.operation import Direct, Operations
+from lakegate.operations.remote import Remote
 from lakegate.settings import ENV_FILE, CommandLine, Settings, adopt, adopt_region
+from lakegate.workflow.cleaning.clean import clean
+from lakegate.workflow.service import Service
 
 HERE = ".lakegate.env"
 NAMES = (
@@ -48,14 +53,29 @@ def connect() -> Installation:
     found = outputs(CommandLine.from_env().stack)
     settings = Settings.from_outputs(found)
     service = bootstrap.service(settings)
-    sweep = partial(invoke, found.get("ReconcileFunction", ""))
     return Installation(
-        operations=Direct(service=service, by=person(), sweep=sweep),
+        operations=_operations(service, found),
         landing=service.landing,
         lake=IcebergLake(service.nessie_uri, service.warehouse, bootstrap.nessie_door(settings)),
         branches=service.branches,
         clock=service.clock,
+        clean=partial(clean, service, S3Warehouse()),
     )
+
+
+def _operations(service: Service, found: Mapping[str, str]) -> Operations:
+    """Return the operations of the installation's own functions, or if an earlier release deployed it, of this process
+    with the person's own rights.
+    """
+    if "ReadUrl" not in found:
+        return Direct(service=service, by=person(), sweep=partial(invoke, found.get("ReconcileFunction", "")))
+    urls = FunctionUrls(
+        read=found["ReadUrl"],
+        act=found["ActUrl"],
+        read_policy=found["ReadPolicy"],
+        act_policy=found["ActPolicy"],
+    )
+    return Remote(functions=urls)
 
 
 def person() -> str:

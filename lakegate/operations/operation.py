@@ -21,6 +21,10 @@ class Operation(ABC, Generic[T_co]):
     def on(self, installation: "Direct") -> T_co:
         """Carry the operation out."""
 
+    def shorter(self) -> "Operation[T_co] | None":
+        """Return the same operation with a shorter answer, or None if there is none."""
+        return None
+
 
 class Operations(Protocol):
     """An installation that carries operations out, here or elsewhere."""

@@ -1,6 +1,6 @@
 """Questions: operations that change nothing and may be asked again."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lakegate.audit.model.plan import Plan
 from lakegate.landing.attempts import Attempt
@@ -13,18 +13,23 @@ from lakegate.ports import Branch
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.backlog import unclaimed
 from lakegate.workflow.registry import Registry, contract_of
-from lakegate.workflow.status import Status, status, with_usage
+from lakegate.workflow.status import DECISIONS, Status, status, with_usage
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShowStatus(Operation[Status]):
-    """What is in flight, unrouted, rejected and published."""
+    """What is in flight, unrouted, rejected and published, with at `most` so many decisions."""
 
     answer = Status
     changes = False
+    most: int | None = None
 
     def on(self, installation: Direct) -> Status:
-        return with_usage(installation.service, status(installation.service))
+        return with_usage(installation.service, status(installation.service, most=self.most))
+
+    def shorter(self) -> "ShowStatus | None":
+        most = (self.most or DECISIONS) // 4
+        return replace(self, most=most) if most else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,11 +4,13 @@ here.
 - `catalog`: branches, the ledger of receipts and decisions, and the publisher, which alone changes tables on main
 - `tables`: Iceberg's metadata on branches
 - `jobs`: runs of an attempt's job
+- `warehouse`: the tables' files as they lie in storage
 - `landing`: the landing bucket, and staging copies
 - `store`: the service's own objects
 - `notices`: messages to people
 - `clock`: time and randomness
 - `tokens`: who this process is to the catalog
+- `intake`: what begins jobs, which a deployment closes for a while
 - `telemetry`: signals for whoever watches the service
 - `dead_letters`: events that could not be handled
 
@@ -26,11 +28,14 @@ from lakegate.ports.catalog import (
     Decided,
     DecidedFile,
     Ledger,
+    MetadataFile,
     Note,
     Publisher,
+    Reference,
 )
 from lakegate.ports.clock import Clock
 from lakegate.ports.dead_letters import DeadLetter, DeadLetters
+from lakegate.ports.intake import Intake
 from lakegate.ports.jobs import JobRun, JobRunner, JobState, Reach, Usage
 from lakegate.ports.landing import Landing
 from lakegate.ports.notices import Message, MessageFile, MessageKind, Notifier
@@ -38,6 +43,7 @@ from lakegate.ports.store import Store
 from lakegate.ports.tables import FileChanges, TableIdentity, Tables
 from lakegate.ports.telemetry import Signal, Telemetry
 from lakegate.ports.tokens import Tokens
+from lakegate.ports.warehouse import StoredFile, Warehouse
 
 __all__ = [
     "MAIN",
@@ -51,6 +57,7 @@ __all__ = [
     "Decided",
     "DecidedFile",
     "FileChanges",
+    "Intake",
     "JobRun",
     "JobRunner",
     "JobState",
@@ -59,16 +66,20 @@ __all__ = [
     "Message",
     "MessageFile",
     "MessageKind",
+    "MetadataFile",
     "Note",
     "Notifier",
     "Publisher",
     "Reach",
     "Ref",
+    "Reference",
     "Signal",
     "Store",
+    "StoredFile",
     "TableIdentity",
     "Tables",
     "Telemetry",
     "Tokens",
     "Usage",
+    "Warehouse",
 ]

@@ -8,6 +8,7 @@ clock, finishing a job) are on the classes.
 from lakegate.testing.catalog import MemoryCatalog
 from lakegate.testing.clock import MemoryClock
 from lakegate.testing.dead_letters import MemoryDeadLetters
+from lakegate.testing.intake import MemoryIntake
 from lakegate.testing.jobs import MemoryJobRunner
 from lakegate.testing.lake import MemoryLake, TableState
 from lakegate.testing.landing import MemoryLanding
@@ -16,11 +17,13 @@ from lakegate.testing.store import MemoryStore
 from lakegate.testing.tables import MemoryTables
 from lakegate.testing.telemetry import MemoryTelemetry
 from lakegate.testing.tokens import MemoryTokens
+from lakegate.testing.warehouse import MemoryWarehouse
 
 __all__ = [
     "MemoryCatalog",
     "MemoryClock",
     "MemoryDeadLetters",
+    "MemoryIntake",
     "MemoryJobRunner",
     "MemoryLake",
     "MemoryLanding",
@@ -29,5 +32,6 @@ __all__ = [
     "MemoryTables",
     "MemoryTelemetry",
     "MemoryTokens",
+    "MemoryWarehouse",
     "TableState",
 ]

@@ -22,7 +22,7 @@ class UnderWay(Refused):
     """An attempt does already what is asked for."""
 
     def __init__(self, attempt: Attempt) -> None:
-        batch, table = attempt.batch, attempt.table
+        self.attempt, batch, table = attempt, attempt.batch, attempt.table
         super().__init__(
             f"batch {batch} of {table} is already in progress on {attempt.branch}; run: lakegate wait {batch}"
         )

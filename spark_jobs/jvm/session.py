@@ -1,6 +1,7 @@
 """The Spark session and its catalogs, one per Nessie reference. Of the job it reads only where things are."""
 
 import re
+from typing import Protocol
 
 from pyspark.sql import SparkSession
 
@@ -9,6 +10,7 @@ from lakegate.audit.model.job import Job
 from lakegate.audit.ref import Ref
 from spark_jobs.jvm import identity
 from spark_jobs.jvm.gateway import jvm, remember_classes
+from spark_jobs.jvm.identity import Identified
 
 ICEBERG = "1.11.0"  # of the job's jar; in 1.10 a commit that is sent twice loses its manifest list
 LAKE, BASE, AUDIT, LEFT = "lake", "base", "audit", "left"
@@ -89,7 +91,17 @@ def tune_for_size(spark: SparkSession, job: Job) -> None:
         spark.conf.set("spark.sql.adaptive.enabled", "false")
 
 
-def open_catalog(spark: SparkSession, name: str, job: Job, ref: Ref) -> None:
+class Place(Identified, Protocol):
+    """Where a catalog is, as a job says it."""
+
+    @property
+    def nessie_uri(self) -> str: ...
+
+    @property
+    def warehouse(self) -> str: ...
+
+
+def open_catalog(spark: SparkSession, name: str, place: Place, ref: Ref) -> None:
     """Add a Spark catalog of this name, at a branch or one commit of it.
 
     A name serves one reference: Spark creates a catalog at its first use and keeps it.
@@ -97,10 +109,10 @@ def open_catalog(spark: SparkSession, name: str, job: Job, ref: Ref) -> None:
     prefix = f"spark.sql.catalog.{name}"
     for option, value in _CATALOG.items():
         spark.conf.set(prefix + option, value)
-    spark.conf.set(f"{prefix}.uri", f"{job.nessie_uri}/iceberg/{ref}")
-    spark.conf.set(f"{prefix}.warehouse", job.warehouse)
+    spark.conf.set(f"{prefix}.uri", f"{place.nessie_uri}/iceberg/{ref}")
+    spark.conf.set(f"{prefix}.warehouse", place.warehouse)
     spark.conf.unset(_token(name))
-    if own := identity.token(spark, job):
+    if own := identity.token(spark, place):
         spark.conf.set(f"{prefix}.rest.auth.type", "oauth2")
         spark.conf.set(_token(name), own)
         spark.conf.set(f"{prefix}.token-refresh-enabled", "false")  # Nessie exchanges no tokens

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,14 @@ from typer.testing import CliRunner, Result
 
 from lakegate.cli.app import app
 from lakegate.cli.installation import Installation
-from lakegate.cli.profile import person
 from lakegate.landing.files import FileVersion
-from lakegate.operations.operation import Direct
+from lakegate.operations.operation import Operations
+from lakegate.operations.remote import Remote
 from lakegate.ports import Ref
+from lakegate.testing import MemoryWarehouse
+from lakegate.workflow.cleaning.clean import clean
 from lakegate.workflow.reconcile import reconcile
+from tests.support.function_urls import Called
 from tests.workflow.world import CONTRACT, Story, World
 
 ROWS = 10  # of every file
@@ -59,17 +63,27 @@ class Desk:
     sweeps: int = 0
     delivered: set[str] = field(default_factory=set)
 
+    @cached_property
+    def warehouse(self) -> MemoryWarehouse:
+        return MemoryWarehouse(self.world.lake.files.written, self.world.lake.files.gone)
+
     @property
     def installation(self) -> Installation:
         service = self.world.service
         return Installation(
-            operations=Direct(service=service, by=person(), sweep=self.sweep),
+            operations=self.operations,
             landing=service.landing,
             lake=self.rows,
             branches=service.branches,
             clock=service.clock,
+            clean=partial(clean, service, self.warehouse),
             pause=self.pause,
         )
+
+    @property
+    def operations(self) -> Operations:
+        """Operations by the functions that an installation has, as on AWS."""
+        return Remote(functions=Called(service=self.world.service, sweep=lambda _: self.sweep()))
 
     def run(self, *args: str | Path) -> Result:
         return CliRunner().invoke(app, [str(arg) for arg in args], obj=self.installation)

@@ -10,6 +10,7 @@ from lakegate.ports import Branch
 from lakegate.testing.jobs import USAGE
 from lakegate.workflow.attempts.usage import note_usage
 from tests.cli.desk import ROWS, Desk
+from tests.support.function_urls import ANN
 
 MEMBERS = {"batch", "table", "branch", "files", "state", "rows", "reasons", "since"}
 
@@ -403,17 +404,12 @@ def test_reconcile_finds_a_file_whose_event_was_lost(desk: Desk) -> None:
     assert len(desk.json("status")["published"]) == 1
 
 
-def test_a_person_without_a_name_is_told_by_number(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container whose user is in no list of users."""
-
-    def nobody() -> str:
-        raise KeyError("getpwuid(): uid not found")
-
+def test_main_s_log_says_whom_aws_authenticated(desk: Desk) -> None:
     batch = desk.rejected()
-    monkeypatch.setattr("getpass.getuser", nobody)
     assert desk.run("discard", batch, "--why", "no use").exit_code == 0
     [decided] = [it for it in desk.world.service.ledger.decisions(9) if it.note.by]
-    assert decided.note.by.startswith("user ")
+    assert decided.note.by == ANN
+    assert f"by {ANN}" in desk.run("show", batch).stdout
 
 
 @pytest.mark.parametrize("why", ["", "  ", "…", "..."])

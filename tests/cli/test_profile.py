@@ -11,15 +11,18 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from lakegate.adapters.function_urls import FunctionUrls
 from lakegate.adapters.http import IdentifiedAdapter, TimeoutAdapter
 from lakegate.cli import profile
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.operations.operation import Direct
+from lakegate.operations.remote import Remote
 from lakegate.settings import adopt
 from lakegate.workflow.service import Service
 
 OUTPUTS = {
     "LandingBucket": "landing",
+    "LakeBucket": "lake",
     "ServiceBucket": "service",
     "NessieUri": "http://127.0.0.1:1",
     "Warehouse": "lake",
@@ -66,6 +69,36 @@ def test_the_installation_is_what_the_stack_says() -> None:
     service = connected()
     assert (service.nessie_uri, service.warehouse) == ("http://127.0.0.1:1", "lake")
     assert service.store.uri("x") == "s3://service/x"
+
+
+URLS = {
+    "ReadUrl": "https://r.lambda-url.us-east-1.on.aws/",
+    "ActUrl": "https://a.lambda-url.us-east-1.on.aws/",
+    "ReadPolicy": "arn:aws:iam::123456789012:policy/read",
+    "ActPolicy": "arn:aws:iam::123456789012:policy/act",
+}
+
+
+def test_operations_are_the_installation_s_own_if_the_stack_names_its_functions() -> None:
+    deploy(**URLS)
+    operations = profile.connect().operations
+    assert isinstance(operations, Remote)
+    assert operations.functions == FunctionUrls(
+        read=URLS["ReadUrl"],
+        act=URLS["ActUrl"],
+        read_policy=URLS["ReadPolicy"],
+        act_policy=URLS["ActPolicy"],
+    )
+
+
+def test_a_person_without_a_name_is_told_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container whose user is in no list of users."""
+
+    def nobody() -> str:
+        raise KeyError("getpwuid(): uid not found")
+
+    monkeypatch.setattr("getpass.getuser", nobody)
+    assert profile.person() == f"user {os.getuid()}"
 
 
 def test_rows_are_read_with_the_identity_that_the_stack_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:

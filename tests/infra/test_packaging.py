@@ -146,11 +146,22 @@ def test_compiled_packages_are_for_a_glibc_that_the_runtime_has(unpacked: Path) 
 
 
 @pytest.mark.synth
-@pytest.mark.parametrize("name", ["ingest", "settle", "reconcile"])
-def test_a_handler_imports_from_the_zip_alone_and_brings_no_spark_or_arrow(unpacked: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("ingest", "handler"),
+        ("settle", "handler"),
+        ("reconcile", "handler"),
+        ("operate", "read"),
+        ("operate", "act"),
+    ],
+)
+def test_a_handler_imports_from_the_zip_alone_and_brings_no_spark_or_arrow(
+    unpacked: Path, module: str, name: str
+) -> None:
     """In an environment with the Lambda runtime client and nothing else, as on Lambda."""
     script = (
-        f"import sys; sys.path.insert(0, '.'); from handlers.{name} import handler; assert callable(handler); "
+        f"import sys; sys.path.insert(0, '.'); from handlers.{module} import {name}; assert callable({name}); "
         "print(sorted({'pyspark', 'pyarrow', 'duckdb', 'typer'} & set(sys.modules)))"
     )
     done = subprocess.run(

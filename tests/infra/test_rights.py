@@ -10,7 +10,8 @@ from tests.infra.template import Stack, flat
 from tests.support.iam import listed
 
 pytestmark = pytest.mark.synth
-FUNCTIONS = ("IngestRole", "SettleRole", "ReconcileRole")
+STARTERS = ("IngestRole", "SettleRole", "ReconcileRole", "ActRole")  # of attempts
+FUNCTIONS = (*STARTERS, "ReadRole")
 ROLES = (*FUNCTIONS, "SparkRole")
 BUCKET = "AWS::S3::Bucket"
 FIND = {("s3:ListBucket", "")}
@@ -41,6 +42,8 @@ USE_SERVICE = (
     | below("attempts", "staging", "notes", "receipts", "closed", actions=WRITE)
     | below("notes", actions=("s3:DeleteObject",))
 )
+OBSERVE_SERVICE = FIND | below("contracts", "attempts", "begun", "reports", "notes", "receipts", "closed", actions=READ)
+PUSH = below("contracts", actions=("s3:PutObject",))
 RUN_JOB = (
     FIND
     | below("attempts", "begun", "staging", "reports", "logs/applications", actions=READ)
@@ -63,7 +66,14 @@ def test_the_spark_job_has_no_right_in_the_landing_bucket(stack: Stack) -> None:
 
 @pytest.mark.parametrize(
     ("role", "rights"),
-    [("IngestRole", USE_SERVICE), ("SettleRole", USE_SERVICE), ("ReconcileRole", USE_SERVICE), ("SparkRole", RUN_JOB)],
+    [
+        ("IngestRole", USE_SERVICE),
+        ("SettleRole", USE_SERVICE),
+        ("ReconcileRole", USE_SERVICE),
+        ("ActRole", USE_SERVICE | PUSH),
+        ("ReadRole", OBSERVE_SERVICE),
+        ("SparkRole", RUN_JOB),
+    ],
 )
 def test_each_role_uses_its_own_prefixes_of_the_service_bucket(
     stack: Stack, role: str, rights: set[tuple[str, str]]
@@ -71,7 +81,7 @@ def test_each_role_uses_its_own_prefixes_of_the_service_bucket(
     assert stack.rights_in(role, BUCKET, "StorageService") == rights
 
 
-@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("role", [*STARTERS, "SparkRole"])
 def test_who_opens_attempts_settles_or_appends_adds_to_the_warehouse_and_deletes_nothing(
     stack: Stack, role: str
 ) -> None:
@@ -104,9 +114,29 @@ def test_who_reads_the_lake_reads_quarantine_by_a_policy_of_its_own(stack: Stack
     assert {policy for policy in ("ReadLake", "ReadQuarantine") if may_read(stack, policy, key)} == policies
 
 
-def test_the_readers_policies_are_nobodys_yet(stack: Stack) -> None:
+def test_who_cleans_deletes_from_the_warehouse_and_no_earlier_versions_and_keeps_notes(stack: Stack) -> None:
+    statements = stack.one("AWS::IAM::ManagedPolicy", "CleanerCleanLake")["PolicyDocument"]["Statement"]
+    lake, service = (stack.name(BUCKET, name) for name in ("StorageLake", "StorageService"))
+    found = {
+        (action, flat(resource))
+        for statement in statements
+        for action in listed(statement["Action"])
+        for resource in listed(statement["Resource"])
+    }
+    assert {statement["Effect"] for statement in statements} == {"Allow"}
+    assert found == {
+        ("s3:ListBucket", f"<{lake}.Arn>"),
+        ("s3:ListBucket", f"<{service}.Arn>"),
+        ("s3:GetObject", f"<{lake}.Arn>/warehouse/*"),
+        ("s3:DeleteObject", f"<{lake}.Arn>/warehouse/*"),
+        *(("s3:GetObject", f"<{service}.Arn>/{it}/*") for it in ("contracts", "attempts", "reports", "cleaning")),
+        ("s3:PutObject", f"<{service}.Arn>/cleaning/*"),
+    }
+
+
+def test_the_policies_of_readers_and_people_are_nobodys_yet(stack: Stack) -> None:
     policies = stack.resources("AWS::IAM::ManagedPolicy")
-    assert len(policies) == 2
+    assert len(policies) == 5
     assert not [policy for policy in policies.values() if {"Roles", "Users", "Groups"} & policy.keys()]
 
 
@@ -124,7 +154,7 @@ def test_no_role_has_a_managed_policy(stack: Stack, role: str) -> None:
     assert "ManagedPolicyArns" not in stack.one("AWS::IAM::Role", role)
 
 
-@pytest.mark.parametrize("role", FUNCTIONS)
+@pytest.mark.parametrize("role", STARTERS)
 def test_a_function_runs_jobs_of_this_application_alone(stack: Stack, role: str) -> None:
     assert stack.rights_in(role, "AWS::EMRServerless::Application", "SparkApplication") == {
         ("emr-serverless:StartJobRun", ""),
@@ -134,7 +164,7 @@ def test_a_function_runs_jobs_of_this_application_alone(stack: Stack, role: str)
     }
 
 
-@pytest.mark.parametrize("role", FUNCTIONS)
+@pytest.mark.parametrize("role", STARTERS)
 def test_a_function_hands_the_job_role_to_emr_alone(stack: Stack, role: str) -> None:
     passing = [statement for statement in stack.statements(role) if "iam:PassRole" in listed(statement["Action"])]
     assert [(flat(each["Resource"]), each["Condition"]) for each in passing] == [
@@ -158,7 +188,7 @@ def test_the_spark_job_reads_what_was_uploaded_for_this_stack_and_no_other_stack
     assert {uri.rpartition("/")[0] for uri in uris} == {f"s3://{bucket}/lakegate"}
 
 
-@pytest.mark.parametrize("role", FUNCTIONS)
+@pytest.mark.parametrize("role", STARTERS)
 def test_a_function_reads_the_slack_secret_alone(stack: Stack, role: str) -> None:
     secrets = {(a, r) for a, r in stack.rights(role) if a.startswith("secretsmanager:")}
     assert {action for action, _ in secrets} == {"secretsmanager:GetSecretValue"}
@@ -178,6 +208,8 @@ def test_a_function_reads_the_slack_secret_alone(stack: Stack, role: str) -> Non
         ),
         ("SettleRole", set()),
         ("ReconcileRole", set()),
+        ("ActRole", set()),
+        ("ReadRole", set()),
         ("SparkRole", set()),
     ],
 )
@@ -189,7 +221,7 @@ def test_ingest_alone_takes_from_the_queue(stack: Stack, role: str, actions: set
 def test_the_sweep_alone_reads_dead_letters_and_deletes_those_that_it_has_handled(stack: Stack, queue: str) -> None:
     drained = {("sqs:ReceiveMessage", ""), ("sqs:DeleteMessage", "")}
     rights = {role: stack.rights_in(role, "AWS::SQS::Queue", queue) - SEND for role in ROLES}
-    assert rights == {role: drained if role == "ReconcileRole" else set() for role in ROLES}
+    assert rights == {role: drained if role in ("ReconcileRole", "ActRole") else set() for role in ROLES}
 
 
 @pytest.mark.parametrize("role", FUNCTIONS)
@@ -205,6 +237,8 @@ def test_a_function_writes_to_its_own_log_alone(stack: Stack, role: str) -> None
         ("IngestRole", "lambda.amazonaws.com"),
         ("SettleRole", "lambda.amazonaws.com"),
         ("ReconcileRole", "lambda.amazonaws.com"),
+        ("ActRole", "lambda.amazonaws.com"),
+        ("ReadRole", "lambda.amazonaws.com"),
         ("SparkRole", "emr-serverless.amazonaws.com"),
     ],
 )
@@ -215,7 +249,14 @@ def test_a_role_is_for_one_service(stack: Stack, role: str, service: str) -> Non
 
 @pytest.mark.parametrize(
     ("role", "part"),
-    [("IngestRole", "ingest"), ("SettleRole", "publish"), ("ReconcileRole", "publish"), ("SparkRole", "spark")],
+    [
+        ("IngestRole", "ingest"),
+        ("SettleRole", "publish"),
+        ("ReconcileRole", "publish"),
+        ("ActRole", "publish"),
+        ("ReadRole", "observer"),
+        ("SparkRole", "spark"),
+    ],
 )
 def test_a_role_has_its_part_in_the_catalog_and_tokens_for_its_audience_alone(
     stack: Stack, role: str, part: str
@@ -240,6 +281,44 @@ def test_emr_takes_the_jobs_role_for_this_application_of_this_account_alone(stac
 
 def test_there_are_no_roles_but_these(stack: Stack) -> None:
     assert len(stack.resources("AWS::IAM::Role")) == len(ROLES) + 1  # the canary's
+
+
+def test_the_function_that_answers_questions_changes_nothing_and_reads_no_row(stack: Stack) -> None:
+    rights = {action for action, _ in stack.rights("ReadRole")} - NETWORK - {TOKENS}
+    assert rights == {
+        "s3:ListBucket",
+        "s3:ListBucketVersions",
+        "s3:GetObject",
+        "s3:GetObjectVersion",
+        "emr-serverless:ListJobRuns",
+        "emr-serverless:GetJobRun",
+        "logs:CreateLogStream",
+        "logs:PutLogEvents",
+    }
+    assert stack.rights_in("ReadRole", BUCKET, "StorageLake") == set()
+
+
+@pytest.mark.parametrize("what", ["Read", "Act"])
+def test_a_person_s_policy_is_to_call_one_function_at_its_url_and_to_find_it(stack: Stack, what: str) -> None:
+    policy = stack.one("AWS::IAM::ManagedPolicy", f"People{what}")["PolicyDocument"]["Statement"]
+    arn = f"<{stack.name('AWS::Lambda::Function', f'{what}Function')}.Arn>"
+    said = [(each["Effect"], each["Action"], flat(each["Resource"]), each.get("Condition")) for each in policy]
+    assert said == [
+        ("Allow", "lambda:InvokeFunctionUrl", arn, {"StringEquals": {"lambda:FunctionUrlAuthType": "AWS_IAM"}}),
+        # Whoever may invoke the function otherwise writes the event, and with it the name of the caller.
+        ("Allow", "lambda:InvokeFunction", arn, {"Bool": {"lambda:InvokedViaFunctionUrl": "true"}}),
+        ("Allow", "cloudformation:DescribeStacks", "<AWS::StackId>", None),
+    ]
+
+
+def test_two_functions_have_urls_which_nobody_calls_unknown_and_no_page_calls(stack: Stack) -> None:
+    urls = stack.resources("AWS::Lambda::Url").values()
+    functions = {f"<{stack.name('AWS::Lambda::Function', f'{what}Function')}.Arn>" for what in ("Read", "Act")}
+    assert {flat(url["TargetFunctionArn"]) for url in urls} == functions
+    assert [url["AuthType"] for url in urls] == ["AWS_IAM", "AWS_IAM"]
+    assert not [url for url in urls if "Cors" in url]
+    invokers = [each["Principal"] for each in stack.resources("AWS::Lambda::Permission").values()]
+    assert set(invokers) == {"events.amazonaws.com"}
 
 
 def test_the_canary_lands_under_its_own_key_and_pushes_its_own_contract_and_may_nothing_else(stack: Stack) -> None:

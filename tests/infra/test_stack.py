@@ -17,7 +17,7 @@ from tests.infra.template import Stack, flat
 pytestmark = pytest.mark.synth
 ROOT = Path(__file__).resolve().parents[2]
 BUCKETS = ("Landing", "Lake", "Service")
-FUNCTIONS = ("Ingest", "Settle", "Reconcile", "Canary")
+FUNCTIONS = ("Ingest", "Settle", "Reconcile", "Canary", "Read", "Act")
 QUEUES = ("InboxQueue", "InboxDeadLetters", "SettleDeadLetters", "ReconcileDeadLetters", "CanaryDeadLetters")
 RULES = ("InboxLanded", "SparkJobEnded", "Sweep", "CanaryDue")
 FUNCTION, QUEUE, RULE = "AWS::Lambda::Function", "AWS::SQS::Queue", "AWS::Events::Rule"
@@ -285,10 +285,22 @@ def test_a_canary_lands_by_the_clock(stack: Stack) -> None:
     assert [flat(target["Arn"]) for target in rule["Targets"]] == [f"<{stack.name(FUNCTION, 'CanaryFunction')}.Arn>"]
 
 
-@pytest.mark.parametrize(("what", "timeout"), [("Ingest", 300), ("Settle", 300), ("Reconcile", 600), ("Canary", 300)])
-def test_a_function_runs_its_handler_on_the_runtime_of_its_wheels(stack: Stack, what: str, timeout: int) -> None:
+@pytest.mark.parametrize(
+    ("what", "handler", "timeout"),
+    [
+        ("Ingest", "ingest.handler", 300),
+        ("Settle", "settle.handler", 300),
+        ("Reconcile", "reconcile.handler", 600),
+        ("Canary", "canary.handler", 300),
+        ("Read", "operate.read", 600),
+        ("Act", "operate.act", 600),
+    ],
+)
+def test_a_function_runs_its_handler_on_the_runtime_of_its_wheels(
+    stack: Stack, what: str, handler: str, timeout: int
+) -> None:
     function = stack.one(FUNCTION, f"{what}Function")
-    assert function["Handler"] == f"handlers.{what.lower()}.handler"
+    assert function["Handler"] == f"handlers.{handler}"
     assert (function["Runtime"], function["Architectures"]) == ("python3.11", ["x86_64"])
     assert function["Timeout"] == timeout
     assert function["MemorySize"] >= 1024
@@ -334,6 +346,11 @@ def test_the_outputs_are_what_the_command_line_reads_and_what_tests_look_at(stac
     assert set(stack.template["Outputs"]) == {output_name(field.name) for field in fields(Settings)} | {
         "ReadLakePolicy",
         "ReadQuarantinePolicy",
+        "CleanLakePolicy",
+        "ReadUrl",
+        "ReadPolicy",
+        "ActUrl",
+        "ActPolicy",
         "IngestFunction",
         "SettleFunction",
         "ReconcileFunction",

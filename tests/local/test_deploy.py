@@ -1,8 +1,7 @@
 """What a deployment does with a stack that it finds, on a CloudFormation of this test's own, and in which order."""
 
-import json
+import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,26 +10,19 @@ from lakegate_local import deploy
 from lakegate_local.deploy import Stack
 from lakegate_local.settings import LocalSettings
 
-from lakegate.errors import Misconfigured, Retryable
+from lakegate.errors import Misconfigured
+from lakegate.testing import MemoryIntake
 
 APPLICATION = {"ResourceType": "AWS::EMRServerless::Application", "Action": "Modify", "PhysicalResourceId": "00app"}
 ROLE = {"ResourceType": "AWS::IAM::Role", "Action": "Modify", "PhysicalResourceId": "role"}
 
 
-class JobsRun(ClientError):
-    def __init__(self) -> None:
-        said = "Application 00app has active job runs"
-        super().__init__({"Error": {"Code": "ValidationException", "Message": said}}, "StopApplication")
-
-
 class Aws:
-    """CloudFormation and EMR Serverless in one; `statuses` are what the stack is, one after the other."""
+    """CloudFormation, where `statuses` are what the stack is, one after the other, and the stack's intake."""
 
-    class exceptions:  # noqa: N801 - as boto3 spells it
-        ValidationException = JobsRun
-
-    def __init__(self, statuses: list[str | None], *changes: dict[str, str], jobs_run: bool = False) -> None:
-        self._statuses, self._changes, self._jobs_run = statuses, changes, jobs_run
+    def __init__(self, statuses: list[str | None], *changes: dict[str, str]) -> None:
+        self._statuses, self._changes = statuses, changes
+        self.intake = MemoryIntake(runs={"a job"})
         self._told: str | None = None
         self.asked: list[str] = []
 
@@ -48,13 +40,14 @@ class Aws:
     def describe_change_set(self, **_: Any) -> Any:
         return {"Status": "CREATE_COMPLETE", "Changes": [{"ResourceChange": change} for change in self._changes]}
 
-    def stop_application(self, **given: Any) -> None:
-        self.asked.append(f"stop {given['applicationId']}")
-        if self._jobs_run:
-            raise JobsRun
-
     def execute_change_set(self, **_: Any) -> None:
-        self.asked.append("execute")
+        self.asked.append("execute" if self.intake.is_open() else f"execute beside {len(self.intake.runs)} jobs")
+
+    def get_paginator(self, _: str) -> Any:
+        return self
+
+    def paginate(self, **_: Any) -> Any:
+        return [{"StackResourceSummaries": []}]
 
     def describe_stack_resources(self, **_: Any) -> Any:
         return {"StackResources": []}
@@ -67,10 +60,11 @@ class Aws:
 @pytest.fixture
 def change(monkeypatch: pytest.MonkeyPatch) -> Callable[[Aws], list[str]]:
     """Deploy to it; what it was asked for."""
-    monkeypatch.setattr(deploy, "POLL_SECONDS", 0)
 
     def run(aws: Aws) -> list[str]:
         monkeypatch.setattr(deploy, "client", lambda *_: aws)
+        monkeypatch.setattr(deploy, "AwsIntake", lambda *_: aws.intake)
+        monkeypatch.setattr(time, "sleep", lambda _: aws.intake.runs.clear())
         Stack(LocalSettings(), "lakegate", lambda _: None).change("template")
         return aws.asked
 
@@ -103,31 +97,10 @@ def test_failed_deployment_says_of_what_and_what_to_do(change: Callable[[Aws], l
         change(Aws(["UPDATE_COMPLETE", "UPDATE_IN_PROGRESS", "ROLLBACK_COMPLETE"]))
 
 
-def test_application_is_stopped_before_it_is_changed(change: Callable[[Aws], list[str]]) -> None:
+def test_application_that_changes_stands_still(change: Callable[[Aws], list[str]]) -> None:
     update = "UPDATE of CREATE_COMPLETE"
-    statuses = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
+    aws = Aws(["CREATE_COMPLETE", "UPDATE_COMPLETE"], ROLE, APPLICATION)
 
-    assert change(Aws([*statuses], ROLE, APPLICATION)) == [update, "stop 00app", "execute"]
-    assert change(Aws([*statuses], ROLE)) == [update, "execute"]
-
-
-def test_nothing_is_changed_while_jobs_of_the_application_run(change: Callable[[Aws], list[str]]) -> None:
-    aws = Aws(["CREATE_COMPLETE"], APPLICATION, jobs_run=True)
-
-    with pytest.raises(Retryable, match=r"has active job runs.*lakegate local up"):
-        change(aws)
-
-    assert "execute" not in aws.asked
-
-
-def test_a_stack_is_deployed_after_those_that_it_needs(tmp_path: Path) -> None:
-    kind = "aws:cloudformation:stack"
-    artifacts = {
-        "lakegate": {"type": kind, "dependencies": ["lakegate.assets", "lakegate-data"]},
-        "lakegate-data": {"type": kind, "dependencies": ["lakegate-data.assets"]},
-        "lakegate.assets": {"type": "cdk:asset-manifest"},
-        "lakegate-data.assets": {"type": "cdk:asset-manifest"},
-    }
-    (tmp_path / "manifest.json").write_text(json.dumps({"artifacts": artifacts}))
-
-    assert deploy.stacks(tmp_path) == ["lakegate-data", "lakegate"]
+    assert change(aws) == [update, "execute beside 0 jobs"]
+    assert aws.intake.is_open()
+    assert change(Aws(["CREATE_COMPLETE", "UPDATE_COMPLETE"], ROLE)) == [update, "execute"]

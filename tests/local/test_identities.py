@@ -104,9 +104,9 @@ def test_whoever_brings_the_cloud_up_again_is_the_same_person(cloud: LocalSettin
 
 def test_each_role_of_the_stack_has_its_part(installation: Installation, aws: Aws) -> None:
     settings, outputs = installation.settings, installation.outputs
-    functions = ("Ingest", "Settle", "Reconcile")
+    functions = ("Ingest", "Settle", "Reconcile", "Act", "Read")
     roles = {
-        name: aws("lambda").get_function_configuration(FunctionName=outputs[f"{name}Function"])["Role"]
+        name: aws("lambda").get_function_configuration(FunctionName=f"{settings.stack}-{name.lower()}")["Role"]
         for name in functions
     }
     parts = {
@@ -117,6 +117,8 @@ def test_each_role_of_the_stack_has_its_part(installation: Installation, aws: Aw
         "Ingest": "ingest",
         "Settle": "publish",
         "Reconcile": "publish",
+        "Act": "publish",
+        "Read": "observer",
         "job": "spark",
     }
 

@@ -16,6 +16,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import IntegerType, NestedField, StringType
 
+from lakegate.adapters.http import door
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
 from lakegate.adapters.iceberg.tables import data_files, table_identity
 from lakegate.adapters.nessie.contents import SPACE, SPACES
@@ -29,6 +30,7 @@ from lakegate.testing import TableState
 from lakegate.testing.lake import EPOCH, Commit, Content, Key, KeyKind
 from tests.simulation.installation import Violation
 from tests.support.data_files import data_file
+from tests.support.guarded import Held
 from tests.support.nessie import WAREHOUSE
 from tests.support.proxy import Proxy
 
@@ -40,18 +42,24 @@ Json = dict[str, Any]
 
 
 class NessieLake:
-    """`uri` is Nessie's own address. Nothing changes but through the network, and by what is done here."""
+    """`uri` is Nessie's own address. Nothing changes but through the network, and by what is done here.
 
-    def __init__(self, uri: str, network: Proxy) -> None:
+    Whoever looks, and strangers, have the `world`'s token, and jobs have their own.
+    """
+
+    def __init__(self, uri: str, network: Proxy, *, world: str, job: str) -> None:
         self._uri, self._network = uri, network
         self._seen: tuple[int, list[Json]] = (-1, [])
         self._session = requests.Session()
         self._session.trust_env = False  # its proxies are looked for with each request
-        self._session.headers["Accept-Encoding"] = "identity"
+        self._session.headers.update({"Accept-Encoding": "identity", "Authorization": f"Bearer {world}"})
         self._commits: dict[str, Commit] = {}
         self._keys: dict[tuple[str, ...], Key] = {}
         self._tables: dict[tuple[str, int], TableState] = {}
-        self._open: Callable[[str, Ref], RefCatalog] = cache(lambda uri, ref: RefCatalog(uri, WAREHOUSE, ref))
+        doors = {uri: door(uri, Held(world)), network.uri: door(network.uri, Held(job))}
+        self._open: Callable[[str, Ref], RefCatalog] = cache(
+            lambda uri, ref: RefCatalog(uri, WAREHOUSE, ref, http=doors[uri])
+        )
         self._empty()
 
     def _empty(self) -> None:

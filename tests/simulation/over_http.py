@@ -1,13 +1,14 @@
 """The same schedules over a real Nessie: every request to it is a stop of its worker, and a fault may become of it.
 
 Landing bucket, jobs' cluster, store and Slack stay in memory. Jobs commit metadata to real Iceberg tables, through the
-same network as the workflow.
+same network as the workflow. Each part calls Nessie as its own role, and Nessie keeps the rules of `lakegate.access`.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -18,6 +19,8 @@ from urllib.parse import unquote, urlsplit
 import requests
 from requests.adapters import HTTPAdapter
 
+from lakegate.access import Role, nessie_settings
+from lakegate.adapters.http import door
 from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.ports import Catalog, Ref, Tables
@@ -29,6 +32,8 @@ from tests.simulation.simulation import LONGEST_WAIT
 from tests.simulation.spark import Lake, Story
 from tests.simulation.volume import PORTION, Tally, run_some
 from tests.simulation.worker import Call, Worker, stopping, working
+from tests.support.guarded import AUDIENCE, Held
+from tests.support.issuer import Issuer, issuing
 from tests.support.nessie import WAREHOUSE, running
 from tests.support.proxy import Fault, Proxy, Request, proxy, reads
 
@@ -36,15 +41,26 @@ HTTP = "nessie"
 FAULTS = tuple(fault for fault in Fault if fault is not Fault.NONE)
 FAULTS_OF_READS = (Fault.LOST, Fault.BUSY, Fault.REFUSED)
 MORE = 4  # times as often something becomes of requests that change something: there are ten times fewer of them
+LIFE = timedelta(days=1)  # of a token: longer than any run
 LATER = (0, 1, 3, 10, 40)  # requests that go first
+
+
+WORLD = "world"  # a role of who looks on, and of strangers: it may do anything
+ANYTHING = {"nessie.server.authorization.rules.world": f"'{WORLD}' in roles"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """A Nessie, and the proxy by which workers and jobs reach it."""
+    """A Nessie, the proxy by which workers and jobs reach it, and a token of each role."""
 
     nessie_uri: str
     proxy: Proxy
+    tokens: Mapping[str, str]
+
+    def token(self) -> str:
+        """The token of whoever works now. As on AWS, who receives files has another role than who settles."""
+        worker = working()
+        return self.tokens[Role.INGEST if worker and worker.name.endswith(" ingest") else Role.PUBLISH]
 
     def shorten(self, request: requests.PreparedRequest) -> None:
         """While nothing happens to requests, they go past the proxy, which takes as long as Nessie: it only counts."""
@@ -59,8 +75,11 @@ class Network:
 def network(folder: Path) -> Iterator[Network]:
     """For many schedules, one after the other; what PyIceberg writes is kept in memory, and no retry waits."""
     with ExitStack() as stack:
-        nessie = stack.enter_context(running(folder)).nessie_uri
-        found = Network(nessie_uri=nessie, proxy=stack.enter_context(proxy(nessie, _nothing)))
+        issuer = stack.enter_context(issuing(Issuer()))
+        rules = nessie_settings(issuer.uri, AUDIENCE) | ANYTHING
+        nessie = stack.enter_context(running(folder, rules)).nessie_uri
+        tokens = {role: issuer.of(role, AUDIENCE, LIFE) for role in (*Role, WORLD)}
+        found = Network(nessie_uri=nessie, proxy=stack.enter_context(proxy(nessie, _nothing)), tokens=tokens)
         stack.enter_context(in_memory())
         stack.enter_context(patch.dict(os.environ, NO_PROXY="127.0.0.1"))  # else one is looked for with each request
         stack.enter_context(patch("urllib3.util.Retry.sleep"))
@@ -94,10 +113,11 @@ class HttpInstallation(Installation):
     """Everything but Nessie in memory."""
 
     def __init__(self, trace: Callable[[str], None] | None, network: Network, lake: NessieLake) -> None:
-        self._uri, self._lake = network.nessie_uri, lake
+        self._network, self._lake = network, lake
         super().__init__(trace)
         uri = network.proxy.uri
-        catalog, tables = NessieCatalog(uri), IcebergTables(uri, WAREHOUSE)
+        http = door(uri, network)
+        catalog, tables = NessieCatalog(uri, http), IcebergTables(uri, WAREHOUSE, http)
         through = replace(
             self.service, branches=catalog, ledger=catalog, publisher=catalog, tables=tables, nessie_uri=uri
         )
@@ -105,7 +125,9 @@ class HttpInstallation(Installation):
 
     def make_lake(self) -> tuple[Lake, Catalog, Tables]:
         """Whoever looks on does so past the network."""
-        return self._lake, NessieCatalog(self._uri), IcebergTables(self._uri, WAREHOUSE)
+        uri = self._network.nessie_uri
+        http = door(uri, Held(self._network.tokens[WORLD]))
+        return self._lake, NessieCatalog(uri, http), IcebergTables(uri, WAREHOUSE, http)
 
 
 class HttpSchedule(Schedule):
@@ -173,7 +195,8 @@ class HttpSchedule(Schedule):
             self.world.compact(self.world.data_files(FLIGHTS))
 
     def make_world(self, trace: Callable[[str], None] | None) -> Installation:
-        self.lake = NessieLake(self.network.nessie_uri, self.network.proxy)
+        tokens = self.network.tokens
+        self.lake = NessieLake(self.network.nessie_uri, self.network.proxy, world=tokens[WORLD], job=tokens[Role.SPARK])
         return HttpInstallation(trace, self.network, self.lake)
 
     def _decide(self, request: Request) -> tuple[Fault, int]:

@@ -89,12 +89,14 @@ def unique(prefix: str) -> str:
 
 
 @contextlib.contextmanager
-def running(folder: Path) -> Iterator[Lake]:
-    """A Nessie and an S3 emulator as long as the context lasts; their logs are in `folder`."""
+def running(folder: Path, more: Mapping[str, str] = MappingProxyType({})) -> Iterator[Lake]:
+    """A Nessie and an S3 emulator as long as the context lasts; their logs are in `folder`. `more` are settings beside
+    those of every test's.
+    """
     with emulator(folder / "s3.log") as endpoint:
         lake = Lake(nessie_uri="", s3_endpoint=endpoint)
         lake.s3().create_bucket(Bucket=lake.bucket)
-        with nessie(folder / "nessie.log", endpoint, f"s3://{lake.bucket}/warehouse") as uri:
+        with nessie(folder / "nessie.log", endpoint, f"s3://{lake.bucket}/warehouse", more) as uri:
             yield Lake(nessie_uri=uri, s3_endpoint=endpoint)
 
 

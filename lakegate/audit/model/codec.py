@@ -35,7 +35,7 @@ def to_plain(value: Any) -> Any:
     """Return dataclasses, tuples, enums and dates as JSON's types."""
     if type(value) in _PLAIN:
         return value
-    if names := _names(cast(Any, type(value))):
+    if (names := _names(cast(Any, type(value)))) is not None:
         return {name: to_plain(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return {str(key): to_plain(item) for key, item in value.items()}
@@ -53,9 +53,9 @@ def _one(value: Any) -> Any:
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
-    """Return a dataclass's members."""
-    return tuple(it.name for it in fields(kind)) if is_dataclass(kind) else ()
+def _names(kind: type) -> tuple[str, ...] | None:
+    """Return a dataclass's members, or None for another class."""
+    return tuple(it.name for it in fields(kind)) if is_dataclass(kind) else None
 
 
 def to_json(value: Any) -> str:
@@ -64,7 +64,7 @@ def to_json(value: Any) -> str:
 
 def _opened(value: Any) -> Any:
     """Return one level of a value that JSON's encoder does not know: the encoder itself descends far quicker."""
-    if names := _names(cast(Any, type(value))):
+    if (names := _names(cast(Any, type(value)))) is not None:
         return {name: getattr(value, name) for name in names}
     return list(value) if isinstance(value, set | frozenset) else _one(value)
 

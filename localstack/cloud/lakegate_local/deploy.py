@@ -7,12 +7,16 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from graphlib import TopologicalSorter
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from botocore.exceptions import ClientError
 
+from lakegate.adapters.intake import APPLICATION, AwsIntake
+from lakegate.adapters.stacks import Stacks
+from lakegate.deployment import still
+from lakegate.deployment.assembly import Assembly
 from lakegate.errors import Misconfigured, Retryable
 from lakegate_local.services import ACCOUNT, REGION, client
 from lakegate_local.settings import LocalSettings
@@ -21,8 +25,6 @@ BOOTSTRAP_VERSION = {"Name": "/cdk-bootstrap/hnb659fds/version", "Value": "30", 
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
 NEW = {None, "REVIEW_IN_PROGRESS", "DELETE_COMPLETE"}  # None: there is no stack
 WELL = {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
-STACK = "aws:cloudformation:stack"  # a stack among the artifacts of an app
-APPLICATION = "AWS::EMRServerless::Application"
 AFRESH = "A new start loses the local cloud's data. Run: lakegate local down, then: lakegate local up"
 AGAIN = "Run again: lakegate local up"
 DEADLINE_SECONDS = 300
@@ -46,17 +48,10 @@ def deploy(settings: LocalSettings, app: Path, tell: Tell) -> Mapping[str, str]:
     same app changes nothing.
     """
     client(settings, "ssm").put_parameter(**BOOTSTRAP_VERSION)
-    for name in stacks(app):
+    for name in Assembly(folder=app).stacks():
         template = publish(settings, assets(app, name), tell)
         Stack(settings, name, tell).change(f"{settings.endpoint}/{template.bucket}/{template.key}")
     return Stack(settings, settings.stack, tell).outputs()
-
-
-def stacks(app: Path) -> list[str]:
-    """Return the names of the app's stacks, each after those that it needs."""
-    artifacts = json.loads((app / "manifest.json").read_text())["artifacts"]
-    needed = {name: artifact.get("dependencies", ()) for name, artifact in artifacts.items()}
-    return [name for name in TopologicalSorter(needed).static_order() if artifacts[name]["type"] == STACK]
 
 
 def assets(app: Path, stack: str) -> list[Asset]:
@@ -102,9 +97,8 @@ class Stack:
     """A stack in the local cloud's CloudFormation."""
 
     def __init__(self, settings: LocalSettings, name: str, tell: Tell) -> None:
-        self._name = name
+        self._settings, self._name = settings, name
         self._cloudformation = client(settings, "cloudformation")
-        self._emr = client(settings, "emr-serverless")
         self._tell = tell
 
     def change(self, template: str) -> None:
@@ -119,10 +113,20 @@ class Stack:
             TemplateURL=template,
             Capabilities=CAPABILITIES,
         )["Id"]
-        if (changes := self._changes(change)) is not None:
-            self._stop_applications(changes)
-            self._cloudformation.execute_change_set(ChangeSetName=change, StackName=self._name)
-            self._require_well(self._at_rest())
+        changes = self._changes(change)
+        clients = partial(client, self._settings)
+        resources = Stacks(clients).resources(self._name) if status in WELL else ()
+        still.change(
+            AwsIntake(resources, clients),
+            lambda: None if changes is None else self._execute(change),
+            self._tell,
+            lambda _: time.sleep(POLL_SECONDS),
+            must_stand_still=any(_modifies_application(each) for each in changes or ()),
+        )
+
+    def _execute(self, change: str) -> None:
+        self._cloudformation.execute_change_set(ChangeSetName=change, StackName=self._name)
+        self._require_well(self._at_rest())
 
     def outputs(self) -> Mapping[str, str]:
         described = self._cloudformation.describe_stacks(StackName=self._name)["Stacks"][0]
@@ -150,18 +154,6 @@ class Stack:
                 raise Misconfigured(f"the stack {self._name} cannot be deployed: {reason}")
         raise Retryable(f"the change set of stack {self._name} was not ready in {DEADLINE_SECONDS} s. {AGAIN}")
 
-    def _stop_applications(self, changes: Sequence[Mapping[str, Any]]) -> None:
-        """Stop the applications to be changed, because AWS changes no started application (docs/operating.md)."""
-        for change in changes:
-            if change["ResourceType"] == APPLICATION and change["Action"] == "Modify":
-                try:
-                    self._emr.stop_application(applicationId=change["PhysicalResourceId"])
-                except self._emr.exceptions.ValidationException as exc:
-                    said = exc.response["Error"]["Message"]
-                    raise Retryable(
-                        f"the stack cannot change while jobs run: {said}. Wait for the jobs. {AGAIN}"
-                    ) from exc
-
     def _at_rest(self) -> str | None:
         """Wait for the end of any deployment, an interrupted `up`'s too, and return the stack's status."""
         for status in polled(self._status):
@@ -187,6 +179,10 @@ class Stack:
             for event in reversed(events)
             if event["ResourceStatus"].endswith("_FAILED") and event.get("ResourceStatusReason")
         ]
+
+
+def _modifies_application(change: Mapping[str, Any]) -> bool:
+    return bool(change["ResourceType"] == APPLICATION and change["Action"] == "Modify")
 
 
 def polled(ask: Callable[[], T]) -> Iterator[T]:

@@ -20,7 +20,7 @@ def credentials(settings: LocalSettings) -> dict[str, str]:
     """Return the profile's credentials, by their variables: a new session of the person's role, which is made once."""
     name, iam = f"{settings.stack}-person", client(settings, "iam")
     with contextlib.suppress(iam.exceptions.EntityAlreadyExistsException):
-        part = {"Key": TAG, "Value": str(Role.PUBLISH)}
+        part = {"Key": TAG, "Value": str(Role.OBSERVER)}
         iam.create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps(TRUST), Tags=[part])
     found = client(settings, "sts").assume_role(
         RoleArn=f"arn:aws:iam::{ACCOUNT}:role/{name}", RoleSessionName=SESSION, DurationSeconds=SECONDS

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from lakegate.deployment.assembly import Cdk
 from lakegate.errors import Misconfigured
 from lakegate_local.processes import inherited
 from lakegate_local.settings import LocalSettings, variable
@@ -69,10 +70,8 @@ def explained(text: str) -> str:
 
 
 def command(settings: LocalSettings, output: Path) -> list[str]:
-    cdk = settings.checkout / "infra/node_modules/aws-cdk/bin/cdk"
     pairs = [part for name, value in context(settings).items() for part in ("--context", f"{name}={value}")]
-    node = settings.checkout / ".venv/bin/node"
-    return [*map(str, (node, cdk)), "synth", "--quiet", "--no-notices", "--output", str(output), *pairs]
+    return Cdk(checkout=settings.checkout).command("synth", "--quiet", "--output", output, *pairs)
 
 
 def environment(settings: LocalSettings) -> dict[str, str]:

@@ -58,6 +58,7 @@ def mend_localstack() -> None:
     from lakegate_localstack import (
         batch_windows,
         browsers,
+        function_urls,
         loopback,
         s3_events,
         schedules,
@@ -69,6 +70,7 @@ def mend_localstack() -> None:
     provider.DEFAULT_S3_TMP_DIR = str(Path(tempfile.gettempdir()) / "s3")
     s3_events.apply()
     batch_windows.apply()
+    function_urls.apply()
     loopback.apply()
     browsers.apply()
     schedules.apply()

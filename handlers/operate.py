@@ -1,0 +1,89 @@
+"""Function URLs → operations: `read` answers questions and `act` carries acts out, for a person whom AWS has
+authenticated.
+
+AWS decides by function who may call a URL, and not by what is asked. So reading and acting are two functions.
+"""
+
+import base64
+import gzip
+from collections.abc import Sequence
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+
+from handlers.runtime import service
+from lakegate.errors import LakegateError, Misconfigured, Refused
+from lakegate.operations import wire
+from lakegate.operations.acts import ACTS
+from lakegate.operations.operation import Direct, Operation
+from lakegate.operations.questions import QUESTIONS
+from lakegate.workflow.reconcile import sweep
+
+log = structlog.get_logger()
+LARGEST = 6 * 1024**2 - 1024  # bytes of a function's answer, less its headers
+Kinds = Sequence[type[Operation[object]]]
+
+
+def read(event: dict[str, Any], _context: object) -> dict[str, Any]:
+    """Answer a question."""
+    return _response(event, QUESTIONS)
+
+
+def act(event: dict[str, Any], _context: object) -> dict[str, Any]:
+    """Carry an act out."""
+    return _response(event, ACTS)
+
+
+def _response(event: dict[str, Any], kinds: Kinds) -> dict[str, Any]:
+    try:
+        running, by = service(), _caller(event)
+        operation = wire.read_request(_body(event), kinds)
+        log.info("operation", name=type(operation).__name__, by=by, **_named(operation))
+        return _answered(Direct(service=running, by=by, sweep=partial(sweep, running)), operation)
+    except LakegateError as error:
+        return _sent(_packed(wire.failure(error)))
+    except Exception as error:
+        log.exception("operation_failed", kind=type(error).__name__)
+        return _sent(_packed(wire.failure(error)))
+
+
+def _caller(event: dict[str, Any]) -> str:
+    """Return the ARN that AWS authenticated. Raise Misconfigured for a call that did not come by the URL."""
+    arn = event.get("requestContext", {}).get("authorizer", {}).get("iam", {}).get("userArn")
+    if not arn:
+        raise Misconfigured("this function is called at its URL alone, where AWS authenticates the caller (AWS_IAM)")
+    return str(arn)
+
+
+def _body(event: dict[str, Any]) -> str:
+    body = str(event.get("body", ""))
+    return base64.b64decode(body).decode(errors="replace") if event.get("isBase64Encoded") else body
+
+
+def _named(operation: Operation[object]) -> dict[str, object]:
+    """Return the batch that the operation is about, if it is about one."""
+    batch = getattr(operation, "batch", None)
+    return {"batch": batch} if batch else {}
+
+
+def _answered(installation: Direct, operation: Operation[object]) -> dict[str, Any]:
+    """Carry the operation out. Ask for a shorter answer if a function cannot send the whole."""
+    asked: Operation[object] | None = operation
+    while asked:
+        body = _packed(wire.answer(installation.run(asked)))
+        if len(body) <= LARGEST:
+            return _sent(body)
+        asked = asked.shorter()
+    raise Refused(f"the answer has {len(body):,} bytes, and a function can send no more than {LARGEST:,}")
+
+
+def _packed(text: str) -> str:
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def _sent(body: str) -> dict[str, Any]:
+    """Return the response. Its status is 200 for errors, too: others are Lambda's own."""
+    headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    return {"statusCode": HTTPStatus.OK, "headers": headers, "body": body, "isBase64Encoded": True}

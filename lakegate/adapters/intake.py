@@ -1,0 +1,127 @@
+"""`Intake` on AWS: the event source mappings and the rules that call the stack's functions, and its EMR application."""
+
+import time
+import uuid
+from collections.abc import Callable, Collection, Iterable
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import ClientError
+
+from lakegate.adapters.aws import Clients, ambient, aws_errors, code
+from lakegate.adapters.stacks import Resource
+from lakegate.errors import Conflict, Retryable
+
+if TYPE_CHECKING:
+    from mypy_boto3_emr_serverless import EMRServerlessClient
+    from mypy_boto3_emr_serverless.literals import JobRunStateType
+    from mypy_boto3_emr_serverless.type_defs import ApplicationTypeDef
+    from mypy_boto3_events import EventBridgeClient
+    from mypy_boto3_lambda import LambdaClient
+
+MAPPING, RULE, APPLICATION = "AWS::Lambda::EventSourceMapping", "AWS::Events::Rule", "AWS::EMRServerless::Application"
+UNDER_WAY: "list[JobRunStateType]" = ["SUBMITTED", "PENDING", "SCHEDULED", "QUEUED", "RUNNING", "CANCELLING"]
+AT_REST = {"CREATED", "STOPPED", "TERMINATED"}
+LONGEST, POLL = 300.0, 0.5  # seconds that a change of state may take, and between two looks at it
+
+
+class AwsIntake:
+    """The intake of one stack, by its resources. A stack that lacks some is closed by those that it has."""
+
+    def __init__(self, resources: Iterable[Resource], clients: Clients = ambient) -> None:
+        self._ids: dict[str, list[str]] = {MAPPING: [], RULE: [], APPLICATION: []}
+        for resource in resources:
+            if resource.kind in self._ids and resource.id:
+                self._ids[resource.kind].append(resource.id)
+        self._lambda: LambdaClient = clients("lambda")
+        self._events: EventBridgeClient = clients("events")
+        self._emr: EMRServerlessClient = clients("emr-serverless")
+
+    @cached_property
+    def _rules(self) -> list[str]:
+        """Return the rules that call functions. The others bring files to the queue, where they wait."""
+        return [rule for rule in self._ids[RULE] if self._calls_functions(rule)]
+
+    def _calls_functions(self, rule: str) -> bool:
+        targets = self._events.list_targets_by_rule(Rule=rule)["Targets"]
+        return any(":lambda:" in target["Arn"] for target in targets)
+
+    def is_open(self) -> bool:
+        with aws_errors("looking at the intake"):
+            return (
+                all(self._mapping_state(mapping) == "Enabled" for mapping in self._ids[MAPPING])
+                and all(self._events.describe_rule(Name=rule)["State"] == "ENABLED" for rule in self._rules)
+                and all(_may_start(self._application(each)) for each in self._ids[APPLICATION])
+            )
+
+    def close(self) -> None:
+        with aws_errors("closing the intake"):
+            for rule in self._rules:
+                self._events.disable_rule(Name=rule)
+            self._switch("Disabled")
+
+    def open(self) -> None:
+        with aws_errors("opening the intake"):
+            for application in self._ids[APPLICATION]:
+                if not _may_start(self._application(application)):
+                    self._let_start(application, may=True)
+            self._switch("Enabled")
+            for rule in self._rules:
+                self._events.enable_rule(Name=rule)
+
+    def running(self) -> int:
+        with aws_errors("looking for job runs"):
+            return sum(self._running(application) for application in self._ids[APPLICATION])
+
+    def _running(self, application: str) -> int:
+        pages = self._emr.get_paginator("list_job_runs").paginate(applicationId=application, states=UNDER_WAY)
+        return sum(len(page["jobRuns"]) for page in pages)
+
+    def stop(self) -> None:
+        with aws_errors("stopping the application"):
+            for application in self._ids[APPLICATION]:
+                try:
+                    self._stop(application)
+                except ClientError as error:
+                    if code(error) not in {"ValidationException", "ConflictException"}:
+                        raise
+                    raise Conflict(f"the application {application} is in use: {error}") from error
+
+    def _stop(self, application: str) -> None:
+        """Stop it, then keep it from starting. The second fails if a job has started it in between."""
+        self._emr.stop_application(applicationId=application)
+        _awaited(f"the application {application}", lambda: self._application(application)["state"], AT_REST)
+        self._let_start(application, may=False)
+
+    def _let_start(self, application: str, *, may: bool) -> None:
+        self._emr.update_application(
+            applicationId=application, autoStartConfiguration={"enabled": may}, clientToken=str(uuid.uuid4())
+        )
+
+    def _application(self, application: str) -> "ApplicationTypeDef":
+        return self._emr.get_application(applicationId=application)["application"]
+
+    def _switch(self, state: str) -> None:
+        """Bring every mapping to this state. A mapping that is on its way to another one cannot be told yet."""
+        for mapping in self._ids[MAPPING]:
+            what, ask = f"the event source mapping {mapping}", partial(self._mapping_state, mapping)
+            if _awaited(what, ask, {"Enabled", "Disabled"}) != state:
+                self._lambda.update_event_source_mapping(UUID=mapping, Enabled=state == "Enabled")
+                _awaited(what, ask, {state})
+
+    def _mapping_state(self, mapping: str) -> str:
+        return self._lambda.get_event_source_mapping(UUID=mapping)["State"]
+
+
+def _awaited(what: str, ask: Callable[[], str], states: Collection[str]) -> str:
+    """Wait until the answer is one of the states, and return it."""
+    deadline = time.monotonic() + LONGEST
+    while (state := ask()) not in states:
+        if time.monotonic() > deadline:
+            raise Retryable(f"{what} has been {state} for {LONGEST:.0f} s")
+        time.sleep(POLL)
+    return state
+
+
+def _may_start(application: "ApplicationTypeDef") -> bool:
+    return application.get("autoStartConfiguration", {}).get("enabled", True)

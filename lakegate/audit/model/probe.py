@@ -1,0 +1,39 @@
+"""A probe: a job that touches no table, and reports what a job finds where it runs."""
+
+from dataclasses import dataclass
+
+PROBE = "probe.json"
+"""The name that a probe's object has; any other is a job's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """What a probe looks at. `nonce` tells its report from an earlier one's, and names the branch that it may not
+    make. With a `token_audience` the probe asks for a token as a job does.
+    """
+
+    nonce: str
+    nessie_uri: str
+    warehouse: str
+    report_uri: str
+    token_audience: str = ""
+    format: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeReport:
+    """Releases that the probe found, what kept it from Nessie and from the catalog ("" for nothing), and if it could
+    make a branch, which no job may. Without an identity it does not try.
+    """
+
+    nonce: str
+    python: str
+    spark: str
+    iceberg: str
+    iceberg_wanted: str
+    is_tested: bool
+    sdk: str
+    nessie: str
+    catalog: str
+    made_branch: bool = False
+    format: int = 1

@@ -1,0 +1,200 @@
+"""`lakegate doctor`: each check of an installation, with what to run where something is wrong."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import boto3
+
+from lakegate import bootstrap
+from lakegate.adapters.emr import EmrJobRunner
+from lakegate.adapters.intake import AwsIntake
+from lakegate.adapters.s3 import S3Store
+from lakegate.adapters.slack import SlackNotifier
+from lakegate.adapters.stacks import Stacks
+from lakegate.adapters.surroundings import Surroundings
+from lakegate.audit.model.codec import from_json, to_json
+from lakegate.audit.model.probe import PROBE, Probe, ProbeReport
+from lakegate.cli.exits import Exit
+from lakegate.cli.profile import load_profile
+from lakegate.cli.profile import outputs as outputs_of
+from lakegate.cli.terminal import busy, say, say_json
+from lakegate.deployment.choices import Choices
+from lakegate.doctor import checks
+from lakegate.doctor.checklist import lines
+from lakegate.doctor.finding import Finding, Verdict, ok, tried, unknown
+from lakegate.ports import JobRun, JobState
+from lakegate.settings import CommandLine, Settings, adopt_region
+
+POLL = 3.0  # seconds between two looks at the probe's run
+MARKS = {Verdict.OK: "✓", Verdict.WRONG: "✗", Verdict.UNKNOWN: "?"}
+NETWORK = "run it from where Nessie can be reached, with rights to look (docs/operating.md, Doctor)"
+Check = Callable[[], list[Finding]]
+
+
+def doctor(*, probe: bool, message: bool, checklist: bool, as_json: bool) -> int:
+    """Print every finding. Return 1 if something is wrong."""
+    load_profile()
+    adopt_region()
+    findings = examine(CommandLine.from_env().stack, probe=probe, message=message)
+    if as_json:
+        say_json(findings)
+    else:
+        tell(findings)
+        if checklist:
+            say("", "What nobody has tried on AWS yet:", *lines())
+    return code(findings)
+
+
+def examine(stack: str, *, probe: bool, message: bool = False) -> list[Finding]:
+    """Return every finding of one installation."""
+    with busy("looking, which takes minutes with a probe" if probe else "looking"):
+        return [finding for check in _checks(stack, probe=probe, message=message) for finding in check()]
+
+
+def tell(findings: Iterable[Finding]) -> None:
+    say(*(line for finding in findings for line in _lines(finding)))
+
+
+def code(findings: Iterable[Finding]) -> Exit:
+    return Exit.REJECTED if any(each.verdict is Verdict.WRONG for each in findings) else Exit.DONE
+
+
+def _lines(finding: Finding) -> Iterator[str]:
+    yield f"{MARKS[finding.verdict]} {finding.subject}: {finding.said}"
+    if finding.todo:
+        yield f"    → {finding.todo}"
+
+
+def _checks(stack: str, *, probe: bool, message: bool) -> Iterator[Check]:
+    """Yield the checks in the order in which one needs another. Outputs that are incomplete end them."""
+    found = outputs_of(stack)
+    first = checks.outputs(found)
+    yield lambda: first
+    if any(each.verdict is Verdict.WRONG for each in first):
+        return
+    examination = Examination.of(stack, Settings.from_outputs(found))
+    yield examination.intake
+    yield from (examination.nessie, examination.release, examination.warehouse)
+    yield from (examination.strangers, examination.own_rights)
+    yield lambda: examination.slack(message=message)
+    yield from (examination.subnets, examination.quota)
+    if probe:
+        yield examination.probe
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examination:
+    """Reads what the checks judge. A reading that fails is a finding of its own."""
+
+    stack: str
+    settings: Settings
+    stacks: Stacks
+    surroundings: Surroundings
+
+    @classmethod
+    def of(cls, stack: str, settings: Settings) -> "Examination":
+        surroundings = Surroundings(settings, bootstrap.nessie_door(settings))
+        return cls(stack=stack, settings=settings, stacks=Stacks(), surroundings=surroundings)
+
+    def intake(self) -> list[Finding]:
+        todo = "the right to look is missing (docs/operating.md, Doctor)"
+        intake = AwsIntake(self.stacks.resources(self.stack))
+        return tried("intake", lambda: checks.intake(is_open=intake.is_open()), todo)
+
+    def nessie(self) -> list[Finding]:
+        def read() -> list[Finding]:
+            self.surroundings.main()
+            return [ok("Nessie", f"answers at {self.settings.nessie_uri}")]
+
+        return tried("Nessie", read, NETWORK)
+
+    def release(self) -> list[Finding]:
+        return tried("Nessie's release", lambda: checks.nessie_release(self.surroundings.release()), NETWORK)
+
+    def warehouse(self) -> list[Finding]:
+        def read() -> list[Finding]:
+            self.surroundings.open_warehouse()
+            return [ok("warehouse", f"{self.settings.warehouse}, at the address that jobs use")]
+
+        return tried("warehouse", read, "see docs/operating.md, Nessie")
+
+    def strangers(self) -> list[Finding]:
+        audience = self.settings.token_audience
+        return tried(
+            "strangers",
+            lambda: checks.nessie_strangers(self.surroundings.stranger() if audience else 0, audience),
+            NETWORK,
+        )
+
+    def own_rights(self) -> list[Finding]:
+        """Try what nobody may: a branch that is not lakegate's."""
+        if not self.settings.token_audience:
+            return []
+        name, subject = f"doctor-{uuid.uuid4().hex[:8]}", "your own rights"
+        return tried(
+            subject,
+            lambda: checks.forbidden(
+                subject, "make a branch that is not lakegate's", was_refused=not self.surroundings.may_make_branch(name)
+            ),
+            NETWORK,
+        )
+
+    def slack(self, *, message: bool) -> list[Finding]:
+        settings = self.settings
+        if not settings.slack_secret:
+            todo = "set slack_secret and slack_channel, or read the functions' logs"
+            return [unknown("Slack", "none: messages go to the functions' logs alone, and count as told", todo)]
+        notifier = SlackNotifier(settings)
+
+        def read() -> list[Finding]:
+            greeted = f"the secret {settings.slack_secret} is the token of {notifier.greet()}"
+            if not message:
+                todo = f"send a message to {settings.slack_channel}: lakegate doctor --message"
+                return [ok("Slack", greeted), unknown("Slack's channel", "not tried", todo)]
+            notifier.try_channel()
+            return [ok("Slack", greeted), ok("Slack's channel", f"{settings.slack_channel} took a message")]
+
+        return tried("Slack", read, f"correct the secret {settings.slack_secret}, or invite the bot to the channel")
+
+    def subnets(self) -> list[Finding]:
+        region = boto3.Session().region_name or ""
+        todo = "aws ec2 describe-route-tables shows them"
+        return tried("subnets", lambda: checks.subnets(self.surroundings.subnets(), region), todo)
+
+    def quota(self) -> list[Finding]:
+        def read() -> list[Finding]:
+            deployed = Choices.of_template(self.stacks.template(self.stack) or {})
+            wanted = deployed.values["vcpus"] if deployed else 0
+            return checks.quota(self.surroundings.vcpus(), int(wanted))
+
+        return tried("vCPUs", read, "aws service-quotas list-service-quotas --service-code emr-serverless")
+
+    def probe(self) -> list[Finding]:
+        """Run a job that looks at where it runs, as an attempt's job would be run."""
+        settings, nonce = self.settings, uuid.uuid4().hex[:12]
+        store, runner = S3Store(settings.service_bucket), EmrJobRunner(settings)
+        name, report = f"staging/probe-{nonce}/{PROBE}", "reports/probe.json"
+        probe = Probe(
+            nonce=nonce,
+            nessie_uri=settings.nessie_uri,
+            warehouse=settings.warehouse,
+            report_uri=store.uri(report),
+            token_audience=settings.token_audience,
+        )
+
+        def run() -> list[Finding]:
+            store.write(name, to_json(probe).encode())
+            ended = _ended(runner, runner.probe(nonce, store.uri(name), store.uri(report)))
+            written = from_json(ProbeReport, store.read(report) or b"{}") if ended.state is JobState.SUCCEEDED else None
+            return checks.probe(ended, written if written and written.nonce == nonce else None, settings.token_audience)
+
+        return tried("probe", run, "the right to run jobs is missing (docs/operating.md, Doctor)")
+
+
+def _ended(runner: EmrJobRunner, run: str) -> JobRun:
+    """Wait for the end of a job run, which EMR Serverless itself limits."""
+    while (found := runner.get(run)).state is JobState.RUNNING:
+        time.sleep(POLL)
+    return found

@@ -1,0 +1,70 @@
+"""The cdk command of a checkout, and the assembly of templates that it makes."""
+
+import json
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+from lakegate.errors import Misconfigured
+
+STACK = "aws:cloudformation:stack"  # a stack among an assembly's artifacts
+APPLICATION = "AWS::EMRServerless::Application"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cdk:
+    """The pinned cdk command of one checkout."""
+
+    checkout: Path
+
+    def command(self, *arguments: str | Path) -> list[str]:
+        cdk = self.checkout / "infra/node_modules/aws-cdk/bin/cdk"
+        return [*map(str, (self.checkout / ".venv/bin/node", cdk)), "--no-notices", *map(str, arguments)]
+
+    def synth(self, settings: Path, folder: Path) -> "Assembly":
+        """Make an environment's assembly in a folder."""
+        command = self.command("synth", "--quiet", "--output", folder, "-c", f"settings={settings}")
+        done = subprocess.run(command, cwd=self.checkout, capture_output=True, text=True, check=False)  # noqa: S603
+        if done.returncode:
+            raise Misconfigured(f"cdk synth failed:\n{(done.stdout + done.stderr).strip()}")
+        return Assembly(folder=folder)
+
+    def deploy(self, assembly: "Assembly") -> None:
+        """Deploy all stacks of an assembly. The command shows its progress itself."""
+        command = self.command("deploy", "--all", "--require-approval", "never", "--app", assembly.folder)
+        if subprocess.run(command, cwd=self.checkout, check=False).returncode:  # noqa: S603
+            raise Misconfigured(
+                "cdk deploy has failed, as it says above, and CloudFormation has put back what it had changed. Correct "
+                "the cause, and run the same command again"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assembly:
+    """The templates that cdk has made in a folder."""
+
+    folder: Path
+
+    def stacks(self) -> list[str]:
+        """Return the names of the stacks, each after those that it needs."""
+        artifacts = json.loads((self.folder / "manifest.json").read_text())["artifacts"]
+        needed = {name: artifact.get("dependencies", ()) for name, artifact in artifacts.items()}
+        return [name for name in TopologicalSorter(needed).static_order() if artifacts[name]["type"] == STACK]
+
+    def template(self, stack: str) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = json.loads((self.folder / f"{stack}.template.json").read_text())
+        return found
+
+
+def changes_application(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Return True if an application that is there is changed or removed, which AWS refuses while it is started."""
+    there, then = _applications(before), _applications(after)
+    return any(then.get(name) != properties for name, properties in there.items())
+
+
+def _applications(template: Mapping[str, Any]) -> dict[str, Any]:
+    resources = template.get("Resources", {}).items()
+    return {name: found.get("Properties") for name, found in resources if found["Type"] == APPLICATION}

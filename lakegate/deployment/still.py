@@ -1,0 +1,61 @@
+"""Stillness for a change of the application: nothing begins a job, what runs ends, then the application stops."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from lakegate.counts import count
+from lakegate.errors import Conflict
+from lakegate.ports import Intake
+
+PAUSE = 5.0  # seconds between two looks at the runs
+REFUSALS = 12  # of stopping the application in a row, with no run that explains them
+
+Tell = Callable[[str], None]
+Pause = Callable[[float], None]
+
+
+@contextmanager
+def still(intake: Intake, tell: Tell, pause: Pause) -> Iterator[None]:
+    """Hold an installation still. Open it again at the end, whatever has failed within."""
+    try:
+        tell("closing the intake: files that land wait")
+        intake.close()
+        _stop(intake, tell, pause)
+        tell("the application has stopped")
+        yield
+    finally:
+        intake.open()
+        tell("the intake is open again")
+
+
+def _stop(intake: Intake, tell: Tell, pause: Pause) -> None:
+    """Stop the application once no job runs. A function that was called before the intake closed may begin one yet."""
+    refusals, told = 0, 0
+    while True:
+        if runs := intake.running():
+            refusals = 0
+            if runs != told:
+                tell(f"waiting for {count(runs, 'job run')} to end")
+            told = runs
+        else:
+            try:
+                intake.stop()
+            except Conflict:
+                refusals += 1
+                if refusals == REFUSALS:
+                    raise
+            else:
+                return
+        pause(PAUSE)
+
+
+def change(intake: Intake, deploy: Callable[[], None], tell: Tell, pause: Pause, *, must_stand_still: bool) -> None:
+    """Deploy, in stillness if the application changes. Open an intake that an interrupted deployment left closed."""
+    if must_stand_still:
+        with still(intake, tell, pause):
+            deploy()
+    else:
+        deploy()
+        if not intake.is_open():
+            intake.open()
+            tell("the intake was closed, by an interrupted deployment or by hand, and is open again")

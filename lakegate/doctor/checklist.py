@@ -1,0 +1,29 @@
+"""The checklist: what lakegate does on AWS and nobody has tried there, each with what shows it. docs/checklist.md says
+the same, and a test holds it.
+"""
+
+from collections.abc import Iterator
+
+CHECKLIST = (
+    ("the stacks are made in an empty account", "lakegate deploy SETTINGS"),
+    ("EMR's image runs the job, with the tested Python, Iceberg and AWS SDK", "lakegate doctor --probe"),
+    ("the first file reaches main", "lakegate contract push CONTRACT && lakegate drop FILE --wait"),
+    ("a bad file stays on its branch, and Slack tells", "lakegate drop BAD --wait; lakegate status"),
+    ("a job's end settles its batch before the sweep does", "lakegate drop FILE --wait, with reconcile_minutes = 60"),
+    ("the sweep finds a file without its event", "disable the rule Landed; lakegate drop FILE --wait; enable it"),
+    ("the application changes under load", "change jobs_at_once while files land: lakegate deploy SETTINGS"),
+    ("Nessie knows each role by its token", "lakegate doctor --probe, and main's log: lakegate status"),
+    ("an uploader with a prefix is refused elsewhere", "aws s3 cp FILE s3://LANDING/OTHER/, as that uploader"),
+    (
+        "an alarm reaches a person",
+        "aws cloudwatch set-alarm-state --alarm-name NAME --state-value ALARM --state-reason trial",
+    ),
+    ("readers see tables and no quarantine", "Spark under ReadLakePolicy (docs/operating.md, Readers)"),
+    ("what was backed up comes back", "restore Nessie's store and the buckets to one moment; lakegate status"),
+)
+
+
+def lines() -> Iterator[str]:
+    """Yield the checklist as Markdown's numbered list."""
+    for number, (what, how) in enumerate(CHECKLIST, 1):
+        yield f"{number}. {what[0].upper()}{what[1:]}: `{how}`"

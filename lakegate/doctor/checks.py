@@ -1,0 +1,150 @@
+"""Checks of an installation. They judge facts, and read nothing."""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from lakegate.audit.model.probe import ProbeReport
+from lakegate.doctor.facts import Subnet
+from lakegate.doctor.finding import Finding, ok, unknown, wrong
+from lakegate.errors import Misconfigured
+from lakegate.ports import JobRun
+from lakegate.settings import Settings
+
+UPGRADE = "deploy it again: lakegate deploy SETTINGS"
+OUTPUTS = ("IngestFunction", "SettleFunction", "ReconcileFunction", "LakeBucket")  # beside the settings
+TESTED = (0, 99, 0)  # Nessie's release that every test runs with
+BROKEN = ((0, 105, 5), (0, 106, 0))  # behind a load balancer, it names addresses that are not its own
+NO_EXPORT = ((0, 92, 1), (0, 100, 0))  # the export as a ZIP loses what is in it
+# Regions in which EMR Serverless is in some zones alone, by AWS's page "Endpoints and quotas for EMR Serverless".
+ZONES = {
+    "us-east-1": ("use1-az1", "use1-az2", "use1-az4", "use1-az5", "use1-az6"),
+    "us-west-1": ("usw1-az1", "usw1-az3"),
+    "ca-central-1": ("cac1-az1", "cac1-az2"),
+}
+UNAUTHORIZED = 401
+PYTHON = "3.11"
+READ_LOG = "read its driver's log in the service's bucket, below logs/"
+# What a failed run's reason says, and what to do then.
+FAILURES = {
+    r"python3\.11|PYSPARK_PYTHON": "the image has no python3.11: see docs/operating.md, EMR's image",
+    r"(?i)AccessDenied|Forbidden|status code:? 403": f"the job's role lacks a right in S3: {UPGRADE}",
+    r"(?i)vCPU|capacity|quota": "the account has no room: have the quota of EMR Serverless raised",
+}
+
+
+def outputs(found: Mapping[str, str]) -> list[Finding]:
+    """Judge the stack's outputs."""
+    try:
+        Settings.from_outputs(found)
+    except Misconfigured as error:
+        return [wrong("outputs", f"the stack is of another release: {error}", UPGRADE)]
+    if missing := [name for name in OUTPUTS if not found.get(name)]:
+        return [wrong("outputs", f"the stack is of another release: {', '.join(missing)} is missing", UPGRADE)]
+    return [ok("outputs", "complete")]
+
+
+def intake(*, is_open: bool) -> list[Finding]:
+    """Judge the event source mapping and the rules that call functions."""
+    if is_open:
+        return [ok("intake", "open: files that land begin jobs")]
+    todo = "unless a deployment is under way, open it: lakegate deploy SETTINGS"
+    return [wrong("intake", "closed, by hand or by an interrupted deployment: files that land wait", todo)]
+
+
+def nessie_release(told: str) -> list[Finding]:
+    """Judge the release that Nessie says it is."""
+    release = tuple(map(int, re.findall(r"[0-9]+", told)[:3]))
+    trap = "; its export as a ZIP is broken: back up its database" if _within(release, NO_EXPORT) else ""
+    if _within(release, BROKEN):
+        return [wrong("Nessie's release", f"{told} breaks behind a load balancer", "run 0.107.0 or a later one")]
+    if release == TESTED:
+        return [ok("Nessie's release", f"{told}, the tested one{trap}")]
+    return [unknown("Nessie's release", f"{told} was not tried{trap}", "run make test with it, or run 0.99.0")]
+
+
+def nessie_strangers(status: int, audience: str) -> list[Finding]:
+    """Judge the status with which Nessie answers a call without a token."""
+    if not audience:
+        todo = "keep it in a network of its own, or set token_audience (docs/operating.md, Identities in Nessie)"
+        return [unknown("strangers", "Nessie is asked without tokens: whoever reaches it may write to main", todo)]
+    if status == UNAUTHORIZED:
+        return [ok("strangers", "Nessie refuses a call without a token")]
+    said = f"Nessie answers {status} to a call without a token"
+    return [wrong("strangers", said, "set nessie.server.authentication.enabled=true in Nessie")]
+
+
+def forbidden(subject: str, what: str, *, was_refused: bool) -> list[Finding]:
+    """Judge an act that Nessie's rules forbid to this identity."""
+    if was_refused:
+        return [ok(subject, f"may not {what}")]
+    todo = "give Nessie the rules of docs/operating.md, Identities in Nessie, and no others"
+    return [wrong(subject, f"may {what}", todo)]
+
+
+def subnets(found: Iterable[Subnet], region: str) -> list[Finding]:
+    """Judge the subnets of functions and jobs."""
+    findings = [finding for subnet in found for finding in _subnet(subnet, region)]
+    todo = "set subnets and security_groups, unless Nessie is at a public address"
+    return findings or [unknown("subnets", "none: functions and jobs are in no network of yours", todo)]
+
+
+def _subnet(subnet: Subnet, region: str) -> list[Finding]:
+    name, zones = f"subnet {subnet.id}", ZONES.get(region)
+    if zones and subnet.zone not in zones:
+        return [wrong(name, f"is in {subnet.zone}, where EMR Serverless is not", f"take one in {', '.join(zones)}")]
+    if subnet.way_out.startswith("igw-"):
+        said = "its default route is an internet gateway, through which functions and jobs reach nothing"
+        return [wrong(name, said, "take a private subnet, with a default route to a NAT gateway")]
+    if not subnet.way_out:
+        said = "no default route: Slack is not reached, and AWS only by interface endpoints"
+        return [unknown(name, said, "see docs/operating.md, What costs money, for the endpoints that are needed")]
+    if not subnet.reaches_s3:
+        todo = "add a gateway endpoint for S3 to its route table, which is free"
+        return [wrong(name, "S3 has no gateway endpoint: every byte of data pays for the NAT gateway", todo)]
+    return [ok(name, f"in {subnet.zone}, out by {subnet.way_out}, S3 by its gateway endpoint")]
+
+
+def quota(vcpus: float, wanted: int) -> list[Finding]:
+    """Judge the account's vCPUs against those that all jobs together may use."""
+    if wanted <= vcpus:
+        return [ok("vCPUs", f"{wanted} of the account's {vcpus:g}")]
+    said = f"jobs may use {wanted}, and the account has {vcpus:g}: a job that gets no executors crashes"
+    return [wrong("vCPUs", said, f"have the quota of EMR Serverless raised, or set vcpus to {vcpus:g}")]
+
+
+def probe(run: JobRun, report: ProbeReport | None, audience: str) -> list[Finding]:
+    """Judge a probe that has ended. Without a report it has failed before it could write one."""
+    if report is None:
+        return [_failed(run)]
+    python = report.python.startswith(f"{PYTHON}.")
+    image = "see docs/operating.md, EMR's image"
+    return [
+        ok("probe", f"job run {run.id} has read and written in the service's bucket"),
+        ok("Python", report.python) if python else wrong("Python", f"{report.python} is not {PYTHON}", image),
+        _iceberg(report, image),
+        ok("Spark", f"{report.spark}, with AWS SDK {report.sdk}"),
+        _reached("Nessie from a job", report.nessie),
+        _reached("catalog from a job", report.catalog),
+        *(forbidden("the job", "make a branch", was_refused=not report.made_branch) if audience else []),
+    ]
+
+
+def _iceberg(report: ProbeReport, todo: str) -> Finding:
+    if report.is_tested:
+        return ok("Iceberg", report.iceberg)
+    return wrong("Iceberg", f"Spark has loaded {report.iceberg}, and not {report.iceberg_wanted} of the job", todo)
+
+
+def _reached(subject: str, reason: str) -> Finding:
+    todo = "let the application's security groups reach Nessie, and give it the rules and address that it needs"
+    return wrong(subject, reason, f"{todo} (docs/operating.md, Nessie)") if reason else ok(subject, "reached")
+
+
+def _failed(run: JobRun) -> Finding:
+    said = f"job run {run.id} has {run.state}: {run.reason or 'it gives no reason'}"
+    todo = next((todo for words, todo in FAILURES.items() if re.search(words, run.reason)), READ_LOG)
+    return wrong("probe", said, todo)
+
+
+def _within(release: tuple[int, ...], bounds: tuple[tuple[int, ...], tuple[int, ...]]) -> bool:
+    return bounds[0] <= release <= bounds[1]

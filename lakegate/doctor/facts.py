@@ -1,0 +1,15 @@
+"""Facts of an installation's surroundings, as the adapters read them."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subnet:
+    """A subnet of the functions and jobs: its zone, where the default route goes ("" for nowhere), and whether S3 has a
+    gateway endpoint in its route table.
+    """
+
+    id: str
+    zone: str  # the zone's id, which is the same in every account
+    way_out: str
+    reaches_s3: bool

@@ -1,0 +1,47 @@
+"""A finding: one line of what `lakegate doctor` says."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from lakegate.errors import PASSING, LakegateError
+
+
+class Verdict(StrEnum):
+    """What a check has found."""
+
+    OK = "ok"
+    WRONG = "wrong"
+    UNKNOWN = "unknown"  # it could not be tried from here, or nobody has tried it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A subject, what was found of it, and what to do about it."""
+
+    subject: str
+    verdict: Verdict
+    said: str
+    todo: str = ""
+
+
+def ok(subject: str, said: str) -> Finding:
+    return Finding(subject=subject, verdict=Verdict.OK, said=said)
+
+
+def wrong(subject: str, said: str, todo: str) -> Finding:
+    return Finding(subject=subject, verdict=Verdict.WRONG, said=said, todo=todo)
+
+
+def unknown(subject: str, said: str, todo: str) -> Finding:
+    return Finding(subject=subject, verdict=Verdict.UNKNOWN, said=said, todo=todo)
+
+
+def tried(subject: str, act: Callable[[], list[Finding]], todo: str) -> list[Finding]:
+    """Return the findings of something that reads, or one finding of why it could not. What may be gone at the next
+    try is unknown; all else is wrong.
+    """
+    try:
+        return act()
+    except LakegateError as error:
+        return [(unknown if isinstance(error, PASSING) else wrong)(subject, str(error), todo)]

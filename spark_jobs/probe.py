@@ -1,0 +1,79 @@
+"""A probe of the image, storage and Nessie as a job finds them. It changes nothing that it does not put back."""
+
+import json
+import platform
+from collections.abc import Callable
+from http import HTTPStatus
+from urllib.error import HTTPError
+from urllib.request import Request
+
+from pyspark.sql import SparkSession
+
+from lakegate.audit.bounded_http import asked
+from lakegate.audit.model.probe import Probe, ProbeReport
+from lakegate.audit.ref import Ref
+from spark_jobs.jvm import identity
+from spark_jobs.jvm.failures import FAILURES, root_cause
+from spark_jobs.jvm.gateway import jvm
+from spark_jobs.jvm.session import ICEBERG, LAKE, is_tested, open_catalog
+from spark_jobs.tables import nessie
+
+MAIN, SECONDS = "main", 30
+
+
+def look(spark: SparkSession, probe: Probe) -> ProbeReport:
+    """Return what there is to see. What cannot be reached is told, and stops nothing else."""
+    java = jvm(spark)
+    found, unreached = str(java.org.apache.iceberg.IcebergBuild.version()), _reason(lambda: _main(spark, probe))
+    return ProbeReport(
+        nonce=probe.nonce,
+        python=platform.python_version(),
+        spark=spark.version,
+        iceberg=found,
+        iceberg_wanted=ICEBERG,
+        is_tested=is_tested(found),
+        sdk=str(java.software.amazon.awssdk.core.util.VersionInfo.SDK_VERSION),
+        nessie=unreached,
+        catalog=_reason(lambda: _list_namespaces(spark, probe)),
+        made_branch=bool(probe.token_audience and not unreached) and _makes_branch(spark, probe),
+    )
+
+
+def _reason(act: Callable[[], object]) -> str:
+    """Return why something fails, or "" if it does not."""
+    try:
+        act()
+    except FAILURES as error:
+        return root_cause(error)
+    except OSError as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def _main(spark: SparkSession, probe: Probe) -> str:
+    return nessie.head(probe.nessie_uri, MAIN, identity.token(spark, probe))
+
+
+def _list_namespaces(spark: SparkSession, probe: Probe) -> None:
+    """List namespaces by Iceberg's own client, which goes to the address that Nessie names."""
+    open_catalog(spark, LAKE, probe, Ref(MAIN))
+    spark.sql(f"SHOW NAMESPACES IN {LAKE}").collect()
+
+
+def _makes_branch(spark: SparkSession, probe: Probe) -> bool:
+    """Try to make a branch, which Nessie's rules forbid to a job. Delete one that was made."""
+    name, token = f"wap-probe-{probe.nonce}", identity.token(spark, probe)
+    body = json.dumps({"type": "BRANCH", "name": MAIN, "hash": nessie.head(probe.nessie_uri, MAIN, token)}).encode()
+    try:
+        _send("POST", f"{probe.nessie_uri}/api/v2/trees?name={name}&type=BRANCH", token, body)
+    except HTTPError as error:
+        if error.code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+            return False
+        raise
+    _send("DELETE", f"{probe.nessie_uri}/api/v2/trees/{name}", token)
+    return True
+
+
+def _send(method: str, url: str, token: str, body: bytes | None = None) -> None:
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    asked(Request(url, data=body, headers=headers, method=method), SECONDS)  # noqa: S310 (the probe's own address)

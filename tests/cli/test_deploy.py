@@ -1,0 +1,193 @@
+"""`lakegate deploy` and `lakegate doctor` on an emulator of AWS, with a stand-in for the cdk command."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+from typer.testing import CliRunner, Result
+
+from infra.choices import choices
+from infra.config import Config
+from lakegate.adapters.surroundings import Surroundings
+from lakegate.cli.app import app
+from lakegate.settings import DESCRIPTION
+
+pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS.*")
+ASSUMED = {"Version": "2012-10-17", "Statement": []}
+OUTPUTS = {
+    "LandingBucket": "landing",
+    "ServiceBucket": "service",
+    "LakeBucket": "lake",
+    "NessieUri": "http://127.0.0.1:9",  # where nobody answers
+    "Warehouse": "lake",
+    "ApplicationId": "00app",
+    "JobRoleArn": "arn:aws:iam::123456789012:role/job",
+    "JobEntryPoint": "s3://a/b.py",
+    "JobPyFiles": "s3://a/c.zip",
+    "JobJars": "s3://a/d.jar",
+    "IngestFunction": "lakegate-ingest",
+    "SettleFunction": "lakegate-settle",
+    "ReconcileFunction": "lakegate-reconcile",
+}
+
+
+def template(config: Config, description: str = DESCRIPTION) -> dict[str, Any]:
+    """A stack of these choices, as far as a deployment looks at it."""
+    function = {
+        "Runtime": "python3.11",
+        "Handler": "index.handler",
+        "Role": {"Fn::GetAtt": ["Role", "Arn"]},
+        "Code": {"ZipFile": "def handler(*_): pass"},
+    }
+    target = {"Id": "1", "Arn": {"Fn::GetAtt": ["Function", "Arn"]}}
+    mapping = {"FunctionName": {"Ref": "Function"}, "EventSourceArn": {"Fn::GetAtt": ["Queue", "Arn"]}}
+    resources = {
+        "Queue": {"Type": "AWS::SQS::Queue"},
+        "Role": {"Type": "AWS::IAM::Role", "Properties": {"AssumeRolePolicyDocument": ASSUMED}},
+        "Function": {"Type": "AWS::Lambda::Function", "Properties": function},
+        "Mapping": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": mapping},
+        "Sweep": {
+            "Type": "AWS::Events::Rule",
+            "Properties": {"Name": "sweep", "ScheduleExpression": "rate(5 minutes)", "Targets": [target]},
+        },
+        "App": {"Type": "AWS::EMRServerless::Application", "Properties": {"ReleaseLabel": config.release}},
+    }
+    return {
+        "Description": description,
+        "Metadata": choices(config).to_metadata(),
+        "Resources": resources,
+        "Outputs": {name: {"Value": value} for name, value in OUTPUTS.items()},
+    }
+
+
+@dataclass(kw_only=True)
+class World:
+    """An account with a stack, a settings file, and what the cdk command did: `deployed` is the rule's state then."""
+
+    folder: Path
+    fails: bool = False
+    deployed: list[str] = field(default_factory=list)
+
+    def make(self, config: Config) -> None:
+        boto3.client("cloudformation").create_stack(
+            StackName=config.name, TemplateBody=json.dumps(template(config)), Capabilities=["CAPABILITY_IAM"]
+        )
+
+    def deploy(self, config: Config, *options: str) -> Result:
+        """Run `lakegate deploy` with a file that gives these choices."""
+        file = self.folder / "dev.toml"
+        lines = [f"{name} = {json.dumps(choices(config).values[name])}\n" for name in choices(config).given]
+        file.write_text("".join(lines))
+        self.wanted = config
+        return CliRunner().invoke(app, ["deploy", str(file), "--no-probe", *options])
+
+    def cdk(self, command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        if "synth" in command:
+            folder = Path(command[command.index("--output") + 1])
+            (folder / f"{self.wanted.name}.template.json").write_text(json.dumps(template(self.wanted)))
+            return subprocess.CompletedProcess(command, 0, "", "")
+        self.deployed.append(self.sweep())
+        return subprocess.CompletedProcess(command, int(self.fails))
+
+    @staticmethod
+    def sweep() -> str:
+        states: Mapping[str, str] = {it["Name"]: it["State"] for it in boto3.client("events").list_rules()["Rules"]}
+        return states.get("sweep", "none")
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    made = World(folder=tmp_path)
+    monkeypatch.setattr(subprocess, "run", made.cdk)
+    with mock_aws():
+        yield made
+
+
+NESSIE = "https://nessie.example.com"
+BEFORE = Config(ephemeral=True, nessie_uri=NESSIE, slack_secret="lake/slack", slack_channel="C0", vcpus=32)
+
+
+def test_a_choice_that_is_dropped_stops_the_deployment_until_it_is_accepted(world: World) -> None:
+    world.make(BEFORE)
+    after = Config(ephemeral=True, nessie_uri=NESSIE, vcpus=64)
+    told = world.deploy(after)
+    assert told.exit_code == 1
+    assert "dropped: slack_secret, lake/slack → none: messages go to the functions' logs alone" in told.stdout
+    assert "changed: vcpus, 32 → 64" in told.stdout
+    assert "--accept slack_secret --accept slack_channel" in told.stderr
+    assert world.deployed == []
+    world.deploy(after, "--accept", "slack_secret")
+    assert world.deployed == []
+    told = world.deploy(after, "--accept", "slack_secret", "--accept", "slack_channel")
+    assert world.deployed == ["ENABLED"]
+    assert "lakegate is deployed" in told.stdout
+
+
+def test_an_application_changes_while_nothing_begins_a_job(world: World) -> None:
+    world.make(BEFORE)
+    told = world.deploy(Config(**{**vars(BEFORE), "release": "emr-7.12.0"}))
+    assert (world.deployed, world.sweep()) == (["DISABLED"], "ENABLED")
+    assert "added: release, emr-7.13.0 → emr-7.12.0" in told.stdout
+
+
+def test_a_cdk_command_that_fails_leaves_the_intake_open(world: World) -> None:
+    world.make(BEFORE)
+    world.fails = True
+    told = world.deploy(Config(**{**vars(BEFORE), "release": "emr-7.12.0"}))
+    assert told.exit_code == 2
+    assert "cdk deploy has failed" in told.stderr
+    assert (world.deployed, world.sweep()) == (["DISABLED"], "ENABLED")
+
+
+def test_a_first_installation_is_deployed_and_a_second_one_only_if_it_is_meant(world: World) -> None:
+    told = world.deploy(Config(name="first", ephemeral=True, nessie_uri=NESSIE))
+    assert world.deployed == ["none"]
+    world.make(Config(name="first", ephemeral=True, nessie_uri=NESSIE))
+    second = Config(name="second", ephemeral=True, nessie_uri=NESSIE)
+    told = world.deploy(second)
+    assert told.exit_code == 1
+    assert "name, first → second: this makes a second installation" in told.stdout
+    assert len(world.deployed) == 1
+    world.deploy(second, "--accept", "name")
+    assert len(world.deployed) == 2
+
+
+def test_a_wrong_settings_file_is_told_before_anything_is_asked(world: World) -> None:
+    told = world.deploy(Config(batch_window=0, ephemeral=True, nessie_uri=NESSIE))
+    assert told.exit_code == 2
+    assert re.search(r"dev\.toml:[1-3]: batch_window is 1 to 300 seconds", told.stderr)
+    assert world.deployed == []
+
+
+def test_the_doctor_tells_what_it_cannot_reach_from_what_is_wrong(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Surroundings, "vcpus", lambda _: 16.0)  # the emulator has no quotas
+    world.make(BEFORE)
+    told = CliRunner().invoke(app, ["doctor", "--json"])
+    assert told.exit_code == 1, told.stderr
+    found = {it["subject"]: it for it in json.loads(told.stdout)}
+    assert {subject: found[subject]["verdict"] for subject in ("outputs", "intake", "Nessie", "vCPUs")} == {
+        "outputs": "ok",
+        "intake": "ok",
+        "Nessie": "unknown",
+        "vCPUs": "wrong",
+    }
+    assert "jobs may use 32, and the account has 16" in found["vCPUs"]["said"]
+    boto3.client("events").disable_rule(Name="sweep")
+    told = CliRunner().invoke(app, ["doctor", "--checklist"])
+    assert told.exit_code == 1
+    assert "✗ intake: closed" in told.stdout
+    assert "What nobody has tried on AWS yet" in told.stdout

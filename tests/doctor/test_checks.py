@@ -1,0 +1,197 @@
+"""What the doctor says of each fact."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from lakegate.audit.model.probe import ProbeReport
+from lakegate.doctor import checks
+from lakegate.doctor.facts import Subnet
+from lakegate.doctor.finding import Finding, Verdict, ok, tried
+from lakegate.errors import Misconfigured, Retryable
+from lakegate.ports import JobRun, JobState
+
+OUTPUTS = {
+    "LandingBucket": "landing",
+    "ServiceBucket": "service",
+    "LakeBucket": "lake",
+    "NessieUri": "https://nessie.example.com",
+    "Warehouse": "lake",
+    "ApplicationId": "00app",
+    "JobRoleArn": "arn:aws:iam::123456789012:role/job",
+    "JobEntryPoint": "s3://a/b.py",
+    "JobPyFiles": "s3://a/c.zip",
+    "JobJars": "s3://a/d.jar",
+    "IngestFunction": "lakegate-ingest",
+    "SettleFunction": "lakegate-settle",
+    "ReconcileFunction": "lakegate-reconcile",
+}
+GOOD = Subnet(id="subnet-a", zone="use1-az1", way_out="nat-0a", reaches_s3=True)
+
+
+def judged(findings: list[Finding]) -> tuple[Verdict, str]:
+    """The verdict of the only finding, and its text. Whatever is not ok says what to do."""
+    (finding,) = findings
+    assert (finding.verdict is Verdict.OK) == (not finding.todo)
+    return finding.verdict, f"{finding.subject}: {finding.said} {finding.todo}"
+
+
+def test_outputs_are_complete() -> None:
+    assert judged(checks.outputs(OUTPUTS))[0] is Verdict.OK
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_an_output_that_is_missing_is_named(name: str) -> None:
+    verdict, said = judged(checks.outputs({key: value for key, value in OUTPUTS.items() if key != name}))
+    assert verdict is Verdict.WRONG
+    assert name.lower() in said.lower().replace("_", "")
+
+
+def test_a_closed_intake_is_wrong() -> None:
+    assert judged(checks.intake(is_open=True))[0] is Verdict.OK
+    assert judged(checks.intake(is_open=False))[0] is Verdict.WRONG
+
+
+@pytest.mark.parametrize(
+    ("release", "verdict", "trap"),
+    [
+        ("0.92.0", Verdict.UNKNOWN, False),
+        ("0.92.1", Verdict.UNKNOWN, True),
+        ("0.99.0", Verdict.OK, True),
+        ("0.100.0", Verdict.UNKNOWN, True),
+        ("0.100.1", Verdict.UNKNOWN, False),
+        ("0.105.4", Verdict.UNKNOWN, False),
+        ("0.105.5", Verdict.WRONG, False),
+        ("0.106.0", Verdict.WRONG, False),
+        ("0.106.1", Verdict.UNKNOWN, False),
+        ("0.107.0", Verdict.UNKNOWN, False),
+        ("0.99.0-SNAPSHOT", Verdict.OK, True),
+        ("strange", Verdict.UNKNOWN, False),
+    ],
+)
+def test_releases_of_nessie(release: str, verdict: Verdict, trap: bool) -> None:  # noqa: FBT001
+    found, said = judged(checks.nessie_release(release))
+    assert (found, "export as a ZIP is broken" in said) == (verdict, trap)
+
+
+@pytest.mark.parametrize(
+    ("status", "audience", "verdict"),
+    [
+        (401, "lake", Verdict.OK),
+        (200, "lake", Verdict.WRONG),
+        (403, "lake", Verdict.WRONG),
+        (200, "", Verdict.UNKNOWN),
+    ],
+)
+def test_strangers_are_refused_where_there_are_identities(status: int, audience: str, verdict: Verdict) -> None:
+    assert judged(checks.nessie_strangers(status, audience))[0] is verdict
+
+
+def test_what_rules_forbid_is_refused() -> None:
+    assert judged(checks.forbidden("the job", "make a branch", was_refused=True)) == (
+        Verdict.OK,
+        "the job: may not make a branch ",
+    )
+    assert judged(checks.forbidden("the job", "make a branch", was_refused=False))[0] is Verdict.WRONG
+
+
+@pytest.mark.parametrize(
+    ("change", "region", "verdict", "said"),
+    [
+        ({}, "us-east-1", Verdict.OK, "out by nat-0a"),
+        ({"zone": "use1-az3"}, "us-east-1", Verdict.WRONG, "use1-az3, where EMR Serverless is not"),
+        ({"zone": "cac1-az4"}, "ca-central-1", Verdict.WRONG, "take one in cac1-az1, cac1-az2"),
+        ({"zone": "euc1-az3"}, "eu-central-1", Verdict.OK, "in euc1-az3"),
+        ({"way_out": "igw-1"}, "us-east-1", Verdict.WRONG, "take a private subnet"),
+        ({"way_out": ""}, "us-east-1", Verdict.UNKNOWN, "no default route"),
+        ({"reaches_s3": False}, "us-east-1", Verdict.WRONG, "gateway endpoint"),
+    ],
+)
+def test_subnets(change: dict[str, Any], region: str, verdict: Verdict, said: str) -> None:
+    subnet = Subnet(**{"id": "subnet-a", "zone": "use1-az1", "way_out": "nat-0a", "reaches_s3": True, **change})
+    found, text = judged(checks.subnets([subnet], region))
+    assert (found, said in text, "subnet-a" in text) == (verdict, True, True)
+
+
+def test_each_subnet_is_judged_and_none_is_told() -> None:
+    assert len(checks.subnets([GOOD, GOOD], "us-east-1")) == 2
+    assert judged(checks.subnets([], "us-east-1"))[0] is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize(("has", "verdict"), [(16, Verdict.OK), (15.5, Verdict.WRONG), (400, Verdict.OK)])
+def test_the_quota_has_room_for_all_jobs(has: float, verdict: Verdict) -> None:
+    assert judged(checks.quota(has, 16))[0] is verdict
+
+
+REPORT = ProbeReport(
+    nonce="n",
+    python="3.11.9",
+    spark="3.5.6-amzn-1",
+    iceberg="1.11.0",
+    iceberg_wanted="1.11.0",
+    is_tested=True,
+    sdk="2.42.1",
+    nessie="",
+    catalog="",
+)
+SUCCEEDED = JobRun(id="00run", branch="probe-n", state=JobState.SUCCEEDED)
+
+
+def faults(change: dict[str, Any], audience: str = "") -> dict[str, str]:
+    found = checks.probe(SUCCEEDED, replace(REPORT, **change), audience)
+    assert all(it.todo for it in found if it.verdict is not Verdict.OK)
+    return {it.subject: it.said for it in found if it.verdict is not Verdict.OK}
+
+
+@pytest.mark.parametrize(
+    ("change", "subject", "said"),
+    [
+        ({"python": "3.9.16"}, "Python", "3.9.16 is not 3.11"),
+        ({"iceberg": "1.10.0-amzn-1", "is_tested": False}, "Iceberg", "Spark has loaded 1.10.0-amzn-1, and not 1.11.0"),
+        ({"nessie": "URLError: timed out"}, "Nessie from a job", "URLError: timed out"),
+        ({"catalog": "UnknownHostException: lake"}, "catalog from a job", "UnknownHostException: lake"),
+    ],
+)
+def test_each_way_in_which_an_image_or_a_network_is_wrong_is_named_alone(
+    change: dict[str, Any], subject: str, said: str
+) -> None:
+    ((found, text),) = faults(change).items()
+    assert (found, said in text) == (subject, True)
+
+
+def test_a_probe_that_finds_all_well_has_no_faults() -> None:
+    assert faults({}) == faults({}, audience="lake") == {}
+
+
+def test_a_job_that_may_make_branches_is_wrong_where_there_are_identities() -> None:
+    assert list(faults({"made_branch": True}, audience="lake")) == ["the job"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "todo"),
+    [
+        ('Cannot run program "python3.11": error=2, No such file', "EMR's image"),
+        ("JobError: AccessDeniedException; the job at s3://…", "lacks a right in S3"),
+        ("Status Code: 403; Error Code: AccessDenied", "lacks a right in S3"),
+        ("account level max vCPU limit reached", "quota"),
+        ("something else", "driver's log"),
+    ],
+)
+def test_a_probe_that_fails_says_what_to_do(reason: str, todo: str) -> None:
+    run = JobRun(id="00run", branch="probe-n", state=JobState.FAILED, reason=reason)
+    verdict, said = judged(checks.probe(run, None, ""))
+    assert verdict is Verdict.WRONG
+    assert reason in said
+    assert todo in said
+
+
+def test_a_reading_that_fails_is_a_finding() -> None:
+    def fail(error: Exception) -> list[Finding]:
+        raise error
+
+    assert tried("x", lambda: [ok("x", "fine")], "look") == [ok("x", "fine")]
+    assert judged(tried("x", lambda: fail(Retryable("no answer")), "look")) == (Verdict.UNKNOWN, "x: no answer look")
+    assert judged(tried("x", lambda: fail(Misconfigured("403")), "look")) == (Verdict.WRONG, "x: 403 look")

@@ -1,0 +1,63 @@
+"""What the doctor reads of an installation's surroundings: networks by an emulator, Nessie by a real one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from lakegate.adapters.http import TimeoutAdapter
+from lakegate.adapters.surroundings import Surroundings
+from lakegate.doctor.facts import Subnet
+from tests.ports.test_runner import SETTINGS
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    with mock_aws():
+        yield boto3.client("ec2")
+
+
+def surroundings(*subnets: str) -> Surroundings:
+    """The surroundings of an application in these subnets."""
+    network = {"networkConfiguration": {"subnetIds": [*subnets], "securityGroupIds": ["sg-1"]}} if subnets else {}
+    made: dict[str, Any] = {"type": "SPARK", "releaseLabel": "emr-7.13.0", "clientToken": "t", **network}
+    application = boto3.client("emr-serverless").create_application(**made)["applicationId"]
+    return Surroundings(replace(SETTINGS, application_id=application), TimeoutAdapter())
+
+
+def test_a_private_subnet_has_a_nat_gateway_and_the_endpoint_of_its_own_route_table(aws: Any) -> None:
+    vpc = aws.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    subnet = aws.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/24")["Subnet"]
+    table = aws.create_route_table(VpcId=vpc)["RouteTable"]["RouteTableId"]
+    aws.associate_route_table(RouteTableId=table, SubnetId=subnet["SubnetId"])
+    address = aws.allocate_address(Domain="vpc")["AllocationId"]
+    nat = aws.create_nat_gateway(SubnetId=subnet["SubnetId"], AllocationId=address)["NatGateway"]["NatGatewayId"]
+    aws.create_route(RouteTableId=table, DestinationCidrBlock="0.0.0.0/0", NatGatewayId=nat)
+    service = "com.amazonaws.us-east-1.s3"
+    aws.create_vpc_endpoint(VpcId=vpc, ServiceName=service, VpcEndpointType="Gateway", RouteTableIds=[table])
+    (found,) = surroundings(subnet["SubnetId"]).subnets()
+    zone = subnet["AvailabilityZoneId"]
+    assert found == Subnet(id=subnet["SubnetId"], zone=zone, way_out=nat, reaches_s3=True)
+
+
+def test_a_subnet_without_a_route_table_of_its_own_has_its_vpc_s(aws: Any) -> None:
+    vpc = aws.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    subnet = aws.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
+    (found,) = surroundings(subnet).subnets()
+    assert (found.way_out, found.reaches_s3) == ("", False)
+    gateway = aws.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
+    aws.attach_internet_gateway(InternetGatewayId=gateway, VpcId=vpc)
+    (main,) = aws.describe_route_tables(Filters=[{"Name": "vpc-id", "Values": [vpc]}])["RouteTables"]
+    aws.create_route(RouteTableId=main["RouteTableId"], DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway)
+    (found,) = surroundings(subnet).subnets()
+    assert found.way_out == gateway
+
+
+def test_an_application_in_no_network_has_no_subnets(aws: Any) -> None:  # noqa: ARG001
+    assert surroundings().subnets() == []
