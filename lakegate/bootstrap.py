@@ -50,6 +50,7 @@ def service(settings: Settings) -> Service:
         grace=timedelta(seconds=settings.grace_seconds),
         compact_after=timedelta(days=settings.compact_after_days),
         attempts=settings.attempts,
+        jobs_at_once=settings.jobs_at_once,
     )
 
 

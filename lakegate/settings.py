@@ -45,6 +45,7 @@ class Settings:
     ingest_dead_letter_queue_url: str = ""
     settle_dead_letter_queue_url: str = ""
     job_timeout_minutes: int = 60
+    jobs_at_once: int = 2
     grace_seconds: int = 120
     compact_after_days: int = 14
     attempts: int = 3

@@ -25,15 +25,12 @@ from lakegate.settings import LONGEST_QUEUE, WORKER_CORES, Settings
 
 if TYPE_CHECKING:
     from mypy_boto3_emr_serverless import EMRServerlessClient
+    from mypy_boto3_emr_serverless.literals import JobRunStateType
     from mypy_boto3_emr_serverless.type_defs import JobRunSummaryTypeDef, JobRunTypeDef
 
+UNDER_WAY: list["JobRunStateType"] = ["SUBMITTED", "PENDING", "SCHEDULED", "QUEUED", "RUNNING", "CANCELLING"]
 STATES = {
-    "SUBMITTED": JobState.RUNNING,
-    "PENDING": JobState.RUNNING,
-    "SCHEDULED": JobState.RUNNING,
-    "QUEUED": JobState.RUNNING,
-    "RUNNING": JobState.RUNNING,
-    "CANCELLING": JobState.RUNNING,
+    **dict.fromkeys(UNDER_WAY, JobState.RUNNING),
     "SUCCESS": JobState.SUCCEEDED,
     "FAILED": JobState.FAILED,
     "CANCELLED": JobState.CANCELLED,
@@ -141,6 +138,14 @@ class EmrJobRunner:
         run = replace(_run(run_id, found), usage=_usage(found))
         overdue = _overdue(found) if run.state is JobState.CANCELLED else ""
         return replace(run, state=JobState.FAILED, reason=f"{overdue}; {run.reason}") if overdue else run
+
+    def running(self) -> list[JobRun]:
+        """See the port. It is asked anew each time: who asks is about to use a slot that has just become free."""
+        with aws_errors("looking for the jobs under way"):
+            pages = self._emr.get_paginator("list_job_runs").paginate(
+                applicationId=self._settings.application_id, states=UNDER_WAY, PaginationConfig={"PageSize": PAGE}
+            )
+            return [_run(found["id"], found) for page in pages for found in page["jobRuns"]]
 
     def find(self, branch: str) -> JobRun | None:
         """Find the branch's latest run among those created since the batch landed. The service can't look runs up by

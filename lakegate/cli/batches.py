@@ -51,12 +51,9 @@ def _in_flight(now: Status, at: datetime) -> list[RenderableType]:
         files = _named(line)
         made.add_row(clean(line.table), terminal.state(line.state), ago(line.since, at), files)
     why = [part for line in now.in_flight[:SHOWN] if line.reasons for part in (f"{line.batch}:", *_reasons(line), "")]
-    waits = [part for line in now.in_flight[:SHOWN] if line.waits for part in _waits(line)]
+    said = dict.fromkeys((line.batch or line.table, line.waits) for line in now.in_flight[:SHOWN] if line.waits)
+    waits = [part for who, why in said for part in (f"{who} waits:", indented(why, 4), "")]
     return [made, *why, *waits, *_more(now.in_flight)] if now.in_flight else []
-
-
-def _waits(line: Line) -> list[RenderableType]:
-    return [f"{line.batch} waits:", indented(line.waits, 4), ""]
 
 
 def _unseen(now: Status, at: datetime) -> list[RenderableType]:

@@ -65,5 +65,8 @@ class JobRunner(Protocol):
     def get(self, run_id: str) -> JobRun:
         """Return the run's present state. Raise Misconfigured for an unknown id."""
 
+    def running(self) -> list[JobRun]:
+        """Return the runs that have not ended, those that wait for their turn among them."""
+
     def find(self, branch: str) -> JobRun | None:
         """Return the latest run of a branch's job, or None if none was ever started."""

@@ -51,7 +51,7 @@ class MemoryJobRunner:
             self._end(run_id, JobState.CANCELLED, "")
 
     def running(self) -> list[JobRun]:
-        """Return the runs that wait for a test."""
+        """Return the runs that have not ended: they wait for a test."""
         return [run for run in self.runs.values() if run.state is JobState.RUNNING]
 
     def finish(self, run_id: str) -> Report:

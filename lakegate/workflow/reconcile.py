@@ -26,11 +26,12 @@ from lakegate.workflow.ledger.receipts import main_receipts, receipts_now
 from lakegate.workflow.ledger.unrouted import forget_unrouted, unrouted_files
 from lakegate.workflow.notices.expiry import expire
 from lakegate.workflow.notices.outbox import resend
-from lakegate.workflow.receive import receive
+from lakegate.workflow.receive import gather, receive, settle_run
 from lakegate.workflow.receiving.arrivals import Arrival, Failure
+from lakegate.workflow.receiving.queued import names_by_table, read_queued
 from lakegate.workflow.registry import Registry
 from lakegate.workflow.service import Service
-from lakegate.workflow.settle import is_at_rest, keeps_nothing, settle, settle_run
+from lakegate.workflow.settle import is_at_rest, keeps_nothing, settle
 
 log = structlog.get_logger()
 LONGEST_LIFE = timedelta(minutes=15)  # no function runs longer, so no older rebase has a worker that lives
@@ -66,7 +67,8 @@ def _steps(service: Service) -> Iterator[Callable[[], None]]:
         with bound_contextvars(branch=branch.name):  # every line that the step logs names it, its failure's too
             yield partial(_continue, service, branch)
     yield from (
-        partial(step, service) for step in (resend, _take_dead_letters, _receive_routed, _receive_lost, compact)
+        partial(step, service)
+        for step in (resend, _take_dead_letters, _gather, _receive_routed, _receive_lost, compact)
     )
 
 
@@ -129,6 +131,10 @@ def _delete_left_behind(service: Service, rebase: Attempt) -> None:
     if service.clock.now() - rebase.rebased_at > LONGEST_LIFE:
         log.info("rebase_branch_deleted", branch=rebase.branch)
         service.branches.delete_branch(rebase.branch)
+
+
+def _gather(service: Service) -> None:
+    _raise_first(gather(service))
 
 
 def _take_dead_letters(service: Service) -> None:
@@ -220,14 +226,22 @@ def _tell_backlog(service: Service, found: Backlog, listing: Listing) -> None:
 
 
 def _receive_some(service: Service, files: list[FileVersion]) -> list[Failure]:
-    """Receive the first of these files, as many as a sweep has time for. If some fail, they may fail in every sweep:
-    then receive other ones too, each sweep different ones.
+    """Receive the first of these files that are not noted as queued, as many as a sweep has time for. If some fail,
+    they may fail in every sweep: then receive other ones too, each sweep different ones.
     """
+    queued = _noted_as_queued(service) if files else set[tuple[str, str]]()
+    files = [file for file in files if (file.key, file.version_id) not in queued]
     failures = _receive(service, files[:AT_ONCE])
     if failures and len(files) > AT_ONCE:
         others = list(chunked(files[AT_ONCE:], AT_ONCE))
         failures += _receive(service, rotated(others, service.clock.now())[0])
     return failures
+
+
+def _noted_as_queued(service: Service) -> set[tuple[str, str]]:
+    """Return the keys and version ids of the files that are noted as queued: those are gathered."""
+    names = [name for its in names_by_table(service).values() for name in its]
+    return {(it.key, it.version_id) for its in read_queued(service, names).values() for it in its}
 
 
 def _receive(service: Service, files: Iterable[FileVersion]) -> list[Failure]:

@@ -24,7 +24,7 @@ class Service:
 
     Receipts move to the archive `compact_after` they landed, and closed entries of those with more entries than
     `truncate_above`. A batch is rejected after so many `attempts` in a row whose job crashed. Jobs send the catalog
-    tokens for the `token_audience`, or none if it is empty.
+    tokens for the `token_audience`, or none if it is empty. `jobs_at_once` jobs run at a time.
     """
 
     branches: Branches
@@ -45,3 +45,4 @@ class Service:
     compact_after: timedelta = timedelta(days=14)
     truncate_above: int = 10
     attempts: int = 3
+    jobs_at_once: int = 2

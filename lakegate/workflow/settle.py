@@ -7,7 +7,6 @@ any time, and again: the page looks at what is done already and goes on from the
 from collections.abc import Collection, Iterable, Mapping
 
 import structlog
-from structlog.contextvars import bound_contextvars
 
 from lakegate.audit.model.job import Job
 from lakegate.errors import Conflict, Refused
@@ -22,7 +21,6 @@ from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attemp
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.attempts.reports import End, accept_report, note_end
 from lakegate.workflow.attempts.start import start_attempt
-from lakegate.workflow.attempts.usage import note_usage
 from lakegate.workflow.ledger.decisions import record
 from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.notices.messages import rejection
@@ -39,20 +37,6 @@ from lakegate.workflow.settlement.reader import end_of
 from lakegate.workflow.settlement.rules import Supersede, settlement, superseded
 
 log = structlog.get_logger()
-
-
-def settle_run(service: Service, run_id: str) -> None:
-    """Settle the attempt whose job run has ended, and note what the run took. A run that is not lakegate's needs
-    nothing.
-    """
-    run = service.runner.get(run_id)
-    attempt = Attempt.parse(run.branch)
-    if attempt is None:
-        log.info("not_ours", run=run.id, name=run.branch)
-        return
-    with bound_contextvars(run=run.id, branch=attempt.branch):
-        settle(service, attempt)
-        note_usage(service, attempt, run)
 
 
 def settle(service: Service, attempt: Attempt) -> None:

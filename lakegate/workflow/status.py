@@ -4,10 +4,11 @@ It changes nothing. The files that no attempt works on are shown as the last swe
 listing a large one takes minutes, and no status does.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from lakegate.errors import LakegateError, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import State, state_of
 from lakegate.ports import Branch
@@ -17,6 +18,8 @@ from lakegate.workflow.backlog import seen_unclaimed, still_unrouted
 from lakegate.workflow.overview.flights import explained, flights
 from lakegate.workflow.overview.line import Line, line_of_file, newest_first
 from lakegate.workflow.overview.log import decided_lines
+from lakegate.workflow.receiving.shares import why_queued
+from lakegate.workflow.receiving.slots import jobs_under_way
 from lakegate.workflow.registry import Registry
 from lakegate.workflow.service import Service
 
@@ -108,8 +111,23 @@ def _landed(service: Service, flying: Sequence[Line]) -> tuple[list[Line], list[
     landed += [each.file for each in noted if routes[each.file]]
     tables = {file: contract.table if (contract := routes[file]) else "" for file in landed}
     states = {file: state_of(None, blocked=(tables[file], file.key) in in_progress) for file in landed}
-    queued = [line_of_file(file, tables[file], states[file]) for file in landed]
+    waits = _why_queued(service, {tables[file] for file in landed if states[file] is State.QUEUED})
+    queued = [
+        line_of_file(file, table, states[file], waits_for=waits[table] if states[file] is State.QUEUED else "")
+        for file, table in tables.items()
+    ]
     return queued, [line_of_file(it.file, "", State.UNROUTED, (it.reason,)) for it in unrouted], seen.at
+
+
+def _why_queued(service: Service, tables: Collection[str]) -> Mapping[str, str]:
+    """Return what the queued files of these tables wait for; nothing where a sweep is about to take them up."""
+    try:
+        jobs = jobs_under_way(service, tables) if tables else {}
+    except Retryable:
+        raise
+    except LakegateError as error:  # nothing else is hidden by it
+        return dict.fromkeys(tables, str(error))
+    return {table: why_queued(service.jobs_at_once, jobs, table) for table in tables}
 
 
 def _only(state: State, lines: Iterable[Line]) -> tuple[Line, ...]:

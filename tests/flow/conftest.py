@@ -70,12 +70,15 @@ class SubmittedRuns:
     def get(self, run_id: str) -> JobRun:
         return self.runs[run_id]
 
+    def running(self) -> list[JobRun]:
+        return [run for run in self.runs.values() if run.state is JobState.RUNNING]
+
     def find(self, branch: str) -> JobRun | None:
         return next((run for run in self.runs.values() if run.branch == branch), None)
 
     def submit_all(self) -> list[str]:
         """Run every waiting job to its end. Returns their branches."""
-        waiting = [run for run in self.runs.values() if run.state is JobState.RUNNING]
+        waiting = self.running()
         for run in waiting:
             self.job(self.jobs[run.id])
             self.runs[run.id] = replace(run, state=JobState.SUCCEEDED)

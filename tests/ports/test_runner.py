@@ -120,6 +120,18 @@ def test_a_run_that_a_person_cancelled_is_told_as_that(runner: JobRunner) -> Non
     assert runner.get(run).state is JobState.CANCELLED
 
 
+def test_a_run_that_has_ended_is_not_under_way(runner: JobRunner) -> None:
+    run = runner.start(ATTEMPT, JOB, REACH)
+    cancel(runner, run)
+    assert runner.running() == []
+
+
+def test_a_run_that_waits_for_its_turn_is_under_way_in_memory() -> None:
+    runner = MemoryJobRunner(MemoryStore())
+    runner.start(ATTEMPT, JOB, REACH)
+    assert [run.branch for run in runner.running()] == [ATTEMPT.branch]
+
+
 def test_starting_again_is_the_same_run_in_memory() -> None:
     runner = MemoryJobRunner(MemoryStore())
     assert runner.start(ATTEMPT, JOB, REACH) == runner.start(ATTEMPT, JOB, REACH)
@@ -312,6 +324,17 @@ def test_runs_that_are_looked_for_one_after_the_other_are_listed_once(emr: tuple
     other = Attempt(table="nyc.flights", batch="20130131T0406-1a2b3c4d", number=1)
     stub.add_response("list_job_runs", {"jobRuns": [listed(1), listed(2, name=other.branch)]})
     assert [run and run.id for run in map(runner.find, (ATTEMPT.branch, other.branch))] == ["00run1", "00run2"]
+
+
+def test_the_runs_under_way_are_asked_for_by_their_states_and_anew_each_time(emr: tuple[EmrJobRunner, Stubber]) -> None:
+    runner, stub = emr
+    states = ["SUBMITTED", "PENDING", "SCHEDULED", "QUEUED", "RUNNING", "CANCELLING"]
+    asked = {"applicationId": "00app", "maxResults": 50, "states": states}
+    stub.add_response("list_job_runs", {"jobRuns": [listed(1, state="QUEUED")], "nextToken": "n"}, asked)
+    stub.add_response("list_job_runs", {"jobRuns": [listed(2, name="probe")]}, asked | {"nextToken": "n"})
+    stub.add_response("list_job_runs", {"jobRuns": []}, asked)
+    assert [(run.id, run.branch) for run in runner.running()] == [("00run1", ATTEMPT.branch), ("00run2", "probe")]
+    assert runner.running() == []
 
 
 @pytest.fixture

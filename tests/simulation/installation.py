@@ -18,7 +18,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.receipts import Receipt
-from lakegate.ports import MAIN, Catalog, Message, MessageKind, Note, Ref, Tables
+from lakegate.ports import MAIN, Catalog, Message, MessageKind, Note, Reach, Ref, Tables
 from lakegate.testing import (
     MemoryCatalog,
     MemoryClock,
@@ -34,15 +34,15 @@ from lakegate.testing import (
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
 from lakegate.workflow.ledger.receipts import CLOSED, PREFIX
-from lakegate.workflow.receive import receive
+from lakegate.workflow.receive import receive, settle_and_gather
 from lakegate.workflow.receiving.arrivals import Arrival
+from lakegate.workflow.receiving.queued import PREFIX as QUEUED
 from lakegate.workflow.reconcile import LONGEST_LIFE, reconcile
 from lakegate.workflow.registry import contract_name
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.service import Service
-from lakegate.workflow.settle import settle
 from tests.simulation.spark import Lake, Rewrites, SparkRun, Story, as_written, deleting, files_of
-from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker, stopping, stops
+from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker, stopping, stops, working
 
 FROZEN = ("reports/", "attempts/")
 FLIGHTS, PLANES, STRANGERS = "nyc.flights", "nyc.planes", "strangers.things"
@@ -150,6 +150,7 @@ class WatchedCatalog(MemoryCatalog):
         self._world = world
 
     def create_branch(self, name: str, at: str) -> None:
+        self._world.check_share(name)
         super().create_branch(name, at)
         self._world.gone.pop(name, None)  # one that nothing was claimed on yet may go, and be made once more
 
@@ -173,6 +174,19 @@ class WatchedCatalog(MemoryCatalog):
         self._world.say("main: receipts are archived")
 
 
+class WatchedRunner(MemoryJobRunner):
+    """Notes when each run was started, as the number of calls that all workers had made before."""
+
+    def __init__(self, world: "Installation") -> None:
+        super().__init__(world.store, clock=world.clock)
+        self._world = world
+
+    def start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:
+        run = super().start(attempt, job_uri, reach)
+        self._world.started_after.setdefault(run, self._world.calls)
+        return run
+
+
 class WatchedNotifier(MemoryNotifier):
     """Knows when people were told of a branch first."""
 
@@ -194,7 +208,9 @@ class Installation:
         self.clock, self.store = MemoryClock(), WatchedStore()
         self.lake, catalog, tables = self.make_lake()
         self.landing, self.notifier = MemoryLanding(self.clock), WatchedNotifier(self.clock)
-        self.runner = MemoryJobRunner(self.store, clock=self.clock)
+        self.calls = 0  # of all workers
+        self.started_after: dict[str, int] = {}  # runs, after how many calls
+        self.runner: MemoryJobRunner = WatchedRunner(self)
         self.service = Service(
             branches=catalog,
             ledger=catalog,
@@ -212,6 +228,7 @@ class Installation:
             grace=timedelta(minutes=2),
             truncate_above=1,  # so that receipts are truncated all the time
         )
+        self.began: dict[Worker, int] = {}  # after how many calls
         self.reached = stopping(self.service)  # by workers
         self.stories: dict[str, Story] = {}
         self.rewritten: Rewrites = {}
@@ -237,6 +254,26 @@ class Installation:
         """What everybody shares, and the ports by which workers reach it."""
         lake = MemoryLake()
         return lake, WatchedCatalog(lake, self), MemoryTables(lake=lake)
+
+    def limit_jobs(self, slots: int) -> None:
+        """So many run at a time."""
+        self.service = replace(self.service, jobs_at_once=slots)
+        self.reached = stopping(self.service)
+
+    def check_share(self, branch: str) -> None:
+        """No worker opens a batch of a table that has had a job under way since before it began, if as many jobs as may
+        run have. What became so meanwhile it may have missed.
+        """
+        worker, attempt = working(), Attempt.parse(branch)
+        if worker is None or attempt is None or attempt.number > 1 or attempt.nonce or branch in self.lake.branches:
+            return
+        since = self.began[worker]
+        before = [run.branch for run in self.runner.running() if self.started_after[run.id] <= since]
+        tables = [its.table for its in map(Attempt.parse, before) if its]
+        if attempt.table in tables and len(tables) >= self.service.jobs_at_once:
+            raise Violation(
+                f"{branch} is opened while {tables} are under way, of {self.service.jobs_at_once} at a time"
+            )
 
     def new_uuid(self) -> str:
         self.uuids += 1
@@ -327,7 +364,7 @@ class Installation:
             self.job_events.remove(branch)
         attempt = Attempt.parse(branch)
         assert attempt is not None
-        self.start("settle", branch, lambda service: settle(service, attempt))
+        self.start("settle", branch, lambda service: settle_and_gather(service, attempt))
 
     def lose_job_event(self, branch: str) -> None:
         self.say("event of a job: lost", branch)
@@ -381,6 +418,7 @@ class Installation:
         self.say(f"worker: {kind}", f"[{self.started}] {what}")
         worker = Worker(name, self.reached, operation, patient=patient, on_end=on_end)
         self.workers.append(worker)
+        self.began[worker] = self.calls
         if worker.ended:  # before its first call
             self._look_at(worker)
         return worker
@@ -394,8 +432,11 @@ class Installation:
 
     def note(self, worker: Worker, fate: Fate = Fate.DONE) -> None:
         """What becomes of the call that it waits for."""
+        self.calls += 1
         if worker.waiting and worker.waiting.method in OUTCOME_MATTERS:
             self.counted[f"calls of {worker.waiting.method}"] += 1
+        if worker.waiting and worker.waiting.method == "write" and worker.waiting.arguments[0].startswith(QUEUED):
+            self.counted["files: queued"] += 1
         self.counted[CALL[fate]] += 1
         if self.trace:
             self.trace(f"{CALL[fate]} {worker.name}: {worker.waiting}")

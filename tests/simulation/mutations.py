@@ -20,11 +20,12 @@ from lakegate.landing import standing
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Receipt
 from lakegate.testing import MemoryLake
-from lakegate.workflow import publish, reconcile, settle
+from lakegate.workflow import publish, receive, reconcile, settle
 from lakegate.workflow.attempts import reports, start
 from lakegate.workflow.ledger import compaction, decisions, receipts, truncation
 from lakegate.workflow.notices import expiry, outbox
 from lakegate.workflow.publishing import guards, proofs, rebase
+from lakegate.workflow.receiving import shares
 from lakegate.workflow.settlement import rules
 from tests.simulation.spark import StoryEngine
 
@@ -336,6 +337,14 @@ MUTATIONS = (
     Mutation(
         says="the sweep looks for no file whose event was lost",
         edits=(Edit(function=reconcile._receive_lost, old="if file.landed_at <= due", new="if False"),),
+    ),
+    Mutation(
+        says="a busy table opens one more batch",
+        edits=(Edit(function=shares.shares, old="and not under_way.get(table)", new=""),),
+    ),
+    Mutation(
+        says="nobody takes up queued files when a job has ended",
+        edits=(Edit(function=receive.gather, old="if not names:", new="if ended or not names:"),),
     ),
 )
 

@@ -50,6 +50,7 @@ class Mixture:
     columns: float = 0.0  # how often a file brings a column
     lost_jobs: int = 0  # how many jobs come to nothing, most of them before they begin
     first: float = 0.7  # how often something is on main before
+    slots: int = 2  # jobs that run at a time
     rush: bool = False  # whether it begins with several workers that publish the same file at once
 
     @classmethod
@@ -72,6 +73,7 @@ class Mixture:
             rush=chance.random() < 0.2,
             columns=chance.choice((0.0, 0.0, 0.5)),
             lost_jobs=chance.choice((0, 0, 0, 9)),
+            slots=chance.choice((1, 2, 9, 9)),
         )
 
 
@@ -117,6 +119,7 @@ class Schedule(Simulation):
         self.chance = Random(seed)
         self.mixture = self.draw(self.chance)
         super().__init__(self.mixture.terms, trace)
+        self.world.limit_jobs(self.mixture.slots)
         self.last: Worker | None = None  # who went on
         self.left = {
             "upload": self.mixture.files,

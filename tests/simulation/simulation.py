@@ -6,7 +6,9 @@ The end is a quiet time, in which no event arrives and only sweeps and jobs go o
 from collections.abc import Callable
 from datetime import timedelta
 
+from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN
+from lakegate.workflow.receiving.queued import PREFIX as QUEUED
 from tests.simulation.installation import Installation, Terms, Violation
 from tests.simulation.invariants import LIFE, NOTICE
 from tests.simulation.spark import SparkRun
@@ -121,9 +123,23 @@ class Simulation:
 
     def settle_all(self) -> None:
         """Every job's event arrives, and what comes of it comes to its end."""
-        for branch in list(self.world.job_events):
+        events = list(self.world.job_events)
+        for branch in events:
             self.world.deliver_job_event(branch, again=False)
         self.finish()
+        if events and self.watch.contracts and not self.broken:
+            self._none_waits_for_nothing()
+
+    def _none_waits_for_nothing(self) -> None:
+        """Whoever came to the end of a job has looked: of a table with queued files a job is under way, or is about to
+        start, or its event is about to arrive.
+        """
+        runs = {run.branch for run in self.world.runner.runs.values()}
+        starting = {name for name in self.world.lake.branches if name not in runs}
+        busy = {attempt.table for it in (*starting, *self.world.job_events) if (attempt := Attempt.parse(it))}
+        for name in self.world.store.names(QUEUED):
+            if not any(f"/{table}/" in name for table in busy):
+                raise Violation(f"{name}: its files wait, and no job of their table is under way")
 
     def work(self, job: SparkRun) -> None:
         """The job does its next step."""

@@ -37,6 +37,7 @@ COVERED = (
     "event of a job: lost",
     "event: lost",
     "event: sent again",
+    "files: queued",
     "job: cut off",
     "job: given up, goes on as a zombie",
     "job: killed",

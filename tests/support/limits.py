@@ -21,6 +21,8 @@ from lakegate.contracts.regex import cost, portable
 from lakegate.contracts.sql import growth, statements
 from lakegate.landing import ingestion, routes
 from lakegate.workflow import backlog, reconcile, registry, status
+from lakegate.workflow.cleaning import candidates
+from lakegate.workflow.receiving import queued
 from spark_jobs.appending import partition_counts
 from spark_jobs.formats.avro import blocks, claims
 from spark_jobs.metrics import malformed, samples
@@ -112,6 +114,7 @@ PARTS: dict[str, list[Row]] = {
     "Batches and sweeps": [
         row("files of a batch", ingestion.MOST_FILES, "receiving; the rest are another batch", "batchFiles"),
         row("files that one sweep receives", reconcile.AT_ONCE, "the sweep; the next one goes on"),
+        row("queued files that one call takes up", queued.AT_ONCE, "receiving; the next call goes on"),
         row("dead letters of files that one sweep reads", sqs.MOST, "the sweep; the next one goes on"),
         row("dead letters of jobs that one sweep handles", reconcile.RUNS, "the sweep; the next one goes on"),
         row(
@@ -121,6 +124,7 @@ PARTS: dict[str, list[Row]] = {
         ),
         row("decisions that `status` reads", status.DECISIONS, "`status`, which says so"),
         row("landed files that a sweep notes for `status`", backlog.NOTED, "the sweep"),
+        row("unneeded files of a table's folder in a run", candidates.MOST, "`clean`; a later run takes the others"),
     ],
     "Network": [
         row(

@@ -54,6 +54,11 @@ def how_given_up(store: Store, attempt: Attempt) -> End | None:
     return how if how in _GIVEN_UP else None
 
 
+def has_ended(store: Store, attempt: Attempt) -> bool:
+    """Return True if the attempt's end is noted. A crash that no attempt follows is not."""
+    return store.read(_end_name(attempt)) is not None
+
+
 def had_begun(store: Store, attempt: Attempt) -> bool:
     """Return True if the attempt's job had begun on its files when the attempt was given up. The job may have gone on
     since. An attempt that was never given up has begun if its job has by now.

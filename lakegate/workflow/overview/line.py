@@ -11,7 +11,7 @@ from lakegate.ports import Usage
 @dataclass(frozen=True, kw_only=True)
 class Line:
     """Files of one batch in the same state. `versions` are parallel to `files`; `attempt` is 0 if none was needed.
-    `rows` counts neither the `quarantined` ones nor those that were `replaced`. A batch in flight that waits says what
+    `rows` counts neither the `quarantined` ones nor those that were `replaced`. A line in flight that waits says what
     it `waits_for`, and until when, if that is known. `usage` is of the attempt's job run, and is read by `with_usage`.
     """
 
@@ -38,7 +38,7 @@ class Line:
         return f"{self.waits_for}{until}"
 
 
-def line_of_file(file: FileVersion, table: str, state: str, reasons: tuple[str, ...] = ()) -> Line:
+def line_of_file(file: FileVersion, table: str, state: str, reasons: tuple[str, ...] = (), waits_for: str = "") -> Line:
     """Return the line of a file that is in no batch yet."""
     return Line(
         batch="",
@@ -50,6 +50,7 @@ def line_of_file(file: FileVersion, table: str, state: str, reasons: tuple[str, 
         rows=0,
         reasons=reasons,
         since=file.landed_at,
+        waits_for=waits_for,
     )
 
 

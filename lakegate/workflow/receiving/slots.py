@@ -1,0 +1,52 @@
+"""Slots: the jobs that are under way, by table. It reads branches and the runner, and decides nothing.
+
+An attempt whose job is about to start counts, too. One that waits, after its job, for other files or for its next try
+does not: it holds no slot.
+"""
+
+from collections import Counter
+from collections.abc import Container, Mapping
+from datetime import timedelta
+
+from lakegate.landing.attempts import Attempt, earliest_time
+from lakegate.workflow.attempts.claims import files_claimed_on, files_open_to, list_open_attempts
+from lakegate.workflow.attempts.reports import has_ended
+from lakegate.workflow.service import Service
+from lakegate.workflow.settlement.reader import answer_or_no
+
+LATE = timedelta(days=1, hours=1)  # after a batch's earliest time, which is a day before its first file landed
+
+
+def jobs_under_way(service: Service, tables: Container[str], ended: Attempt | None = None) -> Mapping[str, int]:
+    """Return how many jobs are under way by table, those of no table of ours under "". Attempts whose jobs have not
+    started are looked for in these `tables` alone. The job of the attempt that has `ended` does not count.
+    """
+    gone = ended.branch if ended else ""
+    running = {run.branch for run in service.runner.running()} - {gone}
+    found = Counter(attempt.table if (attempt := Attempt.parse(branch)) else "" for branch in running)
+    for table, attempts in _opened(service, tables, {*running, gone}).items():
+        starting = [it for it in attempts if answer_or_no(_is_starting, service, it, "job_not_counted")]
+        # An attempt that cannot be started, such as one with a broken job, must not hold back its table for ever.
+        found[table] += len(starting) - any(answer_or_no(_is_late, service, it, "job_not_counted") for it in starting)
+    return found
+
+
+def _opened(service: Service, tables: Container[str], others: Container[str]) -> Mapping[str, list[Attempt]]:
+    """Return the open attempts of these tables by table, without those of the other branches."""
+    found: dict[str, list[Attempt]] = {}
+    for attempt in list_open_attempts(service.branches):
+        if attempt.table in tables and attempt.branch not in others:
+            found.setdefault(attempt.table, []).append(attempt)
+    return found
+
+
+def _is_starting(service: Service, attempt: Attempt) -> bool:
+    """Return True if the attempt has no run yet, and has files to decide or is about to claim some."""
+    if has_ended(service.store, attempt):
+        return False
+    claims = files_claimed_on(service, attempt)
+    return (not claims or bool(files_open_to(service, attempt, claims))) and service.runner.find(attempt.branch) is None
+
+
+def _is_late(service: Service, attempt: Attempt) -> bool:
+    return service.clock.now() - earliest_time(attempt.batch) > LATE
