@@ -77,7 +77,7 @@ def _of_the_stack(config: Config, region: str) -> Iterator[tuple[bool, str]]:
     )
     yield (
         not _WAREHOUSE.fullmatch(config.warehouse),
-        "-c warehouse is small letters and digits: the catalog stack tells Nessie its name by a variable's name",
+        "-c warehouse is small letters and digits: it is a part of a setting's name in the catalog stack",
     )
 
 

@@ -1,6 +1,7 @@
-"""Nessie's settings, and the environment variables that Nessie reads them from."""
+"""Nessie's settings, which are its environment: each variable has a setting's own name, with dots.
 
-import re
+Quarkus would also read names in capitals with `_`, but misses the options of S3 among them.
+"""
 
 from lakegate.access import nessie_settings
 
@@ -10,21 +11,14 @@ DATABASE = "nessie"
 _S3 = "nessie.catalog.service.s3.default-options"
 _STORE = "quarkus.datasource.postgresql"
 CONNECTIONS = 20  # of a task: the smallest database takes some 85, and a deployment doubles the tasks
-
-
-def variable(name: str) -> str:
-    """Return the environment variable of a setting, as Quarkus derives it."""
-    return re.sub("[^A-Za-z0-9]", "_", name).upper()
-
-
-USER, PASSWORD = variable(f"{_STORE}.username"), variable(f"{_STORE}.password")
+USER, PASSWORD = f"{_STORE}.username", f"{_STORE}.password"
 
 
 def environment(
     *, warehouse: str, bucket: str, region: str, database_host: str, database_port: str, issuer: str, audience: str
 ) -> dict[str, str]:
     """Return all that is no secret of a Nessie that knows its callers. The database's user and password are secrets."""
-    settings = {
+    return {
         "quarkus.http.port": str(PORT),
         "quarkus.management.port": str(HEALTH_PORT),
         "quarkus.http.proxy.proxy-address-forwarding": "true",  # the balancer ends TLS
@@ -42,4 +36,3 @@ def environment(
         f"{_S3}.request-signing-enabled": "false",  # otherwise Nessie signs every client's requests with its own rights
         **nessie_settings(issuer, audience),
     }
-    return {variable(name): value for name, value in settings.items()}

@@ -1,9 +1,10 @@
-"""A stack of the buckets and of the policies to read them."""
+"""A stack of the buckets and of the policies to read and to clean them."""
 
 from aws_cdk import Stack
 from constructs import Construct
 
 from infra.config import Config
+from infra.data.cleaner import Cleaner
 from infra.data.readers import Readers
 from infra.data.storage import Storage
 
@@ -15,8 +16,9 @@ class DataStack(Stack):
         super().__init__(
             scope,
             f"{config.name}-data",
-            description="lakegate: the buckets, and the policies to read them",
+            description="lakegate: the buckets, and the policies to read and to clean them",
             termination_protection=not config.ephemeral,
         )
         self.storage = Storage(self, "Storage", config=config)
         self.readers = Readers(self, "Readers", lake=self.storage.lake)
+        self.cleaner = Cleaner(self, "Cleaner", storage=self.storage)

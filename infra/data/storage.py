@@ -1,7 +1,7 @@
 """Three buckets, landing, lake and service, and the rights on each that a role can be granted, by prefix.
 
 A role can be granted neither writing to the landing bucket (that is for `uploaders`), nor deleting from the landing or
-the lake bucket.
+the lake bucket (the latter is for people with the policy in `cleaner`).
 """
 
 from collections.abc import Iterable

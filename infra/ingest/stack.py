@@ -51,7 +51,7 @@ class IngestStack(Stack):
             # The account's stacks share one bucket of assets, and jobs may read below this prefix only.
             synthesizer=DefaultStackSynthesizer(bucket_prefix=f"{config.name}/"),
         )
-        self.storage, self.readers = data.storage, data.readers
+        self.storage, self.readers, self.cleaner = data.storage, data.readers, data.cleaner
         self.spark = Spark(self, "Spark", config=config, network=network, artifacts=artifacts)
         self.inbox = Inbox(self, "Inbox", config=config, bucket=self.storage.landing, timeout=SHORT)
         self.settle_dead_letters = DeadLetters(self, "SettleDeadLetters", of="settle", config=config)
@@ -177,6 +177,7 @@ class IngestStack(Stack):
         others = {
             "ReadLakePolicy": self.readers.read_lake.managed_policy_arn,
             "ReadQuarantinePolicy": self.readers.read_quarantine.managed_policy_arn,
+            "CleanLakePolicy": self.cleaner.clean_lake.managed_policy_arn,
             "ReadUrl": self.people.read_url,
             "ReadPolicy": self.people.read.managed_policy_arn,
             "ActUrl": self.people.act_url,

@@ -325,6 +325,26 @@ def reconcile(ctx: typer.Context, *, as_json: AsJson = False) -> None:
 
 
 @app.command()
+def clean(
+    ctx: typer.Context,
+    *,
+    days: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Keep all that main needed in the last so many days.")
+    ] = 30,
+    folder: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FOLDER", help="A table's folder that the catalog does not know and nothing uses."),
+    ] = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Delete what a run a week ago has found, too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find the lake's files that nothing needs. Without --delete, nothing is deleted and the files are noted."""
+    from lakegate.cli.clean import clean as run
+
+    raise typer.Exit(run(_installation(ctx), days, folder or [], delete=delete, as_json=as_json))
+
+
+@app.command()
 def deploy(
     settings: Annotated[
         Path, typer.Argument(metavar="SETTINGS", exists=True, dir_okay=False, help="An environment's TOML file.")

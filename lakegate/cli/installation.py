@@ -3,7 +3,7 @@
 import logging
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,6 +12,7 @@ import structlog
 from lakegate.operations.operation import Operations
 from lakegate.ports import Branches, Clock, Landing, Ref
 from lakegate.settings import CommandLine
+from lakegate.workflow.cleaning.clean import Cleaned
 
 
 class Lake(Protocol):
@@ -29,10 +30,17 @@ class Lake(Protocol):
         """
 
 
+class Cleaning(Protocol):
+    """Cleaning of the lake, for `lakegate clean`."""
+
+    def __call__(self, *, days: int, delete: bool, named: Collection[str] = ()) -> Cleaned:
+        """Clean as the workflow does."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Installation:
-    """All that commands work on. Uploads and rows are a matter of the person's own rights, and operations are the
-    installation's. Tests pass theirs as the command line's context object.
+    """All that commands work on. Uploads, rows and cleaning are a matter of the person's own rights, and operations are
+    the installation's. Tests pass theirs as the command line's context object.
     """
 
     operations: Operations
@@ -40,6 +48,7 @@ class Installation:
     lake: Lake
     branches: Branches
     clock: Clock
+    clean: Cleaning
     pause: Callable[[float], None] = time.sleep
 
 

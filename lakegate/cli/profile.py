@@ -20,12 +20,14 @@ from lakegate import bootstrap
 from lakegate.adapters.aws import CONFIG, aws_errors
 from lakegate.adapters.function_urls import FunctionUrls
 from lakegate.adapters.lake import IcebergLake
+from lakegate.adapters.warehouse import S3Warehouse
 from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import remark
 from lakegate.errors import LakegateError, Misconfigured, Retryable
 from lakegate.operations.operation import Direct, Operations
 from lakegate.operations.remote import Remote
 from lakegate.settings import ENV_FILE, CommandLine, Settings, adopt, adopt_region
+from lakegate.workflow.cleaning.clean import clean
 from lakegate.workflow.service import Service
 
 HERE = ".lakegate.env"
@@ -57,6 +59,7 @@ def connect() -> Installation:
         lake=IcebergLake(service.nessie_uri, service.warehouse, bootstrap.nessie_door(settings)),
         branches=service.branches,
         clock=service.clock,
+        clean=partial(clean, service, S3Warehouse()),
     )
 
 

@@ -4,6 +4,7 @@ here.
 - `catalog`: branches, the ledger of receipts and decisions, and the publisher, which alone changes tables on main
 - `tables`: Iceberg's metadata on branches
 - `jobs`: runs of an attempt's job
+- `warehouse`: the tables' files as they lie in storage
 - `landing`: the landing bucket, and staging copies
 - `store`: the service's own objects
 - `notices`: messages to people
@@ -27,8 +28,10 @@ from lakegate.ports.catalog import (
     Decided,
     DecidedFile,
     Ledger,
+    MetadataFile,
     Note,
     Publisher,
+    Reference,
 )
 from lakegate.ports.clock import Clock
 from lakegate.ports.dead_letters import DeadLetter, DeadLetters
@@ -40,6 +43,7 @@ from lakegate.ports.store import Store
 from lakegate.ports.tables import FileChanges, TableIdentity, Tables
 from lakegate.ports.telemetry import Signal, Telemetry
 from lakegate.ports.tokens import Tokens
+from lakegate.ports.warehouse import StoredFile, Warehouse
 
 __all__ = [
     "MAIN",
@@ -62,16 +66,20 @@ __all__ = [
     "Message",
     "MessageFile",
     "MessageKind",
+    "MetadataFile",
     "Note",
     "Notifier",
     "Publisher",
     "Reach",
     "Ref",
+    "Reference",
     "Signal",
     "Store",
+    "StoredFile",
     "TableIdentity",
     "Tables",
     "Telemetry",
     "Tokens",
     "Usage",
+    "Warehouse",
 ]

@@ -28,6 +28,26 @@ class Branch:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Reference:
+    """A branch or a tag of anybody's, with its head. `base` is the commit of main that a branch was made from. It is
+    None for main, for a tag, and for a branch that has no commit in common with main.
+    """
+
+    name: str
+    head: str
+    base: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetadataFile:
+    """A metadata file, by its URI, that a commit has for a table or a view."""
+
+    table: str
+    uri: str
+    is_view: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Changes:
     """A difference between two commits: tables and namespaces by dotted name, receipts by landing key, the rest by its
     key.
@@ -49,6 +69,15 @@ class Branches(Protocol):
 
     def list_branches(self) -> list[Branch]:
         """Return all open branches whose names start with `wap-`."""
+
+    def references(self) -> list[Reference]:
+        """Return all branches and tags, whoever made them."""
+
+    def metadata_files(self, head: str, since: str | datetime) -> Iterator[MetadataFile]:
+        """Yield the metadata files of all tables and views at `since`, and those of every commit after it, up to
+        `head`. `since` is a commit (a hash) that `head` was made from, or a moment: then the commits that were a head
+        since that moment count. A file may come several times.
+        """
 
     def create_branch(self, name: str, at: str) -> None:
         """Create a branch at any commit (a hash). Raise Conflict if it exists already."""

@@ -1,5 +1,6 @@
 """Port of the tables: Iceberg metadata on the catalog's branches."""
 
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -68,4 +69,18 @@ class Tables(Protocol):
         """Compare the table's data files, and its delete files, between two refs, each with a table or without.
 
         Files that both have cost nothing, however many they are. Raise Refused if an added one is listed twice.
+        """
+
+    def location(self) -> str:
+        """Return the URI of the folder that new tables are made in, without a slash at its end."""
+
+    def reached(self, metadata: Iterable[str], known: Container[str]) -> Iterator[str]:
+        """Yield the URIs of all files that a reader of these tables' metadata files may read: these themselves, and the
+        manifests, data files, delete files and statistics of all their snapshots. A file may come several times.
+
+        A metadata file or manifest that is in `known` is not opened again. The caller may put the files that are
+        yielded in there: a manifest comes after the files that it lists.
+
+        Raise Refused if a file is missing that a table's current snapshot needs. Another snapshot whose own files are
+        missing cannot be read by anybody, so it reaches nothing.
         """

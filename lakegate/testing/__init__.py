@@ -17,6 +17,7 @@ from lakegate.testing.store import MemoryStore
 from lakegate.testing.tables import MemoryTables
 from lakegate.testing.telemetry import MemoryTelemetry
 from lakegate.testing.tokens import MemoryTokens
+from lakegate.testing.warehouse import MemoryWarehouse
 
 __all__ = [
     "MemoryCatalog",
@@ -31,5 +32,6 @@ __all__ = [
     "MemoryTables",
     "MemoryTelemetry",
     "MemoryTokens",
+    "MemoryWarehouse",
     "TableState",
 ]

@@ -7,8 +7,8 @@ from datetime import datetime
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import PREFIX
 from lakegate.landing.receipts import Receipt
-from lakegate.ports import MAIN, Branch, Changes, Decided, Note, Ref
-from lakegate.testing.lake import Content, Key, KeyKind, MemoryLake
+from lakegate.ports import MAIN, Branch, Changes, Decided, MetadataFile, Note, Ref, Reference
+from lakegate.testing.lake import Content, Key, KeyKind, MemoryLake, TableState
 
 WATERMARK = Key(kind=KeyKind.OTHER, name="_lakegate.watermark")
 
@@ -25,6 +25,19 @@ class MemoryCatalog:
     def list_branches(self) -> list[Branch]:
         found = sorted(self.lake.branches.items())
         return [Branch(name=name, head=head) for name, head in found if name.startswith(PREFIX)]
+
+    def references(self) -> list[Reference]:
+        branches = self.lake.branches.items()
+        return [Reference(name=it, head=at, base=None if it == MAIN else self.base(it)) for it, at in branches]
+
+    def metadata_files(self, head: str, since: str | datetime) -> Iterator[MetadataFile]:
+        for commit in self.lake.line(head):
+            is_first = commit.at < since if isinstance(since, datetime) else commit.hash == since
+            for key in commit.contents if is_first else commit.touched:
+                if isinstance(state := commit.contents.get(key), TableState):
+                    yield MetadataFile(table=key.name, uri=self.lake.files.metadata_of(state))
+            if is_first:
+                return
 
     def create_branch(self, name: str, at: str) -> None:
         commit = self.lake.at(Ref(name, at))

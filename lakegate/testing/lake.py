@@ -1,16 +1,19 @@
 """A versioned store of contents by key, with branches, commits and merges that conflict by key, all in memory.
 
-It mimics the promises of the catalog behind the ports and no more: no permissions, no garbage collection.
+It mimics the promises of the catalog behind the ports and no more: no permissions, no garbage collection. `files` are
+those that commits of tables write.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple
+from uuid import NAMESPACE_OID, uuid5
 
-from lakegate.errors import Conflict
+from lakegate.errors import Conflict, Refused
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, Note, Ref, TableIdentity
 
@@ -67,9 +70,11 @@ class MemoryLake:
     back.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], datetime] | None = None) -> None:
+        """Make a lake with an empty main. Without a clock, `now`, a commit is a second younger than the one before."""
         root = Commit(hash=_hash(0), at=EPOCH)
         self.commits = {root.hash: root}
+        self._now = now or (lambda: EPOCH + timedelta(seconds=len(self.commits)))
         self.branches = {MAIN: root.hash}
 
     def at(self, ref: Ref) -> Commit:
@@ -101,7 +106,7 @@ class MemoryLake:
         contents = {key: content for key, content in {**head.contents, **changes}.items() if content is not None}
         new = Commit(
             hash=_hash(len(self.commits)),
-            at=EPOCH + timedelta(seconds=len(self.commits)),
+            at=self._now(),
             parent=head.hash,
             merged=merged,
             contents=contents,
@@ -166,6 +171,10 @@ class MemoryLake:
         old, new = self.commits[base].contents, self.commits[head].contents
         return frozenset(key for key in self.touched(base, head) if not _same(old.get(key), new.get(key)))
 
+    @cached_property
+    def files(self) -> "LakeFiles":
+        return LakeFiles(self)
+
     def spark_append(self, branch: str, table: str, identity: TableIdentity, files: Mapping[str, int]) -> str:
         """Append as a job does: create the table if absent, and add data files (path → rows). Return the head."""
         key = Key(kind=KeyKind.TABLE, name=table)
@@ -179,6 +188,65 @@ class MemoryLake:
     def table(self, ref: Ref, table: str) -> TableState | None:
         content = self.at(ref).contents.get(Key(kind=KeyKind.TABLE, name=table))
         return content if isinstance(content, TableState) else None
+
+
+WAREHOUSE = "s3://lake/warehouse"
+
+
+class LakeFiles:
+    """Files that were written for tables: a metadata file for each state of a table, and data files. Somebody may have
+    deleted those that are `gone`. Commits are looked through when somebody asks, because most tests never do.
+    """
+
+    def __init__(self, lake: MemoryLake) -> None:
+        self._lake = lake
+        self._seen = 0
+        self._places: dict[str, str] = {}  # the URI of a data file or delete file, by its path in a table
+        self._metadata: dict[int, str] = {}  # the URI of the metadata file, by the identity of a table's state
+        self._states: dict[str, TableState] = {}  # the reverse of it
+        self._written: dict[str, datetime] = {}
+        self.gone: set[str] = set()
+
+    def written(self) -> Mapping[str, datetime]:
+        """Return the URIs of all files that were ever written, each with the time of the first commit that has it."""
+        self._look()
+        return self._written
+
+    def metadata_of(self, state: TableState) -> str:
+        """Return the URI of the metadata file of a table's state in a commit."""
+        self._look()
+        return self._metadata[id(state)]
+
+    def reached(self, metadata: str) -> list[str]:
+        """Return the URIs of all files of the state with this metadata file. Raise Refused if one of them is gone."""
+        found = self.all_of(metadata)
+        for uri in found:
+            if uri in self.gone:
+                raise Refused(f"{uri} is missing")
+        return found
+
+    def all_of(self, metadata: str) -> list[str]:
+        """Return the same, also those that are gone."""
+        self._look()
+        state = self._states[metadata]
+        return [*(self._places[path] for path in (*state.files, *state.deletes)), metadata]
+
+    def _look(self) -> None:
+        new = list(self._lake.commits.values())[self._seen :]
+        self._seen += len(new)
+        for commit in new:
+            for key, content in commit.contents.items():
+                if isinstance(content, TableState) and id(content) not in self._metadata:
+                    self._write(key.name, content, commit.at)
+
+    def _write(self, table: str, state: TableState, at: datetime) -> None:
+        folder = f"{WAREHOUSE}/{table.replace('.', '/')}_{uuid5(NAMESPACE_OID, state.identity.uuid)}"
+        metadata = f"{folder}/metadata/{len(self._states):05}.metadata.json"
+        self._metadata[id(state)], self._states[metadata] = metadata, state
+        for path in (*state.files, *state.deletes):
+            self._places.setdefault(path, path if "://" in path else f"{folder}/data/{path}")
+            self._written.setdefault(self._places[path], at)
+        self._written[metadata] = at
 
 
 def _same(old: Content | None, new: Content | None) -> bool:

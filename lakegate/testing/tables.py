@@ -1,11 +1,11 @@
 """`Tables` in memory, on the catalog's lake."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from lakegate.errors import Refused
 from lakegate.ports import FileChanges, Ref, TableIdentity
-from lakegate.testing.lake import Key, KeyKind, MemoryLake, TableState
+from lakegate.testing.lake import WAREHOUSE, Key, KeyKind, MemoryLake, TableState
 
 
 @dataclass(kw_only=True)
@@ -58,6 +58,14 @@ class MemoryTables:
         old, new = self.paths(before, table), self.paths(after, table)
         deletes = self._deletes(before, table) ^ self._deletes(after, table)
         return FileChanges(added=new - old, removed=old - new, deletes=deletes)
+
+    def location(self) -> str:
+        return WAREHOUSE
+
+    def reached(self, metadata: Iterable[str], known: Container[str]) -> Iterator[str]:
+        for uri in metadata:
+            if uri not in known:
+                yield from self.lake.files.reached(uri)
 
     def _deletes(self, ref: Ref, table: str) -> frozenset[str]:
         state = self.lake.table(ref, table)

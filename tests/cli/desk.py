@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from lakegate.landing.files import FileVersion
 from lakegate.operations.operation import Operations
 from lakegate.operations.remote import Remote
 from lakegate.ports import Ref
+from lakegate.testing import MemoryWarehouse
+from lakegate.workflow.cleaning.clean import clean
 from lakegate.workflow.reconcile import reconcile
 from tests.support.function_urls import Called
 from tests.workflow.world import CONTRACT, Story, World
@@ -60,6 +63,10 @@ class Desk:
     sweeps: int = 0
     delivered: set[str] = field(default_factory=set)
 
+    @cached_property
+    def warehouse(self) -> MemoryWarehouse:
+        return MemoryWarehouse(self.world.lake.files.written, self.world.lake.files.gone)
+
     @property
     def installation(self) -> Installation:
         service = self.world.service
@@ -69,6 +76,7 @@ class Desk:
             lake=self.rows,
             branches=service.branches,
             clock=service.clock,
+            clean=partial(clean, service, self.warehouse),
             pause=self.pause,
         )
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from infra.catalog.settings import variable
 from infra.catalog.sizes import SIZES
 from lakegate.access import RULES, nessie_settings
 from tests.infra.template import Stack, flat
@@ -208,12 +207,12 @@ def test_no_template_has_a_secret_and_no_environment_the_database_s(made: Any) -
     stack = whole(made)
     (container,) = stack.one(TASK, "ServerTask")["ContainerDefinitions"]
     secret = stack.name("AWS::SecretsManager::Secret", "DatabasePassword")
-    names = {f"QUARKUS_DATASOURCE_POSTGRESQL_{what.upper()}": what for what in ("username", "password")}
+    names = {f"quarkus.datasource.postgresql.{what}": what for what in ("username", "password")}
     assert {each["Name"]: flat(each["ValueFrom"]) for each in container["Secrets"]} == {
         name: f"<{secret}>:{what}::" for name, what in names.items()
     }
     assert not names.keys() & environment(stack).keys()
-    assert environment(stack)["QUARKUS_DATASOURCE_POSTGRESQL_JDBC_URL"] == (
+    assert environment(stack)["quarkus.datasource.postgresql.jdbc.url"] == (
         f"jdbc:postgresql://<{stack.name(DATABASE, 'Database')}.Endpoint.Address>:5432/nessie?sslmode=require"
     )
     database = stack.one(DATABASE, "Database")
@@ -226,16 +225,15 @@ def test_no_template_has_a_secret_and_no_environment_the_database_s(made: Any) -
 
 def test_nessie_knows_its_callers_by_the_rules_of_access(made: Any) -> None:
     told = environment(whole(made))
-    rules = {variable(name): value for name, value in nessie_settings(ISSUER, AUDIENCE).items()}
-    assert told.items() >= rules.items()
-    assert sum(name.startswith("NESSIE_SERVER_AUTHORIZATION_RULES_") for name in told) == len(RULES)
-    assert told["NESSIE_CATALOG_SERVICE_S3_DEFAULT_OPTIONS_REQUEST_SIGNING_ENABLED"] == "false"
+    assert told.items() >= nessie_settings(ISSUER, AUDIENCE).items()
+    assert sum(name.startswith("nessie.server.authorization.rules.") for name in told) == len(RULES)
+    assert told["nessie.catalog.service.s3.default-options.request-signing-enabled"] == "false"
 
 
 def test_nessie_keeps_the_warehouse_in_the_lake_bucket_and_has_rights_on_that_alone(made: Any) -> None:
     stack = whole(made)
     lake = stack.name("AWS::S3::Bucket", "StorageLake")
-    assert environment(stack)["NESSIE_CATALOG_WAREHOUSES_LAKE_LOCATION"] == f"s3://<{lake}>/warehouse"
+    assert environment(stack)["nessie.catalog.warehouses.lake.location"] == f"s3://<{lake}>/warehouse"
     assert stack.rights("ServerRole") == {
         ("s3:ListBucket", f"<{lake}.Arn>"),
         *((f"s3:{what}", f"<{lake}.Arn>/warehouse/*") for what in ("GetObject", "PutObject", "AbortMultipartUpload")),

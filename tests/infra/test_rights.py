@@ -114,9 +114,29 @@ def test_who_reads_the_lake_reads_quarantine_by_a_policy_of_its_own(stack: Stack
     assert {policy for policy in ("ReadLake", "ReadQuarantine") if may_read(stack, policy, key)} == policies
 
 
+def test_who_cleans_deletes_from_the_warehouse_and_no_earlier_versions_and_keeps_notes(stack: Stack) -> None:
+    statements = stack.one("AWS::IAM::ManagedPolicy", "CleanerCleanLake")["PolicyDocument"]["Statement"]
+    lake, service = (stack.name(BUCKET, name) for name in ("StorageLake", "StorageService"))
+    found = {
+        (action, flat(resource))
+        for statement in statements
+        for action in listed(statement["Action"])
+        for resource in listed(statement["Resource"])
+    }
+    assert {statement["Effect"] for statement in statements} == {"Allow"}
+    assert found == {
+        ("s3:ListBucket", f"<{lake}.Arn>"),
+        ("s3:ListBucket", f"<{service}.Arn>"),
+        ("s3:GetObject", f"<{lake}.Arn>/warehouse/*"),
+        ("s3:DeleteObject", f"<{lake}.Arn>/warehouse/*"),
+        *(("s3:GetObject", f"<{service}.Arn>/{it}/*") for it in ("contracts", "attempts", "reports", "cleaning")),
+        ("s3:PutObject", f"<{service}.Arn>/cleaning/*"),
+    }
+
+
 def test_the_policies_of_readers_and_people_are_nobodys_yet(stack: Stack) -> None:
     policies = stack.resources("AWS::IAM::ManagedPolicy")
-    assert len(policies) == 4
+    assert len(policies) == 5
     assert not [policy for policy in policies.values() if {"Roles", "Users", "Groups"} & policy.keys()]
 
 

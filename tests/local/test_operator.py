@@ -42,9 +42,14 @@ def ann(installation: Installation, aws: Aws, tmp_path: Path) -> Person:
         iam.attach_user_policy(UserName=name, PolicyArn=installation.outputs[policy])
     key = iam.create_access_key(UserName=name)["AccessKey"]
     profile = tmp_path / "ann.env"
-    lines = dict(line.split("=", 1) for line in installation.settings.profile.read_text().splitlines() if "=" in line)
+    lines = dict(
+        line.split("=", 1)
+        for line in installation.settings.profile.read_text().splitlines()
+        if not line.startswith("#")
+    )
+    del lines["AWS_SESSION_TOKEN"]  # a role's session has one, and a user's key has none
     lines |= {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
-    profile.write_text("".join(f"{name}={value}\n" for name, value in lines.items() if not name.startswith("#")))
+    profile.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
     return Person(arn=user["Arn"], desk=replace(installation, settings=replace(installation.settings, profile=profile)))
 
 

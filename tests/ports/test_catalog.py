@@ -14,6 +14,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, Branch, Changes, Ref
 from tests.ports.conftest import Place, Work, head_of, landed, main, note, receipt
+from tests.support.nessie import unique
 
 
 def test_a_branch_that_was_never_made_has_no_head(place: Place) -> None:
@@ -557,3 +558,63 @@ def test_a_claim_on_a_key_that_was_archived_meanwhile_conflicts(place: Place, ta
     place.catalog.compact(main(place), [known.key], None)
     with pytest.raises(Conflict):
         second.merge()
+
+
+def names(place: Place) -> dict[str, tuple[str, str | None]]:
+    return {it.name: (it.head, it.base) for it in place.catalog.references()}
+
+
+def test_every_branch_is_listed_with_the_commit_of_main_that_it_was_made_from(place: Place, table: str) -> None:
+    work = Work(place, table, [landed()])
+    work.claim()
+    place.meddle("main", unique("other"))
+    assert names(place)[work.branch] == (head_of(place, work.branch), work.base)
+    assert names(place)["main"] == (main(place), None)
+    work.merge()
+    assert names(place)[work.branch] == (head_of(place, work.branch), work.base)
+
+
+def test_the_metadata_files_of_a_branch_are_those_at_its_base_and_of_each_commit_since(
+    place: Place, table: str
+) -> None:
+    def files(head: str, since: str | datetime) -> set[str]:
+        return {it.uri for it in place.catalog.metadata_files(head, since) if it.table == table}
+
+    first = Work(place, table, [])
+    assert files(first.base, first.base) == set()
+    place.write(first.branch, table, 1)
+    first.merge()
+    base = main(place)
+    [before] = files(base, base)
+    second = Work(place, table, [], number=2)
+    heads = []
+    for _ in range(2):
+        place.write(second.branch, table, 1)
+        heads.append(head_of(place, second.branch))
+    [one], [two] = (files(head, head) for head in heads)
+    assert len({before, one, two}) == 3
+    assert files(heads[1], base) == {before, one, two}
+    assert files(heads[1], heads[0]) == {one, two}
+    place.catalog.delete_branch(second.branch)
+    assert files(heads[1], base) == {before, one, two}
+
+
+def test_since_a_moment_those_count_that_were_current_then_or_came_later(place: Place, table: str) -> None:
+    work = Work(place, table, [])
+    place.write(work.branch, table, 1)
+    head = head_of(place, work.branch)
+    place.write(work.branch, table, 1)
+
+    def files(days: int) -> set[str]:
+        since = datetime(2013, 1, 1, tzinfo=UTC) + timedelta(days=days)
+        found = place.catalog.metadata_files(head_of(place, work.branch), since)
+        return {it.uri for it in found if it.table == table}
+
+    [current] = {
+        it.uri
+        for it in place.catalog.metadata_files(head_of(place, work.branch), head_of(place, work.branch))
+        if it.table == table
+    }
+    [first] = {it.uri for it in place.catalog.metadata_files(head, head) if it.table == table}
+    assert files(100_000) == {current}
+    assert files(-100) >= {first, current}

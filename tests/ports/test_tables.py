@@ -281,3 +281,45 @@ def test_a_column_that_came_and_went_is_seen_for_its_id_is_not_given_again(
     assert again
     assert (now.last_id, again.last_id) == (grown.last_id, grown.last_id + 1)
     assert now.fields == grown.fields[:-1]
+
+
+def metadata(place: Place, work: Work, since: str = "") -> list[str]:
+    """The metadata files of a work's table at its branch's commits, or at its head alone."""
+    last = head(place, work.branch)
+    return [it.uri for it in place.catalog.metadata_files(last, since or last) if it.table == work.table]
+
+
+def test_all_that_a_table_at_a_commit_reads_is_reached_from_its_metadata_file(
+    place: Place, known: Work, table: str
+) -> None:
+    paths = place.tables.paths(Ref(known.branch), table)
+    [uri] = metadata(place, known)
+    assert {uri, *paths} <= set(place.tables.reached([uri], ()))
+    deletes = place.delete_rows(known.branch, table, min(paths))
+    [after] = metadata(place, known)
+    found = set(place.tables.reached([after], ()))
+    assert {after, deletes, *paths} <= found
+    assert uri not in found
+
+
+def test_what_was_taken_off_a_table_is_reached_from_where_it_was_there(place: Place, known: Work, table: str) -> None:
+    before, paths = metadata(place, known), place.tables.paths(Ref(known.branch), table)
+    gone = min(paths)
+    place.tables.remove(table, known.branch, frozenset({gone}))
+    assert gone in set(place.tables.reached(before, ()))
+    assert gone not in set(place.tables.reached(metadata(place, known), ()))
+    assert set(place.tables.reached(metadata(place, known, known.base), ())) >= {*before, *paths}
+
+
+def test_what_is_known_is_not_opened_again(place: Place, known: Work, table: str) -> None:
+    found: set[str] = set()
+    found |= set(place.tables.reached(metadata(place, known, known.base), found))
+    assert list(place.tables.reached(metadata(place, known, known.base), found)) == []
+    new = place.write(known.branch, table, 8)
+    more = set(place.tables.reached(metadata(place, known), found)) - found
+    assert {new, *metadata(place, known)} <= more
+    assert not more & place.tables.paths(Ref(known.branch), table) - {new}
+
+
+def test_new_tables_are_made_below_the_warehouse_s_location(place: Place) -> None:
+    assert place.tables.location() == "s3://lake/warehouse"

@@ -21,6 +21,7 @@ from lakegate.contracts.regex import cost, portable
 from lakegate.contracts.sql import growth, statements
 from lakegate.landing import ingestion, routes
 from lakegate.workflow import backlog, reconcile, registry, status
+from lakegate.workflow.cleaning import candidates
 from lakegate.workflow.receiving import queued
 from spark_jobs.appending import partition_counts
 from spark_jobs.formats.avro import blocks, claims
@@ -123,6 +124,7 @@ PARTS: dict[str, list[Row]] = {
         ),
         row("decisions that `status` reads", status.DECISIONS, "`status`, which says so"),
         row("landed files that a sweep notes for `status`", backlog.NOTED, "the sweep"),
+        row("unneeded files of a table's folder in a run", candidates.MOST, "`clean`; a later run takes the others"),
     ],
     "Network": [
         row(

@@ -114,6 +114,16 @@ def test_an_attempt_that_crashes_while_it_audits_again_is_followed_by_one_that_r
     assert world.rows_on_main() == {"0": 1, "1": 2, "2": 2}
 
 
+def test_data_files_that_no_open_branch_keeps_are_not_reused_because_they_may_be_cleaned_away(world: World) -> None:
+    attempt = audited(world, "1")
+    world.service.branches.delete_branch(attempt.branch)
+    world.deliver(world.file("1"))
+    [run] = world.runner.running()
+    assert (run.branch, world.runner.job(run.id).reuses) == (attempt.next().branch, "")
+    world.run()
+    assert world.rows_on_main() == {"0": 1, "1": 2}
+
+
 def test_a_table_that_another_attempt_made_is_not_reused_on() -> None:
     world = World()
     world.want_unique_keys()

@@ -5,8 +5,8 @@ from urllib.parse import urlparse
 
 import requests
 from pyiceberg import exceptions as iceberg
-from pyiceberg.catalog import URI
-from pyiceberg.catalog.rest import Endpoints, RestCatalog
+from pyiceberg.catalog import URI, WAREHOUSE_LOCATION
+from pyiceberg.catalog.rest import ConfigResponse, Endpoints, RestCatalog
 from pyiceberg.catalog.rest.response import _handle_non_200_response
 from pyiceberg.io import PY_IO_IMPL, FileIO
 from pyiceberg.schema import Schema
@@ -15,7 +15,7 @@ from pyiceberg.typedef import EMPTY_DICT
 
 from lakegate.adapters.http import TimeoutAdapter, mount
 from lakegate.adapters.iceberg.errors import ABSENT
-from lakegate.adapters.iceberg.files import Files, MetadataIO
+from lakegate.adapters.iceberg.files import Files, MetadataIO, check_storage
 from lakegate.adapters.refs import segment
 from lakegate.errors import Misconfigured
 from lakegate.ports import Ref
@@ -80,6 +80,16 @@ class RefCatalog(RestCatalog):
         if isinstance(io, MetadataIO):
             io.files = self._files
         return io
+
+    def location(self) -> str:
+        """Return the URI of the warehouse's folder. PyIceberg's own configuration has the warehouse's name there."""
+        name = {WAREHOUSE_LOCATION: self.properties[WAREHOUSE_LOCATION]}
+        answer = self._session.get(self.url(Endpoints.get_config, prefixed=False), params=name)
+        answer.raise_for_status()
+        told = ConfigResponse.model_validate_json(answer.text).defaults or {}
+        location = str(told.get(WAREHOUSE_LOCATION, ""))
+        check_storage(location)
+        return location.rstrip("/")
 
     def find_table(self, name: str) -> Table | None:
         """Return the table, or None if there is none."""

@@ -47,13 +47,19 @@ class MetadataIO(FsspecFileIO):
         return self.read_all([location])[0] if found is None else found
 
     def read_all(self, locations: Sequence[str]) -> list[bytes]:
-        """Read the files concurrently."""
+        """Read the files concurrently. Raise FileNotFoundError, with the location, if one is missing."""
         fs = self._fs(locations[0])
         # With more than one request per file, fsspec would first ask for the file's length.
-        found: list[bytes] = fs.cat_ranges(list(locations), None, None, on_error="raise", max_concurrency=1)
-        for location, body in zip(locations, found, strict=True):
-            self.files.keep(location, body)
-        return found
+        found = fs.cat_ranges(list(locations), None, None, on_error="return", max_concurrency=1)
+        return [self._kept(location, body) for location, body in zip(locations, found, strict=True)]
+
+    def _kept(self, location: str, body: bytes | Exception) -> bytes:
+        if isinstance(body, FileNotFoundError):
+            raise FileNotFoundError(f"{location} is missing") from body
+        if isinstance(body, Exception):
+            raise body
+        self.files.keep(location, body)
+        return body
 
     def look_ahead(self, locations: Iterable[str]) -> None:
         """Read the files that are needed next, unless they are cached."""

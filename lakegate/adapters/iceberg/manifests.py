@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from pyiceberg.io import FileIO
 from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestFile
 from pyiceberg.table import Table
 
@@ -58,22 +59,25 @@ class TableState:
             yield entry.data_file.file_path, entry.sequence_number or 0
 
     def _entries(self, manifests: Sequence[ListedManifest]) -> Iterator[ManifestEntry]:
-        """Yield the live entries. Fetch some manifests ahead, as many as the cache can hold."""
-        for start in range(0, len(manifests), AT_ONCE):
-            some = [manifest.own for manifest in manifests[start : start + AT_ONCE]]
-            fit = sum(manifest.manifest_length for manifest in some) <= REMEMBERED // 2
-            if self.own and fit and isinstance(self.own.io, MetadataIO):
-                self.own.io.look_ahead(manifest.manifest_path for manifest in some)
-            for manifest in some:
-                yield from self._live(manifest)
+        for manifest in fetched(self.own.io, [manifest.own for manifest in manifests]) if self.own else ():
+            yield from live_entries(self.own.io, manifest) if self.own else ()
 
-    def _live(self, manifest: ManifestFile) -> list[ManifestEntry]:
-        """Read a manifest's live entries. Raise Refused if PyIceberg does not know its encoding; its reader has no
-        error of its own for that.
-        """
-        if self.own is None:
-            return []
-        try:
-            return manifest.fetch_manifest_entry(self.own.io, discard_deleted=True)
-        except (TypeError, ValueError) as exc:
-            raise Refused(f"the manifest of {self.table} at {manifest.manifest_path} cannot be read: {exc}") from exc
+
+def fetched(io: FileIO, manifests: Sequence[ManifestFile]) -> Iterator[ManifestFile]:
+    """Yield the manifests. Fetch some of them ahead, as many as the cache can hold."""
+    for start in range(0, len(manifests), AT_ONCE):
+        some = manifests[start : start + AT_ONCE]
+        fit = sum(manifest.manifest_length for manifest in some) <= REMEMBERED // 2
+        if fit and isinstance(io, MetadataIO):
+            io.look_ahead(manifest.manifest_path for manifest in some)
+        yield from some
+
+
+def live_entries(io: FileIO, manifest: ManifestFile) -> list[ManifestEntry]:
+    """Read a manifest's live entries. Raise Refused if PyIceberg does not know its encoding; its reader has no error of
+    its own for that.
+    """
+    try:
+        return manifest.fetch_manifest_entry(io, discard_deleted=True)
+    except (TypeError, ValueError) as exc:
+        raise Refused(f"the manifest at {manifest.manifest_path} cannot be read: {exc}") from exc

@@ -1,6 +1,6 @@
 """`Tables` with PyIceberg. It reads and writes metadata alone."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from threading import Lock
 
 from cachetools import TTLCache, cached
@@ -10,14 +10,15 @@ from pyiceberg.schema import Schema, index_by_id, index_name_by_id
 from pyiceberg.table import Table
 
 from lakegate.adapters.http import TimeoutAdapter
-from lakegate.adapters.iceberg.catalog import RefCatalog
+from lakegate.adapters.iceberg.catalog import OPTIONS, RefCatalog
 from lakegate.adapters.iceberg.errors import iceberg_errors
-from lakegate.adapters.iceberg.files import Files
+from lakegate.adapters.iceberg.files import Files, MetadataIO
 from lakegate.adapters.iceberg.manifests import TableState
+from lakegate.adapters.iceberg.reach import reached
 from lakegate.audit.data_files import manifests
 from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.errors import Refused
-from lakegate.ports import FileChanges, Ref, TableIdentity
+from lakegate.ports import MAIN, FileChanges, Ref, TableIdentity
 
 TABLES, A_WHILE = 16, 60  # cached, and for how many seconds: the storage credentials that come with them expire
 
@@ -101,6 +102,17 @@ class IcebergTables:
         ):
             for path in sorted(paths):
                 overwrite.delete_data_file(here[path])
+
+    def location(self) -> str:
+        with iceberg_errors(f"asking where warehouse {self._warehouse} is"):
+            catalog: RefCatalog = self._catalog(Ref(MAIN))
+            return catalog.location()
+
+    def reached(self, metadata: Iterable[str], known: Container[str]) -> Iterator[str]:
+        io = MetadataIO(OPTIONS)
+        io.files = self._files
+        with iceberg_errors("following the tables' metadata files"):
+            yield from reached(io, metadata, known)
 
     def _find(self, ref: Ref, table: str) -> Table | None:
         found: Table | None = self._at_commit(Ref("", ref.commit), table) if ref.commit else self._look(ref, table)

@@ -14,11 +14,13 @@ from lakegate.adapters.nessie.contents import (
     SPACE,
     SPACES,
     WATERMARK,
+    WITH_METADATA,
     Json,
     Key,
     changing,
     delete,
     kind_of,
+    metadata_file,
     namespace,
     put,
     receipt_in,
@@ -32,10 +34,11 @@ from lakegate.counts import count
 from lakegate.errors import Conflict, Refused, Retryable
 from lakegate.landing.attempts import PREFIX, earliest_time
 from lakegate.landing.receipts import Receipt, receipt_name
-from lakegate.ports import MAIN, Branch, Changes, Decided, Note, Ref
+from lakegate.ports import MAIN, Branch, Changes, Decided, MetadataFile, Note, Ref, Reference
 
 FEW = 10  # decisions of one batch, mostly; a larger page would fill up with older, useless commits
 TRIES = 10
+WHOLE = 20  # commits with all their operations: a commit may have megabytes of receipts
 REMEMBERED = 8  # cached change sets of branches: each is as large as its batch
 
 
@@ -60,6 +63,31 @@ class NessieCatalog:
         found = self._rest.pages("listing branches", "trees", "references", {})
         ours = (it for it in found if it["type"] == "BRANCH" and it["name"].startswith(PREFIX))
         return [Branch(name=entry["name"], head=entry["hash"]) for entry in ours]
+
+    def references(self) -> list[Reference]:
+        """List all references with their common ancestors, which cost as much as `base` does, each."""
+        found = self._rest.pages("listing references", "trees", "references", {"fetch": "ALL"})
+        return [
+            Reference(name=it["name"], head=it["hash"], base=(it.get("metadata") or {}).get("commonAncestorHash"))
+            for it in found
+        ]
+
+    def metadata_files(self, head: str, since: str | datetime) -> Iterator[MetadataFile]:
+        query = {"fetch": "ALL", **({} if isinstance(since, datetime) else {"limit-hash": since})}
+        for entry in self._rest.pages("reading commits", f"trees/@{head}/history", "logEntries", query, WHOLE):
+            meta = entry["commitMeta"]
+            if committed_at(meta) < since if isinstance(since, datetime) else meta["hash"] == since:
+                yield from self._metadata_files_at(meta["hash"])
+                return
+            for operation in entry["operations"] or ():
+                yield from metadata_file(operation["key"], operation.get("content"))
+
+    def _metadata_files_at(self, commit: str) -> Iterator[MetadataFile]:
+        kinds = " || ".join(f"entry.contentType == '{kind}'" for kind in WITH_METADATA)
+        wanted = {"content": "true", "filter": kinds}
+        path = f"trees/{segment(Ref('', commit))}/entries"
+        for entry in self._rest.pages(f"listing tables at {commit}", path, "entries", wanted):
+            yield from metadata_file(entry["name"], entry["content"])
 
     def create_branch(self, name: str, at: str) -> None:
         """Create the branch. On a main without commits, make main's first commit, which holds our namespaces alone, and

@@ -1,15 +1,17 @@
 """Contents and operations as Nessie spells them: a receipt is a UDF content that holds JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lakegate.audit.model.codec import BROKEN
 from lakegate.landing.receipts import Receipt
+from lakegate.ports import MetadataFile
 
 SPACE = ("_lakegate", "receipts")
 SPACES = (SPACE[:1], SPACE)
 WATERMARK = ("_lakegate", "watermark")
 DIALECT = "lakegate"
+WITH_METADATA = ("ICEBERG_TABLE", "ICEBERG_VIEW")
 
 Key = tuple[str, ...]
 Json = dict[str, Any]
@@ -30,6 +32,13 @@ def receipt_in(key: Key, content: Json) -> Receipt | None:
     except BROKEN:
         return None
     return receipt if receipt.name == key[-1] else None
+
+
+def metadata_file(key: Json, content: Json | None) -> Iterator[MetadataFile]:
+    """Yield the metadata file of a content that is a table or a view."""
+    if content and content["type"] in WITH_METADATA:
+        table, is_view = ".".join(key["elements"]), content["type"] == "ICEBERG_VIEW"
+        yield MetadataFile(table=table, uri=content["metadataLocation"], is_view=is_view)
 
 
 def put(key: Key, content: Json) -> Json:

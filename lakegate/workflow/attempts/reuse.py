@@ -8,7 +8,7 @@ touch the branch after the audit.
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -20,7 +20,8 @@ from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import MAIN, FileChanges, Ref
-from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.attempts.job import readable_job_of
+from lakegate.workflow.attempts.reports import read_report, report_name
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
@@ -42,7 +43,7 @@ def reusable_data_files(
     """
     files = list(files)
     reported = _reusable_files(service, base, plan, report, files)
-    if reported is None:
+    if reported is None or not _is_kept(service, attempt, report):
         return None
     paths = {entry.id: tuple(data.path for data in entry.data_files) for entry in reported}
     wanted = FileChanges(added=frozenset(path for its in paths.values() for path in its))
@@ -50,6 +51,18 @@ def reusable_data_files(
         return None
     its = (JobFile(id=file.id, key=file.key, uri="", size=file.size, data_files=paths[file.id]) for file in files)
     return Reusable(files=tuple(its), report=report)
+
+
+def _is_kept(service: Service, attempt: Attempt, report: Report) -> bool:
+    """Return True if cleaning cannot have deleted what the report's attempt appended: that attempt's branch is open, or
+    one since is, whose frozen job reuses the same.
+    """
+    first = replace(attempt, number=report.attempt)
+    if service.branches.head(first.branch) is not None:
+        return True
+    since = (replace(attempt, number=number) for number in range(report.attempt + 1, attempt.number))
+    jobs = (readable_job_of(service.store, it) for it in since if service.branches.head(it.branch) is not None)
+    return any(job and job.reuses == service.store.uri(report_name(first)) for job in jobs)
 
 
 def reuse_data_files(service: Service, job: Job) -> None:
@@ -60,18 +73,19 @@ def reuse_data_files(service: Service, job: Job) -> None:
     if not job.reuses or service.tables.compare(job.plan.table, Ref(MAIN, job.base), Ref(job.branch)) != FileChanges():
         return
     with suppress(Conflict, Refused):  # another worker was first
-        source = _source(service, job)
+        report = reused_report(service, job)
+        source = Ref(report.branch, report.audited)
         service.tables.append(job.plan.table, job.branch, source, wanted)
         log.info("data_files_reused", branch=job.branch, source=str(source), data_files=len(wanted))
 
 
-def _source(service: Service, job: Job) -> Ref:
-    """Return the commit that was audited by the report that the job names."""
+def reused_report(service: Service, job: Job) -> Report:
+    """Return the report of the attempt whose data files the job reuses. Raise Refused if there is none."""
     attempt = Attempt.parse(job.reuses.rpartition("/")[2].removesuffix(".json"))
     report = read_report(service.store, attempt) if attempt else None
     if report is None:
         raise Refused(f"the report {job.reuses} is missing, and this attempt reuses its data files")
-    return Ref(report.branch, report.audited)
+    return report
 
 
 def _reusable_files(

@@ -1,0 +1,105 @@
+"""Candidates: files in a table folder that nothing needs. They are unneeded once two runs a week apart agree.
+
+Nothing here reads or deletes.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import NamedTuple
+
+from lakegate.ports import StoredFile
+from lakegate.ports.warehouse import is_of_a_table
+from lakegate.workflow.cleaning.needed import Need
+
+WEEK = timedelta(days=7)
+MOST = 200_000  # candidates of one folder in one run; later runs find the others
+
+
+class Spared(StrEnum):
+    """A reason to spare a file that nothing needs."""
+
+    YOUNG = "too young"  # its writer may be about to commit it
+    STRANGE = "not a table's"
+    LATER = "for a later run"
+    WAITING = "waits for a run a week later"
+
+
+class Amount(NamedTuple):
+    """Files and their bytes."""
+
+    files: int = 0
+    size: int = 0
+
+    def and_also(self, size: int) -> "Amount":
+        return Amount(self.files + 1, self.size + size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A file that nothing needs, as it was when a run first found it so, at `since`."""
+
+    uri: str
+    size: int
+    etag: str
+    modified: datetime
+    since: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """A run's time, and the age that a file must have: younger ones are spared."""
+
+    now: datetime
+    age: timedelta
+
+
+@dataclass(kw_only=True)
+class Sorted:
+    """A folder's files: how many are kept for what reason, and the candidates of this run."""
+
+    folder: str
+    kept: dict[Need | Spared, Amount] = field(default_factory=dict)
+    candidates: list[Candidate] = field(default_factory=list)
+
+    def keep(self, why: Need | Spared, size: int) -> None:
+        self.kept[why] = self.kept.get(why, Amount()).and_also(size)
+
+
+def sort_files(
+    folder: str,
+    files: Iterable[StoredFile],
+    need_of: Callable[[str], Need | None],
+    noted: Mapping[str, Candidate],
+    moment: Moment,
+) -> Sorted:
+    """Sort a folder's files. `noted` are the candidates of earlier runs, by URI."""
+    found = Sorted(folder=folder)
+    for file in files:
+        why = need_of(file.uri) or _spared(file, folder, len(found.candidates), moment)
+        if why:
+            found.keep(why, file.size)
+        else:
+            found.candidates.append(_candidate(file, noted.get(file.uri), moment.now))
+    return found
+
+
+def _spared(file: StoredFile, folder: str, candidates: int, moment: Moment) -> Spared | None:
+    if not is_of_a_table(file.uri, folder):
+        return Spared.STRANGE
+    if file.modified > moment.now - moment.age:
+        return Spared.YOUNG
+    return Spared.LATER if candidates >= MOST else None
+
+
+def _candidate(file: StoredFile, noted: Candidate | None, now: datetime) -> Candidate:
+    """Return the file as a candidate since it was first noted, or since now if it was written again meanwhile."""
+    same = noted and (noted.etag, noted.modified) == (file.etag, file.modified)
+    since = noted.since if noted and same else now
+    return Candidate(uri=file.uri, size=file.size, etag=file.etag, modified=file.modified, since=since)
+
+
+def is_unneeded(candidate: Candidate, now: datetime) -> bool:
+    """Return True if a run at least a week ago has found the candidate unneeded, too."""
+    return now - candidate.since >= WEEK

@@ -1,0 +1,114 @@
+"""Needed files: all that main, its last days, any other reference or an open attempt needs to be read.
+
+An approval reads the commit that was audited, and the base that it was audited against. Neither is the branch's head,
+so all commits of a branch count, and its base.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from lakegate.errors import Refused
+from lakegate.landing.attempts import Attempt
+from lakegate.ports import MAIN, MetadataFile, Reference
+from lakegate.ports.warehouse import table_folder
+from lakegate.workflow.attempts.job import job_of
+from lakegate.workflow.attempts.reuse import reused_report
+from lakegate.workflow.service import Service
+
+LOST = (
+    "Restore the file from the bucket's earlier versions. If it is lost: discard the branch's batch or delete the "
+    "branch or tag, and for main's last days give fewer --days"
+)
+
+
+class Need(StrEnum):
+    """A reason to need a file; of several the first is told."""
+
+    MAIN = "main"
+    HISTORY = "main's last days"
+    BRANCHES = "branches"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """Commits up to `head`, from `since` on, whose tables are needed. `name` is for people."""
+
+    need: Need
+    name: str
+    head: str
+    since: str | datetime
+
+
+class Needed:
+    """Needed files, each by eight bytes of a digest. That two files share them is next to impossible, and would keep
+    one more.
+    """
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        self.folders: set[str] = set()
+        self._needs: dict[bytes, Need] = {}
+
+    def __contains__(self, uri: object) -> bool:
+        return _digest(str(uri)) in self._needs
+
+    def add(self, uri: str, need: Need) -> None:
+        self._needs.setdefault(_digest(uri), need)
+
+    def need_of(self, uri: str) -> Need | None:
+        return self._needs.get(_digest(uri))
+
+
+def _digest(uri: str) -> bytes:
+    """Return a digest of the place that a URI names. Clients spell the scheme in several ways."""
+    return hashlib.blake2b(uri.partition("://")[2].encode(), digest_size=8).digest()
+
+
+def needed_files(service: Service, since: datetime) -> Needed:
+    """Return what is needed, with main's history since this moment, and the folders of all tables in it.
+
+    Raise Refused if a needed file is missing: what it lists would not be known.
+    """
+    service.ledger.watermark()  # raises Misconfigured for a role that may not read the ledger, and sees no branch
+    needed = Needed(service.tables.location())
+    for line in _lines(service, since):
+        files = set(service.branches.metadata_files(line.head, line.since))
+        try:
+            _add(service, needed, files, line.need)
+        except Refused as error:
+            error.add_note(f"{line.name} needs it, so nothing is deleted. {LOST}")
+            raise
+    return needed
+
+
+def _add(service: Service, needed: Needed, files: Iterable[MetadataFile], need: Need) -> None:
+    folders = {table_folder(file.uri, needed.location) for file in files}
+    needed.folders |= {folder for folder in folders if folder}
+    for view in (file.uri for file in files if file.is_view):
+        needed.add(view, need)
+    for uri in service.tables.reached([file.uri for file in files if not file.is_view], needed):
+        needed.add(uri, need)
+
+
+def _lines(service: Service, since: datetime) -> Iterator[Line]:
+    """Yield main first, and read its head last: what a merge takes off a branch meanwhile is then found on main."""
+    others = [it for it in service.branches.references() if it.name != MAIN]
+    head = service.branches.head(MAIN) or ""
+    yield Line(need=Need.MAIN, name=MAIN, head=head, since=head)
+    yield Line(need=Need.HISTORY, name=f"{MAIN} since {since:%Y-%m-%d}", head=head, since=since)
+    for each in others:
+        yield Line(need=Need.BRANCHES, name=each.name, head=each.head, since=each.base or each.head)
+    yield from _reused(service, others)
+
+
+def _reused(service: Service, references: Iterable[Reference]) -> Iterator[Line]:
+    """Yield the audited commits whose data files a frozen job takes over, because their own branch may be gone."""
+    for each in references:
+        attempt = Attempt.parse(each.name)
+        job = job_of(service.store, attempt) if attempt and not attempt.nonce else None
+        if job and job.reuses:
+            report = reused_report(service, job)
+            yield Line(need=Need.BRANCHES, name=each.name, head=report.audited, since=report.base)
