@@ -73,7 +73,7 @@ simulate: setup ## a million simulated schedules of faults from any seed on (an 
 	$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED)) $(if $(SCHEDULES),--schedules $(SCHEDULES))
 
 simulate-nessie: setup ## two thousand short schedules of HTTP faults over a real Nessie (20 minutes); SEED=… and SCHEDULES=… as above
-	$(BIN)/python -m tests.simulation --nessie $(if $(SEED),--seed $(SEED)) $(if $(SCHEDULES),--schedules $(SCHEDULES))
+	PYTHONPATH=localstack/plugins $(BIN)/python -m tests.simulation --nessie $(if $(SEED),--seed $(SEED)) $(if $(SCHEDULES),--schedules $(SCHEDULES))
 
 bench: setup ## what an audit costs on top of the append it audits
 	$(BIN)/python -m bench

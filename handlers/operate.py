@@ -76,7 +76,7 @@ def _answered(installation: Direct, operation: Operation[object]) -> dict[str, A
         if len(body) <= LARGEST:
             return _sent(body)
         asked = asked.shorter()
-    raise Refused(f"the answer has {len(body):,} bytes, and a function can send no more than {LARGEST:,}")
+    raise Refused(f"the answer has {len(body):,} bytes, and the limit is {LARGEST:,}")
 
 
 def _packed(text: str) -> str:
