@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from lakegate.adapters.http import status_error
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.audit import completeness
 from lakegate.audit import run as audit
@@ -354,6 +355,17 @@ LOOKS = (
 )
 OVER_HTTP = (
     *(mutation for mutation in MUTATIONS if mutation.says in LOOKS),
+    Mutation(
+        says="a server's error counts as a conflict with somebody else",
+        edits=(
+            Edit(
+                function=status_error,
+                old="if status in (HTTPStatus.CONFLICT,",
+                new="if status >= 500 or status in (HTTPStatus.CONFLICT,",
+            ),
+        ),
+        seeds_from=72,
+    ),
     Mutation(
         says="Nessie is told to force a merge",
         edits=(

@@ -96,10 +96,7 @@ def _stopping(send: Callable[..., requests.Response], network: Network) -> Calla
 
     def sent(adapter: HTTPAdapter, request: requests.PreparedRequest, **how: Any) -> requests.Response:
         network.shorten(request)
-        try:
-            return send(adapter, request, **how)
-        finally:  # whoever looked on while it was under way looks again
-            network.proxy.changes += not reads(str(request.method), request.path_url)
+        return send(adapter, request, **how)
 
     def stopped(adapter: HTTPAdapter, request: requests.PreparedRequest, **how: Any) -> requests.Response:
         worker = working()
