@@ -19,10 +19,10 @@ from lakegate.operations import wire
 from lakegate.operations.acts import ACTS
 from lakegate.operations.operation import Direct, Operation
 from lakegate.operations.questions import QUESTIONS
+from lakegate.operations.wire import LARGEST
 from lakegate.workflow.reconcile import sweep
 
 log = structlog.get_logger()
-LARGEST = 6 * 1024**2 - 1024  # bytes of a function's answer, less its headers
 Kinds = Sequence[type[Operation[object]]]
 
 

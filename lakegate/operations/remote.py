@@ -6,8 +6,8 @@ from typing import Protocol, TypeVar, cast
 from lakegate.errors import Misconfigured, OutcomeUnknown, Refused
 from lakegate.operations import wire
 from lakegate.operations.operation import Operation
+from lakegate.operations.wire import LARGEST
 
-LARGEST = 6 * 1024**2 - 1024  # bytes that a function takes, less its headers
 T = TypeVar("T")
 
 
