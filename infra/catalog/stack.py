@@ -9,6 +9,7 @@ from infra.catalog.network import CatalogNetwork
 from infra.catalog.server import Server
 from infra.catalog.settings import environment
 from infra.catalog.sizes import SIZES
+from infra.catalog.watch import Watch
 from infra.config import Config
 from infra.data.stack import DataStack
 
@@ -44,6 +45,7 @@ class CatalogStack(Stack):
             ),
         )
         data.storage.write_warehouse(server.role)
-        Front(self, "Front", config=config, network=network, server=server)
+        front = Front(self, "Front", config=config, network=network, server=server)
+        Watch(self, "Watch", config=config, size=size, front=front, database=database)
         self.network = network.of_clients
         CfnOutput(self, "ClientsSecurityGroup", value=network.clients.security_group_id)

@@ -3,8 +3,8 @@
 from aws_cdk import Duration, RemovalPolicy, aws_iam, aws_sqs
 from constructs import Construct
 
+from infra.alarms import alarm
 from infra.config import Config
-from infra.ingest.alarms import alarm
 from infra.waivers import waive
 
 KEPT = Duration.days(14)  # the longest retention of a queue

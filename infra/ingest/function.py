@@ -7,8 +7,8 @@ from aws_cdk.aws_events_targets import LambdaFunction
 from aws_cdk.aws_lambda_destinations import SqsDestination
 from constructs import Construct
 
+from infra.alarms import alarm
 from infra.config import Config
-from infra.ingest.alarms import alarm
 from infra.ingest.dead_letters import DeadLetters
 from infra.network import Network
 from infra.waivers import waive

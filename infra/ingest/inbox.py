@@ -7,8 +7,8 @@ from aws_cdk import Duration, aws_events, aws_s3, aws_sqs
 from aws_cdk.aws_events_targets import SqsQueue
 from constructs import Construct
 
+from infra.alarms import alarm
 from infra.config import Config
-from infra.ingest.alarms import alarm
 from infra.ingest.dead_letters import KEPT, DeadLetters
 from infra.ingest.function import Function
 

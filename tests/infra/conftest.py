@@ -29,6 +29,15 @@ CONTEXT = {
     "security_groups": "sg-0123abcd",
 }
 
+CATALOG = {  # a catalog stack with a new network, and the size `dev`
+    "token_audience": "lakegate-test",
+    "token_issuer": "https://0123-4567.tokens.sts.global.api.aws",
+    "nessie_image": f"quay.io/projectnessie/nessie@sha256:{'0123456789abcdef' * 4}",
+    "catalog_host": "nessie.example.com",
+    "catalog_certificate": "arn:aws:acm:eu-central-1:123456789012:certificate/01234567-89ab-cdef-0123-456789abcdef",
+    "vpc": "create",
+    **{name: CONTEXT[name] for name in ("alarm_topic", "runbook")},
+}
 EPHEMERAL = {"ephemeral": "true", "nessie_uri": "https://nessie.example.com"}  # the least that an app can be made of
 
 
@@ -45,6 +54,14 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Any:
     from infra.app import build
 
     return build(CONTEXT, outdir=tmp_path_factory.mktemp("cdk.out")).synth()
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The cloud assembly of an app with a catalog stack."""
+    from infra.app import build
+
+    return build(CATALOG, outdir=tmp_path_factory.mktemp("cdk.out")).synth()
 
 
 @pytest.fixture(scope="session")
