@@ -53,6 +53,13 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
         py_files=bundles.py_files,
         jars=tuple(ROOT / ".local/jars" / jar for jar in JARS),
     )
+    compose(app, config, bundles.functions, artifacts)
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
+    return app
+
+
+def compose(app: App, config: Config, functions: Path, artifacts: Artifacts) -> None:
+    """Put the stacks into the app, each after those that it needs."""
     data = DataStack(app, config=config)
     if config.nessie_uri:
         uri, network = config.nessie_uri, Network(subnets=config.subnets, security_groups=config.security_groups)
@@ -64,11 +71,9 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
         data=data,
         nessie_uri=uri,
         network=network,
-        functions=bundles.functions,
+        functions=functions,
         artifacts=artifacts,
     )
-    Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
-    return app
 
 
 def _config(context: Callable[[str], object]) -> Config:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Self
 
 from infra.catalog.faults import catalog_faults
+from infra.data.faults import data_faults
 from lakegate.contracts import BRANCH_DAYS
 from lakegate.errors import Misconfigured
 from lakegate.settings import WORKER_CORES
@@ -74,6 +75,10 @@ class Config:
     attempts: int = 3
     uploaders: tuple[str, ...] = ()
     landing_days: int = 0  # 0: for ever
+    landing_bucket: str = ""
+    landing_prefixes: tuple[str, ...] = ()
+    kms_key: str = ""
+    upload_keys: tuple[str, ...] = ()
     ephemeral: bool = False
     subnets: tuple[str, ...] = ()
     security_groups: tuple[str, ...] = ()
@@ -270,7 +275,7 @@ class Config:
                 (self.slack_secret.startswith("arn:"), "-c slack_secret is the secret's name, not its ARN"),
             )
             if is_wrong
-        ] + catalog_faults(self, region)
+        ] + [*data_faults(self, region), *catalog_faults(self, region)]
 
 
 def _parse(given: object, default: object) -> object:

@@ -38,7 +38,7 @@ def service(settings: Settings) -> Service:
         publisher=catalog,
         tables=IcebergTables(settings.nessie_uri, settings.warehouse, http),
         runner=EmrJobRunner(settings),
-        landing=S3Landing(settings.landing_bucket, settings.service_bucket),
+        landing=S3Landing(settings.landing_bucket, settings.service_bucket, settings.landing_prefixes.split(",")),
         store=ImmutableCache(S3Store(settings.service_bucket)),
         notifier=SlackNotifier(settings),
         telemetry=EmfTelemetry(settings.name, clock),

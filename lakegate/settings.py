@@ -35,6 +35,7 @@ class Settings:
     job_entry_point: str
     job_py_files: str
     job_jars: str
+    landing_prefixes: str = ""  # that this installation's files land below, with commas; "": anywhere in the bucket
     name: str = "lakegate"  # of the installation, in what CloudWatch shows
     token_audience: str = ""
     executors: int = 3  # of a job at most, beside its driver

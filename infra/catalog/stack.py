@@ -25,13 +25,15 @@ class CatalogStack(Stack):
             termination_protection=not config.ephemeral,
         )
         size = SIZES[config.catalog_size]
-        network = CatalogNetwork(self, "Network", config=config, size=size)
-        database = Database(self, "Database", config=config, size=size, network=network)
+        keys = data.storage.keys
+        network = CatalogNetwork(self, "Network", config=config, keys=keys, size=size)
+        database = Database(self, "Database", config=config, keys=keys, size=size, network=network)
         server = Server(
             self,
             "Server",
             image=config.nessie_image,
             size=size,
+            keys=keys,
             network=network,
             database=database,
             environment=environment(

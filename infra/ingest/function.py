@@ -10,6 +10,7 @@ from constructs import Construct
 from infra.alarms import alarm
 from infra.config import Config
 from infra.ingest.dead_letters import DeadLetters
+from infra.keys import ENCRYPT, SQS, Keys
 from infra.network import Network
 from infra.waivers import waive
 from lakegate.counts import count
@@ -39,6 +40,7 @@ class Function(Construct):
         construct_id: str,
         *,
         config: Config,
+        keys: Keys,
         network: Network,
         settings: Settings,
         code: aws_lambda.Code,
@@ -46,7 +48,7 @@ class Function(Construct):
         handler: str = "",
     ) -> None:
         super().__init__(scope, construct_id)
-        self._config, self.timeout = config, timeout
+        self._config, self._keys, self.timeout = config, keys, timeout
         self._what = construct_id.lower()
         self.name = f"{config.name}-{self._what}"
         self.role = aws_iam.Role(self, "Role", assumed_by=aws_iam.ServicePrincipal("lambda.amazonaws.com"))
@@ -82,12 +84,13 @@ class Function(Construct):
         """
         rule.add_target(LambdaFunction(self.function, dead_letter_queue=dead_letters.queue, **limits))
         self.function.configure_async_invoke(on_failure=SqsDestination(dead_letters.queue), **limits)
+        self._keys.lend(self.role, SQS, ENCRYPT, dead_letters.queue.queue_arn)
 
     def call_every(self, interval: Duration, rule: aws_events.Rule) -> DeadLetters:
         """Call the function on a rule's schedule. A failed call is not retried, because the next one comes anyway. Its
         dead letters hold the error, and its alarms end by themselves once calls succeed.
         """
-        dead_letters = DeadLetters(self, "DeadLetters", of=self._what, config=self._config)
+        dead_letters = DeadLetters(self, "DeadLetters", of=self._what, config=self._config, keys=self._keys)
         self.call_on(rule, dead_letters, retry_attempts=0, max_event_age=LATEST)
         self._watch(Duration.minutes(INTERVALS * interval.to_minutes() + self.timeout.to_minutes()))
         return dead_letters
@@ -138,6 +141,7 @@ class Function(Construct):
             self,
             "Log",
             log_group_name=f"/aws/lambda/{self.name}",
+            encryption_key=self._keys.key(self),
             retention=aws_logs.RetentionDays.THREE_MONTHS,
             removal_policy=RemovalPolicy.DESTROY,
         )

@@ -2,8 +2,9 @@
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import boto3
 
@@ -75,7 +76,7 @@ def _checks(stack: str, *, probe: bool, message: bool) -> Iterator[Check]:
     if any(each.verdict is Verdict.WRONG for each in first):
         return
     examination = Examination.of(stack, Settings.from_outputs(found))
-    yield examination.intake
+    yield from (examination.intake, examination.landing_bucket)
     yield from (examination.nessie, examination.release, examination.warehouse)
     yield from (examination.strangers, examination.own_rights)
     yield lambda: examination.slack(message=message)
@@ -102,6 +103,15 @@ class Examination:
         todo = "the right to look is missing (docs/operating.md, Doctor)"
         intake = AwsIntake(self.stacks.resources(self.stack))
         return tried("intake", lambda: checks.intake(is_open=intake.is_open()), todo)
+
+    def landing_bucket(self) -> list[Finding]:
+        def read() -> list[Finding]:
+            chosen, region = self._chosen(), boto3.Session().region_name or ""
+            keys = [chosen["kms_key"], *chosen["upload_keys"]] if chosen.get("landing_bucket") else None
+            found = self.surroundings.landing_bucket()
+            return checks.landing_bucket(self.settings.landing_bucket, found, region, keys)
+
+        return tried("landing bucket", read, "the right to look is missing (docs/operating.md, Doctor)")
 
     def nessie(self) -> list[Finding]:
         def read() -> list[Finding]:
@@ -165,11 +175,14 @@ class Examination:
 
     def quota(self) -> list[Finding]:
         def read() -> list[Finding]:
-            deployed = Choices.of_template(self.stacks.template(self.stack) or {})
-            wanted = deployed.values["vcpus"] if deployed else 0
-            return checks.quota(self.surroundings.vcpus(), int(wanted))
+            return checks.quota(self.surroundings.vcpus(), int(self._chosen().get("vcpus", 0)))
 
         return tried("vCPUs", read, "aws service-quotas list-service-quotas --service-code emr-serverless")
+
+    def _chosen(self) -> Mapping[str, Any]:
+        """Return the choices that the deployed template records, by their names."""
+        deployed = Choices.of_template(self.stacks.template(self.stack) or {})
+        return deployed.values if deployed else {}
 
     def probe(self) -> list[Finding]:
         """Run a job that looks at where it runs, as an attempt's job would be run."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from infra.config import Config
 from tests.infra.template import Stack
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,11 +42,28 @@ CATALOG = {  # a catalog stack with a new network, and the size `dev`
 EPHEMERAL = {"ephemeral": "true", "nessie_uri": "https://nessie.example.com"}  # the least that an app can be made of
 
 
-def synthesised(context: Mapping[str, object], outdir: Path) -> Stack:
-    """All stacks of an app as one."""
-    from infra.app import build
+def composed(context: Mapping[str, object], outdir: Path) -> Any:
+    """The cloud assembly of an app whose files are made up, which takes no packaging. cdk-nag looks at it as well."""
+    from aws_cdk import App, Validations
+    from cdk_nag import AwsSolutionsChecks
 
-    return Stack.of(stack.template for stack in build(context, outdir=outdir).synth().stacks)
+    from infra.app import FLAGS, compose
+    from infra.ingest.spark import Artifacts
+
+    files = [outdir / name for name in ("functions.zip", "job.py", "job.zip", "job.jar")]
+    for file in files:
+        file.write_bytes(file.name.encode())
+    functions, entry_point, py_files, jar = files
+    app = App(context=FLAGS, outdir=str(outdir / "cdk.out"), analytics_reporting=False)
+    artifacts = Artifacts(entry_point=entry_point, py_files=py_files, jars=(jar,))
+    compose(app, Config.read(context.get), functions, artifacts)
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
+    return app.synth()
+
+
+def synthesised(context: Mapping[str, object], outdir: Path) -> Stack:
+    """All stacks of such an app as one."""
+    return Stack.of(stack.template for stack in composed(context, outdir).stacks)
 
 
 @pytest.fixture(scope="session")
@@ -59,9 +77,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The cloud assembly of an app with a catalog stack."""
-    from infra.app import build
-
-    return build(CATALOG, outdir=tmp_path_factory.mktemp("cdk.out")).synth()
+    return composed(CATALOG, tmp_path_factory.mktemp("made"))
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ def metrics_of(alarm: dict[str, Any]) -> list[dict[str, Any]]:
 @pytest.fixture(scope="session")
 def catalog(made: Any) -> Stack:
     """The catalog's stack alone."""
-    return Stack.of([made.get_stack_by_name("lakegate-catalog").template])
+    return Stack(made.get_stack_by_name("lakegate-catalog").template)
 
 
 def test_every_alarm_has_its_page_and_every_page_its_alarm(stack: Stack, catalog: Stack) -> None:

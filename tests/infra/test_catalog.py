@@ -13,7 +13,7 @@ import pytest
 
 from infra.catalog.sizes import SIZES
 from lakegate.access import RULES, nessie_settings
-from tests.infra.conftest import CATALOG
+from tests.infra.conftest import CATALOG, composed
 from tests.infra.template import Stack, flat
 
 pytestmark = pytest.mark.synth
@@ -42,9 +42,7 @@ GIGABYTES_BY_CPU = {256: (1, 2), 512: range(1, 5), 1024: range(2, 9), 2048: rang
 
 
 def assembly(context: dict[str, str], factory: pytest.TempPathFactory) -> Any:
-    from infra.app import build
-
-    return build(context, outdir=factory.mktemp("cdk.out")).synth()
+    return composed(context, factory.mktemp("made"))
 
 
 @pytest.fixture(scope="module")
