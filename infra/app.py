@@ -20,7 +20,7 @@ from infra.data.stack import DataStack
 from infra.ingest.spark import Artifacts
 from infra.ingest.stack import IngestStack
 from infra.network import Network
-from infra.packaging import package
+from infra.packaging import package, trusting
 from infra.settings_file import SettingsFile
 from lakegate.errors import Misconfigured
 
@@ -53,7 +53,8 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
         py_files=bundles.py_files,
         jars=tuple(ROOT / ".local/jars" / jar for jar in JARS),
     )
-    compose(app, config, bundles.functions, artifacts)
+    functions = trusting(bundles.functions, config.nessie_ca) if config.nessie_ca else bundles.functions
+    compose(app, config, functions, artifacts)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
     return app
 

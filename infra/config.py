@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from ssl import PROTOCOL_TLS_CLIENT, SSLContext, SSLError
 from typing import Self
 
 from infra.catalog.faults import catalog_faults
@@ -25,6 +26,7 @@ _UPLOADER = re.compile(
     r"arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/[A-Za-z0-9+,.@_/-]+)"
     r"(=([A-Za-z0-9+.@_-]+/)+)?"  # a prefix: without IAM's wildcards and variables, which begin with * ? $
 )
+_PEM = re.compile(r"\s*(-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+")
 _AUDIENCE = re.compile(r"[A-Za-z0-9._:/-]{1,128}")
 _RELEASE = re.compile(r"emr-7\.[0-9]+\.[0-9]+")  # these have Spark 3.5
 _IMAGE = re.compile(
@@ -44,6 +46,7 @@ class Config:
 
     name: str = "lakegate"
     nessie_uri: str = ""
+    nessie_ca: str = ""
     warehouse: str = "lake"
     token_audience: str = ""
     token_issuer: str = ""
@@ -169,6 +172,14 @@ class Config:
                     "-c nessie_uri is given without /api, and without /iceberg",
                 ),
                 (
+                    bool(self.nessie_ca) and not _is_certificates(self.nessie_ca),
+                    "-c nessie_ca is the text of authorities' certificates, -----BEGIN CERTIFICATE-----…, and no more",
+                ),
+                (
+                    bool(self.nessie_ca) and self.nessie_uri.startswith("http:"),
+                    "-c nessie_ca is for an https://… address of -c nessie_uri",
+                ),
+                (
                     bool(self.token_audience) and not _AUDIENCE.fullmatch(self.token_audience),
                     "-c token_audience is up to 128 letters, digits and characters of ._:/-",
                 ),
@@ -276,6 +287,16 @@ class Config:
             )
             if is_wrong
         ] + [*data_faults(self, region), *catalog_faults(self, region)]
+
+
+def _is_certificates(text: str) -> bool:
+    if not _PEM.fullmatch(text):
+        return False
+    try:
+        SSLContext(PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
+    except SSLError:
+        return False
+    return True
 
 
 def _parse(given: object, default: object) -> object:

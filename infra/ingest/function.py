@@ -1,5 +1,6 @@
 """A Lambda function with its role and its log group. It has no rights until the stack grants some."""
 
+from dataclasses import replace
 from typing import Any
 
 from aws_cdk import Duration, RemovalPolicy, aws_events, aws_iam, aws_lambda, aws_logs
@@ -14,7 +15,7 @@ from infra.keys import ENCRYPT, SQS, Keys
 from infra.network import Network
 from infra.waivers import waive
 from lakegate.counts import count
-from lakegate.settings import Settings
+from lakegate.settings import CA_FILE, Settings
 
 MEMORY = 1769  # MB, from which on Lambda gives a whole core; a cold start spends its time on imports
 INTERVALS, FAILURES = 3, 2  # an alarm goes off after 3 intervals of a schedule without a call, or with 2 failures
@@ -60,7 +61,7 @@ class Function(Construct):
             architecture=aws_lambda.Architecture.X86_64,
             handler=f"handlers.{handler or self._what + '.handler'}",
             code=code,
-            environment=settings.to_env(),
+            environment=_environment(settings),
             memory_size=MEMORY,
             timeout=timeout,
             role=self.role,
@@ -162,3 +163,8 @@ class Function(Construct):
             rule="IAM5[Resource::*]",
             reason="Lambda makes and removes its network interfaces with this role; the actions take no resource.",
         )
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    """Return the settings; authorities by the name of their file in the zip, which has more room."""
+    return replace(settings, nessie_ca=CA_FILE if settings.nessie_ca else "").to_env()

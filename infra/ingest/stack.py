@@ -155,6 +155,7 @@ class IngestStack(Stack):
             service_bucket=self.storage.service.bucket_name,
             lake_bucket=self.storage.lake.bucket_name,
             nessie_uri=nessie_uri,
+            nessie_ca=config.nessie_ca,
             warehouse=config.warehouse,
             name=config.name,
             token_audience=config.token_audience,

@@ -45,7 +45,8 @@ class Surroundings:
 
     def stranger(self) -> int:
         """Return the status with which Nessie answers who sends no token."""
-        return self._asked("GET", f"api/v2/trees/{MAIN}", TimeoutAdapter(), refusable=True).status_code
+        nobody = TimeoutAdapter(authorities=self._settings.nessie_ca)
+        return self._asked("GET", f"api/v2/trees/{MAIN}", nobody, refusable=True).status_code
 
     def may_make_branch(self, name: str) -> bool:
         """Return True if this identity can make a branch of this name, which is deleted at once."""

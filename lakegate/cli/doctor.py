@@ -194,6 +194,7 @@ class Examination:
             nessie_uri=settings.nessie_uri,
             warehouse=settings.warehouse,
             report_uri=store.uri(report),
+            nessie_ca=settings.nessie_ca,
             token_audience=settings.token_audience,
         )
 

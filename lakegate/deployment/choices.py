@@ -52,6 +52,7 @@ OTHER_KEY = "what was written under the other key can no longer be read, tables 
 OTHER_PREFIXES = "what lies below no prefix and is not decided never reaches the lake"
 DROPPED = {
     "nessie_uri": "a catalog stack is made, and no file that the other Nessie decided is known to it",
+    "nessie_ca": "functions, jobs and commands trust the usual authorities alone",
     "token_audience": "Nessie is sent no identity: with rules it refuses every call, without it lets anybody write",
     "token_issuer": CATALOG,
     "nessie_image": CATALOG,

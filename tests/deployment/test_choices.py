@@ -16,6 +16,7 @@ from lakegate.deployment.choices import ADDED, CHANGED, DROPPED, NO_RECORD, Choi
 DEPLOYED = Config(
     name="lake",
     nessie_uri="https://nessie.example.com",
+    nessie_ca="-----BEGIN CERTIFICATE-----",
     warehouse="house",
     token_audience="lake",
     token_issuer="https://0123.tokens.sts.global.api.aws",

@@ -9,8 +9,10 @@ import pytest
 from infra.config import Config
 from lakegate.errors import Misconfigured
 from lakegate.settings import WORKER_CORES
+from tests.support.authority import Authority
 
 NESSIE = "https://nessie.example.com"
+AUTHORITY = Authority.made("ours")
 KEY = "arn:aws:kms:eu-central-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"
 NETWORK: dict[str, Any] = {"nessie_uri": NESSIE, "subnets": ("subnet-1",), "security_groups": ("sg-1",)}
 
@@ -98,6 +100,10 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"nessie_uri": NESSIE, "subnets": "subnet-1"}, "subnets and -c security_groups are given together"),
         ({"nessie_uri": NESSIE, "security_groups": "sg-1"}, "subnets and -c security_groups are given together"),
         ({"slack_secret": "token"}, "slack_channel"),
+        ({"nessie_ca": "ca.pem"}, "nessie_ca is the text of authorities. certificates"),
+        ({"nessie_ca": AUTHORITY.pem.replace("A", "B")}, "nessie_ca is the text of authorities. certificates"),
+        ({"nessie_ca": f"{AUTHORITY.pem}-----BEGIN PRIVATE KEY-----"}, "and no more"),
+        ({"nessie_ca": AUTHORITY.pem, "nessie_uri": "http://10.0.0.1"}, "nessie_ca is for an https://… address"),
         ({"kms_key": "alias/lake"}, "kms_key is create, or the ARN of a key"),
         ({"kms_key": KEY.replace("key/", "alias/")}, "kms_key is create, or the ARN of a key"),
         ({"upload_keys": f"{KEY},create"}, "upload_keys are ARNs of keys"),
@@ -198,6 +204,11 @@ def test_properties_of_spark_are_taken_as_they_are_said() -> None:
     }
     config = Config.read({"spark_conf": "spark.a=1, spark.b=2", "ephemeral": "true", "nessie_uri": NESSIE}.get)
     assert config.spark_properties == {"spark.a": "1", "spark.b": "2"}
+
+
+def test_authorities_are_one_certificate_or_several() -> None:
+    for text in (AUTHORITY.pem, f"\n{AUTHORITY.pem}\n{Authority.made('new').pem}"):
+        assert Config(nessie_ca=text, **NETWORK).faults() == []
 
 
 def test_keys_are_of_the_stacks_region_and_may_be_another_accounts() -> None:

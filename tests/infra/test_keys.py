@@ -21,6 +21,7 @@ from tests.infra.conftest import CATALOG, CONTEXT, synthesised
 from tests.infra.template import Stack, flat
 from tests.ports.test_runner import SETTINGS
 from tests.support import iam
+from tests.support.authority import Authority
 from tests.support.iam import Request, listed
 
 pytestmark = pytest.mark.synth
@@ -39,6 +40,7 @@ GIVEN = CONTEXT | {
     "landing_days": "",
     "landing_bucket": "their-files",
     "landing_prefixes": "in/shop/,in/nyc/,_canary/",
+    "nessie_ca": Authority.made("ours").pem,
 }
 BUCKET, QUEUE, LOG, ROLE = "AWS::S3::Bucket", "AWS::SQS::Queue", "AWS::Logs::LogGroup", "AWS::IAM::Role"
 VALUES = {
@@ -352,6 +354,14 @@ def test_a_key_that_is_given_is_used_as_it_is(given: Stack) -> None:
     lake = arn(given, BUCKET, "StorageLake")
     assert users(given, DECRYPT, KEY, lake) == {*STARTERS, "SparkRole"}
     assert {it["KmsMasterKeyId"] for it in given.resources(QUEUE).values()} == {KEY}
+
+
+def test_authorities_are_in_the_outputs_and_of_functions_a_file(given: Stack) -> None:
+    """All of a function's environment has four kilobytes."""
+    assert given.template["Outputs"]["NessieCa"]["Value"] == GIVEN["nessie_ca"]
+    told = [it["Environment"]["Variables"] for it in given.resources("AWS::Lambda::Function").values()]
+    assert [it["LAKEGATE_NESSIE_CA"] for it in told] == ["nessie-ca.pem"] * 6
+    assert max(sum(len(name) + len(flat(value)) for name, value in it.items()) for it in told) < 3500
 
 
 THEIR_BUCKET = "arn:aws:s3:::their-files"
