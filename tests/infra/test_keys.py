@@ -17,7 +17,7 @@ import pytest
 from lakegate.adapters.job_policy import job_policy
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Reach
-from tests.infra.conftest import CATALOG, CONTEXT, synthesised
+from tests.infra.conftest import CONTEXT, REVIEWED, Reviewed, synthesised
 from tests.infra.template import Stack, flat
 from tests.ports.test_runner import SETTINGS
 from tests.support import iam
@@ -27,12 +27,7 @@ from tests.support.iam import Request, listed
 pytestmark = pytest.mark.synth
 ACCOUNT, REGION = "123456789012", "eu-central-1"
 KEY = f"arn:aws:kms:{REGION}:{ACCOUNT}:key/01234567-89ab-cdef-0123-456789abcdef"
-VENDORS = KEY.replace(ACCOUNT, "210987654321")
-MADE = CATALOG | {
-    **{name: CONTEXT[name] for name in ("slack_secret", "slack_channel", "canary_hours", "uploaders")},
-    "kms_key": "create",
-    "upload_keys": VENDORS,
-}
+VENDORS = REVIEWED["upload_keys"]
 GIVEN = CONTEXT | {
     "kms_key": KEY,
     "upload_keys": VENDORS,
@@ -54,9 +49,9 @@ DECRYPT, ENCRYPT = "kms:Decrypt", "kms:GenerateDataKey"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Stack:
+def made(reviewed: Reviewed) -> Stack:
     """Every stack of an installation that makes its key."""
-    return synthesised(MADE, tmp_path_factory.mktemp("cdk.out"))
+    return reviewed.stack
 
 
 @pytest.fixture(scope="module")
