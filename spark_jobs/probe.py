@@ -64,7 +64,8 @@ def _list_namespaces(spark: SparkSession, probe: Probe) -> None:
 def _makes_branch(spark: SparkSession, probe: Probe) -> bool:
     """Try to make a branch, which Nessie's rules forbid to a job. Delete one that was made."""
     name, token = f"wap-probe-{probe.nonce}", identity.token(spark, probe)
-    body = json.dumps({"type": "BRANCH", "name": MAIN, "hash": _main(spark, probe)}).encode()
+    head = _main(spark, probe)
+    body = json.dumps({"type": "BRANCH", "name": MAIN, "hash": head}).encode()
     send = partial(_send, token=token, authorities=probe.nessie_ca)
     try:
         send("POST", f"{probe.nessie_uri}/api/v2/trees?name={name}&type=BRANCH", body=body)
@@ -72,7 +73,7 @@ def _makes_branch(spark: SparkSession, probe: Probe) -> bool:
         if error.code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             return False
         raise
-    send("DELETE", f"{probe.nessie_uri}/api/v2/trees/{name}")
+    send("DELETE", f"{probe.nessie_uri}/api/v2/trees/{name}@{head}")
     return True
 
 
