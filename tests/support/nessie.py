@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -137,14 +138,24 @@ def nessie(log: Path, s3_endpoint: str, location: str, more: Mapping[str, str] =
 
 
 @contextlib.contextmanager
-def process(command: list[str], log: Path, says: str, env: Mapping[str, str] | None = None) -> Iterator[str]:
+def process(
+    command: list[str],
+    log: Path,
+    says: str,
+    env: Mapping[str, str] | None = None,
+    *,
+    user: str | None = None,
+    ending: signal.Signals = signal.SIGTERM,
+) -> Iterator[str]:
     """A server as long as the context lasts, and the address that it said in its log."""
     with log.open("wb") as output:
-        server = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
+        server = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}, user=user
+        )
     try:
         yield said(server, log, re.compile(says))
     finally:
-        server.terminate()
+        server.send_signal(ending)
         try:
             server.wait(timeout=10)
         except subprocess.TimeoutExpired:
