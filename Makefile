@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
+# Outside pytest, which knows the folder, too: schedules over HTTP have tokens of the local cloud's issuer.
+SIMULATE := PYTHONPATH=localstack/plugins $(BIN)/python -m tests.simulation
 JOBS ?= 3
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
@@ -70,10 +72,10 @@ search: setup ## random tests with new examples, and more of them; a failure say
 	DIFFERENTIAL_SEED=random $(PYTEST) tests/spark/test_differential.py
 
 simulate: setup ## a million simulated schedules of faults from any seed on (an hour or two); SEED=… shows one step by step, SCHEDULES=… runs fewer
-	$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED)) $(if $(SCHEDULES),--schedules $(SCHEDULES))
+	$(SIMULATE) $(if $(SEED),--seed $(SEED)) $(if $(SCHEDULES),--schedules $(SCHEDULES))
 
 simulate-nessie: setup ## two thousand short schedules of HTTP faults over a real Nessie (20 minutes); SEED=… and SCHEDULES=… as above
-	$(BIN)/python -m tests.simulation --nessie $(if $(SEED),--seed $(SEED)) $(if $(SCHEDULES),--schedules $(SCHEDULES))
+	$(SIMULATE) --nessie $(if $(SEED),--seed $(SEED)) $(if $(SCHEDULES),--schedules $(SCHEDULES))
 
 bench: setup ## what an audit costs on top of the append it audits
 	$(BIN)/python -m bench

@@ -19,10 +19,10 @@ from lakegate.operations import wire
 from lakegate.operations.acts import ACTS
 from lakegate.operations.operation import Direct, Operation
 from lakegate.operations.questions import QUESTIONS
+from lakegate.operations.wire import LARGEST
 from lakegate.workflow.reconcile import sweep
 
 log = structlog.get_logger()
-LARGEST = 6 * 1024**2 - 1024  # bytes of a function's answer, less its headers
 Kinds = Sequence[type[Operation[object]]]
 
 
@@ -76,7 +76,7 @@ def _answered(installation: Direct, operation: Operation[object]) -> dict[str, A
         if len(body) <= LARGEST:
             return _sent(body)
         asked = asked.shorter()
-    raise Refused(f"the answer has {len(body):,} bytes, and a function can send no more than {LARGEST:,}")
+    raise Refused(f"the answer has {len(body):,} bytes, and the limit is {LARGEST:,}")
 
 
 def _packed(text: str) -> str:

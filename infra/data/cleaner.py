@@ -5,6 +5,7 @@ from constructs import Construct
 
 from infra.data.storage import FIND, READ, Storage
 from infra.waivers import waive_below
+from lakegate.settings import WAREHOUSE
 
 DELETE = ("s3:DeleteObject",)  # not versions: what is deleted by mistake can be had back
 NOTE = (*READ, "s3:PutObject")
@@ -23,13 +24,13 @@ class Cleaner(Construct):
             description="Delete files from the lake, and keep cleaning's notes",
             statements=[
                 _allow(FIND, lake.bucket_arn, service.bucket_arn),
-                _allow((*READ, *DELETE), lake.arn_for_objects("warehouse/*")),
+                _allow((*READ, *DELETE), lake.arn_for_objects(f"{WAREHOUSE}/*")),
                 _allow(READ, *(service.arn_for_objects(f"{prefix}/*") for prefix in ASKED)),
                 _allow(NOTE, service.arn_for_objects("cleaning/*")),
             ],
         )
         reason = "Names of tables, of their files and of attempts are made at run time."
-        waive_below(self.clean_lake, resource=lake, suffix="/warehouse/*", reason=reason)
+        waive_below(self.clean_lake, resource=lake, suffix=f"/{WAREHOUSE}/*", reason=reason)
         for prefix in (*ASKED, "cleaning"):
             waive_below(self.clean_lake, resource=service, suffix=f"/{prefix}/*", reason=reason)
 

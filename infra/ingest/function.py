@@ -76,22 +76,21 @@ class Function(Construct):
         made: str = self.function.add_function_url(auth_type=aws_lambda.FunctionUrlAuthType.AWS_IAM).url
         return made
 
-    def call_on(self, rule: aws_events.Rule, dead_letters: DeadLetters) -> None:
-        """Call the function on a rule's events. Undeliverable and failed ones go to the dead letters."""
-        self._call_on(rule, dead_letters)
+    def call_on(self, rule: aws_events.Rule, dead_letters: DeadLetters, **limits: Any) -> None:
+        """Call the function on a rule's events. Undeliverable and failed ones go to the dead letters. `limits` are of
+        retries, and CDK's own by default.
+        """
+        rule.add_target(LambdaFunction(self.function, dead_letter_queue=dead_letters.queue, **limits))
+        self.function.configure_async_invoke(on_failure=SqsDestination(dead_letters.queue), **limits)
 
     def call_every(self, interval: Duration, rule: aws_events.Rule) -> DeadLetters:
         """Call the function on a rule's schedule. A failed call is not retried, because the next one comes anyway. Its
         dead letters hold the error, and its alarms end by themselves once calls succeed.
         """
         dead_letters = DeadLetters(self, "DeadLetters", of=self._what, config=self._config)
-        self._call_on(rule, dead_letters, retry_attempts=0, max_event_age=LATEST)
+        self.call_on(rule, dead_letters, retry_attempts=0, max_event_age=LATEST)
         self._watch(Duration.minutes(INTERVALS * interval.to_minutes() + self.timeout.to_minutes()))
         return dead_letters
-
-    def _call_on(self, rule: aws_events.Rule, dead_letters: DeadLetters, **limits: Any) -> None:
-        rule.add_target(LambdaFunction(self.function, dead_letter_queue=dead_letters.queue, **limits))
-        self.function.configure_async_invoke(on_failure=SqsDestination(dead_letters.queue), **limits)
 
     def _watch(self, period: Duration) -> None:
         """Create alarms on the function's calls. Lambda dates a call by its beginning, but counts it only once it has

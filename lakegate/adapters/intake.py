@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from lakegate.adapters.aws import Clients, ambient, aws_errors, code
+from lakegate.adapters.emr import UNDER_WAY
 from lakegate.adapters.stacks import Resource
 from lakegate.errors import Conflict, Retryable
 
 if TYPE_CHECKING:
     from mypy_boto3_emr_serverless import EMRServerlessClient
-    from mypy_boto3_emr_serverless.literals import JobRunStateType
     from mypy_boto3_emr_serverless.type_defs import ApplicationTypeDef
     from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_lambda import LambdaClient
 
 MAPPING, RULE, APPLICATION = "AWS::Lambda::EventSourceMapping", "AWS::Events::Rule", "AWS::EMRServerless::Application"
-UNDER_WAY: "list[JobRunStateType]" = ["SUBMITTED", "PENDING", "SCHEDULED", "QUEUED", "RUNNING", "CANCELLING"]
 AT_REST = {"CREATED", "STOPPED", "TERMINATED"}
 LONGEST, POLL = 300.0, 0.5  # seconds that a change of state may take, and between two looks at it
 

@@ -1,4 +1,4 @@
-"""What surrounds an installation, for `lakegate doctor`: Nessie as a stranger sees it, subnets, the account's quota."""
+"""Surroundings of an installation, for `lakegate doctor`: Nessie as a stranger sees it, subnets, and a quota."""
 
 import re
 from collections.abc import Mapping

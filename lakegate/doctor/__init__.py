@@ -1,4 +1,4 @@
-"""What is wrong with an installation, and what to run: begin with `checks`.
+"""The doctor finds what is wrong with an installation, and says what to run: begin with `checks`.
 
 `checks` judges facts and reads nothing; each check returns findings. `facts` are what it judges.
 """

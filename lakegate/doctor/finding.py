@@ -8,7 +8,7 @@ from lakegate.errors import PASSING, LakegateError
 
 
 class Verdict(StrEnum):
-    """What a check has found."""
+    """Outcome of a check."""
 
     OK = "ok"
     WRONG = "wrong"

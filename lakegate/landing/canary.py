@@ -29,7 +29,7 @@ schema:
       - {{property: branchDays, vendor: lakegate, value: 2}}
     properties:
       - {{name: beat, logicalType: integer, required: true, unique: true}}
-      - {{name: at, logicalType: timestamp, required: true}}
+      - {{name: sent_at, logicalType: timestamp, required: true}}
     quality:
       - {{metric: rowCount, mustBe: {ROWS}}}
 """
@@ -37,5 +37,5 @@ schema:
 
 def heartbeat(at: datetime) -> bytes:
     """Return a canary's bytes, which differ from those of every other time."""
-    rows = ({"beat": number, "at": at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")} for number in range(ROWS))
+    rows = ({"beat": number, "sent_at": at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")} for number in range(ROWS))
     return "".join(f"{json.dumps(row)}\n" for row in rows).encode()

@@ -18,7 +18,7 @@ from lakegate.workflow.status import DECISIONS, Status, status, with_usage
 
 @dataclass(frozen=True, kw_only=True)
 class ShowStatus(Operation[Status]):
-    """What is in flight, unrouted, rejected and published, with at `most` so many decisions."""
+    """The state of the installation, with at `most` so many decisions."""
 
     answer = Status
     changes = False

@@ -6,8 +6,8 @@ from typing import Protocol, TypeVar, cast
 from lakegate.errors import Misconfigured, OutcomeUnknown, Refused
 from lakegate.operations import wire
 from lakegate.operations.operation import Operation
+from lakegate.operations.wire import LARGEST
 
-LARGEST = 6 * 1024**2 - 1024  # bytes that a function takes, less its headers
 T = TypeVar("T")
 
 
@@ -27,9 +27,7 @@ class Remote:
     def run(self, operation: Operation[T]) -> T:
         text, what = wire.request(operation), type(operation).__name__
         if len(text) > LARGEST:
-            raise Refused(
-                f"{what}: the request has {len(text):,} bytes, and a function takes {LARGEST:,}: ask for less"
-            )
+            raise Refused(f"{what}: the request has {len(text):,} bytes, and the limit is {LARGEST:,}. Ask for less")
         answer = self.functions.call(what, text, changes=operation.changes)
         try:
             return cast(T, wire.read_answer(operation.answer, answer))

@@ -24,6 +24,7 @@ from lakegate.operations.operation import Operation
 from lakegate.workflow.retry import UnderWay
 
 FORMAT = 1
+LARGEST = 6 * 1024**2 - 1024  # bytes of a function's request and of its answer, less their headers
 KINDS = {kind.__name__: kind for kind in (Retryable, OutcomeUnknown, Conflict, Refused, Misconfigured)}
 T = TypeVar("T")
 

@@ -20,24 +20,11 @@ from infra.config import Config
 from lakegate.adapters.surroundings import Surroundings
 from lakegate.cli.app import app
 from lakegate.settings import DESCRIPTION
+from tests.support.outputs import OUTPUTS
 
 pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS.*")
 ASSUMED = {"Version": "2012-10-17", "Statement": []}
-OUTPUTS = {
-    "LandingBucket": "landing",
-    "ServiceBucket": "service",
-    "LakeBucket": "lake",
-    "NessieUri": "http://127.0.0.1:9",  # where nobody answers
-    "Warehouse": "lake",
-    "ApplicationId": "00app",
-    "JobRoleArn": "arn:aws:iam::123456789012:role/job",
-    "JobEntryPoint": "s3://a/b.py",
-    "JobPyFiles": "s3://a/c.zip",
-    "JobJars": "s3://a/d.jar",
-    "IngestFunction": "lakegate-ingest",
-    "SettleFunction": "lakegate-settle",
-    "ReconcileFunction": "lakegate-reconcile",
-}
+HERE = OUTPUTS | {"NessieUri": "http://127.0.0.1:9"}  # where nobody answers
 
 
 def template(config: Config, description: str = DESCRIPTION) -> dict[str, Any]:
@@ -65,7 +52,7 @@ def template(config: Config, description: str = DESCRIPTION) -> dict[str, Any]:
         "Description": description,
         "Metadata": choices(config).to_metadata(),
         "Resources": resources,
-        "Outputs": {name: {"Value": value} for name, value in OUTPUTS.items()},
+        "Outputs": {name: {"Value": value} for name, value in HERE.items()},
     }
 
 

@@ -13,22 +13,8 @@ from lakegate.doctor.facts import Subnet
 from lakegate.doctor.finding import Finding, Verdict, ok, tried
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.ports import JobRun, JobState
+from tests.support.outputs import OUTPUTS
 
-OUTPUTS = {
-    "LandingBucket": "landing",
-    "ServiceBucket": "service",
-    "LakeBucket": "lake",
-    "NessieUri": "https://nessie.example.com",
-    "Warehouse": "lake",
-    "ApplicationId": "00app",
-    "JobRoleArn": "arn:aws:iam::123456789012:role/job",
-    "JobEntryPoint": "s3://a/b.py",
-    "JobPyFiles": "s3://a/c.zip",
-    "JobJars": "s3://a/d.jar",
-    "IngestFunction": "lakegate-ingest",
-    "SettleFunction": "lakegate-settle",
-    "ReconcileFunction": "lakegate-reconcile",
-}
 GOOD = Subnet(id="subnet-a", zone="use1-az1", way_out="nat-0a", reaches_s3=True)
 
 

@@ -183,5 +183,5 @@ def test_another_answer_that_no_function_could_send_is_refused_by_its_size(
 ) -> None:
     batch = rejected(world)
     monkeypatch.setattr(operate, "LARGEST", 100)
-    with pytest.raises(Refused, match="a function can send no more than 100"):
+    with pytest.raises(Refused, match="the limit is 100"):
         ask(ShowBatch(batch=batch))

@@ -50,6 +50,6 @@ def test_a_question_whose_answer_cannot_be_read_is_a_person_s_to_mend() -> None:
 def test_a_request_that_no_function_takes_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "LARGEST", 10)
     told = Told(text=wire.answer(3))
-    with pytest.raises(Refused, match="a function takes 10"):
+    with pytest.raises(Refused, match="the limit is 10"):
         Remote(functions=told).run(DISCARD)
     assert told.asked == []

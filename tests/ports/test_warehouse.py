@@ -53,11 +53,8 @@ class S3Place:
         self.s3.put_object(Bucket="lake", Key=uri.removeprefix("s3://lake/"), Body=b"1")
 
 
-@pytest.fixture(params=["memory", "s3"])
-def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    if request.param == "memory":
-        yield MemoryPlace()
-        return
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Place]:
     for name, value in {
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_ACCESS_KEY_ID": "x",
@@ -66,6 +63,12 @@ def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
         monkeypatch.setenv(name, value)
     with mock_aws():
         yield S3Place()
+
+
+@pytest.fixture(params=["memory", "s3"])
+def place(request: pytest.FixtureRequest) -> Place:
+    found: Place = MemoryPlace() if request.param == "memory" else request.getfixturevalue("s3")
+    return found
 
 
 def folder(name: str) -> str:
@@ -103,18 +106,6 @@ def test_files_are_deleted_and_no_others(place: Place) -> None:
     place.warehouse.delete(f"{folder('a/flights')}/{name}" for name in [*names[:2], "data/never.parquet"])
     assert [file.uri for file in place.warehouse.files(folder("a/flights"))] == [f"{folder('a/flights')}/{names[2]}"]
     place.warehouse.delete([])
-
-
-@pytest.fixture
-def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Place]:
-    for name, value in {
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_ACCESS_KEY_ID": "x",
-        "AWS_SECRET_ACCESS_KEY": "x",
-    }.items():
-        monkeypatch.setenv(name, value)
-    with mock_aws():
-        yield S3Place()
 
 
 def test_many_files_are_deleted_by_several_requests(s3: S3Place, monkeypatch: pytest.MonkeyPatch) -> None:

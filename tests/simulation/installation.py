@@ -258,7 +258,7 @@ class Installation:
     def limit_jobs(self, slots: int) -> None:
         """So many run at a time."""
         self.service = replace(self.service, jobs_at_once=slots)
-        self.reached = stopping(self.service)
+        self.reached = replace(self.reached, jobs_at_once=slots)
 
     def check_share(self, branch: str) -> None:
         """No worker opens a batch of a table that has had a job under way since before it began, if as many jobs as may

@@ -25,7 +25,7 @@ from lakegate.workflow.ledger.receipts import CLOSED, PREFIX
 from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.notices.outbox import OUTBOX
 from lakegate.workflow.status import status
-from tests.simulation.installation import FLIGHTS, PLANES, Installation
+from tests.simulation.installation import FLIGHTS, PLANES, Installation, Violation
 from tests.simulation.spark import KEY, NAMES, REPEATS, Story, as_written, columns_of, file_of, files_of, keys_of
 
 TABLES = (FLIGHTS, PLANES)
@@ -84,7 +84,9 @@ def receipts_at(world: Installation, commit: Commit) -> dict[str, Receipt]:
     main = {receipt.key: receipt for receipt in commit.contents.values() if isinstance(receipt, Receipt)}
     found = {receipt.key: receipt for receipt in _kept(world, PREFIX)} | main
     for closed in _kept(world, CLOSED):
-        short = found[closed.key]
+        short = found.get(closed.key)
+        if short is None:
+            raise Violation(f"{closed.key} has no receipt any more, and entries that were taken out of one")
         entries = {entry.version_id: entry for entry in (*closed.entries, *short.entries)}
         found[closed.key] = replace(short, entries=tuple(entries.values()))
     return {key: _in_order(receipt) for key, receipt in found.items()}

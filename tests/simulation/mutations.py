@@ -172,7 +172,7 @@ MUTATIONS = (
     Mutation(
         says="workers that rebase an attempt share a branch",
         edits=(Edit(function=Attempt.rebase, old="{nonce}", new=""),),
-        seeds_from=3910,
+        seeds_from=5310,
     ),
     Mutation(
         says="publish asks not whether the contract was pushed anew",
@@ -249,7 +249,7 @@ MUTATIONS = (
                 new="    service.store.create(SENT + name, to_json(Sent(at=service.clock.now())).encode())\n    try:\n",
             ),
         ),
-        seeds_from=1740,
+        seeds_from=2680,
     ),
     Mutation(
         says="receipts are taken off main before they are in the archive",
@@ -305,7 +305,7 @@ MUTATIONS = (
                 new="outgoing.message",
             ),
         ),
-        seeds_from=1000,
+        seeds_from=2930,
     ),
     Mutation(
         says="a branch goes before the notice of its end is over",

@@ -16,7 +16,7 @@ from hypothesis.stateful import run_state_machine_as_test as run_machine
 
 from lakegate.errors import LakegateError
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import MAIN, Branch, Ref
+from lakegate.ports import MAIN, Branch, JobRun, Ref
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.ledger.undecided import undecided
@@ -94,6 +94,18 @@ class Cleaning(RuleBasedStateMachine):
         self.drop(key=100 + self.dropped, bad=True, aside=False, deliver=True)
         self.end_all_jobs(is_settled=True)
 
+    @rule()
+    def drop_one_of_which_a_job_crashes(self) -> None:
+        self.drop(key=100 + self.dropped, bad=False, aside=False, deliver=True)
+        for run in self.world.runner.running():
+            if run.branch in self.world.lake.branches:
+                self._crash(run)
+
+    def _crash(self, run: JobRun) -> None:
+        self.counted["job: crashed"] += 1
+        self.world.spark_append(run.branch, "half", rows=1)
+        self.world.runner.fail(run.id, "lost its driver")
+
     @precondition(lambda self: self.world.runner.running())
     @rule(data=st.data(), end=st.sampled_from(["done", "done", "done", "crashed"]))
     def end_job(self, data: st.DataObject, end: str) -> None:
@@ -104,9 +116,7 @@ class Cleaning(RuleBasedStateMachine):
             self.counted["job: reuses"] += bool(self.world.runner.job(run.id).reuses)
             self.world.runner.finish(run.id)
         else:
-            self.counted["job: crashed"] += 1
-            self.world.spark_append(run.branch, "half", rows=1)
-            self.world.runner.fail(run.id, "lost its driver")
+            self._crash(run)
 
     @precondition(lambda self: self.world.runner.running())
     @rule(is_settled=st.booleans())

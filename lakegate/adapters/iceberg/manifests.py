@@ -60,7 +60,7 @@ class TableState:
 
     def _entries(self, manifests: Sequence[ListedManifest]) -> Iterator[ManifestEntry]:
         for manifest in fetched(self.own.io, [manifest.own for manifest in manifests]) if self.own else ():
-            yield from live_entries(self.own.io, manifest) if self.own else ()
+            yield from live_entries(self.own.io, manifest, of=f" of {self.table}") if self.own else ()
 
 
 def fetched(io: FileIO, manifests: Sequence[ManifestFile]) -> Iterator[ManifestFile]:
@@ -73,11 +73,11 @@ def fetched(io: FileIO, manifests: Sequence[ManifestFile]) -> Iterator[ManifestF
         yield from some
 
 
-def live_entries(io: FileIO, manifest: ManifestFile) -> list[ManifestEntry]:
+def live_entries(io: FileIO, manifest: ManifestFile, of: str = "") -> list[ManifestEntry]:
     """Read a manifest's live entries. Raise Refused if PyIceberg does not know its encoding; its reader has no error of
-    its own for that.
+    its own for that. The message names the table by `of`, if that is known.
     """
     try:
         return manifest.fetch_manifest_entry(io, discard_deleted=True)
     except (TypeError, ValueError) as exc:
-        raise Refused(f"the manifest at {manifest.manifest_path} cannot be read: {exc}") from exc
+        raise Refused(f"the manifest{of} at {manifest.manifest_path} cannot be read: {exc}") from exc

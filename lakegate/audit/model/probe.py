@@ -8,8 +8,8 @@ PROBE = "probe.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Probe:
-    """What a probe looks at. `nonce` tells its report from an earlier one's, and names the branch that it may not
-    make. With a `token_audience` the probe asks for a token as a job does.
+    """Order for a probe: where Nessie is, and where the report goes. `nonce` tells the report from an earlier one, and
+    names the branch that the probe may not make. With a `token_audience` the probe asks for a token as a job does.
     """
 
     nonce: str

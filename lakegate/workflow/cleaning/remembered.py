@@ -1,5 +1,5 @@
-"""What cleaning remembers from run to run, in the service's bucket: candidates by folder, known folders, and since when
-main's history is whole.
+"""Notes of cleaning, which it keeps from run to run in the service's bucket: candidates by folder, known folders, and
+since when main's history is whole.
 """
 
 from collections.abc import Iterable
