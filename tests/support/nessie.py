@@ -1,6 +1,7 @@
 """A real Nessie over an S3 emulator, each a process of its own on a free port. It makes no tables and writes no data.
 
-Everybody shares one per session, in memory: a test takes a branch and a table of its own.
+Everybody shares one per session, in memory or with --postgres over PostgreSQL: a test takes a branch and a table of its
+own.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ def said(server: subprocess.Popen[bytes], log: Path, pattern: re.Pattern[str]) -
 
 
 @pytest.fixture(scope="session")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+def lake(tmp_path_factory: pytest.TempPathFactory, catalog_store: Mapping[str, str]) -> Iterator[Lake]:
     """One Nessie and its object storage for the whole session."""
-    with running(tmp_path_factory.mktemp("lake")) as running_lake:
+    with running(tmp_path_factory.mktemp("lake"), catalog_store) as running_lake:
         yield running_lake

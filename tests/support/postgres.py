@@ -14,16 +14,18 @@ import subprocess
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from infra.catalog import settings
 from tests.support.nessie import JARS, process
 
 USER, PASSWORD, DATABASE = "nessie", "correct horse battery staple", "nessie"
@@ -44,6 +46,12 @@ class Postgres:
         log.unlink(missing_ok=True)
         with process(command, log, "(ready to accept connections)", user=_owner(), ending=signal.SIGQUIT):
             yield
+
+    @property
+    def store(self) -> Mapping[str, str]:
+        """Settings of a Nessie that keeps what it knows here, as its tasks have them."""
+        told = settings.store("127.0.0.1", str(self.port))
+        return {**told, settings.USER: USER, settings.PASSWORD: PASSWORD}
 
     @property
     def _data(self) -> Path:
@@ -93,6 +101,16 @@ def postgres() -> Iterator[Postgres]:
         made = Postgres(folder=Path(folder), port=port)
         made._make()
         yield made
+
+
+@pytest.fixture(scope="session")
+def catalog_store(request: pytest.FixtureRequest) -> Iterator[Mapping[str, str]]:
+    """Settings of where the session's Nessies keep what they know: in memory, or with --postgres in a PostgreSQL."""
+    if not request.config.getoption("postgres"):
+        yield {}
+        return
+    with postgres() as made, made.running():
+        yield made.store
 
 
 def _owner() -> str | None:
