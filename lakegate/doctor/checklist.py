@@ -19,7 +19,7 @@ CHECKLIST = (
         "aws cloudwatch set-alarm-state --alarm-name NAME --state-value ALARM --state-reason trial",
     ),
     ("readers see tables and no quarantine", "Spark under ReadLakePolicy (docs/operating.md, Readers)"),
-    ("what was backed up comes back", "restore Nessie's store and the buckets to one moment; lakegate status"),
+    ("what was backed up comes back", "bring the database to an earlier moment (docs/restoring.md); lakegate verify"),
 )
 
 
