@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pytest
 
@@ -77,7 +76,7 @@ class RestoredWorld(CleanedWorld):
 
 
 @pytest.fixture
-def world() -> Any:
+def world() -> RestoredWorld:
     """A published file, and a rejected one."""
     world = RestoredWorld.made()
     world.drop("before", rows=1)
@@ -101,10 +100,13 @@ def attempt_of(world: RestoredWorld, name: str) -> Attempt:
 
 
 def test_a_whole_installation_has_nothing_to_name(world: RestoredWorld) -> None:
-    world.drop("again", rows=3, under=world.key("before"))
+    for name in ("again", "once more"):
+        world.drop(name, rows=3, under=world.key("before"))
+        world.run()
+        publish_more(world)
+        world.compact_all()
+    world.drop("and again", rows=3, under=world.key("before"))
     world.run()
-    publish_more(world)
-    world.compact_all()
     assert [it.verdict for it in world.verify()] == [Verdict.OK] * 5
 
 
