@@ -10,7 +10,7 @@ JOBS ?= 3
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test layers lint test-schedules test-unit test-hostile test-nessie test-postgres test-http test-spark test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-publish bench-receipts chaos lock clean simulate simulate-nessie
+.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-unit test-hostile test-nessie test-postgres test-http test-spark test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-publish bench-receipts chaos lock clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -18,6 +18,9 @@ help: ## list the targets
 
 setup: ## install everything, pinned by hash, inside this checkout; a second run takes a second
 	@$(PYTHON) tools/setup.py
+
+deploy-setup: ## install what deploying to AWS needs, and nothing more: no Spark, no Java, no LocalStack, no tests
+	@$(PYTHON) tools/setup.py deploy
 
 demo: setup ## start the local cloud, drop a year of flights and one bad month, show what became of them
 	@$(BIN)/python -m examples.demo

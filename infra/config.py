@@ -200,7 +200,7 @@ class Config:
                 (not 1 <= self.reconcile_minutes <= DAY, f"-c reconcile_minutes is 1 to {DAY:,}, which is a day"),
                 (
                     self.grace_seconds <= self.batch_window,
-                    "-c grace_seconds is over batch_window: otherwise the sweep takes files that still gather",
+                    "-c grace_seconds is over -c batch_window: otherwise the sweep takes files that still gather",
                 ),
                 (
                     not _RELEASE.fullmatch(self.release),
@@ -229,7 +229,7 @@ class Config:
                 (not 1 <= self.jobs_at_once <= MOST_JOBS, f"-c jobs_at_once is 1 to {MOST_JOBS:,}"),
                 (
                     self.jobs_at_once >= 1 and self.executors < 1,
-                    f"-c vcpus is at least {2 * WORKER_CORES} for each of jobs_at_once",
+                    f"-c vcpus is at least {2 * WORKER_CORES} for each of -c jobs_at_once",
                 ),
                 (
                     not 1 <= self.job_timeout_minutes <= LONGEST_JOB,

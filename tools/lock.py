@@ -44,8 +44,8 @@ PRODUCT_GROUPS = ("spark", "local", "example", "setup", "test", "lint")
 EXPORTS = (
     Export(
         path="requirements.txt",
-        what="The service, its command line and its deployment.",
-        arguments=("--all-extras", "pyproject.toml"),
+        what="What .venv holds for deploying alone: the service, its command line, its deployment, and set-up's tools.",
+        arguments=("--all-extras", *groups("setup"), "pyproject.toml"),
     ),
     Export(
         path="requirements-dev.txt",

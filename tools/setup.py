@@ -1,4 +1,5 @@
 """Install everything that the commands of this checkout need: environments, jars and Node packages, pinned by hash.
+`setup.py deploy` installs what `lakegate deploy` needs, and no Spark, Java, LocalStack or tests.
 
 It uses only a Python and the network of the machine, and changes only the checkout and the package managers' caches.
 Any Python from 3.9 on can start it. The installed environments have Python 3.11.
@@ -15,14 +16,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCAL = ROOT / ".local"
 BOOTSTRAP = LOCAL / "envs/bootstrap"
-VENV = ROOT / ".venv"
+VENV, JARS, CDK = ROOT / ".venv", LOCAL / "jars", ROOT / "infra/node_modules"
 # Two small distributions of the local cloud: its commands for .venv, its plug-ins for LocalStack's environment.
 CLOUD = Path("localstack/cloud")
 PLUGINS = Path("localstack/plugins")
@@ -41,6 +42,7 @@ class Step:
     run: Callable[[Path], None]
     resumes: bool = False  # the step can go on from a half-filled folder
     python: str = ""  # an environment works only with its Python and at its path, so a change of either makes it again
+    larger: Step | None = None  # fills the same folder with all of this and more
 
     @property
     def place(self) -> str:
@@ -51,7 +53,7 @@ class Step:
         return self.folder / ".set-up-done"
 
     def fingerprint(self) -> str:
-        digest = hashlib.sha256()
+        digest = hashlib.sha256(self.what.encode())
         for path in ("tools/setup.py", *self.inputs):
             digest.update((ROOT / path).read_bytes())
         return f"{self.place}\n{digest.hexdigest()}\n"
@@ -61,8 +63,11 @@ class Step:
         text = self.stamp.read_text() if self.stamp.exists() else ""
         return text if text.startswith(f"{self.place}\n") else ""
 
+    def is_done(self) -> bool:
+        return self.recorded() == self.fingerprint() or bool(self.larger and self.larger.is_done())
 
-def main() -> None:
+
+def main(*, only_deploys: bool) -> None:
     if sys.version_info[:2] < OLDEST:
         sys.exit(
             f"Set-up needs Python 3.9 or newer; this is {sys.version.split()[0]} ({sys.executable}).\n"
@@ -79,7 +84,8 @@ def main() -> None:
                 run=bootstrap,
             )
         )
-        for step in steps(python()):
+        everything = steps(python())
+        for step in smaller(everything) if only_deploys else everything:
             perform(step)
 
 
@@ -108,24 +114,40 @@ def steps(python: str) -> tuple[Step, ...]:
         ),
         Step(
             what="jars of Iceberg, Nessie, S3A",
-            folder=LOCAL / "jars",
+            folder=JARS,
             inputs=("tools/jars.json", "tools/jars.py"),
             run=jars,
             resumes=True,
         ),
         Step(
             what="the cdk command",
-            folder=ROOT / "infra/node_modules",
+            folder=CDK,
             inputs=("infra/package.json", "infra/package-lock.json"),
             run=node,
         ),
     )
 
 
+def smaller(everything: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Return the steps of a checkout that only deploys. A folder that holds everything is left as it is."""
+    step = {each.folder: each for each in everything}
+    return (
+        replace(
+            step[VENV],
+            what="the product, CDK",
+            inputs=("requirements.txt", "pyproject.toml"),
+            run=partial(deployer, step[VENV].python),
+            larger=step[VENV],
+        ),
+        replace(step[JARS], what="jars of the job", run=job_jars, larger=step[JARS]),
+        step[CDK],
+    )
+
+
 def perform(step: Step) -> None:
     begin = time.monotonic()
     print(f"  {step.what:30} {step.folder.relative_to(ROOT)!s:22}", end=" ", flush=True)
-    if step.recorded() == step.fingerprint():
+    if step.is_done():
         print("up to date", flush=True)
         return
     if not step.recorded() and not step.resumes:
@@ -183,7 +205,7 @@ def found_by_uv() -> str:
 NO_PYTHON = (
     f"\nlakegate needs Python {WANTED}: none is on this machine, and uv could not fetch one.\n"
     f"Install it (apt install python{WANTED}, dnf install python{WANTED}, or pyenv install {WANTED}), or give uv a\n"
-    "mirror (UV_PYTHON_INSTALL_MIRROR). `make setup` goes on from here."
+    "mirror (UV_PYTHON_INSTALL_MIRROR). The same command goes on from here."
 )
 
 
@@ -191,6 +213,11 @@ def product(python: str, folder: Path) -> None:
     install(python, folder, "requirements-dev.txt")
     editable(folder, ROOT)
     editable(folder, ROOT / CLOUD)
+
+
+def deployer(python: str, folder: Path) -> None:
+    install(python, folder, "requirements.txt")
+    editable(folder, ROOT)
 
 
 def localstack(python: str, folder: Path) -> None:
@@ -204,6 +231,10 @@ def functions(python: str, folder: Path) -> None:
 
 def jars(folder: Path) -> None:
     command(VENV / "bin/python", "tools/jars.py", folder)
+
+
+def job_jars(folder: Path) -> None:
+    command(VENV / "bin/python", "tools/jars.py", folder, "job")
 
 
 def node(folder: Path) -> None:
@@ -239,7 +270,7 @@ def command(*arguments: str | Path, environ: Mapping[str, str] | None = None, ot
     done = subprocess.run(words, check=False, cwd=ROOT, env=everything, stdin=subprocess.DEVNULL)
     if done.returncode:
         shown = " ".join(words).replace(f"{ROOT}/", "")
-        failed = f"\nSet-up stopped: `{shown}` failed (exit {done.returncode}). `make setup` goes on from here."
+        failed = f"\nSet-up stopped: `{shown}` failed (exit {done.returncode}). The same command goes on from here."
         sys.exit(otherwise or failed)
 
 
@@ -263,6 +294,6 @@ def certificates() -> dict[str, str]:
 
 if __name__ == "__main__":
     try:
-        main()
+        main(only_deploys=sys.argv[1:] == ["deploy"])
     except KeyboardInterrupt:
-        sys.exit("\nSet-up interrupted. `make setup` goes on from here.")
+        sys.exit("\nSet-up interrupted. The same command goes on from here.")

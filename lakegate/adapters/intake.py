@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterable
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
@@ -25,66 +25,73 @@ LONGEST, POLL = 300.0, 0.5  # seconds that a change of state may take, and betwe
 
 
 class AwsIntake:
-    """The intake of one stack, by its resources. A stack that lacks some is closed by those that it has."""
+    """The intake of one stack, by its resources, which each act asks for anew: a deployment adds and removes some. A
+    stack that lacks some is closed by those that it has.
+    """
 
-    def __init__(self, resources: Iterable[Resource], clients: Clients = ambient) -> None:
-        self._ids: dict[str, list[str]] = {MAPPING: [], RULE: [], APPLICATION: []}
-        for resource in resources:
-            if resource.kind in self._ids and resource.id:
-                self._ids[resource.kind].append(resource.id)
+    def __init__(self, resources: Callable[[], Iterable[Resource]], clients: Clients = ambient) -> None:
+        self._resources = resources
         self._lambda: LambdaClient = clients("lambda")
         self._events: EventBridgeClient = clients("events")
         self._emr: EMRServerlessClient = clients("emr-serverless")
 
-    @cached_property
-    def _rules(self) -> list[str]:
-        """Return the rules that call functions. The others bring files to the queue, where they wait."""
-        return [rule for rule in self._ids[RULE] if self._calls_functions(rule)]
-
-    def _calls_functions(self, rule: str) -> bool:
-        targets = self._events.list_targets_by_rule(Rule=rule)["Targets"]
-        return any(":lambda:" in target["Arn"] for target in targets)
-
     def is_open(self) -> bool:
         with aws_errors("looking at the intake"):
+            found = self._found()
             return (
-                all(self._mapping_state(mapping) == "Enabled" for mapping in self._ids[MAPPING])
-                and all(self._events.describe_rule(Name=rule)["State"] == "ENABLED" for rule in self._rules)
-                and all(_may_start(self._application(each)) for each in self._ids[APPLICATION])
+                all(self._mapping_state(mapping) == "Enabled" for mapping in found[MAPPING])
+                and all(self._events.describe_rule(Name=rule)["State"] == "ENABLED" for rule in found[RULE])
+                and all(_may_start(self._application(each)) for each in found[APPLICATION])
             )
 
     def close(self) -> None:
         with aws_errors("closing the intake"):
-            for rule in self._rules:
+            found = self._found()
+            for rule in found[RULE]:
                 self._events.disable_rule(Name=rule)
-            self._switch("Disabled")
+            self._switch(found[MAPPING], "Disabled")
 
     def open(self) -> None:
         with aws_errors("opening the intake"):
-            for application in self._ids[APPLICATION]:
+            found = self._found()
+            for application in found[APPLICATION]:
                 if not _may_start(self._application(application)):
                     self._let_start(application, may=True)
-            self._switch("Enabled")
-            for rule in self._rules:
+            self._switch(found[MAPPING], "Enabled")
+            for rule in found[RULE]:
                 self._events.enable_rule(Name=rule)
 
     def running(self) -> int:
         with aws_errors("looking for job runs"):
-            return sum(self._running(application) for application in self._ids[APPLICATION])
-
-    def _running(self, application: str) -> int:
-        pages = self._emr.get_paginator("list_job_runs").paginate(applicationId=application, states=UNDER_WAY)
-        return sum(len(page["jobRuns"]) for page in pages)
+            return sum(self._running(application) for application in self._found()[APPLICATION])
 
     def stop(self) -> None:
         with aws_errors("stopping the application"):
-            for application in self._ids[APPLICATION]:
+            for application in self._found()[APPLICATION]:
                 try:
                     self._stop(application)
                 except ClientError as error:
                     if code(error) not in {"ValidationException", "ConflictException"}:
                         raise
                     raise Conflict(f"the application {application} is in use: {error}") from error
+
+    def _found(self) -> dict[str, list[str]]:
+        """Return the ids of the stack's resources by kind. Of rules it has those that call functions: the others bring
+        files to the queue, where they wait.
+        """
+        ids: dict[str, list[str]] = {MAPPING: [], RULE: [], APPLICATION: []}
+        for resource in self._resources():
+            if resource.kind in ids and resource.id:
+                ids[resource.kind].append(resource.id)
+        return ids | {RULE: [rule for rule in ids[RULE] if self._calls_functions(rule)]}
+
+    def _calls_functions(self, rule: str) -> bool:
+        targets = self._events.list_targets_by_rule(Rule=rule)["Targets"]
+        return any(":lambda:" in target["Arn"] for target in targets)
+
+    def _running(self, application: str) -> int:
+        pages = self._emr.get_paginator("list_job_runs").paginate(applicationId=application, states=UNDER_WAY)
+        return sum(len(page["jobRuns"]) for page in pages)
 
     def _stop(self, application: str) -> None:
         """Stop it, then keep it from starting. The second fails if a job has started it in between."""
@@ -100,9 +107,9 @@ class AwsIntake:
     def _application(self, application: str) -> "ApplicationTypeDef":
         return self._emr.get_application(applicationId=application)["application"]
 
-    def _switch(self, state: str) -> None:
+    def _switch(self, mappings: Iterable[str], state: str) -> None:
         """Bring every mapping to this state. A mapping that is on its way to another one cannot be told yet."""
-        for mapping in self._ids[MAPPING]:
+        for mapping in mappings:
             what, ask = f"the event source mapping {mapping}", partial(self._mapping_state, mapping)
             if _awaited(what, ask, {"Enabled", "Disabled"}) != state:
                 self._lambda.update_event_source_mapping(UUID=mapping, Enabled=state == "Enabled")

@@ -12,6 +12,7 @@ from lakegate.settings import DESCRIPTION
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
 
+GONE = "DELETE_COMPLETE"  # of a first deployment that was rolled back
 NOT_MADE = "REVIEW_IN_PROGRESS"  # a change set is there, and no stack
 
 
@@ -53,10 +54,12 @@ class Stacks:
             ]
 
     def resources(self, stack: str) -> Iterator[Resource]:
-        """Yield the stack's resources."""
+        """Yield the resources that the stack has now."""
         with aws_errors(f"listing the resources of the stack {stack!r}"):
             for page in self._cloudformation.get_paginator("list_stack_resources").paginate(StackName=stack):
                 for found in page["StackResourceSummaries"]:
+                    if found["ResourceStatus"] == GONE:
+                        continue
                     yield Resource(
                         name=found["LogicalResourceId"],
                         kind=found["ResourceType"],

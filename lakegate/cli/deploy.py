@@ -4,22 +4,26 @@ Deploying needs the checkout's `infra`, which is no part of the installed packag
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import boto3
 
+from lakegate.adapters.account import Account
 from lakegate.adapters.intake import AwsIntake
 from lakegate.adapters.stacks import Stacks
 from lakegate.cli.doctor import code, examine, tell
 from lakegate.cli.profile import load_profile
 from lakegate.cli.terminal import busy, say
-from lakegate.deployment.assembly import Cdk, changes_application
+from lakegate.deployment.assembly import Cdk, bootstrap_version, changes_application
 from lakegate.deployment.choices import Choices, Difference, differences, second
 from lakegate.deployment.still import change
 from lakegate.errors import Misconfigured, Refused
 from lakegate.settings import adopt_region
+
+BOOTSTRAP = "bootstrap"  # accepts CDK's own bucket and roles
 
 
 def deploy(file: Path, accepted: Sequence[str], *, probe: bool) -> int:
@@ -43,8 +47,9 @@ def deploy(file: Path, accepted: Sequence[str], *, probe: bool) -> int:
     with TemporaryDirectory(prefix="deploy-", dir=cdk.checkout / ".local") as folder:
         with busy("synthesising"):
             assembly = cdk.synth(file.resolve(), Path(folder))
+        _bootstrap(cdk, assembly.template(name), accepted, file)
         change(
-            AwsIntake(stacks.resources(name) if deployed else ()),
+            AwsIntake(lambda: stacks.resources(name)),
             lambda: cdk.deploy(assembly),
             say,
             time.sleep,
@@ -63,8 +68,12 @@ def _checkout(file: Path) -> tuple[Cdk, Choices]:
         from infra.choices import choices  # noqa: PLC0415
         from infra.settings_file import SettingsFile  # noqa: PLC0415
     except ImportError as error:
-        raise Misconfigured("lakegate deploys from its checkout: clone it, and run there: make setup") from error
+        raise Misconfigured("lakegate deploys from its checkout: clone it, and run there: make deploy-setup") from error
     region = boto3.Session().region_name or ""
+    if not region:
+        raise Misconfigured(
+            "no region is set, in which the stacks would be made. Set AWS_REGION, and mostly AWS_PROFILE"
+        )
     return Cdk(checkout=Path(str(infra.__file__)).parents[1]), choices(
         SettingsFile.read(file).config(lambda _: None, region)
     )
@@ -85,8 +94,25 @@ def _value(value: object) -> str:
 def _require_accepted(found: Sequence[Difference], accepted: Sequence[str], file: Path) -> None:
     names = [it.name for it in found if it.stops and it.name not in accepted]
     if names:
-        again = " ".join(f"--accept {name}" for name in (*accepted, *names))
         raise Refused(
-            f"nothing was deployed, because this would lose what is deployed: {', '.join(names)}. Put it into {file}, "
-            f"or if it is meant, run: lakegate deploy {file} {again}"
+            f"nothing was deployed, because nobody has accepted what this changes: {', '.join(names)}. Correct {file}, "
+            f"or if it is meant, run: {_again(file, *accepted, *names)}"
         )
+
+
+def _bootstrap(cdk: Cdk, template: Mapping[str, Any], accepted: Sequence[str], file: Path) -> None:
+    """Bootstrap an account that never was, once a person has said so: it makes roles that may deploy anything."""
+    version, account = bootstrap_version(template), Account()
+    if not version or account.has_parameter(version):
+        return
+    if BOOTSTRAP not in accepted:
+        raise Refused(
+            f"nothing was deployed, because CDK needs a bucket and roles of its own in {account.region}, once for all "
+            f"that it deploys there, and account {account.id} has none. To have them made, too, run: "
+            f"{_again(file, *accepted, BOOTSTRAP)}"
+        )
+    cdk.bootstrap(account.id, account.region)
+
+
+def _again(file: Path, *accepted: str) -> str:
+    return " ".join(["lakegate deploy", str(file), *(f"--accept {name}" for name in accepted)])

@@ -29,7 +29,11 @@ from lakegate.settings import CommandLine, Settings, adopt_region
 
 POLL = 3.0  # seconds between two looks at the probe's run
 MARKS = {Verdict.OK: "✓", Verdict.WRONG: "✗", Verdict.UNKNOWN: "?"}
-NETWORK = "run it from where Nessie can be reached, with rights to look (docs/operating.md, Doctor)"
+RIGHTS = "get the right to look (docs/operating.md, Doctor)"
+NESSIE = (
+    "run it from where Nessie can be reached, or have a job look: lakegate doctor --probe. Its release, warehouse and "
+    "rules were not looked at"
+)
 Check = Callable[[], list[Finding]]
 
 
@@ -68,20 +72,29 @@ def _lines(finding: Finding) -> Iterator[str]:
 
 
 def _checks(stack: str, *, probe: bool, message: bool) -> Iterator[Check]:
-    """Yield the checks in the order in which one needs another. Outputs that are incomplete end them."""
+    """Yield the checks in the order in which one needs another. What needs one that is not well is left out."""
     found = outputs_of(stack)
-    first = checks.outputs(found)
-    yield lambda: first
-    if any(each.verdict is Verdict.WRONG for each in first):
+    outputs = checks.outputs(found)
+    yield lambda: outputs
+    if not _is_well(outputs):
         return
     examination = Examination.of(stack, Settings.from_outputs(found))
     yield examination.intake
-    yield from (examination.nessie, examination.release, examination.warehouse)
-    yield from (examination.strangers, examination.own_rights)
-    yield lambda: examination.slack(message=message)
+    nessie = examination.nessie()
+    yield lambda: nessie
+    if _is_well(nessie):
+        yield from (examination.release, examination.warehouse, examination.strangers, examination.own_rights)
+    slack = examination.slack()
+    yield lambda: slack
+    if _is_well(slack):
+        yield lambda: examination.channel(message=message)
     yield from (examination.subnets, examination.quota)
     if probe:
         yield examination.probe
+
+
+def _is_well(findings: Iterable[Finding]) -> bool:
+    return all(each.verdict is Verdict.OK for each in findings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,26 +105,30 @@ class Examination:
     settings: Settings
     stacks: Stacks
     surroundings: Surroundings
+    bot: SlackNotifier
 
     @classmethod
     def of(cls, stack: str, settings: Settings) -> "Examination":
         surroundings = Surroundings(settings, bootstrap.nessie_door(settings))
-        return cls(stack=stack, settings=settings, stacks=Stacks(), surroundings=surroundings)
+        return cls(
+            stack=stack, settings=settings, stacks=Stacks(), surroundings=surroundings, bot=SlackNotifier(settings)
+        )
 
     def intake(self) -> list[Finding]:
-        todo = "the right to look is missing (docs/operating.md, Doctor)"
-        intake = AwsIntake(self.stacks.resources(self.stack))
-        return tried("intake", lambda: checks.intake(is_open=intake.is_open()), todo)
+        def read() -> list[Finding]:
+            return checks.intake(is_open=AwsIntake(lambda: self.stacks.resources(self.stack)).is_open())
+
+        return tried("intake", read, RIGHTS)
 
     def nessie(self) -> list[Finding]:
         def read() -> list[Finding]:
             self.surroundings.main()
             return [ok("Nessie", f"answers at {self.settings.nessie_uri}")]
 
-        return tried("Nessie", read, NETWORK)
+        return tried("Nessie", read, NESSIE)
 
     def release(self) -> list[Finding]:
-        return tried("Nessie's release", lambda: checks.nessie_release(self.surroundings.release()), NETWORK)
+        return tried("Nessie's release", lambda: checks.nessie_release(self.surroundings.release()), NESSIE)
 
     def warehouse(self) -> list[Finding]:
         def read() -> list[Finding]:
@@ -125,7 +142,7 @@ class Examination:
         return tried(
             "strangers",
             lambda: checks.nessie_strangers(self.surroundings.stranger() if audience else 0, audience),
-            NETWORK,
+            NESSIE,
         )
 
     def own_rights(self) -> list[Finding]:
@@ -138,30 +155,33 @@ class Examination:
             lambda: checks.forbidden(
                 subject, "make a branch that is not lakegate's", was_refused=not self.surroundings.may_make_branch(name)
             ),
-            NETWORK,
+            NESSIE,
         )
 
-    def slack(self, *, message: bool) -> list[Finding]:
-        settings = self.settings
-        if not settings.slack_secret:
+    def slack(self) -> list[Finding]:
+        secret = self.settings.slack_secret
+        if not secret:
             todo = "set slack_secret and slack_channel, or read the functions' logs"
             return [unknown("Slack", "none: messages go to the functions' logs alone, and count as told", todo)]
-        notifier = SlackNotifier(settings)
+        todo = (
+            f"have a bot's token in it: aws secretsmanager put-secret-value --secret-id {secret} --secret-string xoxb-…"
+        )
+        return tried("Slack", lambda: [ok("Slack", f"the secret {secret} is the token of {self.bot.greet()}")], todo)
+
+    def channel(self, *, message: bool) -> list[Finding]:
+        subject, channel = "Slack's channel", self.settings.slack_channel
+        if not message:
+            return [unknown(subject, "not tried", f"send a message to {channel}: lakegate doctor --message")]
 
         def read() -> list[Finding]:
-            greeted = f"the secret {settings.slack_secret} is the token of {notifier.greet()}"
-            if not message:
-                todo = f"send a message to {settings.slack_channel}: lakegate doctor --message"
-                return [ok("Slack", greeted), unknown("Slack's channel", "not tried", todo)]
-            notifier.try_channel()
-            return [ok("Slack", greeted), ok("Slack's channel", f"{settings.slack_channel} took a message")]
+            self.bot.try_channel()
+            return [ok(subject, f"{channel} took a message")]
 
-        return tried("Slack", read, f"correct the secret {settings.slack_secret}, or invite the bot to the channel")
+        return tried(subject, read, f"invite the bot to {channel}, with the scope chat:write, or correct slack_channel")
 
     def subnets(self) -> list[Finding]:
         region = boto3.Session().region_name or ""
-        todo = "aws ec2 describe-route-tables shows them"
-        return tried("subnets", lambda: checks.subnets(self.surroundings.subnets(), region), todo)
+        return tried("subnets", lambda: checks.subnets(self.surroundings.subnets(), region), RIGHTS)
 
     def quota(self) -> list[Finding]:
         def read() -> list[Finding]:
@@ -169,7 +189,7 @@ class Examination:
             wanted = deployed.values["vcpus"] if deployed else 0
             return checks.quota(self.surroundings.vcpus(), int(wanted))
 
-        return tried("vCPUs", read, "aws service-quotas list-service-quotas --service-code emr-serverless")
+        return tried("vCPUs", read, RIGHTS)
 
     def probe(self) -> list[Finding]:
         """Run a job that looks at where it runs, as an attempt's job would be run."""
@@ -190,7 +210,7 @@ class Examination:
             written = from_json(ProbeReport, store.read(report) or b"{}") if ended.state is JobState.SUCCEEDED else None
             return checks.probe(ended, written if written and written.nonce == nonce else None, settings.token_audience)
 
-        return tried("probe", run, "the right to run jobs is missing (docs/operating.md, Doctor)")
+        return tried("probe", run, "get the right to run jobs (docs/operating.md, Doctor)")
 
 
 def _ended(runner: EmrJobRunner, run: str) -> JobRun:

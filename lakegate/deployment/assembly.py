@@ -22,6 +22,8 @@ class Cdk:
 
     def command(self, *arguments: str | Path) -> list[str]:
         cdk = self.checkout / "infra/node_modules/aws-cdk/bin/cdk"
+        if not cdk.exists():
+            raise Misconfigured(f"{self.checkout} has no cdk command. Run there: make deploy-setup")
         return [*map(str, (self.checkout / ".venv/bin/node", cdk)), "--no-notices", *map(str, arguments)]
 
     def synth(self, settings: Path, folder: Path) -> "Assembly":
@@ -31,6 +33,12 @@ class Cdk:
         if done.returncode:
             raise Misconfigured(f"cdk synth failed:\n{(done.stdout + done.stderr).strip()}")
         return Assembly(folder=folder)
+
+    def bootstrap(self, account: str, region: str) -> None:
+        """Make what every deployment by CDK uses. The command shows its progress itself."""
+        command = self.command("bootstrap", f"aws://{account}/{region}")
+        if subprocess.run(command, cwd=self.checkout, check=False).returncode:  # noqa: S603
+            raise Misconfigured("cdk bootstrap has failed, as it says above, and nothing was deployed")
 
     def deploy(self, assembly: "Assembly") -> None:
         """Deploy all stacks of an assembly. The command shows its progress itself."""
@@ -57,6 +65,13 @@ class Assembly:
     def template(self, stack: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = json.loads((self.folder / f"{stack}.template.json").read_text())
         return found
+
+
+def bootstrap_version(template: Mapping[str, Any]) -> str:
+    """Return the name of the parameter in SSM that an account has once it is bootstrapped for this template, or "" for
+    a template that needs no bootstrap.
+    """
+    return str(template.get("Parameters", {}).get("BootstrapVersion", {}).get("Default", ""))
 
 
 def changes_application(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:

@@ -44,4 +44,5 @@ def tried(subject: str, act: Callable[[], list[Finding]], todo: str) -> list[Fin
     try:
         return act()
     except LakegateError as error:
-        return [(unknown if isinstance(error, PASSING) else wrong)(subject, str(error), todo)]
+        said = str(error).removeprefix(f"{subject}: ")
+        return [(unknown if isinstance(error, PASSING) else wrong)(subject, said, todo)]

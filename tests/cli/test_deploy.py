@@ -24,6 +24,7 @@ from tests.support.outputs import OUTPUTS
 
 pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS.*")
 ASSUMED = {"Version": "2012-10-17", "Statement": []}
+BOOTSTRAP = "/cdk-bootstrap/hnb659fds/version"
 HERE = OUTPUTS | {"NessieUri": "http://127.0.0.1:9"}  # where nobody answers
 
 
@@ -50,6 +51,7 @@ def template(config: Config, description: str = DESCRIPTION) -> dict[str, Any]:
     }
     return {
         "Description": description,
+        "Parameters": {"BootstrapVersion": {"Type": "AWS::SSM::Parameter::Value<String>", "Default": BOOTSTRAP}},
         "Metadata": choices(config).to_metadata(),
         "Resources": resources,
         "Outputs": {name: {"Value": value} for name, value in HERE.items()},
@@ -63,8 +65,13 @@ class World:
     folder: Path
     fails: bool = False
     deployed: list[str] = field(default_factory=list)
+    bootstrapped: list[str] = field(default_factory=list)
+
+    def bootstrap(self) -> None:
+        boto3.client("ssm").put_parameter(Name=BOOTSTRAP, Value="30", Type="String", Overwrite=True)
 
     def make(self, config: Config) -> None:
+        self.bootstrap()
         boto3.client("cloudformation").create_stack(
             StackName=config.name, TemplateBody=json.dumps(template(config)), Capabilities=["CAPABILITY_IAM"]
         )
@@ -82,8 +89,24 @@ class World:
             folder = Path(command[command.index("--output") + 1])
             (folder / f"{self.wanted.name}.template.json").write_text(json.dumps(template(self.wanted)))
             return subprocess.CompletedProcess(command, 0, "", "")
+        if "bootstrap" in command:
+            self.bootstrapped.append(command[-1])
+            return subprocess.CompletedProcess(command, 0)
         self.deployed.append(self.sweep())
+        if not self.fails:
+            self.bring()
         return subprocess.CompletedProcess(command, int(self.fails))
+
+    def bring(self) -> None:
+        """Do what CloudFormation does."""
+        names = [it["StackName"] for it in boto3.client("cloudformation").describe_stacks()["Stacks"]]
+        if self.wanted.name not in names:
+            self.make(self.wanted)
+            return
+        body = json.dumps(template(self.wanted))
+        boto3.client("cloudformation").update_stack(
+            StackName=self.wanted.name, TemplateBody=body, Capabilities=["CAPABILITY_IAM"]
+        )
 
     @staticmethod
     def sweep() -> str:
@@ -138,10 +161,21 @@ def test_a_cdk_command_that_fails_leaves_the_intake_open(world: World) -> None:
     assert (world.deployed, world.sweep()) == (["DISABLED"], "ENABLED")
 
 
+def test_an_account_that_cdk_never_used_is_bootstrapped_if_that_is_meant(world: World) -> None:
+    first = Config(name="first", ephemeral=True, nessie_uri=NESSIE)
+    told = world.deploy(first)
+    assert (told.exit_code, world.bootstrapped, world.deployed) == (1, [], [])
+    assert re.search(r"account 123456789012 has none.*\n?.*dev\.toml --accept bootstrap$", told.stderr)
+    told = world.deploy(first, "--accept", "bootstrap")
+    assert (world.bootstrapped, world.deployed) == (["aws://123456789012/us-east-1"], ["none"])
+    world.deploy(first, "--accept", "bootstrap")
+    assert len(world.bootstrapped) == 1
+
+
 def test_a_first_installation_is_deployed_and_a_second_one_only_if_it_is_meant(world: World) -> None:
+    world.bootstrap()
     told = world.deploy(Config(name="first", ephemeral=True, nessie_uri=NESSIE))
     assert world.deployed == ["none"]
-    world.make(Config(name="first", ephemeral=True, nessie_uri=NESSIE))
     second = Config(name="second", ephemeral=True, nessie_uri=NESSIE)
     told = world.deploy(second)
     assert told.exit_code == 1
@@ -158,6 +192,13 @@ def test_a_wrong_settings_file_is_told_before_anything_is_asked(world: World) ->
     assert world.deployed == []
 
 
+def test_without_a_region_it_is_said_what_to_set(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    told = world.deploy(BEFORE)
+    assert (told.exit_code, world.deployed) == (2, [])
+    assert "AWS_REGION" in told.stderr
+
+
 def test_the_doctor_tells_what_it_cannot_reach_from_what_is_wrong(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,6 +213,7 @@ def test_the_doctor_tells_what_it_cannot_reach_from_what_is_wrong(
         "Nessie": "unknown",
         "vCPUs": "wrong",
     }
+    assert not found.keys() & {"Nessie's release", "warehouse", "strangers"}  # it is told once that nobody answers
     assert "jobs may use 32, and the account has 16" in found["vCPUs"]["said"]
     boto3.client("events").disable_rule(Name="sweep")
     told = CliRunner().invoke(app, ["doctor", "--checklist"])

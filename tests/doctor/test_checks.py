@@ -181,3 +181,4 @@ def test_a_reading_that_fails_is_a_finding() -> None:
     assert tried("x", lambda: [ok("x", "fine")], "look") == [ok("x", "fine")]
     assert judged(tried("x", lambda: fail(Retryable("no answer")), "look")) == (Verdict.UNKNOWN, "x: no answer look")
     assert judged(tried("x", lambda: fail(Misconfigured("403")), "look")) == (Verdict.WRONG, "x: 403 look")
+    assert judged(tried("x", lambda: fail(Misconfigured("x: 403")), "look")) == (Verdict.WRONG, "x: 403 look")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import pytest
 from py4j.protocol import Py4JJavaError
@@ -24,7 +27,7 @@ from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import MAIN, Ref
+from lakegate.ports import MAIN, JobState, Ref
 from lakegate.workflow.receive import receive
 from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.service import Service
@@ -181,6 +184,50 @@ def test_a_job_whose_token_has_ended_rejects_no_file(
     own.runner.submit_all()  # what it asks for now is good
     as_publisher(own, guarded, monkeypatch).settle(attempt)
     assert reads(own, guarded, Role.READER) == [1]
+
+
+def test_a_job_rejects_no_file_whichever_of_its_tokens_has_ended(
+    own: Installation, guarded: Guarded, cluster: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asks for one whenever it opens a catalog or looks where its branch is: one after the other is refused."""
+    own.push("name: id, physicalType: bigint, required: true")
+    spark, real, given = reaching(cluster, own.lake), guarded.issuer.of, list[str]()
+
+    def good_but_for(ended: int) -> Callable[..., str]:
+        def of(role: str, audience: str, life: timedelta) -> str:
+            is_over = role == Role.SPARK and len(given) == ended
+            given.append(role)
+            return real(role, audience, timedelta(minutes=-5) if is_over else life)
+
+        return of
+
+    for ended in count():
+        attempt = own.attempt(own.drop({"id": [ended]}))
+        run = own.runner.find(attempt.branch)
+        assert run
+        job = from_json(Job, hadoop.read(spark, own.runner.jobs[run.id]))
+        given.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(guarded.issuer, "of", good_but_for(ended))
+            if not refused(own, spark, job):
+                break
+        assert not has_begun(own.lake, job)
+        own.runner.runs[run.id] = replace(run, state=JobState.FAILED)
+    assert ended == len(given) >= 4  # the last one was asked for none more, and has ended well
+    as_publisher(own, guarded, monkeypatch).settle(attempt)
+    assert reads(own, guarded, Role.READER) == [ended]
+
+
+def refused(own: Installation, spark: SparkSession, job: Job) -> bool:
+    """Run what waits, of which this is the job. Return True if it was refused for its token."""
+    try:
+        with noted_if_cut_off(spark, job):
+            own.runner.submit_all()
+    except (JobError, HTTPError, Py4JJavaError) as error:
+        if not re.search(r"HTTP Error 401|NotAuthorized", str(error)):
+            raise
+        return True
+    return False
 
 
 def test_a_job_that_is_refused_in_its_middle_says_so_and_rejects_no_file(

@@ -43,7 +43,7 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"attempts": "0"}, "attempts is 1 or more"),
         ({"jobs_at_once": "0"}, "jobs_at_once is 1 to 1,000"),
         ({"jobs_at_once": "1001", "vcpus": "9999"}, "jobs_at_once is 1 to 1,000"),
-        ({"jobs_at_once": "5"}, "vcpus is at least 4 for each of jobs_at_once"),
+        ({"jobs_at_once": "5"}, "vcpus is at least 4 for each of -c jobs_at_once"),
         ({"job_timeout_minutes": "0"}, "job_timeout_minutes is 1 to 10,080"),
         ({"job_timeout_minutes": "10081"}, "job_timeout_minutes is 1 to 10,080"),
         ({"release": "7.13.0"}, "release is one with Spark 3.5"),

@@ -90,6 +90,15 @@ def test_a_fault_of_a_combination_has_the_line_of_the_first_setting_that_is_give
     assert fault.startswith("dev.toml:1: alarm_topic is a topic in us-east-1")
 
 
+def test_a_fault_of_a_combination_is_told_on_the_line_of_what_the_file_gives_of_it(path: Path) -> None:
+    assert faults(path, NETWORK + "jobs_at_once = 5\n") == ["dev.toml:4: vcpus is at least 4 for each of jobs_at_once"]
+
+
+def test_what_has_another_type_is_no_part_of_a_combination(path: Path) -> None:
+    text = NETWORK + 'grace_seconds = 20\nbatch_window = "5"\n'
+    assert faults(path, text) == ["dev.toml:5: batch_window is a whole number"]
+
+
 def test_a_fault_of_what_is_missing_names_the_file(path: Path) -> None:
     assert faults(path, 'nessie_uri = "https://nessie.example.com"') == [
         "dev.toml: give subnets=… and security_groups=… with a way to Nessie: without, jobs reach only AWS"

@@ -35,7 +35,7 @@ def test_assets_of_an_earlier_version_go(tmp_path: Path, cdk: Any) -> None:
 
 
 def test_setting_that_the_stack_refuses_is_named_as_it_was_given(tmp_path: Path, cdk: Any) -> None:
-    cdk(1, "Misconfigured: -c grace_seconds is over batch_window")
+    cdk(1, "Misconfigured: -c grace_seconds is over -c batch_window")
 
     with pytest.raises(Misconfigured, match="-c grace_seconds is LAKEGATE_LOCAL_GRACE_SECONDS here"):
         synth.synthesise(LocalSettings(run=tmp_path, batch_window=30))

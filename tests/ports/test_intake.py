@@ -52,7 +52,7 @@ def on_aws() -> Place:
     application = emr.create_application(type="SPARK", releaseLabel="emr-7.13.0", clientToken="t")["applicationId"]
     kinds = {mapping: MAPPING, "Sweep": RULE, "JobEnded": RULE, "Landed": RULE, application: APPLICATION, "b": "Bucket"}
     return Place(
-        intake=AwsIntake(Resource(name=id_, kind=kind, id=id_) for id_, kind in kinds.items()),
+        intake=AwsIntake(lambda: [Resource(name=id_, kind=kind, id=id_) for id_, kind in kinds.items()]),
         sees=lambda: events.describe_rule(Name="Landed")["State"],
     )
 
@@ -96,8 +96,26 @@ def test_what_lands_goes_on_to_the_queue(aws: None) -> None:  # noqa: ARG001
 
 
 def test_a_stack_that_has_nothing_of_it_is_open(aws: None) -> None:  # noqa: ARG001
-    intake = AwsIntake([])
+    intake = AwsIntake(list)
     intake.close()
     intake.stop()
     intake.open()
     assert (intake.is_open(), intake.running()) == (True, 0)
+
+
+def test_what_a_deployment_removes_is_not_opened_and_what_it_adds_is(aws: None) -> None:  # noqa: ARG001
+    events, (function, mapping, _) = boto3.client("events"), made()
+    for name in ("Removed", "Added"):
+        events.put_rule(Name=name, EventPattern=json.dumps({"source": [name]}))
+        events.put_targets(Rule=name, Targets=[{"Id": "1", "Arn": function}])
+    kinds = {"Removed": RULE, mapping: MAPPING}
+    intake = AwsIntake(lambda: [Resource(name=id_, kind=kind, id=id_) for id_, kind in kinds.items()])
+    intake.close()
+    events.remove_targets(Rule="Removed", Ids=["1"])
+    events.delete_rule(Name="Removed")
+    events.disable_rule(Name="Added")
+    del kinds["Removed"]
+    kinds["Added"] = RULE
+    intake.open()
+    assert intake.is_open()
+    assert events.describe_rule(Name="Added")["State"] == "ENABLED"

@@ -10,10 +10,14 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from lakegate.adapters.http import TimeoutAdapter
+from lakegate.access import Role
+from lakegate.adapters.http import TimeoutAdapter, door
 from lakegate.adapters.surroundings import Surroundings
 from lakegate.doctor.facts import Subnet
+from lakegate.errors import LakegateError
 from tests.ports.test_runner import SETTINGS
+from tests.support.guarded import Guarded, Held
+from tests.support.nessie import Lake, unique
 
 
 @pytest.fixture
@@ -61,3 +65,39 @@ def test_a_subnet_without_a_route_table_of_its_own_has_its_vpc_s(aws: Any) -> No
 
 def test_an_application_in_no_network_has_no_subnets(aws: Any) -> None:  # noqa: ARG001
     assert surroundings().subnets() == []
+
+
+def at(lake: Lake, token: str = "") -> Surroundings:
+    settings = replace(SETTINGS, nessie_uri=lake.nessie_uri, warehouse=lake.warehouse)
+    http = door(settings.nessie_uri, Held(token)) if token else TimeoutAdapter()
+    return Surroundings(settings, http, lambda _: None)
+
+
+@pytest.mark.nessie
+def test_nessie_says_which_release_it_is_and_has_the_warehouse(lake: Lake) -> None:
+    place = at(lake)
+    assert place.release() == "0.99.0"
+    assert place.main()
+    place.open_warehouse()
+
+
+@pytest.mark.nessie
+def test_a_warehouse_that_nessie_has_not_is_named(lake: Lake) -> None:
+    with pytest.raises(LakegateError, match="elsewhere"):
+        at(replace(lake, warehouse="elsewhere")).open_warehouse()
+
+
+@pytest.mark.nessie
+def test_without_rules_a_stranger_and_everybody_may_make_branches_which_go_again(lake: Lake) -> None:
+    name = unique("doctor")
+    assert at(lake).stranger() == 200
+    assert at(lake).may_make_branch(name)
+    assert at(lake).may_make_branch(name)  # so it was gone
+
+
+@pytest.mark.nessie
+@pytest.mark.parametrize("role", [Role.INGEST, Role.PUBLISH, Role.SPARK])
+def test_with_rules_nobody_makes_a_branch_that_is_not_lakegate_s(guarded: Guarded, role: Role) -> None:
+    place = at(guarded.lake, token=guarded.token(role))
+    assert place.stranger() == 401
+    assert not place.may_make_branch(unique("doctor"))

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import requests
+from pyspark.sql import SparkSession
 
-from lakegate.access import Role
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.probe import PROBE, Probe, ProbeReport
+from spark_jobs.jvm import identity
+from spark_jobs.probe import look
 from tests.spark.test_identity import OfTheJob
 from tests.support.guarded import AUDIENCE, Guarded
 from tests.support.jobs import submit
 from tests.support.nessie import ROOT, Lake, unique
 
 pytestmark = [pytest.mark.nessie, pytest.mark.spark]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Of(OfTheJob):
-    """The same place, for a process that calls AWS as any role."""
-
-    role: Role
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return super().environment | {"AWS_ACCESS_KEY_ID": self.role}
 
 
 def probe_of(lake: Lake, audience: str = "") -> Probe:
@@ -40,17 +32,11 @@ def probe_of(lake: Lake, audience: str = "") -> Probe:
     )
 
 
-@pytest.mark.parametrize(("role", "may"), [(Role.SPARK, False)])
-def test_a_submitted_probe_reports_what_it_finds_and_leaves_no_branch(
-    guarded: Guarded,
-    tmp_path: Path,
-    role: Role,
-    may: bool,  # noqa: FBT001
-) -> None:
+def test_a_submitted_probe_reports_what_it_finds(guarded: Guarded, tmp_path: Path) -> None:
     lake, probe = guarded.lake, probe_of(guarded.lake, AUDIENCE)
     key = f"staging/{probe.nonce}/{PROBE}"
     lake.s3().put_object(Bucket=lake.bucket, Key=key, Body=to_json(probe).encode())
-    place = Of(role=role, nessie_uri=lake.nessie_uri, s3_endpoint=lake.s3_endpoint, sts=guarded.issuer.uri)
+    place = OfTheJob(nessie_uri=lake.nessie_uri, s3_endpoint=lake.s3_endpoint, sts=guarded.issuer.uri)
     done = submit(place, tmp_path, ROOT / "spark_jobs/append_and_audit.py", [f"s3://{lake.bucket}/{key}"])
     assert done.returncode == 0, done.stdout + done.stderr
     written = lake.s3().get_object(Bucket=lake.bucket, Key=f"reports/{probe.nonce}.json")["Body"].read()
@@ -59,5 +45,26 @@ def test_a_submitted_probe_reports_what_it_finds_and_leaves_no_branch(
     assert report.python.startswith("3.11.")
     assert report.spark.startswith("3.5.")
     assert report.sdk.startswith("2.")
-    assert (report.nessie, report.catalog, report.made_branch) == ("", "", may)
-    assert guarded.catalog(Role.PUBLISH).head(f"wap-probe-{probe.nonce}") is None
+    assert (report.nessie, report.catalog, report.made_branch) == ("", "", False)
+
+
+def test_a_nessie_that_lets_the_job_make_a_branch_is_told_and_the_branch_goes(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(identity, "token", lambda *_: "")  # this Nessie asks for none
+    probe = probe_of(lake, AUDIENCE)
+    assert look(spark, probe).made_branch
+    with pytest.raises(requests.HTTPError, match="404"):
+        lake.head(f"wap-probe-{probe.nonce}")
+
+
+def test_what_is_out_of_reach_is_told_and_stops_nothing_else(spark: SparkSession, lake: Lake) -> None:
+    report = look(spark, replace(probe_of(lake), nessie_uri="http://127.0.0.1:9"))
+    assert "refused" in report.nessie.lower()
+    assert "refused" in report.catalog.lower()
+    assert report.is_tested
+
+
+def test_without_identities_no_branch_is_tried(spark: SparkSession, lake: Lake) -> None:
+    report = look(spark, probe_of(lake))
+    assert (report.nessie, report.catalog, report.made_branch) == ("", "", False)

@@ -115,9 +115,8 @@ class Stack:
         )["Id"]
         changes = self._changes(change)
         clients = partial(client, self._settings)
-        resources = Stacks(clients).resources(self._name) if status in WELL else ()
         still.change(
-            AwsIntake(resources, clients),
+            AwsIntake(lambda: Stacks(clients).resources(self._name), clients),
             lambda: None if changes is None else self._execute(change),
             self._tell,
             lambda _: time.sleep(POLL_SECONDS),

@@ -1,0 +1,33 @@
+"""The account and region that AWS's configuration leads to. It changes nothing there."""
+
+from functools import cached_property
+
+from botocore.exceptions import ClientError
+
+from lakegate.adapters.aws import Clients, ambient, aws_errors, code
+
+
+class Account:
+    """An account in one region."""
+
+    def __init__(self, clients: Clients = ambient) -> None:
+        self._sts, self._ssm = clients("sts"), clients("ssm")
+
+    @cached_property
+    def id(self) -> str:
+        with aws_errors("asking which account this is"):
+            return str(self._sts.get_caller_identity()["Account"])
+
+    @property
+    def region(self) -> str:
+        return str(self._ssm.meta.region_name)
+
+    def has_parameter(self, name: str) -> bool:
+        with aws_errors(f"reading the parameter {name}"):
+            try:
+                self._ssm.get_parameter(Name=name)
+            except ClientError as error:
+                if code(error) != "ParameterNotFound":
+                    raise
+                return False
+        return True
