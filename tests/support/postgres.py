@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import shutil
 import signal
 import socket
@@ -95,6 +96,8 @@ def postgres() -> Iterator[Postgres]:
     """Files of an empty database, which go when the context ends. They are outside pytest's folders, which are closed
     to others than their owner.
     """
+    if platform.machine() != "x86_64":
+        pytest.skip("the binaries of PostgreSQL are x86-64's")
     with tempfile.TemporaryDirectory(prefix="lakegate-postgres-", ignore_cleanup_errors=True) as folder:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = int(free.getsockname()[1])
