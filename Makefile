@@ -10,7 +10,7 @@ JOBS ?= 3
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-unit test-hostile test-nessie test-http test-spark test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-publish bench-receipts chaos lock clean simulate simulate-nessie
+.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-unit test-hostile test-nessie test-postgres test-http test-spark test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-publish bench-receipts chaos lock clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -57,6 +57,9 @@ test-hostile: setup ## hostile names, files and contracts, by how work grows wit
 
 test-nessie: setup ## tests against a real Nessie
 	$(PYTEST) -m nessie
+
+test-postgres: setup ## the ports' contracts and the whole flow against a real Nessie over PostgreSQL (no part of make test)
+	$(PYTEST) -m nessie --postgres tests/ports tests/flow
 
 test-http: setup ## simulated faults of the network before a real Nessie (five minutes)
 	$(PYTEST) -m http tests/simulation

@@ -16,7 +16,11 @@ import pytest
 import structlog
 from hypothesis import settings
 
-pytest_plugins = ["tests.support.nessie", "tests.support.guarded", "tests.support.spark"]
+pytest_plugins = ["tests.support.nessie", "tests.support.postgres", "tests.support.guarded", "tests.support.spark"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--postgres", action="store_true", help="Nessie keeps what it knows in PostgreSQL, as on AWS.")
 
 
 def pytest_configure() -> None:

@@ -25,14 +25,21 @@ def environment(
         "quarkus.http.proxy.allow-x-forwarded": "true",
         "quarkus.http.access-log.enabled": "true",
         "quarkus.http.access-log.pattern": '%h %u "%r" %s',  # %u is the role's ARN
-        "nessie.version.store.type": "JDBC2",
-        "nessie.version.store.persist.jdbc.datasource": "postgresql",
-        f"{_STORE}.jdbc.url": f"jdbc:postgresql://{database_host}:{database_port}/{DATABASE}?sslmode=require",
-        f"{_STORE}.jdbc.max-size": str(CONNECTIONS),
+        **store(database_host, database_port),
         "nessie.catalog.default-warehouse": warehouse,
         f"nessie.catalog.warehouses.{warehouse}.location": f"s3://{bucket}/warehouse",
         f"{_S3}.region": region,
         f"{_S3}.auth-type": "APPLICATION_GLOBAL",
         f"{_S3}.request-signing-enabled": "false",  # otherwise Nessie signs every client's requests with its own rights
         **nessie_settings(issuer, audience),
+    }
+
+
+def store(host: str, port: str) -> dict[str, str]:
+    """Return where Nessie keeps what it knows: in a PostgreSQL database, over TLS."""
+    return {
+        "nessie.version.store.type": "JDBC2",
+        "nessie.version.store.persist.jdbc.datasource": "postgresql",
+        f"{_STORE}.jdbc.url": f"jdbc:postgresql://{host}:{port}/{DATABASE}?sslmode=require",
+        f"{_STORE}.jdbc.max-size": str(CONNECTIONS),
     }

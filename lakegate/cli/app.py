@@ -345,6 +345,16 @@ def clean(
 
 
 @app.command()
+def verify(ctx: typer.Context, *, as_json: AsJson = False) -> None:
+    """Compare the catalog with both buckets, as after a restore: each line is ok, or what is wrong and what to run. It
+    changes nothing. Exit 1 if something is wrong.
+    """
+    from lakegate.cli.verify import verify as run
+
+    raise typer.Exit(run(_installation(ctx), as_json=as_json))
+
+
+@app.command()
 def deploy(
     settings: Annotated[
         Path, typer.Argument(metavar="SETTINGS", exists=True, dir_okay=False, help="An environment's TOML file.")

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import structlog
 
+from lakegate.doctor.finding import Finding
 from lakegate.operations.operation import Operations
 from lakegate.ports import Branches, Clock, Landing, Ref
 from lakegate.settings import CommandLine
@@ -39,8 +40,8 @@ class Cleaning(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Installation:
-    """All that commands work on. Uploads, rows and cleaning are a matter of the person's own rights, and operations are
-    the installation's. Tests pass theirs as the command line's context object.
+    """All that commands work on. Uploads, rows, cleaning and verification are a matter of the person's own rights, and
+    operations are the installation's. Tests pass theirs as the command line's context object.
     """
 
     operations: Operations
@@ -49,6 +50,7 @@ class Installation:
     branches: Branches
     clock: Clock
     clean: Cleaning
+    verify: Callable[[], list[Finding]]
     pause: Callable[[float], None] = time.sleep
 
 

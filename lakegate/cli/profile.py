@@ -29,6 +29,7 @@ from lakegate.operations.remote import Remote
 from lakegate.settings import ENV_FILE, CommandLine, Settings, adopt, adopt_region
 from lakegate.workflow.cleaning.clean import clean
 from lakegate.workflow.service import Service
+from lakegate.workflow.verification.verify import verify
 
 HERE = ".lakegate.env"
 NAMES = (
@@ -60,6 +61,7 @@ def connect() -> Installation:
         branches=service.branches,
         clock=service.clock,
         clean=partial(clean, service, S3Warehouse()),
+        verify=partial(verify, service, S3Warehouse()),
     )
 
 

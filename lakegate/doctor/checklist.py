@@ -30,7 +30,7 @@ CHECKLIST = (
     ("files land in a bucket that was there", "landing_bucket; lakegate doctor; lakegate drop FILE --wait"),
     ("a vendor's SFTP user writes below its prefix", "docs/sftp.md, To try"),
     ("a certificate of a private authority is trusted", "nessie_ca: lakegate doctor --probe"),
-    ("what was backed up comes back", "restore Nessie's store and the buckets to one moment; lakegate status"),
+    ("what was backed up comes back", "bring the database to an earlier moment (docs/restoring.md); lakegate verify"),
 )
 
 

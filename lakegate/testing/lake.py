@@ -76,6 +76,7 @@ class MemoryLake:
         self.commits = {root.hash: root}
         self._now = now or (lambda: EPOCH + timedelta(seconds=len(self.commits)))
         self.branches = {MAIN: root.hash}
+        self._made = 1  # commits ever; those that a restore takes back do not give their hashes to others
 
     def at(self, ref: Ref) -> Commit:
         """Return the commit that a ref names."""
@@ -105,7 +106,7 @@ class MemoryLake:
             raise Conflict(f"branch {branch}: what this commit changes was changed since {expected[:12]}")
         contents = {key: content for key, content in {**head.contents, **changes}.items() if content is not None}
         new = Commit(
-            hash=_hash(len(self.commits)),
+            hash=_hash(self._made),
             at=self._now(),
             parent=head.hash,
             merged=merged,
@@ -113,9 +114,16 @@ class MemoryLake:
             touched=touched,
             note=note,
         )
+        self._made += 1
         self.commits[new.hash] = new
         self.branches[branch] = new.hash
         return new
+
+    def restore(self, commits: Mapping[str, Commit], branches: Mapping[str, str]) -> None:
+        """Go back to the commits and branches of an earlier moment, as people do from a backup. All files stay."""
+        self.files.written()  # looks at the commits that go
+        self.commits, self.branches = dict(commits), dict(branches)
+        self.files.look_from(len(self.commits))
 
     def merge(self, source: str, note: Note) -> None:
         """Merge a commit into main, key by key. Raise Conflict if both sides changed a key since their ancestor."""
@@ -230,6 +238,10 @@ class LakeFiles:
         self._look()
         state = self._states[metadata]
         return [*(self._places[path] for path in (*state.files, *state.deletes)), metadata]
+
+    def look_from(self, commits: int) -> None:
+        """Take the first so many commits as seen."""
+        self._seen = commits
 
     def _look(self) -> None:
         new = list(self._lake.commits.values())[self._seen :]

@@ -22,6 +22,7 @@ from lakegate.ports import Ref
 from lakegate.testing import MemoryWarehouse
 from lakegate.workflow.cleaning.clean import clean
 from lakegate.workflow.reconcile import reconcile
+from lakegate.workflow.verification.verify import verify
 from tests.support.function_urls import Called
 from tests.workflow.world import CONTRACT, Story, World
 
@@ -77,6 +78,7 @@ class Desk:
             branches=service.branches,
             clock=service.clock,
             clean=partial(clean, service, self.warehouse),
+            verify=partial(verify, service, self.warehouse),
             pause=self.pause,
         )
 

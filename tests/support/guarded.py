@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,11 +56,14 @@ class Guarded:
 
 
 @pytest.fixture(scope="session")
-def guarded(lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+def guarded(
+    lake: Lake, tmp_path_factory: pytest.TempPathFactory, catalog_store: Mapping[str, str]
+) -> Iterator[Guarded]:
     """One for the whole session."""
     log = tmp_path_factory.mktemp("guarded") / "nessie.log"
     with issuing(Issuer()) as issuer:
-        settings = nessie_settings(issuer.uri, AUDIENCE)
+        apart = {"nessie.version.store.persist.repository-id": "guarded"}
+        settings = {**nessie_settings(issuer.uri, AUDIENCE), **catalog_store, **apart}
         with nessie(log, lake.s3_endpoint, f"s3://{lake.bucket}/guarded", settings) as uri:
             yield Guarded(lake=replace(lake, nessie_uri=uri), issuer=issuer)
 

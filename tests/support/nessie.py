@@ -1,6 +1,7 @@
 """A real Nessie over an S3 emulator, each a process of its own on a free port. It makes no tables and writes no data.
 
-Everybody shares one per session, in memory: a test takes a branch and a table of its own.
+Everybody shares one per session, in memory or with --postgres over PostgreSQL: a test takes a branch and a table of its
+own.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -137,14 +139,24 @@ def nessie(log: Path, s3_endpoint: str, location: str, more: Mapping[str, str] =
 
 
 @contextlib.contextmanager
-def process(command: list[str], log: Path, says: str, env: Mapping[str, str] | None = None) -> Iterator[str]:
+def process(
+    command: list[str],
+    log: Path,
+    says: str,
+    env: Mapping[str, str] | None = None,
+    *,
+    user: str | None = None,
+    ending: signal.Signals = signal.SIGTERM,
+) -> Iterator[str]:
     """A server as long as the context lasts, and the address that it said in its log."""
     with log.open("wb") as output:
-        server = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
+        server = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})}, user=user
+        )
     try:
         yield said(server, log, re.compile(says))
     finally:
-        server.terminate()
+        server.send_signal(ending)
         try:
             server.wait(timeout=10)
         except subprocess.TimeoutExpired:
@@ -164,7 +176,7 @@ def said(server: subprocess.Popen[bytes], log: Path, pattern: re.Pattern[str]) -
 
 
 @pytest.fixture(scope="session")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+def lake(tmp_path_factory: pytest.TempPathFactory, catalog_store: Mapping[str, str]) -> Iterator[Lake]:
     """One Nessie and its object storage for the whole session."""
-    with running(tmp_path_factory.mktemp("lake")) as running_lake:
+    with running(tmp_path_factory.mktemp("lake"), catalog_store) as running_lake:
         yield running_lake

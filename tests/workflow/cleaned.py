@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Self
 
 from lakegate.ports import MAIN, Ref
 from lakegate.testing import MemoryClock, MemoryLake, MemoryWarehouse, TableState
@@ -42,7 +43,7 @@ class CleanedWorld(World):
     lake: CheckedLake
 
     @classmethod
-    def made(cls) -> CleanedWorld:
+    def made(cls) -> Self:
         clock = MemoryClock()
         return cls(clock=clock, lake=CheckedLake(clock.now))
 

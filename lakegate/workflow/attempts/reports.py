@@ -13,9 +13,11 @@ from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Store
 
+PREFIX = "reports/"
+
 
 def report_name(attempt: Attempt) -> str:
-    return f"reports/{attempt.branch}.json"
+    return f"{PREFIX}{attempt.branch}.json"
 
 
 def begun_name(attempt: Attempt) -> str:

@@ -45,8 +45,7 @@ def compact(service: Service) -> None:
     if turn is None:
         return
     if before is None or watermark > before:
-        head = last.head if last else service.branches.head(MAIN) or ""
-        _compact(service, head, _unchanged(service, head, watermark) if last else [], watermark)
+        _compact(service, *_old(service, last, watermark), watermark)
     errors = truncate_long_receipts(service)
     now = LastCompaction(head=service.branches.head(MAIN) or "", at=service.clock.now())
     service.store.write(LAST, to_json(now).encode())
@@ -71,6 +70,18 @@ def _last(service: Service) -> LastCompaction | None:
     except BROKEN as error:
         log.warning("last_compaction_not_read", note=LAST, error=str(error), kind=type(error).__name__)
         return None
+
+
+def _old(service: Service, last: LastCompaction | None, watermark: datetime) -> tuple[str, list[Receipt]]:
+    """Return a commit of main, and the receipts that may leave main if they have not changed since. There are none
+    without a last compaction, or if somebody has restored the catalog to a moment before it.
+    """
+    if last:
+        try:
+            return last.head, _unchanged(service, last.head, watermark)
+        except Conflict as why:
+            log.warning("last_compaction_unknown", note=LAST, why=str(why))
+    return service.branches.head(MAIN) or "", []
 
 
 def _unchanged(service: Service, head: str, watermark: datetime) -> list[Receipt]:

@@ -1,0 +1,141 @@
+"""A real PostgreSQL in a process of its own, with TLS and a password, as Nessie's tasks meet RDS.
+
+It keeps its data when it is killed and started again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+import shutil
+import signal
+import socket
+import subprocess
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from infra.catalog import settings
+from tests.support.nessie import JARS, process
+
+USER, PASSWORD, DATABASE = "nessie", "correct horse battery staple", "nessie"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Postgres:
+    """A database's files. `port` is free when they are made."""
+
+    folder: Path
+    port: int
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """A server as long as the context lasts. It ends without tidying up, as in a crash."""
+        command = [self._binary("postgres"), "-D", str(self._data), "-p", str(self.port), "-k", "", "-c", "ssl=on"]
+        log = self.folder / "server.log"
+        log.unlink(missing_ok=True)
+        with process(command, log, "(ready to accept connections)", user=_owner(), ending=signal.SIGQUIT):
+            yield
+
+    @property
+    def store(self) -> Mapping[str, str]:
+        """Settings of a Nessie that keeps what it knows here, as its tasks have them."""
+        told = settings.store("127.0.0.1", str(self.port))
+        return {**told, settings.USER: USER, settings.PASSWORD: PASSWORD}
+
+    @property
+    def _data(self) -> Path:
+        return self.folder / "data"
+
+    def _binary(self, name: str) -> str:
+        return str(self.folder / "bin" / name)
+
+    def _make(self) -> None:
+        """Make an empty database. There is no client among the binaries, so the server itself takes the statement."""
+        [jar] = JARS.glob("embedded-postgres-binaries-*.jar")
+        with (
+            zipfile.ZipFile(jar) as archive,
+            archive.open("postgres-linux-x86_64.txz") as packed,
+            tarfile.open(fileobj=packed, mode="r:xz") as files,
+        ):
+            files.extractall(self.folder, filter="data")
+        password = self.folder / "password"
+        password.write_text(PASSWORD)
+        self._data.mkdir()
+        self.folder.chmod(0o755)
+        if owner := _owner():
+            shutil.chown(self._data, owner)
+        how = ("--username", USER, "--pwfile", str(password), "--auth", "scram-sha-256", "--no-sync")
+        self._run("initdb", "--pgdata", str(self._data), *how)
+        self._run("postgres", "--single", "-D", str(self._data), "postgres", said=f"CREATE DATABASE {DATABASE}")
+        for name, content in _certificate().items():
+            path = self._data / name
+            path.write_bytes(content)
+            path.chmod(0o600)
+            if owner:
+                shutil.chown(path, owner)
+
+    def _run(self, name: str, *arguments: str, said: str = "") -> None:
+        command = [self._binary(name), *arguments]
+        subprocess.run(command, check=True, input=said.encode(), capture_output=True, user=_owner())
+
+
+@contextlib.contextmanager
+def postgres() -> Iterator[Postgres]:
+    """Files of an empty database, which go when the context ends. They are outside pytest's folders, which are closed
+    to others than their owner.
+    """
+    if platform.machine() != "x86_64":
+        pytest.skip("the binaries of PostgreSQL are x86-64's")
+    with tempfile.TemporaryDirectory(prefix="lakegate-postgres-", ignore_cleanup_errors=True) as folder:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = int(free.getsockname()[1])
+        made = Postgres(folder=Path(folder), port=port)
+        made._make()
+        yield made
+
+
+@pytest.fixture(scope="session")
+def catalog_store(request: pytest.FixtureRequest) -> Iterator[Mapping[str, str]]:
+    """Settings of where the session's Nessies keep what they know: in memory, or with --postgres in a PostgreSQL."""
+    if not request.config.getoption("postgres"):
+        yield {}
+        return
+    with postgres() as made, made.running():
+        yield made.store
+
+
+def _owner() -> str | None:
+    """PostgreSQL refuses to run as root."""
+    return "nobody" if os.geteuid() == 0 else None
+
+
+def _certificate() -> dict[str, bytes]:
+    """A key and a certificate that nobody vouches for: Nessie encrypts and does not ask who it is."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "postgres")])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    return {
+        "server.key": key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
+        "server.crt": made.public_bytes(Encoding.PEM),
+    }
