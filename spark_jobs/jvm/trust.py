@@ -21,7 +21,7 @@ def add(spark: SparkSession, authorities: str) -> None:
     java = jvm(spark).java
     if not authorities or java.lang.System.getProperty(OURS) == authorities:
         return
-    store, word = _image(java), java.lang.String(_WORD).toCharArray()
+    store = _image(java)
     text = java.io.ByteArrayInputStream(authorities.encode())
     for number, found in enumerate(
         java.security.cert.CertificateFactory.getInstance("X.509").generateCertificates(text)
@@ -30,7 +30,7 @@ def add(spark: SparkSession, authorities: str) -> None:
     file = java.io.File.createTempFile("authorities", ".p12")
     file.deleteOnExit()
     out = java.io.FileOutputStream(file)
-    store.store(out, word)
+    store.store(out, _characters(java, _WORD))
     out.close()
     for name, value in {STORE: file.getPath(), PASSWORD: _WORD, OURS: authorities}.items():
         java.lang.System.setProperty(name, value)
@@ -46,6 +46,13 @@ def _image(java: Any) -> Any:
     store.load(file, None)
     file.close()
     return store
+
+
+def _characters(java: Any, text: str) -> Any:
+    """Return Java's array of the characters. Py4J gives Java's texts as Python's, which have no such method."""
+    writer = java.io.CharArrayWriter()
+    writer.write(text)
+    return writer.toCharArray()
 
 
 def _make_default(ssl: Any, store: Any) -> None:

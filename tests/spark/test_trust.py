@@ -40,7 +40,7 @@ def trusted(spark: SparkSession) -> int:
     factory = ssl.TrustManagerFactory.getInstance("PKIX")
     store = jvm(spark).java.security.KeyStore.getInstance("PKCS12")
     file = jvm(spark).java.io.FileInputStream(jvm(spark).java.lang.System.getProperty(trust.STORE))
-    store.load(file, jvm(spark).java.lang.String("changeit").toCharArray())
+    store.load(file, trust._characters(jvm(spark).java, "changeit"))
     factory.init(store)
     return len(factory.getTrustManagers()[0].getAcceptedIssuers())
 
