@@ -84,6 +84,7 @@ CHANGED = {
     "landing_days": "files are deleted earlier, and what is not decided by then never reaches the lake",
 }
 ADDED = {
+    "warehouse": CHANGED["warehouse"],
     "landing_days": "files are deleted after so many days, and what is not decided by then never reaches the lake",
     "ephemeral": "buckets and database go with their stacks when these are removed",
     "nessie_uri": "the catalog stack is left as it is, and no file that its Nessie decided is known to the other one",
