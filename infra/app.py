@@ -33,6 +33,7 @@ JARS = (
 )
 # CDK's recommended flags that differ from its defaults, set here for tests and the cdk command alike.
 FLAGS = {
+    "@aws-cdk/core:defaultCrossStackReferences": "strong",
     "@aws-cdk/aws-iam:minimizePolicies": True,
     "@aws-cdk/aws-s3:serverAccessLogsUseBucketPolicy": True,
     "@aws-cdk/core:enablePartitionLiterals": True,

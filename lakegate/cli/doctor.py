@@ -30,7 +30,7 @@ from lakegate.settings import CommandLine, Settings, adopt_region
 
 POLL = 3.0  # seconds between two looks at the probe's run
 MARKS = {Verdict.OK: "✓", Verdict.WRONG: "✗", Verdict.UNKNOWN: "?"}
-RIGHTS = "get the right to look (docs/operating.md, Doctor)"
+RIGHTS = "try again, or get the right to look (docs/operating.md, Doctor)"
 NESSIE = (
     "run it from where Nessie can be reached, or have a job look: lakegate doctor --probe. Its release, warehouse and "
     "rules were not looked at"
@@ -145,7 +145,7 @@ class Examination:
             self.surroundings.open_warehouse()
             return [ok("warehouse", f"{self.settings.warehouse}, at the address that jobs use")]
 
-        return tried("warehouse", read, "see docs/operating.md, Nessie")
+        return tried("warehouse", read, "correct warehouse, or Nessie's own settings (docs/operating.md, Nessie)")
 
     def strangers(self) -> list[Finding]:
         audience = self.settings.token_audience

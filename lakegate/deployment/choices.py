@@ -98,6 +98,7 @@ CHANGED = {
 ADDED = {
     "landing_bucket": OTHER_BUCKET,
     "landing_prefixes": OTHER_PREFIXES,
+    "warehouse": CHANGED["warehouse"],
     "landing_days": "files are deleted after so many days, and what is not decided by then never reaches the lake",
     "ephemeral": "buckets and database go with their stacks when these are removed",
     "nessie_uri": "the catalog stack is left as it is, and no file that its Nessie decided is known to the other one",

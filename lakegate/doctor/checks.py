@@ -157,7 +157,9 @@ def _iceberg(report: ProbeReport, todo: str) -> Finding:
 
 
 def _reached(subject: str, reason: str) -> Finding:
-    todo = "let the application's security groups reach Nessie, and give it the rules and address that it needs"
+    todo = (
+        "let the application's security groups reach Nessie, and give it the warehouse, rules and address that it needs"
+    )
     return wrong(subject, reason, f"{todo} (docs/operating.md, Nessie)") if reason else ok(subject, "reached")
 
 

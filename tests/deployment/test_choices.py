@@ -86,6 +86,11 @@ def test_it_is_said_of_everything_that_is_off_by_default_what_forgetting_it_mean
     assert DROPPED[name]
 
 
+@pytest.mark.parametrize("name", set(CHANGED) - set(OFF))
+def test_a_default_that_is_changed_loses_what_any_other_value_does(name: str) -> None:
+    assert ADDED[name] == CHANGED[name]
+
+
 def test_every_sentence_is_of_a_setting() -> None:
     assert {*DROPPED, *CHANGED, *ADDED} <= set(NAMES)
 

@@ -12,6 +12,7 @@ import pytest
 
 from infra.choices import choices
 from infra.config import Config
+from lakegate.deployment.assembly import bootstrap_version
 from lakegate.deployment.choices import Choices
 from lakegate.errors import Misconfigured
 from tests.infra.conftest import CONTEXT, EPHEMERAL, synthesised
@@ -55,9 +56,18 @@ def test_an_environment_s_file_is_the_choices_and_the_template_records_them(tmp_
 
     (tmp_path / "dev.toml").write_text('name = "dev"\nnessie_uri = "http://nessie"\nephemeral = true\nvcpus = 32\n')
     app = build({"settings": str(tmp_path / "dev.toml"), "jobs_at_once": "4"}, outdir=tmp_path / "out")
-    recorded = Choices.of_template(app.synth().get_stack_by_name("dev").template)
+    template = app.synth().get_stack_by_name("dev").template
+    assert bootstrap_version(template) == "/cdk-bootstrap/hnb659fds/version"
+    recorded = Choices.of_template(template)
     config = Config(name="dev", nessie_uri="http://nessie", ephemeral=True, vcpus=32, jobs_at_once=4)
     assert recorded == choices(config)
+
+
+def test_set_up_for_deploying_fetches_the_jars_of_the_job() -> None:
+    from infra.app import JARS
+
+    pins = json.loads((ROOT / "tools/jars.json").read_text())
+    assert {f"{pin['artifact']}-{pin['version']}.jar" for pin in pins if pin.get("use") == "job"} == set(JARS)
 
 
 def test_the_region_that_the_cdk_command_deploys_to_is_the_topics(

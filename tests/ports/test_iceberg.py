@@ -64,6 +64,7 @@ def malformed() -> pydantic.ValidationError:
         (pyiceberg.exceptions.ServerError("AccessCheckException: 'UPDATE_ENTITY' is not allowed"), True, Misconfigured),
         (pyiceberg.exceptions.ServerError("AccessCheckException: 'READ_ENTRIES' is not allowed"), False, Misconfigured),
         (pyiceberg.exceptions.CommitStateUnknownException("AccessCheckException: no"), True, Misconfigured),
+        (pyiceberg.exceptions.ServerError("IllegalStateException: Warehouse 'x' is not known"), False, Misconfigured),
         (
             pyiceberg.exceptions.ServerError("Error: a table named AccessCheckException: is no refusal"),
             True,

@@ -16,7 +16,7 @@ from lakegate.adapters.aws import Clients
 from lakegate.adapters.http import TimeoutAdapter, door
 from lakegate.adapters.surroundings import Surroundings
 from lakegate.doctor.facts import Subnet
-from lakegate.errors import LakegateError
+from lakegate.errors import Misconfigured
 from tests.ports.test_runner import SETTINGS
 from tests.support.guarded import Guarded, Held
 from tests.support.nessie import Lake, unique
@@ -119,7 +119,7 @@ def test_nessie_says_which_release_it_is_and_has_the_warehouse(lake: Lake) -> No
 
 @pytest.mark.nessie
 def test_a_warehouse_that_nessie_has_not_is_named(lake: Lake) -> None:
-    with pytest.raises(LakegateError, match="elsewhere"):
+    with pytest.raises(Misconfigured, match="'elsewhere' is not known"):
         at(replace(lake, warehouse="elsewhere")).open_warehouse()
 
 

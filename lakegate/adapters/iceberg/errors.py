@@ -1,5 +1,6 @@
 """Errors of PyIceberg, its network and its storage in our words."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -25,6 +26,7 @@ BUSY = (iceberg.TooManyRequestsError, iceberg.WaitingForLockException)
 EVERY = tuple(kind for kind in vars(iceberg).values() if isinstance(kind, type) and issubclass(kind, Exception))
 UNABLE = (ImportError, NotImplementedError, ValueError)
 REFUSAL = "AccessCheckException: "  # what Nessie's Iceberg REST answers, as a server error, where a rule forbids a call
+NO_WAREHOUSE = re.compile(r"IllegalStateException: Warehouse '.*' is not known")  # a server error, too
 BROKEN = (iceberg.ServerError, iceberg.ServiceUnavailableError, MalformedAnswer, OSError)
 
 
@@ -59,10 +61,14 @@ def iceberg_errors(what: str, *, changes: bool = False) -> Iterator[None]:
 
 @contextmanager
 def _refusals(what: str) -> Iterator[None]:
-    """Raise Misconfigured for a call that the catalog's rules forbid, which is no outage. Nothing has happened."""
+    """Raise Misconfigured for a call that the catalog's rules forbid, or of a warehouse that it has not, which is no
+    outage. Nothing has happened.
+    """
     try:
         yield
     except EVERY as exc:
         if str(exc).startswith(REFUSAL):
             raise Misconfigured(f"{what}: this process's role in the catalog does not allow it: {exc}") from exc
+        if NO_WAREHOUSE.match(str(exc)):
+            raise Misconfigured(f"{what}: {exc}") from exc
         raise
