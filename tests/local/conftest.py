@@ -6,6 +6,7 @@ import time
 import uuid
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,7 @@ def cloud(settings: LocalSettings) -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def aws(cloud: LocalSettings) -> Any:
     """`aws("s3")`: one client of the local cloud for each service."""
-    clients: dict[str, Any] = {}
-    return lambda service: clients.setdefault(service, client(cloud, service))
+    return cache(partial(client, cloud))
 
 
 @pytest.fixture
