@@ -26,6 +26,12 @@ ROLE = f"arn:aws:iam::{ACCOUNT}:role/any"
 MINUTE_SECONDS = 10.0
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Rights are proved by what all other tests have the cloud do."""
+    items.sort(key=lambda item: item.path.name == "test_rights.py" and item.path.parent == Path(__file__).parent)
+
+
 @pytest.fixture(scope="session")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("local-cloud")
@@ -92,7 +98,7 @@ def zipped(source: str) -> Any:
     return buffer.getvalue()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def until() -> Any:
     """`until(ask)` asks again and again until the answer is true, and returns it; it fails after a deadline.
 
