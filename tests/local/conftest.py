@@ -6,6 +6,7 @@ import time
 import uuid
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,12 @@ from tests.local.things import CONTRACT, Things
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/any"
 # A minute of a job's time-out, and of the sweep's schedule, lasts this long, so that a test need not wait for one.
 MINUTE_SECONDS = 10.0
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Rights are proved by what all other tests have the cloud do."""
+    items.sort(key=lambda item: item.path.name == "test_rights.py" and item.path.parent == Path(__file__).parent)
 
 
 @pytest.fixture(scope="session")
@@ -52,8 +59,7 @@ def cloud(settings: LocalSettings) -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def aws(cloud: LocalSettings) -> Any:
     """`aws("s3")`: one client of the local cloud for each service."""
-    clients: dict[str, Any] = {}
-    return lambda service: clients.setdefault(service, client(cloud, service))
+    return cache(partial(client, cloud))
 
 
 @pytest.fixture
@@ -92,7 +98,7 @@ def zipped(source: str) -> Any:
     return buffer.getvalue()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def until() -> Any:
     """`until(ask)` asks again and again until the answer is true, and returns it; it fails after a deadline.
 

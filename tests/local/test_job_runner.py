@@ -20,7 +20,7 @@ APPLICATION = {"applicationId": "00app", "arn": "arn:app", "releaseLabel": "emr-
 def job_runner(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     made = {name: ModuleType(name) for name in ("localstack", "localstack.aws", "localstack.aws.connect")}
     made["localstack.aws.connect"].connect_to = connect_to = MagicMock()  # type: ignore[attr-defined]
-    connect_to.return_value.sts.assume_role.return_value = {
+    connect_to.return_value.sts.request_metadata.return_value.assume_role.return_value = {
         "Credentials": {"AccessKeyId": "its", "SecretAccessKey": "role", "SessionToken": "s"}
     }
     made["localstack.config"] = ModuleType("localstack.config")
@@ -43,6 +43,7 @@ def settings(tmp_path: Path) -> PackSettings:
         work=tmp_path / "work",
         jobs=tmp_path / "jobs",
         cache=tmp_path / "cache",
+        calls=tmp_path / "calls.jsonl",
         function_python=tmp_path / "python",
         spark_python=tmp_path / "python",
         spark_home=tmp_path / "spark",

@@ -25,6 +25,7 @@ def image(tmp_path: Path) -> Image:
         work=tmp_path,
         jobs=tmp_path,
         cache=tmp_path,
+        calls=tmp_path / "calls.jsonl",
         function_python=tmp_path / "python",
         spark_home=tmp_path / "spark",
         spark_python=tmp_path / "python",

@@ -133,7 +133,7 @@ MUTATIONS = (
                 new='audited.attempt.branch, service.branches.head(audited.attempt.branch) or "", note',
             ),
         ),
-        seeds_from=40,
+        seeds_from=230,
     ),
     Mutation(
         says="a rebase asks not whether the tables are the same",
@@ -148,12 +148,12 @@ MUTATIONS = (
     Mutation(
         says="a table grows that is not what it was",
         edits=(Edit(function=guards.guard_tables, old="there == before and", new=""),),
-        seeds_from=630,
+        seeds_from=1320,
     ),
     Mutation(
         says="a publish brings columns of files that stay behind",
         edits=(Edit(function=guards.guard_schema, old="- asked", new="- asked - set(audited.report.evolves)"),),
-        seeds_from=100,
+        seeds_from=360,
     ),
     Mutation(
         says="publish asks not whether the tables of its verdicts have moved",
@@ -162,12 +162,12 @@ MUTATIONS = (
     Mutation(
         says="a table that verdicts refer to may lose data files",
         edits=(Edit(function=guards._only_gained, old="not changes.removed", new="True"),),
-        seeds_from=100,
+        seeds_from=290,
     ),
     Mutation(
         says="a table that verdicts refer to may lose rows to delete files",
         edits=(Edit(function=guards._only_gained, old="not changes.deletes", new="True"),),
-        seeds_from=150,
+        seeds_from=310,
     ),
     Mutation(
         says="workers that rebase an attempt share a branch",
@@ -185,7 +185,7 @@ MUTATIONS = (
     Mutation(
         says="what was taken out of a data file for several files is published for one of them",
         edits=(Edit(function=guards.guard_rewriting, old="if audited.rewriting(files) and", new="if False and"),),
-        seeds_from=130,
+        seeds_from=220,
     ),
     Mutation(
         says="what is left of a data file that rows were taken out of is not brought along",
@@ -268,7 +268,7 @@ MUTATIONS = (
     Mutation(
         says="a version that was taken out of its receipt was never decided",
         edits=(Edit(function=receipts.with_closed, old="if it.key in receipts and", new="if False and"),),
-        seeds_from=50,
+        seeds_from=250,
     ),
     Mutation(
         says="bytes that were uploaded again are not newer than those before them",
@@ -294,7 +294,7 @@ MUTATIONS = (
                 new="(decision := None)",
             ),
         ),
-        seeds_from=2000,
+        seeds_from=2250,
     ),
     Mutation(
         says="a rejection that was noted is told, whatever was decided",
@@ -323,7 +323,7 @@ MUTATIONS = (
     Mutation(
         says="files whose keys are free are audited apart from those that passed",
         edits=(Edit(function=settle._retry, old="if released else", new="if released and not files else"),),
-        seeds_from=1870,
+        seeds_from=2160,
     ),
     Mutation(
         says="a job that never began on its files has crashed",
@@ -332,7 +332,7 @@ MUTATIONS = (
     Mutation(
         says="a job that was cut off from its files has crashed",
         edits=(Edit(function=reports.has_begun, old="not in (None, CUT_OFF)", new="is not None"),),
-        seeds_from=160,
+        seeds_from=210,
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",
@@ -340,6 +340,7 @@ MUTATIONS = (
     ),
     Mutation(
         says="a busy table opens one more batch",
+        seeds_from=80,
         edits=(Edit(function=shares.shares, old="and not under_way.get(table)", new=""),),
     ),
     Mutation(

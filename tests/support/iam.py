@@ -27,7 +27,7 @@ class Request:
     principal: str
     action: str
     resource: str
-    context: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    context: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
 
     def values(self, key: str) -> Sequence[str]:
         """The values of a condition's key, whose case does not count."""
@@ -91,7 +91,7 @@ def matches(pattern: str, text: str) -> bool:
 
 def _names(named: Any, principal: str) -> bool:
     """Whether a statement is about the principal; one of its own policies names none."""
-    if named is None or named == "*":
+    if named is None or named == "*" or named.get("AWS") == "*":
         return True
     if principal.endswith(".amazonaws.com"):
         return principal in listed(named.get("Service", []))

@@ -61,6 +61,8 @@ def spark_options(cores: int = 2) -> dict[str, str]:
             "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Xshare:auto"
         ),
         "spark.ui.enabled": "false",
+        # Hundreds of tests ask alike: Spark keeps the code of a hundred queries, unless it is told.
+        "spark.sql.codegen.cache.maxEntries": "5000",
         "spark.sql.shuffle.partitions": str(cores),
         "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
         "spark.hadoop.fs.s3a.path.style.access": "true",

@@ -16,6 +16,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -31,6 +32,12 @@ WAREHOUSE = "lake"
 REGION = "us-east-1"
 STARTS_WITHIN = 300.0
 KEY, SECRET = "test", "test"
+
+
+@cache
+def _s3(endpoint: str, region: str) -> Any:
+    session = boto3.Session(aws_access_key_id=KEY, aws_secret_access_key=SECRET, region_name=region)
+    return session.client("s3", endpoint_url=endpoint)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +63,7 @@ class Lake:
 
     def s3(self) -> Any:
         """A boto3 client of the emulator."""
-        session = boto3.Session(aws_access_key_id=KEY, aws_secret_access_key=SECRET, region_name=self.region)
-        return session.client("s3", endpoint_url=self.s3_endpoint)
+        return _s3(self.s3_endpoint, self.region)
 
     def head(self, branch: str = "main") -> str:
         """The branch's head."""

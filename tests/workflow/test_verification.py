@@ -10,6 +10,7 @@ from lakegate.doctor.finding import Finding, Verdict
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN, Ref
 from lakegate.testing.lake import Commit
+from lakegate.workflow.attempts.job import job_name
 from lakegate.workflow.ledger.compaction import compact
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
@@ -253,6 +254,17 @@ def test_rows_that_are_gone_from_main_are_named(world: RestoredWorld) -> None:
     [said] = [it for it in world.verify() if it.verdict is Verdict.WRONG]
     assert "before, version" in said.said
     assert "main lacks 1 data file of it" in said.said
+
+
+def test_what_cannot_be_read_is_named(world: RestoredWorld) -> None:
+    [attempt] = world.attempts()
+    world.compact_all()
+    archived = world.store.names("receipts/")[0]
+    for name in (archived, job_name(attempt)):
+        world.store.write(name, b"{")
+    said = [it.said for it in world.verify() if it.verdict is Verdict.WRONG]
+    assert f"the receipt {archived} can't be read, so nothing is known of its key" in said
+    assert [it for it in said if it.startswith(f"the job {job_name(attempt)} can't be read")]
 
 
 def test_of_many_findings_of_one_kind_the_first_are_named_and_the_others_counted(world: RestoredWorld) -> None:

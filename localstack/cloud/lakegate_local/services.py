@@ -86,6 +86,8 @@ def localstack_options(settings: LocalSettings) -> dict[str, str]:
         # Importing a function takes long beside two Spark drivers on two cores.
         "LAMBDA_RUNTIME_ENVIRONMENT_TIMEOUT": "120",
         "LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC": "0.1",
+        # Minutes that Lambda waits before it repeats a call that failed: one, then two.
+        "LAMBDA_RETRY_BASE_DELAY": str(max(1, round(settings.minute_seconds))),
         "LS_LOG": "warn",
         # LocalStack has hundreds of threads, and each would keep an arena of memory.
         "MALLOC_ARENA_MAX": "2",
@@ -106,6 +108,7 @@ def pack_options(settings: LocalSettings) -> dict[str, str]:
         "WORK": settings.data / "pack",
         "JOBS": settings.logs / "jobs",
         "CACHE": local / "cache",
+        "CALLS": settings.calls,
         "FUNCTION_PYTHON": functions,
         "SPARK_PYTHON": functions,
         "SPARK_HOME": package_folder("pyspark"),

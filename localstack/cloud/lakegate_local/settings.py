@@ -78,6 +78,10 @@ class LocalSettings:
         return self.logs / "slack.jsonl"
 
     @property
+    def calls(self) -> Path:
+        return self.logs / "calls.jsonl"
+
+    @property
     def endpoint(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 

@@ -12,13 +12,15 @@ import subprocess
 import tempfile
 import threading
 import time
+from base64 import b64decode
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from localstack.config import GATEWAY_LISTEN
 from localstack.services.lambda_.invocation.execution_environment import ExecutionEnvironment
 from localstack.services.lambda_.invocation.executor_endpoint import StatusErrorException
-from localstack.services.lambda_.invocation.lambda_models import FunctionVersion, InvocationResult
+from localstack.services.lambda_.invocation.lambda_models import FunctionVersion, InvocationResult, S3Code
 from localstack.services.lambda_.invocation.runtime_executor import RuntimeExecutor
 from localstack.utils.patch import patch
 
@@ -28,6 +30,7 @@ from lakegate_localstack.settings import PackSettings
 
 POLL_SECONDS = 0.02
 KEPT = 2**18  # bytes of a log
+_UNPACKING = threading.Lock()
 
 
 @patch(ExecutionEnvironment.get_log_group_name)
@@ -61,7 +64,7 @@ class ProcessExecutor(RuntimeExecutor):
             )
         if function_version.config.layers:
             raise NotImplementedError("the local cloud has no Lambda layers")
-        function_version.config.code.prepare_for_execution()
+        _unpack_once(function_version.config.code)
 
     @classmethod
     def cleanup_version(cls, function_version: FunctionVersion) -> None:
@@ -110,6 +113,18 @@ class ProcessExecutor(RuntimeExecutor):
             f"END RequestId: {request_id}\nREPORT RequestId: {request_id}\tDuration: {duration:.2f} ms\t"
             f"Billed Duration: {int(duration) + 1} ms\tMemory Size: {memory} MB\tMax Memory Used: {memory} MB\t\n"
         )
+
+
+def _unpack_once(code: S3Code) -> None:
+    """Make the folder of a function's code. The functions of a stack have one zip, of thousands of files, so equal
+    zips share a folder.
+    """
+    own, shared = code.get_unzipped_code_location(), replace(code, id=b64decode(code.code_sha256).hex())
+    with _UNPACKING:
+        shared.prepare_for_execution()
+        own.parent.mkdir(parents=True, exist_ok=True)
+        if not own.is_symlink():
+            own.symlink_to(shared.get_unzipped_code_location())
 
 
 class FunctionProcess:

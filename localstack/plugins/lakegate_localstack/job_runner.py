@@ -10,7 +10,7 @@ import logging
 import shutil
 import subprocess
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,8 @@ class JobRunner:
     def _run_driver(self, run: JobRun, work: Path) -> int | None:
         """Return the driver's exit code, or None if the run was cancelled before the driver started."""
         image = Image(settings=self._settings, endpoint=endpoint(), region=run.region)
-        s3 = client(run).s3
+        own = credentials(run)
+        s3 = as_role(run, own).s3
         overrides = run.request.get("configurationOverrides") or {}
         defaults = spark_defaults(run.application, overrides)
         image.write_configuration(work, defaults, self._archive.option(work / CLASSES))
@@ -100,7 +101,7 @@ class JobRunner:
         with (work / "stdout").open("wb") as stdout, (work / "stderr").open("wb") as stderr:
             if run.stop.is_set():
                 return None
-            environment = image.environment(work, credentials(run)) | identity
+            environment = image.environment(work, own) | identity
             driver = processes.start(command, folder=work, env=environment, stdout=stdout, stderr=stderr)
             self._move(run, State.RUNNING)
             exit_code = self._wait(run, driver)
@@ -139,9 +140,20 @@ class JobRunner:
 
 def credentials(run: JobRun) -> dict[str, str]:
     """Return credentials of the run's role, which is who the driver is to AWS."""
-    role = run.request["executionRoleArn"]
-    found: dict[str, str] = client(run).sts.assume_role(RoleArn=role, RoleSessionName=run.job_run_id)["Credentials"]
+    role, application = run.request["executionRoleArn"], run.application["arn"]
+    sts = client(run).sts.request_metadata(service_principal="emr-serverless", source_arn=application)
+    found: dict[str, str] = sts.assume_role(RoleArn=role, RoleSessionName=run.job_run_id)["Credentials"]
     return found
+
+
+def as_role(run: JobRun, own: Mapping[str, str]) -> Any:
+    """Return clients of the run's role, by which the service fetches the job's code and writes its logs, too."""
+    return connect_to(
+        aws_access_key_id=own["AccessKeyId"],
+        aws_secret_access_key=own["SecretAccessKey"],
+        aws_session_token=own["SessionToken"],
+        region_name=run.region,
+    )
 
 
 def upload_logs(s3: Any, run: JobRun, work: Path) -> None:

@@ -58,6 +58,7 @@ def mend_localstack() -> None:
     from lakegate_localstack import (
         batch_windows,
         browsers,
+        calls,
         function_urls,
         loopback,
         s3_events,
@@ -73,6 +74,7 @@ def mend_localstack() -> None:
     function_urls.apply()
     loopback.apply()
     browsers.apply()
+    calls.apply()
     schedules.apply()
     service_catalog.apply()
     web_identities.apply()

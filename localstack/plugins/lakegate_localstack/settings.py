@@ -12,12 +12,13 @@ PREFIX = "LAKEGATE_LOCALSTACK_"
 @dataclass(frozen=True, kw_only=True)
 class PackSettings:
     """Interpreters, jars and folders for the processes, and the address of the account's issuer. The folders `jobs` and
-    `cache` outlive a local cloud.
+    `cache`, and the record of `calls`, outlive a local cloud.
     """
 
     work: Path
     jobs: Path
     cache: Path
+    calls: Path
     function_python: Path
     spark_home: Path
     spark_python: Path
@@ -35,6 +36,7 @@ class PackSettings:
             work=Path(values[PREFIX + "WORK"]),
             jobs=Path(values[PREFIX + "JOBS"]),
             cache=Path(values[PREFIX + "CACHE"]),
+            calls=Path(values[PREFIX + "CALLS"]),
             function_python=Path(values[PREFIX + "FUNCTION_PYTHON"]),
             spark_home=Path(values[PREFIX + "SPARK_HOME"]),
             spark_python=Path(values[PREFIX + "SPARK_PYTHON"]),

@@ -71,6 +71,7 @@ class Image:
             f"{s3}endpoint.region": self.region,
             f"{s3}path.style.access": "true",
             f"{s3}connection.ssl.enabled": "false",
+            f"{s3}directory.marker.retention": "keep",  # the default of EMR's Hadoop, which so deletes nothing
             f"{s3}aws.credentials.provider": "com.amazonaws.auth.EnvironmentVariableCredentialsProvider",
         }
 
