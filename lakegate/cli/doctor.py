@@ -228,7 +228,7 @@ class Examination:
 
 
 def _ended(runner: EmrJobRunner, run: str) -> JobRun:
-    """Wait for the end of a job run, which EMR Serverless itself limits."""
-    while (found := runner.get(run)).state is JobState.RUNNING:
+    """Wait for the end of a probe's run, which EMR Serverless itself limits."""
+    while (found := runner.get(run, with_texts=True)).state is JobState.RUNNING:
         time.sleep(POLL)
     return found

@@ -27,7 +27,7 @@ PYTHON = "3.11"
 READ_LOG = "read its driver's log in the service's bucket, below logs/"
 # What a failed run's reason says, and what to do then.
 FAILURES = {
-    r"python3\.11|PYSPARK_PYTHON": "the image has no python3.11: see docs/operating.md, EMR's image",
+    r"Cannot run program": "the image has no python3.11: see docs/operating.md, EMR's image",
     r"(?i)AccessDenied|Forbidden|status code:? 403": f"the job's role lacks a right in S3: {UPGRADE}",
     r"(?i)vCPU|capacity|quota": "the account has no room: have the quota of EMR Serverless raised",
 }
