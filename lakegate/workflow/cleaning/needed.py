@@ -33,7 +33,7 @@ class Need(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class CommitRange:
     """Commits up to `head`, from `since` on, whose tables are needed. `name` is for people."""
 
     need: Need
@@ -74,7 +74,7 @@ def needed_files(service: Service, since: datetime) -> Needed:
     """
     service.ledger.watermark()  # raises Misconfigured for a role that may not read the ledger, and sees no branch
     needed = Needed(service.tables.location())
-    for line in _lines(service, since):
+    for line in _commit_ranges(service, since):
         files = set(service.branches.metadata_files(line.head, line.since))
         try:
             _add(service, needed, files, line.need)
@@ -93,22 +93,22 @@ def _add(service: Service, needed: Needed, files: Iterable[MetadataFile], need: 
         needed.add(uri, need)
 
 
-def _lines(service: Service, since: datetime) -> Iterator[Line]:
+def _commit_ranges(service: Service, since: datetime) -> Iterator[CommitRange]:
     """Yield main first, and read its head last: what a merge takes off a branch meanwhile is then found on main."""
     others = [it for it in service.branches.references() if it.name != MAIN]
     head = service.branches.head(MAIN) or ""
-    yield Line(need=Need.MAIN, name=MAIN, head=head, since=head)
-    yield Line(need=Need.HISTORY, name=f"{MAIN} since {since:%Y-%m-%d}", head=head, since=since)
+    yield CommitRange(need=Need.MAIN, name=MAIN, head=head, since=head)
+    yield CommitRange(need=Need.HISTORY, name=f"{MAIN} since {since:%Y-%m-%d}", head=head, since=since)
     for each in others:
-        yield Line(need=Need.BRANCHES, name=each.name, head=each.head, since=each.base or each.head)
+        yield CommitRange(need=Need.BRANCHES, name=each.name, head=each.head, since=each.base or each.head)
     yield from _reused(service, others)
 
 
-def _reused(service: Service, references: Iterable[Reference]) -> Iterator[Line]:
+def _reused(service: Service, references: Iterable[Reference]) -> Iterator[CommitRange]:
     """Yield the audited commits whose data files a frozen job takes over, because their own branch may be gone."""
     for each in references:
         attempt = Attempt.parse(each.name)
         job = job_of(service.store, attempt) if attempt and not attempt.nonce else None
         if job and job.reuses:
             report = reused_report(service, job)
-            yield Line(need=Need.BRANCHES, name=each.name, head=report.audited, since=report.base)
+            yield CommitRange(need=Need.BRANCHES, name=each.name, head=report.audited, since=report.base)

@@ -19,7 +19,7 @@ class Needs:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decided:
+class DecidedVersion:
     """A file version with its decision. `kept_in` is the archive's object that holds its receipt, "" on main."""
 
     id: str
@@ -47,7 +47,7 @@ class Written:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ledger:
+class Decisions:
     """Decisions, and the tables that they tell of.
 
     `published` file versions have their rows on main by their receipts, and `replaced` ones had them. `reports` are
@@ -55,8 +55,8 @@ class Ledger:
     watermark, and nothing tells of them. `unread` are receipts that cannot be read.
     """
 
-    published: tuple[Decided, ...] = ()
-    replaced: tuple[Decided, ...] = ()
+    published: tuple[DecidedVersion, ...] = ()
+    replaced: tuple[DecidedVersion, ...] = ()
     reports: Mapping[Attempt, Written] = field(default_factory=dict)
     there: Mapping[str, frozenset[str]] = field(default_factory=dict)
     forgotten: tuple[str, ...] = ()
@@ -79,9 +79,9 @@ class Open:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
+class Comparison:
     """All facts of one verification."""
 
     needs: tuple[Needs, ...]
-    ledger: Ledger
+    ledger: Decisions
     open: tuple[Open, ...]

@@ -17,18 +17,18 @@ from lakegate.workflow.ledger.receipts import CLOSED
 from lakegate.workflow.ledger.receipts import PREFIX as RECEIPTS
 from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.service import Service
-from lakegate.workflow.verification.facts import Decided, Ledger, Written
+from lakegate.workflow.verification.facts import DecidedVersion, Decisions, Written
 
 AT_ONCE = 1000  # objects that are read together
 UNREADABLE = (*BROKEN, Misconfigured)
 
 
-def read_ledger(service: Service) -> Ledger:
+def read_ledger(service: Service) -> Decisions:
     """Read every receipt on main and in the archive, and every report; that takes a request for each object."""
     head = service.branches.head(MAIN) or ""
     archived, broken = _archive(service)
     receipts = _latest(service.ledger.all_receipts(Ref(MAIN, head)), archived)
-    published, replaced = list[Decided](), list[Decided]()
+    published, replaced = list[DecidedVersion](), list[DecidedVersion]()
     for where, receipt in receipts:
         there = {entry.version_id for entry in receipt.on_main} if not where.startswith(CLOSED) else ()
         for entry in receipt.entries:
@@ -37,7 +37,7 @@ def read_ledger(service: Service) -> Ledger:
     known = {entry.file(it.bucket, it.key).id for _, it in receipts for entry in it.entries}
     reports = dict(_reports(service))
     tables = sorted({it.table for it in reports} | {it.attempt.table for it in published})
-    return Ledger(
+    return Decisions(
         published=tuple(published),
         replaced=tuple(replaced),
         reports=reports,
@@ -69,8 +69,8 @@ def _latest(on_main: Iterable[Receipt], archived: Mapping[str, Receipt]) -> list
     ]
 
 
-def _decided(receipt: Receipt, entry: Entry, where: str) -> Decided:
-    return Decided(
+def _decided(receipt: Receipt, entry: Entry, where: str) -> DecidedVersion:
+    return DecidedVersion(
         id=entry.file(receipt.bucket, receipt.key).id,
         key=receipt.key,
         version=entry.version_id,

@@ -9,14 +9,14 @@ from lakegate.counts import count
 from lakegate.doctor.finding import Finding, ok, unknown, wrong
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN
-from lakegate.workflow.verification.facts import Decided, Facts, Ledger, Needs, Open
+from lakegate.workflow.verification.facts import Comparison, DecidedVersion, Decisions, Needs, Open
 
 NAMED = 20  # findings of one kind that are named each
 GUIDE = "docs/restoring.md"
 UNDO = f"bring it back from the bucket's earlier versions ({GUIDE})"
 
 
-def findings(facts: Facts) -> list[Finding]:
+def findings(facts: Comparison) -> list[Finding]:
     """Return all findings. A rule that finds nothing says that all is well."""
     return [finding for rule in RULES for finding in _shortened(list(rule(facts)))]
 
@@ -31,13 +31,13 @@ def _shortened(found: list[Finding]) -> list[Finding]:
     return [*found[:NAMED], more]
 
 
-def tables(facts: Facts) -> Iterator[Finding]:
+def tables(facts: Comparison) -> Iterator[Finding]:
     """Judge whether the tables of main can be read."""
     main = next(needs for needs in facts.needs if needs.reference == MAIN)
     yield from _lost(main, UNDO) if main.lost or main.unread else _complete("main's tables", main.files)
 
 
-def branches(facts: Facts) -> Iterator[Finding]:
+def branches(facts: Comparison) -> Iterator[Finding]:
     """Judge whether the tables of other references can be read."""
     others = [needs for needs in facts.needs if needs.reference != MAIN]
     for needs in others:
@@ -59,7 +59,7 @@ def _lost(needs: Needs, todo: str) -> Iterator[Finding]:
         yield wrong(needs.reference, f"{uri} is missing", todo)
 
 
-def receipts(facts: Facts) -> Iterator[Finding]:
+def receipts(facts: Comparison) -> Iterator[Finding]:
     """Judge whether the rows of each published file version are on main, once, and no others."""
     ledger = facts.ledger
     for name in ledger.unread:
@@ -70,7 +70,7 @@ def receipts(facts: Facts) -> Iterator[Finding]:
         yield ok("receipts", f"all rows of {count(len(ledger.published), 'published file')} are on main, each once")
 
 
-def _rows(ledger: Ledger, table: str) -> Iterator[Finding]:
+def _rows(ledger: Decisions, table: str) -> Iterator[Finding]:
     """Compare the data files that the reports of published versions name with those that main has. Once somebody else
     has written to the table, nothing can be told of a version by its data files.
     """
@@ -102,7 +102,7 @@ def _twice_or_unknown(writers: Mapping[str, tuple[Attempt, str]], published: Con
         yield wrong("receipts", f"{path} of {attempt.branch} is on main, and {why}", todo)
 
 
-def _moved(ledger: Ledger, table: str) -> tuple[frozenset[str], frozenset[str]]:
+def _moved(ledger: Decisions, table: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the data files that published versions took off the table because others shared them, and those that hold
     the rest.
     """
@@ -114,12 +114,12 @@ def _moved(ledger: Ledger, table: str) -> tuple[frozenset[str], frozenset[str]]:
     return taken, left
 
 
-def _paths(ledger: Ledger, file: Decided) -> frozenset[str] | None:
+def _paths(ledger: Decisions, file: DecidedVersion) -> frozenset[str] | None:
     report = ledger.reports.get(file.attempt)
     return report.files.get(file.id) if report else None
 
 
-def _writers(ledger: Ledger, table: str, paths: frozenset[str]) -> Mapping[str, tuple[Attempt, str]]:
+def _writers(ledger: Decisions, table: str, paths: frozenset[str]) -> Mapping[str, tuple[Attempt, str]]:
     """Return who wrote these data files, as reports say it: the attempt, and the file version's id."""
     return {
         path: (attempt, id_)
@@ -130,7 +130,7 @@ def _writers(ledger: Ledger, table: str, paths: frozenset[str]) -> Mapping[str, 
     }
 
 
-def _missing(file: Decided, gone: int) -> Finding:
+def _missing(file: DecidedVersion, gone: int) -> Finding:
     """Judge a published version of which main lacks data files."""
     what = f"{file.name} is published by {file.attempt.branch}, and main lacks {count(gone, 'data file')} of it"
     if file.kept_in:
@@ -139,7 +139,7 @@ def _missing(file: Decided, gone: int) -> Finding:
     return wrong("receipts", what, "unless a person has deleted its rows, restore the catalog anew, to another moment")
 
 
-def watermark(facts: Facts) -> Iterator[Finding]:
+def watermark(facts: Comparison) -> Iterator[Finding]:
     """Judge whether a file is left that no sweep looks at."""
     for name in facts.ledger.forgotten:
         what = f"{name} landed before the watermark, and nothing tells what became of it"
@@ -148,7 +148,7 @@ def watermark(facts: Facts) -> Iterator[Finding]:
         yield ok("archive", "each file that landed before the watermark is decided, or noted as unrouted")
 
 
-def attempts(facts: Facts) -> Iterator[Finding]:
+def attempts(facts: Comparison) -> Iterator[Finding]:
     """Judge whether open attempts find what they refer to."""
     found = [finding for attempt in facts.open for finding in _attempt(attempt)]
     yield from found
@@ -172,4 +172,4 @@ def _attempt(look: Open) -> Iterator[Finding]:
         yield unknown(name, what, f"{UNDO}, or once its job has ended: {again}")
 
 
-RULES: tuple[Callable[[Facts], Iterator[Finding]], ...] = (tables, branches, receipts, watermark, attempts)
+RULES: tuple[Callable[[Comparison], Iterator[Finding]], ...] = (tables, branches, receipts, watermark, attempts)

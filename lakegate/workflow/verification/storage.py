@@ -12,7 +12,7 @@ from lakegate.workflow.verification.facts import Needs
 
 
 @dataclass(kw_only=True)
-class Needed:
+class FilesByReference:
     """Files that references need, each by the first one that needs it; it is a container of their URIs."""
 
     location: str
@@ -38,7 +38,7 @@ def read_needs(service: Service, warehouse: Warehouse) -> tuple[Needs, ...]:
     """Return the needs of main, and of every other reference beyond main's. Of main only the head counts, and of a
     branch all its commits and its base, because an approval reads the commit that was audited.
     """
-    needed = Needed(location=service.tables.location())
+    needed = FilesByReference(location=service.tables.location())
     unread = {name: tuple(_follow(service, needed, name, head, since)) for name, head, since in _lines(service)}
     missing = dict(needed.names)
     for folder in needed.folders():
@@ -62,7 +62,7 @@ def _lines(service: Service) -> Iterator[tuple[str, str, str]]:
             yield each.name, each.head, each.base or each.head
 
 
-def _follow(service: Service, needed: Needed, name: str, head: str, since: str) -> Iterator[str]:
+def _follow(service: Service, needed: FilesByReference, name: str, head: str, since: str) -> Iterator[str]:
     """Add what a reference needs. Yield the reason for each table that cannot be followed to all of its files."""
     try:
         files = set(service.branches.metadata_files(head, since))

@@ -7,7 +7,7 @@ from lakegate.doctor.finding import Finding
 from lakegate.ports import Warehouse
 from lakegate.workflow.service import Service
 from lakegate.workflow.verification.attempts import read_open
-from lakegate.workflow.verification.facts import Facts
+from lakegate.workflow.verification.facts import Comparison
 from lakegate.workflow.verification.ledger import read_ledger
 from lakegate.workflow.verification.rules import findings
 from lakegate.workflow.verification.storage import read_needs
@@ -18,4 +18,6 @@ def verify(service: Service, warehouse: Warehouse) -> list[Finding]:
     role that may not read the ledger.
     """
     service.ledger.watermark()
-    return findings(Facts(needs=read_needs(service, warehouse), ledger=read_ledger(service), open=read_open(service)))
+    return findings(
+        Comparison(needs=read_needs(service, warehouse), ledger=read_ledger(service), open=read_open(service))
+    )
