@@ -20,7 +20,7 @@ from infra.data.stack import DataStack
 from infra.ingest.spark import Artifacts
 from infra.ingest.stack import IngestStack
 from infra.network import Network
-from infra.packaging import package
+from infra.packaging import package, trusting
 from infra.settings_file import SettingsFile
 from lakegate.errors import Misconfigured
 
@@ -54,6 +54,14 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
         py_files=bundles.py_files,
         jars=tuple(ROOT / ".local/jars" / jar for jar in JARS),
     )
+    functions = trusting(bundles.functions, config.nessie_ca) if config.nessie_ca else bundles.functions
+    compose(app, config, functions, artifacts)
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
+    return app
+
+
+def compose(app: App, config: Config, functions: Path, artifacts: Artifacts) -> None:
+    """Put the stacks into the app, each after those that it needs."""
     data = DataStack(app, config=config)
     if config.nessie_uri:
         uri, network = config.nessie_uri, Network(subnets=config.subnets, security_groups=config.security_groups)
@@ -65,11 +73,9 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
         data=data,
         nessie_uri=uri,
         network=network,
-        functions=bundles.functions,
+        functions=functions,
         artifacts=artifacts,
     )
-    Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
-    return app
 
 
 def _config(context: Callable[[str], object]) -> Config:

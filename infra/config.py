@@ -3,9 +3,11 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from ssl import PROTOCOL_TLS_CLIENT, SSLContext, SSLError
 from typing import Self
 
 from infra.catalog.faults import catalog_faults
+from infra.data.faults import data_faults
 from lakegate.contracts import BRANCH_DAYS
 from lakegate.errors import Misconfigured
 from lakegate.settings import WORKER_CORES
@@ -24,6 +26,7 @@ _UPLOADER = re.compile(
     r"arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/[A-Za-z0-9+,.@_/-]+)"
     r"(=([A-Za-z0-9+.@_-]+/)+)?"  # a prefix: without IAM's wildcards and variables, which begin with * ? $
 )
+_PEM = re.compile(r"\s*(-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+")
 _AUDIENCE = re.compile(r"[A-Za-z0-9._:/-]{1,128}")
 _RELEASE = re.compile(r"emr-7\.[0-9]+\.[0-9]+")  # these have Spark 3.5
 _IMAGE = re.compile(
@@ -43,6 +46,7 @@ class Config:
 
     name: str = "lakegate"
     nessie_uri: str = ""
+    nessie_ca: str = ""
     warehouse: str = "lake"
     token_audience: str = ""
     token_issuer: str = ""
@@ -74,6 +78,10 @@ class Config:
     attempts: int = 3
     uploaders: tuple[str, ...] = ()
     landing_days: int = 0  # 0: for ever
+    landing_bucket: str = ""
+    landing_prefixes: tuple[str, ...] = ()
+    kms_key: str = ""
+    upload_keys: tuple[str, ...] = ()
     ephemeral: bool = False
     subnets: tuple[str, ...] = ()
     security_groups: tuple[str, ...] = ()
@@ -162,6 +170,14 @@ class Config:
                 (
                     bool(_OF_CLIENTS.fullmatch(self.nessie_uri)),
                     "-c nessie_uri is given without /api, and without /iceberg",
+                ),
+                (
+                    bool(self.nessie_ca) and not _is_certificates(self.nessie_ca),
+                    "-c nessie_ca is the text of authorities' certificates, -----BEGIN CERTIFICATE-----…, and no more",
+                ),
+                (
+                    bool(self.nessie_ca) and self.nessie_uri.startswith("http:"),
+                    "-c nessie_ca is for an https://… address of -c nessie_uri",
                 ),
                 (
                     bool(self.token_audience) and not _AUDIENCE.fullmatch(self.token_audience),
@@ -270,7 +286,17 @@ class Config:
                 (self.slack_secret.startswith("arn:"), "-c slack_secret is the secret's name, not its ARN"),
             )
             if is_wrong
-        ] + catalog_faults(self, region)
+        ] + [*data_faults(self, region), *catalog_faults(self, region)]
+
+
+def _is_certificates(text: str) -> bool:
+    if not _PEM.fullmatch(text):
+        return False
+    try:
+        SSLContext(PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
+    except SSLError:
+        return False
+    return True
 
 
 def _parse(given: object, default: object) -> object:

@@ -17,6 +17,8 @@ from pathlib import Path
 
 from uv import find_uv_bin
 
+from lakegate.settings import CA_FILE
+
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
 REQUIREMENTS = Path("handlers/requirements.txt")
 # Amazon Linux 2023, on which the python3.11 runtime's successors run, and Amazon Linux 2 both load these wheels.
@@ -134,11 +136,25 @@ def _py_files(target: Path, root: Path, files: list[Path]) -> Path:
 
 def _add(archive: zipfile.ZipFile, root: Path, files: Iterable[Path]) -> None:
     for path in files:
-        entry = zipfile.ZipInfo(path.relative_to(root).as_posix(), EPOCH)
-        entry.external_attr = 0o100644 << 16
-        entry.create_system = 3  # Linux, so that every machine makes the same bytes
-        entry.compress_type = zipfile.ZIP_DEFLATED
-        archive.writestr(entry, path.read_bytes())
+        archive.writestr(_entry(path.relative_to(root).as_posix()), path.read_bytes())
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    """Return a file's entry, of which every machine makes the same bytes."""
+    entry = zipfile.ZipInfo(name, EPOCH)
+    entry.external_attr = 0o100644 << 16
+    entry.create_system = 3  # Linux
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    return entry
+
+
+def trusting(functions: Path, authorities: str) -> Path:
+    """Return the functions' zip with authorities in it, certificates as PEM text."""
+    target = functions.with_stem(f"{functions.stem}-trusting")
+    shutil.copyfile(functions, target)
+    with zipfile.ZipFile(target, "a") as archive:
+        archive.writestr(_entry(CA_FILE), authorities)
+    return target
 
 
 def _digest(root: Path, files: Iterable[Path], below: str = "") -> str:

@@ -13,18 +13,23 @@ def waive(resource: IConstruct, *, rule: str, reason: str) -> None:
     Validations.of(resource).acknowledge(Acknowledgment(id=f"{PACK}-{rule}", reason=reason))
 
 
-def waive_below(identity: IConstruct, *, resource: IConstruct, suffix: str, reason: str) -> None:
-    """Accept that a role or policy may use everything below a resource, `<its ARN>/prefix/*`."""
-    child = resource if isinstance(resource, CfnResource) else resource.node.default_child
-    if not isinstance(child, CfnResource):
+def waive_below(identity: IConstruct, *, resource: IConstruct | str, suffix: str, reason: str) -> None:
+    """Accept that a role or policy may use everything below a resource, `<its ARN>/prefix/*`. A bucket that is not ours
+    is given by its name.
+    """
+    waive(identity, rule=f"IAM5[Resource::{_named(resource, Stack.of(identity))}{suffix}]", reason=reason)
+
+
+def _named(resource: IConstruct | str, reader: Stack) -> str:
+    """Return the resource's ARN as cdk-nag writes it in findings of a stack: another stack reads it by its export, and
+    a bucket that is not ours is named by its own name.
+    """
+    if isinstance(resource, str):
+        return f"arn:<AWS::Partition>:s3:::{resource}"
+    owner, made = Stack.of(resource), resource if isinstance(resource, CfnResource) else resource.node.default_child
+    if not isinstance(made, CfnResource):
         raise TypeError(f"{resource.node.path} has no CloudFormation resource")
-    waive(identity, rule=f"IAM5[Resource::{_named(child, Stack.of(identity))}{suffix}]", reason=reason)
-
-
-def _named(resource: CfnResource, reader: Stack) -> str:
-    """Return the resource's ARN as cdk-nag writes it in findings of a stack: another stack reads it by its export."""
-    owner = Stack.of(resource)
     if owner.node.path == reader.node.path:
-        return f"<{owner.resolve(resource.logical_id)}.Arn>"
-    imported: Mapping[str, str] = reader.resolve(owner.export_value(resource.get_att("Arn")))
+        return f"<{owner.resolve(made.logical_id)}.Arn>"
+    imported: Mapping[str, str] = reader.resolve(owner.export_value(made.get_att("Arn")))
     return imported["Fn::ImportValue"]

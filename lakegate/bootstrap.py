@@ -38,7 +38,7 @@ def service(settings: Settings) -> Service:
         publisher=catalog,
         tables=IcebergTables(settings.nessie_uri, settings.warehouse, http),
         runner=EmrJobRunner(settings),
-        landing=S3Landing(settings.landing_bucket, settings.service_bucket),
+        landing=S3Landing(settings.landing_bucket, settings.service_bucket, settings.landing_prefixes.split(",")),
         store=ImmutableCache(S3Store(settings.service_bucket)),
         notifier=SlackNotifier(settings),
         telemetry=EmfTelemetry(settings.name, clock),
@@ -46,6 +46,7 @@ def service(settings: Settings) -> Service:
         clock=clock,
         nessie_uri=settings.nessie_uri,
         warehouse=settings.warehouse,
+        nessie_ca=settings.nessie_ca,
         token_audience=settings.token_audience,
         grace=timedelta(seconds=settings.grace_seconds),
         compact_after=timedelta(days=settings.compact_after_days),
@@ -57,7 +58,8 @@ def service(settings: Settings) -> Service:
 def nessie_door(settings: Settings) -> TimeoutAdapter:
     """Return the adapter of every call to Nessie, with this process's identity if the settings name an audience."""
     audience = settings.token_audience
-    return door(settings.nessie_uri, StsTokens(audience, SystemClock()) if audience else None)
+    tokens = StsTokens(audience, SystemClock()) if audience else None
+    return door(settings.nessie_uri, tokens, settings.nessie_ca)
 
 
 def _clipped(_logger: object, _method: str, event: EventDict) -> EventDict:

@@ -5,6 +5,7 @@ contacts nothing.
 import os
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
+from pathlib import Path
 from typing import Self
 
 from lakegate.errors import Misconfigured
@@ -14,6 +15,8 @@ KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 REGION = "AWS_DEFAULT_REGION"
 ENV_FILE = PREFIX + "ENV_FILE"
 WAREHOUSE = "warehouse"  # the lake bucket's folder that holds the catalog's warehouse
+CODE = Path(__file__).parent.parent  # a function's own folder
+CA_FILE = "nessie-ca.pem"  # there, because Lambda's environment has no room for certificates
 DESCRIPTION = "lakegate: write, audit, publish for Apache Iceberg"  # of a stack, by which installations are found
 WORKER_CORES = 2  # vCPUs of a job's driver, and of each executor
 LONGEST_QUEUE = 720  # minutes that a job run may queue before EMR Serverless gives it up
@@ -35,7 +38,9 @@ class Settings:
     job_entry_point: str
     job_py_files: str
     job_jars: str
+    landing_prefixes: str = ""  # that this installation's files land below, with commas; "": anywhere in the bucket
     name: str = "lakegate"  # of the installation, in what CloudWatch shows
+    nessie_ca: str = ""  # authorities, as PEM text, that Nessie's certificate may be of
     token_audience: str = ""
     executors: int = 3  # of a job at most, beside its driver
     spark_conf: str = ""  # JSON: a job's Spark properties by name, beside lakegate's
@@ -52,9 +57,14 @@ class Settings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Self:
-        """Read LAKEGATE_* variables. Raise Misconfigured with every missing or malformed value at once."""
+        """Read LAKEGATE_* variables. Raise Misconfigured with every missing or malformed value at once. Authorities are
+        in a file beside the code if the variable names it.
+        """
         values = os.environ if env is None else env
-        return cls.from_mapping({field.name: values.get(PREFIX + field.name.upper()) for field in fields(cls)}, PREFIX)
+        found = {field.name: values.get(PREFIX + field.name.upper()) for field in fields(cls)}
+        if found["nessie_ca"] == CA_FILE:
+            found["nessie_ca"] = (CODE / CA_FILE).read_text()
+        return cls.from_mapping(found, PREFIX)
 
     @classmethod
     def from_outputs(cls, outputs: Mapping[str, str]) -> Self:

@@ -141,7 +141,8 @@ class SparkEngine:
         return SparkFiles(spark=self.spark, job=self.job)
 
     def head(self) -> str:
-        return nessie.head(self.job.nessie_uri, self.job.branch, identity.token(self.spark, self.job))
+        token = identity.token(self.spark, self.job)
+        return nessie.head(self.job.nessie_uri, self.job.branch, token, self.job.nessie_ca)
 
     def load(self, table: str, *refs: Ref) -> list[SparkTable | None]:
         catalogs = [self._catalog(ref) for ref in refs]

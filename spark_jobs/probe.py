@@ -3,13 +3,14 @@
 import json
 import platform
 from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
 from urllib.error import HTTPError
 from urllib.request import Request
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.bounded_http import asked
+from lakegate.audit.bounded_http import asked, trusting
 from lakegate.audit.model.probe import Probe, ProbeReport
 from lakegate.audit.ref import Ref
 from spark_jobs.jvm import identity
@@ -51,7 +52,7 @@ def _reason(act: Callable[[], object]) -> str:
 
 
 def _main(spark: SparkSession, probe: Probe) -> str:
-    return nessie.head(probe.nessie_uri, MAIN, identity.token(spark, probe))
+    return nessie.head(probe.nessie_uri, MAIN, identity.token(spark, probe), probe.nessie_ca)
 
 
 def _list_namespaces(spark: SparkSession, probe: Probe) -> None:
@@ -63,18 +64,20 @@ def _list_namespaces(spark: SparkSession, probe: Probe) -> None:
 def _makes_branch(spark: SparkSession, probe: Probe) -> bool:
     """Try to make a branch, which Nessie's rules forbid to a job. Delete one that was made."""
     name, token = f"wap-probe-{probe.nonce}", identity.token(spark, probe)
-    head = nessie.head(probe.nessie_uri, MAIN, token)
+    head = _main(spark, probe)
     body = json.dumps({"type": "BRANCH", "name": MAIN, "hash": head}).encode()
+    send = partial(_send, token=token, authorities=probe.nessie_ca)
     try:
-        _send("POST", f"{probe.nessie_uri}/api/v2/trees?name={name}&type=BRANCH", token, body)
+        send("POST", f"{probe.nessie_uri}/api/v2/trees?name={name}&type=BRANCH", body=body)
     except HTTPError as error:
         if error.code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             return False
         raise
-    _send("DELETE", f"{probe.nessie_uri}/api/v2/trees/{name}@{head}", token)
+    send("DELETE", f"{probe.nessie_uri}/api/v2/trees/{name}@{head}")
     return True
 
 
-def _send(method: str, url: str, token: str, body: bytes | None = None) -> None:
+def _send(method: str, url: str, *, token: str, authorities: str, body: bytes | None = None) -> None:
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    asked(Request(url, data=body, headers=headers, method=method), SECONDS)  # noqa: S310 (the probe's own address)
+    request = Request(url, data=body, headers=headers, method=method)  # noqa: S310 (the probe's own address)
+    asked(request, SECONDS, context=trusting(authorities))

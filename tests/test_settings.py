@@ -23,7 +23,7 @@ def test_the_stacks_outputs_say_the_same() -> None:
 
 @pytest.mark.parametrize("end", ["", "/", "//"])
 def test_a_slash_at_the_end_of_nessies_address_is_taken_off_wherever_it_is_said(end: str) -> None:
-    said = COMPLETE | {"nessie_uri": f"https://nessie.example.com{end}"}
+    said = COMPLETE | {"nessie_uri": f"https://nessie.example.com{end}", "nessie_ca": ""}
     outputs = {output_name(name): value for name, value in said.items()}
     env = {f"LAKEGATE_{name.upper()}": value for name, value in said.items()}
     for settings in (Settings.from_mapping(said), Settings.from_outputs(outputs), Settings.from_env(env)):

@@ -7,6 +7,7 @@ from infra.catalog.network import CatalogNetwork
 from infra.catalog.settings import DATABASE
 from infra.catalog.sizes import Size
 from infra.config import Config
+from infra.keys import Keys
 from infra.waivers import waive
 
 GIGABYTES, MOST_GIGABYTES = 20, 200  # RDS adds storage by itself
@@ -16,7 +17,14 @@ class Database(Construct):
     """A database in private subnets. Secrets Manager makes its password, and nobody else is told."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, config: Config, size: Size, network: CatalogNetwork
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        config: Config,
+        keys: Keys,
+        size: Size,
+        network: CatalogNetwork,
     ) -> None:
         super().__init__(scope, construct_id)
         keep = RemovalPolicy.DESTROY if config.ephemeral else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
@@ -31,7 +39,7 @@ class Database(Construct):
             description="Database of the catalog",
             removal_policy=keep,
         )
-        self.secret = aws_rds.DatabaseSecret(self, "Password", username=DATABASE)
+        self.secret = aws_rds.DatabaseSecret(self, "Password", username=DATABASE, encryption_key=keys.key(self))
         self.instance = aws_rds.DatabaseInstance(
             self,
             "Instance",
@@ -45,7 +53,7 @@ class Database(Construct):
             publicly_accessible=False,
             multi_az=size.is_in_two_zones,
             storage_type=aws_rds.StorageType.GP3,
-            storage_encrypted=True,
+            storage_encrypted=True,  # with RDS's key: another one would replace the database by an empty one
             allocated_storage=GIGABYTES,
             max_allocated_storage=MOST_GIGABYTES,
             backup_retention=Duration.days(size.backup_days),

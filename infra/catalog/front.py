@@ -44,11 +44,11 @@ class Front(Construct):
             rule="ELB2",
             reason="Nessie's own log has each call, with the caller's identity, which the balancer does not know.",
         )
-        self._serve(config, server)
+        self.targets = self._serve(config, server)
         server.service.node.add_dependency(self.group)
         self._name(config.catalog_host, network)
 
-    def _serve(self, config: Config, server: Server) -> None:
+    def _serve(self, config: Config, server: Server) -> balancing.ApplicationTargetGroup:
         listener = self.balancer.add_listener(
             "Https",
             port=HTTPS,
@@ -57,7 +57,7 @@ class Front(Construct):
             ssl_policy=balancing.SslPolicy.RECOMMENDED_TLS,
             open=False,
         )
-        listener.add_targets(
+        return listener.add_targets(
             "Nessie",
             port=PORT,
             protocol=balancing.ApplicationProtocol.HTTP,

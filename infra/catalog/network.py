@@ -5,6 +5,7 @@ from constructs import Construct
 
 from infra.catalog.sizes import Size
 from infra.config import Config
+from infra.keys import Keys
 from infra.network import Network
 
 ZONES = 2  # that a load balancer and a database's subnets need at least
@@ -13,8 +14,9 @@ ZONES = 2  # that a load balancer and a database's subnets need at least
 class CatalogNetwork(Construct):
     """The VPC, and the group `clients`: its members alone may call Nessie."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, config: Config, size: Size) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, config: Config, keys: Keys, size: Size) -> None:
         super().__init__(scope, construct_id)
+        self._keys = keys
         self.vpc = self._create(config, size) if config.creates_vpc else self._named(config)
         self.subnets = aws_ec2.SubnetSelection(subnets=self.vpc.private_subnets)
         self.clients = aws_ec2.SecurityGroup(
@@ -50,6 +52,7 @@ class CatalogNetwork(Construct):
         log = aws_logs.LogGroup(
             self,
             "FlowLog",
+            encryption_key=self._keys.key(self),
             retention=aws_logs.RetentionDays.THREE_MONTHS,
             removal_policy=RemovalPolicy.DESTROY,
         )

@@ -10,6 +10,7 @@ from infra.catalog.database import Database
 from infra.catalog.network import CatalogNetwork
 from infra.catalog.settings import HEALTH_PORT, PASSWORD, PORT, USER
 from infra.catalog.sizes import Size
+from infra.keys import DECRYPT, SECRETS, Keys
 from infra.waivers import waive
 
 _ECR = re.compile(r"(\d{12})\.dkr\.ecr\.([a-z0-9-]+)\.[^/]+/([^@:]+)[^@]*@(.+)")
@@ -27,13 +28,16 @@ class Server(Construct):
         *,
         image: str,
         size: Size,
+        keys: Keys,
         network: CatalogNetwork,
         database: Database,
         environment: Mapping[str, str],
     ) -> None:
         super().__init__(scope, construct_id)
+        self._keys = keys
         self.role = aws_iam.Role(self, "Role", assumed_by=_ecs())
         self.starter = aws_iam.Role(self, "Starter", assumed_by=_ecs())
+        keys.lend(self.starter, SECRETS, DECRYPT, database.secret.secret_arn)
         self.group = aws_ec2.SecurityGroup(self, "Group", vpc=network.vpc, description="Tasks of the catalog")
         database.group.add_ingress_rule(self.group, aws_ec2.Port.tcp(database.port), "Tasks of the catalog")
         cluster = aws_ecs.Cluster(self, "Cluster", vpc=network.vpc)
@@ -109,7 +113,11 @@ class Server(Construct):
 
     def _log(self) -> aws_logs.LogGroup:
         return aws_logs.LogGroup(
-            self, "Log", retention=aws_logs.RetentionDays.THREE_MONTHS, removal_policy=RemovalPolicy.DESTROY
+            self,
+            "Log",
+            encryption_key=self._keys.key(self),
+            retention=aws_logs.RetentionDays.THREE_MONTHS,
+            removal_policy=RemovalPolicy.DESTROY,
         )
 
 

@@ -9,6 +9,7 @@ from infra.catalog.network import CatalogNetwork
 from infra.catalog.server import Server
 from infra.catalog.settings import environment
 from infra.catalog.sizes import SIZES
+from infra.catalog.watch import Watch
 from infra.config import Config
 from infra.data.stack import DataStack
 
@@ -24,13 +25,15 @@ class CatalogStack(Stack):
             termination_protection=not config.ephemeral,
         )
         size = SIZES[config.catalog_size]
-        network = CatalogNetwork(self, "Network", config=config, size=size)
-        database = Database(self, "Database", config=config, size=size, network=network)
+        keys = data.storage.keys
+        network = CatalogNetwork(self, "Network", config=config, keys=keys, size=size)
+        database = Database(self, "Database", config=config, keys=keys, size=size, network=network)
         server = Server(
             self,
             "Server",
             image=config.nessie_image,
             size=size,
+            keys=keys,
             network=network,
             database=database,
             environment=environment(
@@ -44,6 +47,7 @@ class CatalogStack(Stack):
             ),
         )
         data.storage.write_warehouse(server.role)
-        Front(self, "Front", config=config, network=network, server=server)
+        front = Front(self, "Front", config=config, network=network, server=server)
+        Watch(self, "Watch", config=config, size=size, front=front, database=database)
         self.network = network.of_clients
         CfnOutput(self, "ClientsSecurityGroup", value=network.clients.security_group_id)

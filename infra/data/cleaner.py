@@ -4,6 +4,7 @@ from aws_cdk import aws_iam
 from constructs import Construct
 
 from infra.data.storage import FIND, READ, Storage
+from infra.keys import DECRYPT, ENCRYPT
 from infra.waivers import waive_below
 from lakegate.settings import WAREHOUSE
 
@@ -27,6 +28,8 @@ class Cleaner(Construct):
                 _allow((*READ, *DELETE), lake.arn_for_objects(f"{WAREHOUSE}/*")),
                 _allow(READ, *(service.arn_for_objects(f"{prefix}/*") for prefix in ASKED)),
                 _allow(NOTE, service.arn_for_objects("cleaning/*")),
+                *storage.unlock(DECRYPT, lake),
+                *storage.unlock(ENCRYPT, service),
             ],
         )
         reason = "Names of tables, of their files and of attempts are made at run time."

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from string import ascii_lowercase
 
-from aws_cdk import aws_iam, aws_s3
+from aws_cdk import aws_iam
 from constructs import Construct
 
+from infra.data.storage import Storage
+from infra.keys import DECRYPT
 from infra.waivers import waive_below
 from lakegate.settings import WAREHOUSE
 
@@ -18,17 +20,20 @@ QUARANTINE = (f"{WAREHOUSE}/_quarantine/*",)
 class Readers(Construct):
     """Policies to attach to a reader's role. The stack itself attaches them to none."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, lake: aws_s3.Bucket) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, storage: Storage) -> None:
         super().__init__(scope, construct_id)
-        self._lake = lake
+        self._storage = storage
         self.read_lake = self._policy("ReadLake", "Read the tables of contracts, but not quarantine", TABLES)
         self.read_quarantine = self._policy("ReadQuarantine", "Read rows that were put in quarantine", QUARANTINE)
 
     def _policy(self, construct_id: str, description: str, patterns: Sequence[str]) -> aws_iam.ManagedPolicy:
-        files = [self._lake.arn_for_objects(pattern) for pattern in patterns]
-        statement = aws_iam.PolicyStatement(actions=["s3:GetObject"], resources=files)
-        policy = aws_iam.ManagedPolicy(self, construct_id, description=description, statements=[statement])
+        lake = self._storage.lake
+        files = [lake.arn_for_objects(pattern) for pattern in patterns]
+        read = aws_iam.PolicyStatement(actions=["s3:GetObject"], resources=files)
+        policy = aws_iam.ManagedPolicy(
+            self, construct_id, description=description, statements=[read, *self._storage.unlock(DECRYPT, lake)]
+        )
         for pattern in patterns:
             reason = "Names of tables and of their files are made at run time, and only reading is allowed."
-            waive_below(policy, resource=self._lake, suffix=f"/{pattern}", reason=reason)
+            waive_below(policy, resource=lake, suffix=f"/{pattern}", reason=reason)
         return policy

@@ -20,5 +20,5 @@ class DataStack(Stack):
             termination_protection=not config.ephemeral,
         )
         self.storage = Storage(self, "Storage", config=config)
-        self.readers = Readers(self, "Readers", lake=self.storage.lake)
+        self.readers = Readers(self, "Readers", storage=self.storage)
         self.cleaner = Cleaner(self, "Cleaner", storage=self.storage)

@@ -1,20 +1,24 @@
 """Three buckets, landing, lake and service, and the rights on each that a role can be granted, by prefix.
 
 A role can be granted neither writing to the landing bucket (that is for `uploaders`), nor deleting from the landing or
-the lake bucket (the latter is for people with the policy in `cleaner`).
+the lake bucket (the latter is for people with the policy in `cleaner`). The landing bucket may be somebody else's, of
+which nothing is made or changed here. With a key of the installation's own all three are under it, and the logs of
+access to them are in a fourth bucket, because S3 writes such logs to none that is under a key.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from aws_cdk import Aws, Duration, RemovalPolicy, aws_iam, aws_s3
 from constructs import Construct
 
 from infra.config import INCOMPLETE_UPLOAD_DAYS, Config
+from infra.data.key import own_key
+from infra.keys import DECRYPT, ENCRYPT, S3, Keys, objects
 from infra.waivers import waive, waive_below
 from lakegate.landing import canary
 from lakegate.settings import WAREHOUSE
 
-STAGING_DAYS, LOG_DAYS = 14, 90
+DAYS = {"staging": 14, "logs": 90}  # after which what is below a prefix of the service's bucket expires
 REPLACED_DAYS = 30  # for which overwritten or deleted objects in the lake and service buckets can be restored
 EXPIRED_DAYS = 1  # for which S3 keeps expired versions; a day is its minimum
 JOB_LOGS = "logs/applications"  # EMR Serverless's folder below the job's log URI, `logs/`
@@ -31,82 +35,124 @@ class Storage(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, config: Config) -> None:
         super().__init__(scope, construct_id)
-        self._config = config
+        self._config, self._key = config, own_key(self, config)
+        self.keys = Keys(own=self._key.key_arn if self._key else "", of_uploads=config.upload_keys)
+        self._logs: aws_s3.Bucket | None = None
+        if self._key:
+            self._logs = self._log_to(self._bucket("access", is_locked=False, lifecycle_rules=[_expiry("logs")]))
         self.service = self._bucket("service", lifecycle_rules=[*_expiries(), _replaced(), _incomplete_uploads()])
-        waive(
-            self.service,
-            rule="S1",
-            reason="It receives the other buckets' access logs. Logging its own access would never end.",
-        )
-        self.lake = self._bucket("lake", lifecycle_rules=[_replaced(), _incomplete_uploads()], **self._logged("lake"))
-        self.landing = self._bucket(
-            "landing", lifecycle_rules=[*_landed(config), _incomplete_uploads()], **self._logged("landing")
-        )
-        _send_events(self.landing)
-        self._refuse_other_keys()
-        self._let_upload()
+        self._logs = self._logs or self._log_to(self.service)
+        self.lake = self._bucket("lake", lifecycle_rules=[_replaced(), _incomplete_uploads()])
+        self.landing = self._landing()
 
-    def _bucket(self, what: str, **properties: object) -> aws_s3.Bucket:
+    def _landing(self) -> aws_s3.IBucket:
+        config = self._config
+        if config.landing_bucket:
+            return aws_s3.Bucket.from_bucket_name(self, "Landing", config.landing_bucket)
+        landing = self._bucket("landing", lifecycle_rules=[*_landed(config), _incomplete_uploads()])
+        _send_events(landing)
+        self._refuse_other_keys(landing)
+        self._let_upload(landing)
+        return landing
+
+    def _bucket(self, what: str, *, is_locked: bool = True, **properties: object) -> aws_s3.Bucket:
+        """Return a bucket under the installation's key, if it has one, unless it is not to be locked with it."""
+        key = self._key if is_locked else None
+        encryption = aws_s3.BucketEncryption.KMS if key else aws_s3.BucketEncryption.S3_MANAGED
         keep = RemovalPolicy.DESTROY if self._config.ephemeral else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
         return aws_s3.Bucket(
             self,
             what.capitalize(),
             bucket_name=f"{self._config.name}-{what}-{Aws.ACCOUNT_ID}-{Aws.REGION}",
             block_public_access=aws_s3.BlockPublicAccess.BLOCK_ALL,
-            encryption=aws_s3.BucketEncryption.S3_MANAGED,
+            encryption=encryption,
+            encryption_key=key,
+            bucket_key_enabled=True if key else None,  # one call to KMS for many objects
             enforce_ssl=True,
             minimum_tls_version=1.2,
             object_ownership=aws_s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             removal_policy=keep,
             versioned=True,
+            **self._logged(what),
             **properties,
         )
 
-    def _refuse_other_keys(self) -> None:
-        """Refuse uploads under encryption that no function could read, so that the uploader sees the error."""
+    def _refuse_other_keys(self, landing: aws_s3.Bucket) -> None:
+        """Refuse uploads under encryption that no function could read, so that the uploader sees the error. With a key
+        of the installation's own, refuse those under none, too.
+        """
         name = "s3:x-amz-server-side-encryption"
+        keys = [key for key in (self.keys.own, *self.keys.of_uploads) if key]
+        others = {"StringNotEquals": {f"{name}-aws-kms-key-id": keys}} if keys else {}
+        under_none = [{"StringEquals": {name: "AES256"}}] if self.keys.own else []
         for condition in (
-            {"StringEquals": {name: ["aws:kms", "aws:kms:dsse"]}},
+            {"StringEquals": {name: ["aws:kms", "aws:kms:dsse"]}, **others},
             {"Null": {f"{name}-customer-algorithm": "false"}},
+            *under_none,
         ):
             denied = aws_iam.PolicyStatement(
                 effect=aws_iam.Effect.DENY,
                 principals=[aws_iam.AnyPrincipal()],
                 actions=["s3:PutObject"],
-                resources=[self.landing.arn_for_objects("*")],
+                resources=[landing.arn_for_objects("*")],
                 conditions=condition,
             )
-            self.landing.add_to_resource_policy(denied)
+            landing.add_to_resource_policy(denied)
 
-    def _let_upload(self) -> None:
+    def _let_upload(self, landing: aws_s3.Bucket) -> None:
         """Allow the uploaders in the bucket's policy, which another account's role needs beside its own permission. One
         with prefixes is denied all other keys, whatever its own account allows.
         """
         for arn, prefixes in self._config.prefixes.items():
             who = [aws_iam.ArnPrincipal(arn)]
-            keys = [self.landing.arn_for_objects(f"{prefix}*") for prefix in sorted(prefixes)]
-            self.landing.add_to_resource_policy(
+            keys = [landing.arn_for_objects(f"{prefix}*") for prefix in sorted(prefixes)]
+            landing.add_to_resource_policy(
                 aws_iam.PolicyStatement(principals=who, actions=list(WRITE_PARTS), resources=keys)
             )
             if "" not in prefixes:
-                self.landing.add_to_resource_policy(
+                landing.add_to_resource_policy(
                     aws_iam.PolicyStatement(
                         effect=aws_iam.Effect.DENY, principals=who, actions=list(CHANGE), not_resources=keys
                     )
                 )
 
+    def _log_to(self, bucket: aws_s3.Bucket) -> aws_s3.Bucket:
+        reason = "It receives the other buckets' access logs. Logging its own access would never end."
+        waive(bucket, rule="S1", reason=reason)
+        return bucket
+
     def _logged(self, what: str) -> dict[str, object]:
-        return {"server_access_logs_bucket": self.service, "server_access_logs_prefix": f"logs/access/{what}/"}
+        """Return where access to a bucket is logged, for every bucket but that of the logs."""
+        logs = {"server_access_logs_bucket": self._logs, "server_access_logs_prefix": f"logs/access/{what}/"}
+        return logs if self._logs else {}
+
+    def unlock(
+        self, actions: tuple[str, ...], *buckets: aws_s3.IBucket, uploads: bool = False
+    ) -> Iterator[aws_iam.PolicyStatement]:
+        """Yield what the key's part of a right on objects of buckets is; nothing without a key."""
+        things = objects(*(bucket.bucket_arn for bucket in buckets))
+        return self.keys.use(S3, actions, *things, uploads=uploads)
 
     def read_landing(self, role: aws_iam.Role) -> None:
-        """Allow a role to look up and read any version of a landed object. It never asks for the latest one."""
-        _allow(role, ("s3:ListBucket", "s3:ListBucketVersions"), self.landing.bucket_arn)
-        _allow(role, ("s3:GetObjectVersion",), self.landing.arn_for_objects("*"))
-        waive_below(role, resource=self.landing, suffix="/*", reason="Files land under any key.")
+        """Allow a role to look up and read any version of a landed object. It never asks for the latest one. In a
+        bucket of somebody else's it may only do so, and list, below the prefixes.
+        """
+        _add(role, self.unlock(DECRYPT, self.landing, uploads=True))
+        prefixes = self._config.landing_prefixes
+        if prefixes:
+            below = {"StringLike": {"s3:prefix": [f"{prefix}*" for prefix in prefixes]}}
+            _allow(role, ("s3:ListBucketVersions",), self.landing.bucket_arn, conditions=below)
+        else:
+            _allow(role, ("s3:ListBucket", "s3:ListBucketVersions"), self.landing.bucket_arn)
+        for prefix in prefixes or ("",):
+            _allow(role, ("s3:GetObjectVersion",), self.landing.arn_for_objects(f"{prefix}*"))
+            landing = self._config.landing_bucket or self.landing
+            waive_below(role, resource=landing, suffix=f"/{prefix}*", reason="Files land under any key.")
 
     def observe_service(self, role: aws_iam.Role) -> None:
         """Allow a role to read contracts, frozen jobs, reports, notes and archived receipts."""
         _allow(role, FIND, self.service.bucket_arn)
+        _add(role, self.unlock(DECRYPT, self.service))
         self._below(
             role,
             self.service,
@@ -117,6 +163,7 @@ class Storage(Construct):
     def push_contracts(self, role: aws_iam.Role) -> None:
         """Allow a role to write contracts."""
         self._below(role, self.service, ("s3:PutObject",), ("contracts",))
+        _add(role, self.unlock(ENCRYPT, self.service))
 
     def drop_canary(self, role: aws_iam.Role) -> None:
         """Allow a role to land the canary, and to push its contract beside the others."""
@@ -124,6 +171,7 @@ class Storage(Construct):
         _allow(role, FIND, self.service.bucket_arn)
         self._below(role, self.service, READ, ("contracts",))
         _allow(role, WRITE, self.service.arn_for_objects(f"contracts/{canary.TABLE}.yaml"))
+        _add(role, self.unlock(ENCRYPT, self.landing, self.service))
 
     def use_service(self, role: aws_iam.Role) -> None:
         """Allow a role to read contracts and reports, freeze jobs, stage files, archive receipts, and note who was told
@@ -134,6 +182,7 @@ class Storage(Construct):
         self._below(role, self.service, WRITE_PARTS, ("staging",))
         self._below(role, self.service, WRITE, ("attempts", "notes", "receipts", "closed"))
         self._below(role, self.service, ("s3:DeleteObject",), ("notes",))
+        _add(role, self.unlock(ENCRYPT, self.service))
 
     def run_job(self, role: aws_iam.Role) -> None:
         """Allow a role to read an attempt's frozen and staged objects, note that it begins, and write its report and
@@ -143,11 +192,13 @@ class Storage(Construct):
         self._below(role, self.service, READ, ("attempts", "begun", "staging", "reports", JOB_LOGS))
         self._below(role, self.service, WRITE, ("begun", "reports"))
         self._below(role, self.service, WRITE_PARTS, (JOB_LOGS,))
+        _add(role, self.unlock(ENCRYPT, self.service))
 
     def write_warehouse(self, role: aws_iam.Role) -> None:
         """Allow a role to read and add data and metadata files. No role may delete them."""
         _allow(role, FIND, self.lake.bucket_arn)
         self._below(role, self.lake, (*READ, *WRITE_PARTS), (WAREHOUSE,))
+        _add(role, self.unlock(ENCRYPT, self.lake))
 
     def _below(
         self, role: aws_iam.Role, bucket: aws_s3.Bucket, actions: Iterable[str], prefixes: Iterable[str]
@@ -159,21 +210,31 @@ class Storage(Construct):
             waive_below(role, resource=bucket, suffix=f"/{prefix}/*", reason=reason)
 
 
-def _allow(role: aws_iam.Role, actions: Iterable[str], *resources: str) -> None:
-    role.add_to_policy(aws_iam.PolicyStatement(actions=list(actions), resources=list(resources)))
+def _allow(
+    role: aws_iam.Role,
+    actions: Iterable[str],
+    *resources: str,
+    conditions: Mapping[str, Mapping[str, object]] | None = None,
+) -> None:
+    _add(role, [aws_iam.PolicyStatement(actions=[*actions], resources=[*resources], conditions=conditions)])
+
+
+def _add(role: aws_iam.Role, statements: Iterable[aws_iam.PolicyStatement]) -> None:
+    for statement in statements:
+        role.add_to_policy(statement)
 
 
 def _expiries() -> list[aws_s3.LifecycleRule]:
-    days = {"staging": STAGING_DAYS, "logs": LOG_DAYS}
-    return [
-        aws_s3.LifecycleRule(
-            id=f"expire-{prefix}",
-            prefix=f"{prefix}/",
-            expiration=Duration.days(count),
-            noncurrent_version_expiration=Duration.days(EXPIRED_DAYS),
-        )
-        for prefix, count in days.items()
-    ]
+    return [_expiry(prefix) for prefix in DAYS]
+
+
+def _expiry(prefix: str) -> aws_s3.LifecycleRule:
+    return aws_s3.LifecycleRule(
+        id=f"expire-{prefix}",
+        prefix=f"{prefix}/",
+        expiration=Duration.days(DAYS[prefix]),
+        noncurrent_version_expiration=Duration.days(EXPIRED_DAYS),
+    )
 
 
 def _replaced() -> aws_s3.LifecycleRule:

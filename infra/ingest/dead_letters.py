@@ -4,8 +4,9 @@ import jsii
 from aws_cdk import Duration, RemovalPolicy, aws_iam, aws_lambda, aws_sqs
 from constructs import Construct
 
+from infra.alarms import alarm
 from infra.config import Config
-from infra.ingest.alarms import alarm
+from infra.keys import DECRYPT, SQS, Keys
 from infra.waivers import waive
 
 KEPT = Duration.days(14)  # the longest retention of a queue
@@ -15,10 +16,10 @@ INTERVALS = 3  # in each of which a sweep would have handled an event again
 class DeadLetters(Construct):
     """A dead-letter queue."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, of: str, config: Config) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, of: str, config: Config, keys: Keys) -> None:
         """`of` is the function that the events are for."""
         super().__init__(scope, construct_id)
-        self._page, self._config = f"{of}-dead-letters", config
+        self._page, self._config, self._keys = f"{of}-dead-letters", config, keys
         self._name = f"{config.name}-{self._page}"
         self.queue = aws_sqs.Queue(
             self,
@@ -29,6 +30,7 @@ class DeadLetters(Construct):
             retention_period=KEPT,
             removal_policy=RemovalPolicy.DESTROY,
         )
+        keys.encrypt(self.queue)
         waive(self.queue, rule="SQS3", reason="It is itself a dead-letter queue, whose own would be read by nobody.")
 
     def alarm(self) -> None:
@@ -50,6 +52,7 @@ class DeadLetters(Construct):
         """Allow a role to read the messages and to delete those that it has handled."""
         actions = ["sqs:ReceiveMessage", "sqs:DeleteMessage"]
         role.add_to_policy(aws_iam.PolicyStatement(actions=actions, resources=[self.queue.queue_arn]))
+        self._keys.lend(role, SQS, DECRYPT, self.queue.queue_arn)
 
 
 @jsii.implements(aws_lambda.IDestination)

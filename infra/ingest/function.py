@@ -1,18 +1,20 @@
 """A Lambda function with its role and its log group. It has no rights until the stack grants some."""
 
+from dataclasses import replace
 from typing import Any
 
 from aws_cdk import Duration, RemovalPolicy, aws_events, aws_iam, aws_lambda, aws_logs
 from aws_cdk.aws_events_targets import LambdaFunction
 from constructs import Construct
 
+from infra.alarms import alarm
 from infra.config import Config
-from infra.ingest.alarms import alarm
 from infra.ingest.dead_letters import DeadLetters, FailedCalls
+from infra.keys import ENCRYPT, SQS, Keys
 from infra.network import Network
 from infra.waivers import waive
 from lakegate.counts import count
-from lakegate.settings import Settings
+from lakegate.settings import CA_FILE, Settings
 
 MEMORY = 1769  # MB, from which on Lambda gives a whole core; a cold start spends its time on imports
 INTERVALS, FAILURES = 3, 2  # an alarm goes off after 3 intervals of a schedule without a call, or with 2 failures
@@ -38,6 +40,7 @@ class Function(Construct):
         construct_id: str,
         *,
         config: Config,
+        keys: Keys,
         network: Network,
         settings: Settings,
         code: aws_lambda.Code,
@@ -45,7 +48,7 @@ class Function(Construct):
         handler: str = "",
     ) -> None:
         super().__init__(scope, construct_id)
-        self._config, self.timeout = config, timeout
+        self._config, self._keys, self.timeout = config, keys, timeout
         self._what = construct_id.lower()
         self.name = f"{config.name}-{self._what}"
         self.role = aws_iam.Role(self, "Role", assumed_by=aws_iam.ServicePrincipal("lambda.amazonaws.com"))
@@ -57,7 +60,7 @@ class Function(Construct):
             architecture=aws_lambda.Architecture.X86_64,
             handler=f"handlers.{handler or self._what + '.handler'}",
             code=code,
-            environment=settings.to_env(),
+            environment=_environment(settings),
             memory_size=MEMORY,
             timeout=timeout,
             role=self.role,
@@ -81,12 +84,13 @@ class Function(Construct):
         """
         rule.add_target(LambdaFunction(self.function, dead_letter_queue=dead_letters.queue, **limits))
         self.function.configure_async_invoke(on_failure=FailedCalls(dead_letters.queue), **limits)
+        self._keys.lend(self.role, SQS, ENCRYPT, dead_letters.queue.queue_arn)
 
     def call_every(self, interval: Duration, rule: aws_events.Rule) -> DeadLetters:
         """Call the function on a rule's schedule. A failed call is not retried, because the next one comes anyway. Its
         dead letters hold the error, and its alarms end by themselves once calls succeed.
         """
-        dead_letters = DeadLetters(self, "DeadLetters", of=self._what, config=self._config)
+        dead_letters = DeadLetters(self, "DeadLetters", of=self._what, config=self._config, keys=self._keys)
         self.call_on(rule, dead_letters, retry_attempts=0, max_event_age=LATEST)
         self._watch(Duration.minutes(INTERVALS * interval.to_minutes() + self.timeout.to_minutes()))
         return dead_letters
@@ -137,6 +141,7 @@ class Function(Construct):
             self,
             "Log",
             log_group_name=f"/aws/lambda/{self.name}",
+            encryption_key=self._keys.key(self),
             retention=aws_logs.RetentionDays.THREE_MONTHS,
             removal_policy=RemovalPolicy.DESTROY,
         )
@@ -157,3 +162,8 @@ class Function(Construct):
             rule="IAM5[Resource::*]",
             reason="Lambda makes and removes its network interfaces with this role; the actions take no resource.",
         )
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    """Return the settings; authorities by the name of their file in the zip, which has more room."""
+    return replace(settings, nessie_ca=CA_FILE if settings.nessie_ca else "").to_env()

@@ -7,10 +7,11 @@ from aws_cdk import Duration, aws_events, aws_s3, aws_sqs
 from aws_cdk.aws_events_targets import SqsQueue
 from constructs import Construct
 
+from infra.alarms import alarm
 from infra.config import Config
-from infra.ingest.alarms import alarm
 from infra.ingest.dead_letters import KEPT, DeadLetters
 from infra.ingest.function import Function
+from infra.keys import DECRYPT, SQS, Keys
 
 BATCH_SIZE = 1000
 MAX_RECEIVES = 5
@@ -23,10 +24,18 @@ class Inbox(Construct):
     """Landing bucket → EventBridge → queue, with a dead-letter queue behind both steps."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, config: Config, bucket: aws_s3.IBucket, timeout: Duration
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        config: Config,
+        keys: Keys,
+        bucket: aws_s3.IBucket,
+        timeout: Duration,
     ) -> None:
         super().__init__(scope, construct_id)
-        self.dead_letters = DeadLetters(self, "DeadLetters", of="ingest", config=config)
+        self._keys = keys
+        self.dead_letters = DeadLetters(self, "DeadLetters", of="ingest", config=config, keys=keys)
         self.dead_letters.alarm()
         self._window = Duration.seconds(config.batch_window)
         # Lambda's rule: six times the function's time-out, plus the batching window.
@@ -41,10 +50,12 @@ class Inbox(Construct):
             retention_period=KEPT,
             dead_letter_queue=aws_sqs.DeadLetterQueue(queue=self.dead_letters.queue, max_receive_count=MAX_RECEIVES),
         )
+        keys.encrypt(self.queue)
         self._watch(config, twice=2 * visibility.to_seconds())
-        pattern = aws_events.EventPattern(
-            source=["aws.s3"], detail_type=["Object Created"], detail={"bucket": {"name": [bucket.bucket_name]}}
-        )
+        detail: dict[str, object] = {"bucket": {"name": [bucket.bucket_name]}}
+        if config.landing_prefixes:
+            detail["object"] = {"key": [{"prefix": prefix} for prefix in config.landing_prefixes]}
+        pattern = aws_events.EventPattern(source=["aws.s3"], detail_type=["Object Created"], detail=detail)
         landed = aws_events.Rule(self, "Landed", description="An object has landed", event_pattern=pattern)
         landed.add_target(SqsQueue(self.queue, dead_letter_queue=self.dead_letters.queue))
 
@@ -65,6 +76,7 @@ class Inbox(Construct):
     def feed(self, function: Function) -> None:
         """Call the function with gathered messages. Messages that it reports as failed are delivered again."""
         self.queue.grant(function.role, *TAKE)
+        self._keys.lend(function.role, SQS, DECRYPT, self.queue.queue_arn)
         function.function.add_event_source_mapping(
             "Inbox",
             event_source_arn=self.queue.queue_arn,

@@ -3,8 +3,8 @@
 from aws_cdk import Duration, aws_cloudwatch
 from constructs import Construct
 
+from infra.alarms import Missing, alarm
 from infra.config import Config
-from infra.ingest.alarms import Missing, alarm
 from infra.ingest.function import Function
 from lakegate.adapters.emf import INSTALLATION, NAMESPACE, TABLE
 from lakegate.landing import canary

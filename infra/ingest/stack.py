@@ -23,6 +23,7 @@ from infra.ingest.inbox import Inbox
 from infra.ingest.people import People
 from infra.ingest.signals import Signals
 from infra.ingest.spark import Artifacts, Spark
+from infra.keys import DECRYPT, SECRETS
 from infra.network import Network
 from lakegate.access import Role
 from lakegate.settings import DESCRIPTION, Settings, output_name
@@ -53,14 +54,16 @@ class IngestStack(Stack):
         )
         self.storage, self.readers, self.cleaner = data.storage, data.readers, data.cleaner
         self.spark = Spark(self, "Spark", config=config, network=network, artifacts=artifacts)
-        self.inbox = Inbox(self, "Inbox", config=config, bucket=self.storage.landing, timeout=SHORT)
-        self.settle_dead_letters = DeadLetters(self, "SettleDeadLetters", of="settle", config=config)
+        keys = self.storage.keys
+        self.inbox = Inbox(self, "Inbox", config=config, keys=keys, bucket=self.storage.landing, timeout=SHORT)
+        self.settle_dead_letters = DeadLetters(self, "SettleDeadLetters", of="settle", config=config, keys=keys)
         self.settle_dead_letters.alarm()
         self.settings = self._settings(config, nessie_uri)
         function = partial(
             Function,
             self,
             config=config,
+            keys=keys,
             network=network,
             settings=self.settings,
             code=Code.from_asset(str(functions)),
@@ -101,7 +104,7 @@ class IngestStack(Stack):
         made = function("Canary", timeout=SHORT)
         schedule = aws_events.Schedule.rate(Duration.hours(config.canary_hours))
         due = aws_events.Rule(self, "CanaryDue", schedule=schedule)
-        made.call_on(due, DeadLetters(self, "CanaryDeadLetters", of="canary", config=config))
+        made.call_on(due, DeadLetters(self, "CanaryDeadLetters", of="canary", config=config, keys=self.storage.keys))
         self.storage.drop_canary(made.role)
         return made
 
@@ -131,6 +134,7 @@ class IngestStack(Stack):
         secret = Secret.from_secret_name_v2(function, "SlackSecret", name)
         resources = [f"{secret.secret_arn}-??????"]
         function.role.add_to_policy(PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=resources))
+        self.storage.keys.lend(function.role, SECRETS, DECRYPT, *resources)
 
     def _identify(self, audience: str) -> None:
         """Give each role its part in the catalog. Reconcile settles what settle was not called for, and act publishes
@@ -147,9 +151,11 @@ class IngestStack(Stack):
         """Return the settings that the functions' environment and the command line's outputs are both made of."""
         return Settings(
             landing_bucket=self.storage.landing.bucket_name,
+            landing_prefixes=",".join(config.landing_prefixes),
             service_bucket=self.storage.service.bucket_name,
             lake_bucket=self.storage.lake.bucket_name,
             nessie_uri=nessie_uri,
+            nessie_ca=config.nessie_ca,
             warehouse=config.warehouse,
             name=config.name,
             token_audience=config.token_audience,

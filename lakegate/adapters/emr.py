@@ -128,7 +128,8 @@ class EmrJobRunner:
         )
         return started["jobRunId"]
 
-    def get(self, run_id: str) -> JobRun:
+    def get(self, run_id: str, *, with_texts: bool = False) -> JobRun:
+        """See the port. A reason has exceptions' texts only for a run that reads nobody's values, as a probe's."""
         self._listing = None  # a caller asks for one run because its state has changed, so the listing is stale
         with aws_errors(f"looking at job run {run_id}"):
             try:
@@ -136,6 +137,8 @@ class EmrJobRunner:
             except self._emr.exceptions.ResourceNotFoundException as exc:
                 raise Misconfigured(f"application {self._settings.application_id} has no job run {run_id}") from exc
         run = replace(_run(run_id, found), usage=_usage(found))
+        if with_texts:
+            run = replace(run, reason=found.get("stateDetails", ""))
         overdue = _overdue(found) if run.state is JobState.CANCELLED else ""
         return replace(run, state=JobState.FAILED, reason=f"{overdue}; {run.reason}") if overdue else run
 

@@ -7,6 +7,7 @@ because a request is meant for one place.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
+from ssl import SSLContext
 from types import TracebackType
 from typing import Any, Self
 
@@ -18,7 +19,7 @@ from urllib3.connectionpool import ConnectionPool
 from urllib3.exceptions import MaxRetryError, NameResolutionError, NewConnectionError
 from urllib3.util import Retry
 
-from lakegate.audit.bounded_http import BOUNDS, LARGEST, SECONDS, Bounds, bounded, place, redirected
+from lakegate.audit.bounded_http import BOUNDS, LARGEST, SECONDS, Bounds, bounded, place, redirected, trusting
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Tokens
 
@@ -88,7 +89,8 @@ class _SecurePool(HTTPSConnectionPool):
 
 class TimeoutAdapter(HTTPAdapter):
     """An adapter that adds a time-out to calls without one, retries reads, and gives up unbounded answers. An answer
-    fails if it is not complete after `seconds`, retries included, or if it exceeds `largest` bytes.
+    fails if it is not complete after `seconds`, retries included, or if it exceeds `largest` bytes. Servers may have
+    certificates of `authorities` (PEM text) beside the usual ones.
     """
 
     def __init__(
@@ -98,7 +100,9 @@ class TimeoutAdapter(HTTPAdapter):
         *,
         seconds: float = SECONDS,
         largest: int = LARGEST,
+        authorities: str = "",
     ) -> None:
+        self._trust: Any = {"ssl_context": _trusting(authorities)} if authorities else {}
         self.timeout, self.seconds, self.largest = timeout, seconds, largest
         reads = _Retry(
             total=retries,
@@ -110,11 +114,11 @@ class TimeoutAdapter(HTTPAdapter):
         super().__init__(max_retries=reads)
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
+        super().init_poolmanager(*args, **{**self._trust, **kwargs})
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
 
     def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
-        found = super().proxy_manager_for(*args, **kwargs)
+        found = super().proxy_manager_for(*args, **{**self._trust, **kwargs})
         found.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
         return found
 
@@ -166,8 +170,8 @@ class TimeoutAdapter(HTTPAdapter):
 class IdentifiedAdapter(TimeoutAdapter):
     """A TimeoutAdapter that sends a token with every call to the server at `uri`, and to no other server."""
 
-    def __init__(self, uri: str, tokens: Tokens) -> None:
-        super().__init__()
+    def __init__(self, uri: str, tokens: Tokens, authorities: str = "") -> None:
+        super().__init__(authorities=authorities)
         self._place, self._tokens = place(uri), tokens
 
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
@@ -176,9 +180,16 @@ class IdentifiedAdapter(TimeoutAdapter):
         return super().send(request, *args, **kwargs)
 
 
-def door(uri: str, tokens: Tokens | None) -> TimeoutAdapter:
+def door(uri: str, tokens: Tokens | None, authorities: str = "") -> TimeoutAdapter:
     """Return the adapter by which all clients call the server at `uri`. Without tokens it sends no identity."""
-    return IdentifiedAdapter(uri, tokens) if tokens else TimeoutAdapter()
+    return IdentifiedAdapter(uri, tokens, authorities) if tokens else TimeoutAdapter(authorities=authorities)
+
+
+def _trusting(authorities: str) -> SSLContext | None:
+    try:
+        return trusting(authorities)
+    except OSError as error:
+        raise Misconfigured(f"nessie_ca has no certificate in PEM: {error}") from error
 
 
 def mount(session: requests.Session, adapter: TimeoutAdapter) -> requests.Session:

@@ -4,7 +4,7 @@ A file version's content identity is S3's checksum of the whole object. A checks
 nothing about another upload, and counts as none.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import cached_property
@@ -24,7 +24,7 @@ from lakegate.ports.landing import Described, Version
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-    from mypy_boto3_s3.type_defs import HeadObjectOutputTypeDef
+    from mypy_boto3_s3.type_defs import HeadObjectOutputTypeDef, ObjectVersionTypeDef
 
 MIB = 1024**2
 AT_ONCE = 10  # concurrent calls: as many connections as a client keeps
@@ -52,10 +52,10 @@ def _without_expect(request: Any, **_: Any) -> None:
 
 
 class S3Landing:
-    """A landing bucket, with the staging copies in the service's bucket."""
+    """A landing bucket, or what is below some prefixes of one, with the staging copies in the service's bucket."""
 
-    def __init__(self, bucket: str, service_bucket: str) -> None:
-        self.bucket, self.service_bucket = bucket, service_bucket
+    def __init__(self, bucket: str, service_bucket: str, prefixes: Sequence[str] = ("",)) -> None:
+        self.bucket, self.service_bucket, self.prefixes = bucket, service_bucket, prefixes
 
     @cached_property
     def _s3(self) -> "S3Client":
@@ -66,7 +66,7 @@ class S3Landing:
             try:
                 head = self._s3.head_object(Bucket=self.bucket, Key=key, VersionId=version_id, ChecksumMode="ENABLED")
             except ClientError as exc:
-                if status(exc) in GONE:
+                if self._is_gone(exc, key, version_id):
                     return None
                 raise
         return self._file(key, version_id, head["ContentLength"], head["LastModified"], _checksum(head))
@@ -87,9 +87,23 @@ class S3Landing:
 
     def _listed(self) -> Iterator[FileVersion]:
         with aws_errors(f"listing {self.bucket}"):
-            for page in self._s3.get_paginator("list_object_versions").paginate(Bucket=self.bucket):
-                for found in page.get("Versions", ()):
+            for prefix in self.prefixes:
+                for found in self._below(prefix):
                     yield self._file(found["Key"], found["VersionId"], found["Size"], found["LastModified"])
+
+    def _below(self, prefix: str) -> Iterator["ObjectVersionTypeDef"]:
+        pages = self._s3.get_paginator("list_object_versions").paginate(Bucket=self.bucket, Prefix=prefix)
+        return (found for page in pages for found in page.get("Versions", ()))
+
+    def _is_gone(self, error: ClientError, key: str, version_id: str) -> bool:
+        """Return True if there is no such version. Whoever may not list all of a bucket is answered "forbidden" for
+        what is not there, too, so then the key's own listing tells.
+        """
+        if status(error) in GONE:
+            return True
+        if status(error) != HTTPStatus.FORBIDDEN or "" in self.prefixes:
+            return False
+        return (key, version_id) not in {(found["Key"], found["VersionId"]) for found in self._below(key)}
 
     def _file(
         self, key: str, version_id: str, size: int, landed_at: datetime, checksum: str | None = None
@@ -115,7 +129,7 @@ class S3Landing:
                     fresh = {"TaggingDirective": "REPLACE"}
                     self._s3.copy(source, self.service_bucket, target, ExtraArgs=fresh, Config=COPY)
             except ClientError as exc:
-                if status(exc) in GONE:
+                if self._is_gone(exc, file.key, file.version_id):
                     raise Refused(f"{file.key}: version {file.version_id} is gone from {file.bucket}") from exc
                 if code(exc) in ARCHIVED:
                     raise Refused(
@@ -143,6 +157,8 @@ class S3Landing:
             raise
 
     def upload(self, source: Path, key: str) -> FileVersion:
+        if not key.startswith(tuple(self.prefixes)):
+            raise Refused(f"{key} is not below {', '.join(self.prefixes)}: this installation would never see it")
         extra = IN_ONE if source.stat().st_size < WHOLE else IN_PARTS
         with aws_errors(f"uploading {source}"):
             client = _client(CONFIG)

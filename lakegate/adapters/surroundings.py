@@ -10,7 +10,7 @@ import requests
 from lakegate.adapters.aws import Clients, ambient, aws_errors
 from lakegate.adapters.http import TimeoutAdapter, mount, network_error, status_error
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
-from lakegate.doctor.facts import Subnet
+from lakegate.doctor.facts import LandingBucket, Subnet
 from lakegate.errors import Misconfigured
 from lakegate.ports import MAIN, Ref
 from lakegate.settings import Settings
@@ -29,6 +29,7 @@ class Surroundings:
         self._ec2 = clients("ec2")
         self._emr = clients("emr-serverless")
         self._quotas = clients("service-quotas")
+        self._s3 = clients("s3")
 
     def main(self) -> str:
         """Return the commit of main, as this identity sees it."""
@@ -44,7 +45,8 @@ class Surroundings:
 
     def stranger(self) -> int:
         """Return the status with which Nessie answers who sends no token."""
-        return self._asked("GET", f"api/v2/trees/{MAIN}", TimeoutAdapter(), refusable=True).status_code
+        nobody = TimeoutAdapter(authorities=self._settings.nessie_ca)
+        return self._asked("GET", f"api/v2/trees/{MAIN}", nobody, refusable=True).status_code
 
     def may_make_branch(self, name: str) -> bool:
         """Return True if this identity can make a branch of this name, which is deleted at once."""
@@ -60,6 +62,18 @@ class Surroundings:
         """Open the warehouse on main. Raise Misconfigured if Nessie has none, or names another address than its own."""
         with iceberg_errors(f"opening the warehouse {self._settings.warehouse}"):
             RefCatalog(self._settings.nessie_uri, self._settings.warehouse, Ref(MAIN), http=self._http)
+
+    def landing_bucket(self) -> LandingBucket:
+        """Return what the landing bucket's owner has set. The owner of a stack's own is the stack."""
+        of = {"Bucket": self._settings.landing_bucket}
+        with aws_errors(f"looking at {self._settings.landing_bucket}"):
+            (rule,) = self._s3.get_bucket_encryption(**of)["ServerSideEncryptionConfiguration"]["Rules"]
+            return LandingBucket(
+                region=self._s3.get_bucket_location(**of).get("LocationConstraint") or "us-east-1",
+                is_versioned=self._s3.get_bucket_versioning(**of).get("Status") == "Enabled",
+                sends_events="EventBridgeConfiguration" in self._s3.get_bucket_notification_configuration(**of),
+                key=rule["ApplyServerSideEncryptionByDefault"].get("KMSMasterKeyID", ""),
+            )
 
     def vcpus(self) -> float:
         """Return the account's quota of vCPUs."""

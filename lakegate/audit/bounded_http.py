@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from io import BufferedReader, RawIOBase
 from socket import socket
-from ssl import SSLContext
+from ssl import SSLContext, create_default_context
 from typing import IO, Any
 from urllib.error import URLError
 from urllib.parse import urlsplit
@@ -166,6 +166,17 @@ def asked(
             return answer, answer.read()
     finally:
         BOUNDS.reset(token)
+
+
+def trusting(authorities: str) -> SSLContext | None:
+    """Return a context that trusts these authorities, certificates as PEM text, beside the usual ones; None for none.
+    Raise OSError (SSLError is one) if the text has no certificate.
+    """
+    if not authorities:
+        return None
+    context = create_default_context()
+    context.load_verify_locations(cadata=authorities)
+    return context
 
 
 def opener(context: SSLContext | None = None, proxy: str = "") -> OpenerDirector:

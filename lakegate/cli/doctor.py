@@ -2,8 +2,9 @@
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import boto3
 
@@ -79,7 +80,7 @@ def _checks(stack: str, *, probe: bool, message: bool) -> Iterator[Check]:
     if not _is_well(outputs):
         return
     examination = Examination.of(stack, Settings.from_outputs(found))
-    yield examination.intake
+    yield from (examination.intake, examination.landing_bucket)
     nessie = examination.nessie()
     yield lambda: nessie
     if _is_well(nessie):
@@ -119,6 +120,15 @@ class Examination:
             return checks.intake(is_open=AwsIntake(lambda: self.stacks.resources(self.stack)).is_open())
 
         return tried("intake", read, RIGHTS)
+
+    def landing_bucket(self) -> list[Finding]:
+        def read() -> list[Finding]:
+            chosen, region = self._chosen(), boto3.Session().region_name or ""
+            keys = [chosen["kms_key"], *chosen["upload_keys"]] if chosen.get("landing_bucket") else None
+            found = self.surroundings.landing_bucket()
+            return checks.landing_bucket(self.settings.landing_bucket, found, region, keys)
+
+        return tried("landing bucket", read, RIGHTS)
 
     def nessie(self) -> list[Finding]:
         def read() -> list[Finding]:
@@ -185,11 +195,14 @@ class Examination:
 
     def quota(self) -> list[Finding]:
         def read() -> list[Finding]:
-            deployed = Choices.of_template(self.stacks.template(self.stack) or {})
-            wanted = deployed.values["vcpus"] if deployed else 0
-            return checks.quota(self.surroundings.vcpus(), int(wanted))
+            return checks.quota(self.surroundings.vcpus(), int(self._chosen().get("vcpus", 0)))
 
         return tried("vCPUs", read, RIGHTS)
+
+    def _chosen(self) -> Mapping[str, Any]:
+        """Return the choices that the deployed template records, by their names."""
+        deployed = Choices.of_template(self.stacks.template(self.stack) or {})
+        return deployed.values if deployed else {}
 
     def probe(self) -> list[Finding]:
         """Run a job that looks at where it runs, as an attempt's job would be run."""
@@ -201,6 +214,7 @@ class Examination:
             nessie_uri=settings.nessie_uri,
             warehouse=settings.warehouse,
             report_uri=store.uri(report),
+            nessie_ca=settings.nessie_ca,
             token_audience=settings.token_audience,
         )
 
@@ -214,7 +228,7 @@ class Examination:
 
 
 def _ended(runner: EmrJobRunner, run: str) -> JobRun:
-    """Wait for the end of a job run, which EMR Serverless itself limits."""
-    while (found := runner.get(run)).state is JobState.RUNNING:
+    """Wait for the end of a probe's run, which EMR Serverless itself limits."""
+    while (found := runner.get(run, with_texts=True)).state is JobState.RUNNING:
         time.sleep(POLL)
     return found

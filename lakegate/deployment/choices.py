@@ -47,8 +47,12 @@ class Difference:
 
 
 CATALOG = "a catalog stack cannot be made without it"
+OTHER_BUCKET = "what lies in the other bucket and is not decided never reaches the lake"
+OTHER_KEY = "what was written under the other key can no longer be read, tables and receipts too"
+OTHER_PREFIXES = "what lies below no prefix and is not decided never reaches the lake"
 DROPPED = {
     "nessie_uri": "a catalog stack is made, and no file that the other Nessie decided is known to it",
+    "nessie_ca": "functions, jobs and commands trust the usual authorities alone",
     "token_audience": "Nessie is sent no identity: with rules it refuses every call, without it lets anybody write",
     "token_issuer": CATALOG,
     "nessie_image": CATALOG,
@@ -68,6 +72,10 @@ DROPPED = {
     "spark_conf": "jobs run without these properties",
     "uploaders": "whoever is not named can no longer upload",
     "landing_days": "the landing bucket keeps every file for ever",
+    "landing_bucket": OTHER_BUCKET,
+    "landing_prefixes": "all of the bucket is looked at, and people are told of each file that no contract routes",
+    "kms_key": OTHER_KEY,
+    "upload_keys": "what landed under these keys can no longer be read",
     "ephemeral": "buckets and database stay when their stacks are removed",
     "subnets": "functions and jobs leave the network, and reach AWS alone",
     "security_groups": "functions and jobs leave the network, and reach AWS alone",
@@ -81,9 +89,15 @@ CHANGED = {
     "vpc": "CloudFormation refuses it while functions and jobs are in the other network",
     "azs": "CloudFormation refuses it while functions and jobs are in the other zones",
     "uploaders": DROPPED["uploaders"],
+    "landing_bucket": OTHER_BUCKET,
+    "landing_prefixes": OTHER_PREFIXES,
+    "kms_key": OTHER_KEY,
+    "upload_keys": DROPPED["upload_keys"],
     "landing_days": "files are deleted earlier, and what is not decided by then never reaches the lake",
 }
 ADDED = {
+    "landing_bucket": OTHER_BUCKET,
+    "landing_prefixes": OTHER_PREFIXES,
     "warehouse": CHANGED["warehouse"],
     "landing_days": "files are deleted after so many days, and what is not decided by then never reaches the lake",
     "ephemeral": "buckets and database go with their stacks when these are removed",
@@ -131,7 +145,9 @@ def _kind(name: str, before: Choices, after: Choices) -> Kind:
 
 
 def _loses(name: str, was: Any, becomes: Any) -> bool:
-    """Return False for a longer time and for a list that loses no item."""
+    """Return False for a longer time and for a list that loses no item. No prefix is every file."""
+    if name == "landing_prefixes" and not was:
+        return True
     if name == "landing_days":
         return not becomes or not was or becomes < was
     return not isinstance(was, list) or not set(was) <= set(becomes)

@@ -19,6 +19,17 @@ CHECKLIST = (
         "aws cloudwatch set-alarm-state --alarm-name NAME --state-value ALARM --state-reason trial",
     ),
     ("readers see tables and no quarantine", "Spark under ReadLakePolicy (docs/operating.md, Readers)"),
+    (
+        "everything works under a key of its own",
+        "kms_key = 'create': lakegate doctor --probe, lakegate drop FILE --wait",
+    ),
+    (
+        "an upload under a vendor's key is read",
+        "upload_keys; aws s3 cp FILE s3://LANDING/KEY --sse aws:kms --sse-kms-key-id",
+    ),
+    ("files land in a bucket that was there", "landing_bucket; lakegate doctor; lakegate drop FILE --wait"),
+    ("a vendor's SFTP user writes below its prefix", "docs/sftp.md, To try"),
+    ("a certificate of a private authority is trusted", "nessie_ca: lakegate doctor --probe"),
     ("what was backed up comes back", "bring the database to an earlier moment (docs/restoring.md); lakegate verify"),
 )
 

@@ -1,16 +1,17 @@
 """Checks of an installation. They judge facts, and read nothing."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from lakegate.audit.model.probe import ProbeReport
-from lakegate.doctor.facts import Subnet
+from lakegate.doctor.facts import LandingBucket, Subnet
 from lakegate.doctor.finding import Finding, ok, unknown, wrong
 from lakegate.errors import Misconfigured
 from lakegate.ports import JobRun
 from lakegate.settings import Settings
 
 UPGRADE = "deploy it again: lakegate deploy SETTINGS"
+PUT = "aws s3api put-bucket"
 OUTPUTS = ("IngestFunction", "SettleFunction", "ReconcileFunction", "LakeBucket")  # beside the settings
 TESTED = (0, 99, 0)  # Nessie's release that every test runs with
 BROKEN = ((0, 105, 5), (0, 106, 0))  # behind a load balancer, it names addresses that are not its own
@@ -26,7 +27,7 @@ PYTHON = "3.11"
 READ_LOG = "read its driver's log in the service's bucket, below logs/"
 # What a failed run's reason says, and what to do then.
 FAILURES = {
-    r"python3\.11|PYSPARK_PYTHON": "the image has no python3.11: see docs/operating.md, EMR's image",
+    r"Cannot run program": "the image has no python3.11: see docs/operating.md, EMR's image",
     r"(?i)AccessDenied|Forbidden|status code:? 403": f"the job's role lacks a right in S3: {UPGRADE}",
     r"(?i)vCPU|capacity|quota": "the account has no room: have the quota of EMR Serverless raised",
 }
@@ -49,6 +50,26 @@ def intake(*, is_open: bool) -> list[Finding]:
         return [ok("intake", "open: files that land begin jobs")]
     todo = "unless a deployment is under way, open it: lakegate deploy SETTINGS"
     return [wrong("intake", "closed, by hand or by an interrupted deployment: files that land wait", todo)]
+
+
+def landing_bucket(name: str, found: LandingBucket, region: str, keys: Collection[str] | None) -> list[Finding]:
+    """Judge the landing bucket. `keys` are those that the functions may use in somebody else's; in one that the stack
+    has made they may use its own.
+    """
+    subject = f"landing bucket {name}"
+    if not found.is_versioned:
+        said = "it keeps no versions, so a file that is replaced may be read in its middle"
+        return [wrong(subject, said, f"{PUT}-versioning --bucket {name} --versioning-configuration Status=Enabled")]
+    if not found.sends_events:
+        said = "it sends no events to EventBridge: each file waits for the sweep"
+        return [wrong(subject, said, "see docs/encryption.md, A landing bucket that is there")]
+    if region and found.region != region:
+        said = f"it is in {found.region}, and rules see the events of {region} alone"
+        return [wrong(subject, said, "take one in the stack's region")]
+    if keys is not None and found.key and found.key not in keys:
+        said = f"its default key is {found.key}, with which no function may decrypt"
+        return [wrong(subject, said, "set kms_key or upload_keys (docs/encryption.md)")]
+    return [ok(subject, "versioned, and sends events")]
 
 
 def nessie_release(told: str) -> list[Finding]:

@@ -4,6 +4,16 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
+class LandingBucket:
+    """What the owner of a landing bucket has set; `key` is the ARN of its default key in KMS, or ""."""
+
+    region: str
+    is_versioned: bool
+    sends_events: bool
+    key: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Subnet:
     """A subnet of the functions and jobs: its zone, where the default route goes ("" for nowhere), and whether S3 has a
     gateway endpoint in its route table.

@@ -40,6 +40,7 @@ class Service:
     clock: Clock
     nessie_uri: str
     warehouse: str
+    nessie_ca: str = ""
     token_audience: str = ""
     grace: timedelta = timedelta(minutes=2)
     compact_after: timedelta = timedelta(days=14)

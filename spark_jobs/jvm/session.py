@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from lakegate.audit.errors import JobError
 from lakegate.audit.model.job import Job
 from lakegate.audit.ref import Ref
-from spark_jobs.jvm import identity
+from spark_jobs.jvm import identity, trust
 from spark_jobs.jvm.gateway import jvm, remember_classes
 from spark_jobs.jvm.identity import Identified
 
@@ -100,6 +100,9 @@ class Place(Identified, Protocol):
     def nessie_uri(self) -> str: ...
 
     @property
+    def nessie_ca(self) -> str: ...
+
+    @property
     def warehouse(self) -> str: ...
 
 
@@ -108,6 +111,7 @@ def open_catalog(spark: SparkSession, name: str, place: Place, ref: Ref) -> None
 
     A name serves one reference: Spark creates a catalog at its first use and keeps it.
     """
+    trust.add(spark, place.nessie_ca)
     prefix = f"spark.sql.catalog.{name}"
     for option, value in _CATALOG.items():
         spark.conf.set(prefix + option, value)

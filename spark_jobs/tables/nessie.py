@@ -4,15 +4,18 @@ import json
 import urllib.parse
 from urllib.request import Request
 
-from lakegate.audit.bounded_http import asked
+from lakegate.audit.bounded_http import asked, trusting
 
 TIMEOUT_SECONDS = 30
 LARGEST = 1024**2  # bytes: a branch's name and its hash
 
 
-def head(nessie_uri: str, branch: str, token: str = "") -> str:
-    """Return the commit that the branch points to. Send the token, if there is one."""
+def head(nessie_uri: str, branch: str, token: str = "", authorities: str = "") -> str:
+    """Return the commit that the branch points to. Send the token, if there is one, and trust the authorities (PEM
+    text) beside the usual ones.
+    """
     url = f"{nessie_uri}/api/v2/trees/{urllib.parse.quote(branch, safe='')}"
     identity = {"Authorization": f"Bearer {token}"} if token else {}
-    _, body = asked(Request(url, headers=identity), TIMEOUT_SECONDS, largest=LARGEST)  # noqa: S310 (the job's own address)
+    request = Request(url, headers=identity)  # noqa: S310 (the job's own address)
+    _, body = asked(request, TIMEOUT_SECONDS, largest=LARGEST, context=trusting(authorities))
     return str(json.loads(body)["reference"]["hash"])

@@ -16,6 +16,7 @@ from lakegate.deployment.choices import ADDED, CHANGED, DROPPED, NO_RECORD, Choi
 DEPLOYED = Config(
     name="lake",
     nessie_uri="https://nessie.example.com",
+    nessie_ca="-----BEGIN CERTIFICATE-----",
     warehouse="house",
     token_audience="lake",
     token_issuer="https://0123.tokens.sts.global.api.aws",
@@ -47,6 +48,10 @@ DEPLOYED = Config(
     attempts=5,
     uploaders=("arn:aws:iam::123456789012:root=acme/",),
     landing_days=90,
+    landing_bucket="theirs",
+    landing_prefixes=("in/",),
+    kms_key="arn:aws:kms:eu-central-1:123456789012:key/0a",
+    upload_keys=("arn:aws:kms:eu-central-1:210987654321:key/0b",),
     ephemeral=True,
     subnets=("subnet-1",),
     security_groups=("sg-1",),
@@ -109,6 +114,10 @@ def test_a_record_of_the_same_choices_differs_in_nothing(forgotten: set[str]) ->
         {"vpc": "create"},
         {"azs": ("eu-central-1a", "eu-central-1c")},
         {"landing_days": 60},
+        {"landing_bucket": "another"},
+        {"landing_prefixes": ("in/shop/",)},
+        {"kms_key": "create"},
+        {"upload_keys": ("arn:aws:kms:eu-central-1:210987654321:key/0c",)},
         {"uploaders": ("arn:aws:iam::123456789012:root=other/",)},
     ],
 )
@@ -124,6 +133,7 @@ def test_a_change_that_loses_something_stops_the_deployment(change: dict[str, An
         {"vcpus": 128},
         {"release": "emr-7.11.0"},
         {"landing_days": 120},
+        {"landing_prefixes": ("in/", "out/")},
         {"uploaders": (*DEPLOYED.uploaders, "arn:aws:iam::123456789012:role/b")},
     ],
 )

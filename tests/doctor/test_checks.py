@@ -9,7 +9,7 @@ import pytest
 
 from lakegate.audit.model.probe import ProbeReport
 from lakegate.doctor import checks
-from lakegate.doctor.facts import Subnet
+from lakegate.doctor.facts import LandingBucket, Subnet
 from lakegate.doctor.finding import Finding, Verdict, ok, tried
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.ports import JobRun, JobState
@@ -34,6 +34,30 @@ def test_an_output_that_is_missing_is_named(name: str) -> None:
     verdict, said = judged(checks.outputs({key: value for key, value in OUTPUTS.items() if key != name}))
     assert verdict is Verdict.WRONG
     assert name.lower() in said.lower().replace("_", "")
+
+
+KEY = "arn:aws:kms:us-east-1:123456789012:key/a"
+
+
+@pytest.mark.parametrize(
+    ("found", "keys", "verdict", "said"),
+    [
+        ({}, None, Verdict.OK, "versioned, and sends events"),
+        ({"key": KEY}, None, Verdict.OK, "versioned"),  # the stack's own
+        ({"key": KEY}, ["", KEY], Verdict.OK, "versioned"),
+        ({"key": KEY}, [""], Verdict.WRONG, "set kms_key or upload_keys"),
+        ({"is_versioned": False}, None, Verdict.WRONG, "put-bucket-versioning --bucket theirs"),
+        ({"sends_events": False}, [""], Verdict.WRONG, "waits for the sweep"),
+        ({"region": "us-west-2"}, [""], Verdict.WRONG, "take one in the stack's region"),
+    ],
+)
+def test_a_landing_bucket_is_as_its_owner_has_to_set_it(
+    found: dict[str, Any], keys: list[str] | None, verdict: Verdict, said: str
+) -> None:
+    good = LandingBucket(region="us-east-1", is_versioned=True, sends_events=True, key="")
+    judgement, text = judged(checks.landing_bucket("theirs", replace(good, **found), "us-east-1", keys))
+    assert judgement is verdict
+    assert said in text
 
 
 def test_a_closed_intake_is_wrong() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from infra.config import Config
 from tests.infra.template import Stack
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,14 +32,53 @@ CONTEXT = {
     "security_groups": "sg-0123abcd",
 }
 
+CATALOG = {  # a catalog stack with a new network, and the size `dev`
+    "token_audience": "lakegate-test",
+    "token_issuer": "https://0123-4567.tokens.sts.global.api.aws",
+    "nessie_image": f"quay.io/projectnessie/nessie@sha256:{'0123456789abcdef' * 4}",
+    "catalog_host": "nessie.example.com",
+    "catalog_certificate": "arn:aws:acm:eu-central-1:123456789012:certificate/01234567-89ab-cdef-0123-456789abcdef",
+    "vpc": "create",
+    **{name: CONTEXT[name] for name in ("alarm_topic", "runbook")},
+}
+REVIEWED = CATALOG | {
+    **{name: CONTEXT[name] for name in ("slack_secret", "slack_channel", "canary_hours", "uploaders")},
+    "catalog_size": "prod",
+    "kms_key": "create",
+    "upload_keys": "arn:aws:kms:eu-central-1:210987654321:key/01234567-89ab-cdef-0123-456789abcdef",
+}
 EPHEMERAL = {"ephemeral": "true", "nessie_uri": "https://nessie.example.com"}  # the least that an app can be made of
 
 
-def synthesised(context: Mapping[str, object], outdir: Path) -> Stack:
-    """All stacks of an app as one."""
-    from infra.app import build
+def composed(context: Mapping[str, object], outdir: Path) -> Any:
+    """The cloud assembly of an app whose files are made up, which takes no packaging. cdk-nag looks at it as well."""
+    from aws_cdk import Validations
+    from cdk_nag import AwsSolutionsChecks
 
-    return Stack.of(stack.template for stack in build(context, outdir=outdir).synth().stacks)
+    app = made_up(context, outdir)
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
+    return app.synth()
+
+
+def made_up(context: Mapping[str, object], outdir: Path) -> Any:
+    from aws_cdk import App
+
+    from infra.app import FLAGS, compose
+    from infra.ingest.spark import Artifacts
+
+    files = [outdir / name for name in ("functions.zip", "job.py", "job.zip", "job.jar")]
+    for file in files:
+        file.write_bytes(file.name.encode())
+    functions, entry_point, py_files, jar = files
+    app = App(context=FLAGS, outdir=str(outdir / "cdk.out"), analytics_reporting=False)
+    artifacts = Artifacts(entry_point=entry_point, py_files=py_files, jars=(jar,))
+    compose(app, Config.read(context.get), functions, artifacts)
+    return app
+
+
+def synthesised(context: Mapping[str, object], outdir: Path) -> Stack:
+    """All stacks of such an app as one."""
+    return Stack.of(stack.template for stack in composed(context, outdir).stacks)
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +87,46 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Any:
     from infra.app import build
 
     return build(CONTEXT, outdir=tmp_path_factory.mktemp("cdk.out")).synth()
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The cloud assembly of an app with a catalog stack."""
+    return composed(CATALOG, tmp_path_factory.mktemp("made"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reviewed:
+    """An installation with all that a review may ask for: its stacks as one, and what each pack of cdk-nag found in it,
+    (pack, rule, path of the resource).
+    """
+
+    stack: Stack
+    findings: frozenset[tuple[str, str, str]]
+
+
+@pytest.fixture(scope="session")
+def reviewed(tmp_path_factory: pytest.TempPathFactory) -> Reviewed:
+    """Findings end a synth, once templates and report are written."""
+    from aws_cdk import Validations
+    from cdk_nag import AwsSolutionsChecks, HIPAASecurityChecks, NIST80053R5Checks
+
+    outdir = tmp_path_factory.mktemp("reviewed")
+    app = made_up(REVIEWED, outdir)
+    Validations.of(app).add_plugins(
+        *(pack(app) for pack in (AwsSolutionsChecks, HIPAASecurityChecks, NIST80053R5Checks))
+    )
+    with pytest.raises(RuntimeError, match="ValidationFailed"):
+        app.synth()
+    templates = [json.loads(path.read_text()) for path in (outdir / "cdk.out").glob("*.template.json")]
+    report = json.loads((outdir / "cdk.out/validation-report.json").read_text())
+    found = {
+        (pack["pluginName"], violation["ruleName"].removeprefix(f"{pack['pluginName']}-"), it["constructPath"])
+        for pack in report["pluginReports"]
+        for violation in pack["violations"]
+        for it in violation["violatingConstructs"]
+    }
+    return Reviewed(stack=Stack.of(templates), findings=frozenset(found))
 
 
 @pytest.fixture(scope="session")

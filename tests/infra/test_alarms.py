@@ -33,12 +33,19 @@ def metrics_of(alarm: dict[str, Any]) -> list[dict[str, Any]]:
     return inner or [alarm]
 
 
-def test_every_alarm_has_its_page_and_every_page_its_alarm(stack: Stack) -> None:
-    assert {path.stem for path in RUNBOOK.iterdir()} == alarms(stack).keys()
+@pytest.fixture(scope="session")
+def catalog(made: Any) -> Stack:
+    """The catalog's stack alone."""
+    return Stack(made.get_stack_by_name("lakegate-catalog").template)
 
 
-def test_every_alarm_says_where_its_page_is(stack: Stack) -> None:
-    for page, alarm in alarms(stack).items():
+def test_every_alarm_has_its_page_and_every_page_its_alarm(stack: Stack, catalog: Stack) -> None:
+    assert not alarms(stack).keys() & alarms(catalog).keys()
+    assert {path.stem for path in RUNBOOK.iterdir()} == alarms(stack).keys() | alarms(catalog).keys()
+
+
+def test_every_alarm_says_where_its_page_is(stack: Stack, catalog: Stack) -> None:
+    for page, alarm in (alarms(stack) | alarms(catalog)).items():
         assert flat(alarm["AlarmDescription"]).endswith(f" What to do: {CONTEXT['runbook']}/{page}.md")
 
 
@@ -87,6 +94,55 @@ def test_an_alarm_goes_off_at_its_threshold_and_ends_by_itself(
     names = ("Statistic", "Period", "EvaluationPeriods", "Threshold", "TreatMissingData")
     assert tuple(alarm[name] for name in names) == goes_off
     assert alarm["ComparisonOperator"] == "GreaterThanOrEqualToThreshold"
+
+
+@pytest.mark.parametrize(
+    ("page", "about", "goes_off"),
+    [
+        ("catalog-tasks", ("HealthyHostCount", "Minimum"), ("LessThanThreshold", 1, "breaching")),
+        ("database-storage", ("FreeStorageSpace", "Minimum"), ("LessThanThreshold", 2**30, "ignore")),
+        ("database-cpu", ("CPUUtilization", "Average"), ("GreaterThanOrEqualToThreshold", 90, "notBreaching")),
+        (
+            "database-connections",
+            ("DatabaseConnections", "Maximum"),
+            ("GreaterThanOrEqualToThreshold", 60, "notBreaching"),
+        ),
+    ],
+)
+def test_a_catalog_that_is_unwell_for_a_quarter_of_an_hour_is_told(
+    catalog: Stack, page: str, about: tuple[str, str], goes_off: tuple[str, float, str]
+) -> None:
+    alarm = alarms(catalog)[page]
+    assert (alarm["MetricName"], alarm["Statistic"]) == about
+    assert (alarm["ComparisonOperator"], alarm["Threshold"], alarm["TreatMissingData"]) == goes_off
+    assert (alarm["Period"], alarm["EvaluationPeriods"]) == (300, 3)
+
+
+def test_an_alarm_of_the_catalog_is_about_its_own_balancer_targets_and_database(catalog: Stack) -> None:
+    named = {
+        (it["MetricName"], each["Name"], flat(each["Value"]).strip("<>").split(".")[0])
+        for alarm in alarms(catalog).values()
+        for it in metrics_of(alarm)
+        for each in it["Dimensions"]
+    }
+    balancer = catalog.name("AWS::ElasticLoadBalancingV2::LoadBalancer", "Front")
+    instance = catalog.name("AWS::RDS::DBInstance", "Database")
+    calls = {(name, "LoadBalancer", balancer) for name in ("HTTPCode_ELB_5XX_Count", "HTTPCode_Target_5XX_Count")}
+    database = {"FreeStorageSpace", "CPUUtilization", "DatabaseConnections"}
+    assert named >= calls | {(name, "DBInstanceIdentifier", instance) for name in database}
+    assert {name for name, _, _ in named} == {*database, *(name for name, _, _ in calls), "HealthyHostCount"}
+
+
+def test_calls_that_fail_in_nessie_or_before_it_add_up(catalog: Stack) -> None:
+    alarm = alarms(catalog)["catalog-errors"]
+    formula, *parts = alarm["Metrics"]
+    assert (formula["Expression"], alarm["Threshold"]) == ("FILL(nessie, 0) + FILL(balancer, 0)", 20)
+    assert [(it["MetricStat"]["Stat"], it["MetricStat"]["Period"]) for it in parts] == [("Sum", 900)] * 2
+
+
+def test_a_topic_hears_of_the_catalog_s_alarms_too(catalog: Stack) -> None:
+    heard = [(it["AlarmActions"], it["OKActions"]) for it in catalog.resources(ALARM).values()]
+    assert heard == [([CONTEXT["alarm_topic"]], [CONTEXT["alarm_topic"]])] * 5
 
 
 def test_the_share_of_rejected_files_is_told_where_a_threshold_is_given(stack: Stack) -> None:

@@ -13,21 +13,14 @@ import pytest
 
 from infra.catalog.sizes import SIZES
 from lakegate.access import RULES, nessie_settings
+from tests.infra.conftest import CATALOG, composed
 from tests.infra.template import Stack, flat
 
 pytestmark = pytest.mark.synth
-DIGEST = f"sha256:{'0123456789abcdef' * 4}"
-ISSUER, AUDIENCE = "https://0123-4567.tokens.sts.global.api.aws", "lakegate-test"
+DIGEST = CATALOG["nessie_image"].partition("@")[2]
+ISSUER, AUDIENCE = CATALOG["token_issuer"], CATALOG["token_audience"]
 ECR = "123456789012.dkr.ecr.eu-central-1.amazonaws.com"
-CHOSEN = {
-    "token_audience": AUDIENCE,
-    "token_issuer": ISSUER,
-    "nessie_image": f"quay.io/projectnessie/nessie@{DIGEST}",
-    "catalog_host": "nessie.example.com",
-    "catalog_certificate": "arn:aws:acm:eu-central-1:123456789012:certificate/01234567-89ab-cdef-0123-456789abcdef",
-}
-MADE = CHOSEN | {"vpc": "create"}
-GIVEN = CHOSEN | {
+GIVEN = CATALOG | {
     "vpc": "vpc-0123456789abcdef0",
     "subnets": "subnet-0123456789abcdef0,subnet-0123456789abcdef1",
     "azs": "eu-central-1a,eu-central-1b",
@@ -35,7 +28,7 @@ GIVEN = CHOSEN | {
     "catalog_size": "prod",
     "nessie_image": f"{ECR}/quay/projectnessie/nessie:0.99.0@{DIGEST}",
 }
-THROWN_AWAY = MADE | {
+THROWN_AWAY = CATALOG | {
     "catalog_certificate": "",
     "catalog_zone": "Z0123456789ABCDEFGHIJ",
     "azs": "us-east-1b,us-east-1c",
@@ -49,15 +42,7 @@ GIGABYTES_BY_CPU = {256: (1, 2), 512: range(1, 5), 1024: range(2, 9), 2048: rang
 
 
 def assembly(context: dict[str, str], factory: pytest.TempPathFactory) -> Any:
-    from infra.app import build
-
-    return build(context, outdir=factory.mktemp("cdk.out")).synth()
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """A new network, and the size `dev`."""
-    return assembly(MADE, tmp_path_factory)
+    return composed(context, factory.mktemp("made"))
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +115,7 @@ def test_the_balancer_ends_tls_and_sends_calls_to_tasks_that_are_ready(made: Any
     stack = whole(made)
     listener = stack.one("AWS::ElasticLoadBalancingV2::Listener", "Front")
     assert (listener["Protocol"], listener["Port"]) == ("HTTPS", 443)
-    assert listener["Certificates"] == [{"CertificateArn": CHOSEN["catalog_certificate"]}]
+    assert listener["Certificates"] == [{"CertificateArn": CATALOG["catalog_certificate"]}]
     assert "TLS13" in listener["SslPolicy"]
     target = stack.one("AWS::ElasticLoadBalancingV2::TargetGroup", "Front")
     assert (target["Port"], target["HealthCheckPort"], target["HealthCheckPath"]) == (19120, "9000", "/q/health/ready")
@@ -268,7 +253,7 @@ def test_a_role_is_for_tasks_of_this_account(made: Any, role: str) -> None:
 
 def test_a_task_is_of_a_size_that_fargate_has_and_of_an_image_that_never_changes(made: Any, given: Any) -> None:
     for app, image in (
-        (made, MADE["nessie_image"]),
+        (made, CATALOG["nessie_image"]),
         (given, f"{ECR.replace('amazonaws.com', '<AWS::URLSuffix>')}/quay/projectnessie/nessie@{DIGEST}"),
     ):
         task = whole(app).one(TASK, "ServerTask")

@@ -9,8 +9,11 @@ import pytest
 from infra.config import Config
 from lakegate.errors import Misconfigured
 from lakegate.settings import WORKER_CORES
+from tests.support.authority import Authority
 
 NESSIE = "https://nessie.example.com"
+AUTHORITY = Authority.made("ours")
+KEY = "arn:aws:kms:eu-central-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"
 NETWORK: dict[str, Any] = {"nessie_uri": NESSIE, "subnets": ("subnet-1",), "security_groups": ("sg-1",)}
 
 
@@ -97,6 +100,26 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"nessie_uri": NESSIE, "subnets": "subnet-1"}, "subnets and -c security_groups are given together"),
         ({"nessie_uri": NESSIE, "security_groups": "sg-1"}, "subnets and -c security_groups are given together"),
         ({"slack_secret": "token"}, "slack_channel"),
+        ({"nessie_ca": "ca.pem"}, "nessie_ca is the text of authorities. certificates"),
+        ({"nessie_ca": AUTHORITY.pem.replace("A", "B")}, "nessie_ca is the text of authorities. certificates"),
+        ({"nessie_ca": f"{AUTHORITY.pem}-----BEGIN PRIVATE KEY-----"}, "and no more"),
+        ({"nessie_ca": AUTHORITY.pem, "nessie_uri": "http://10.0.0.1"}, "nessie_ca is for an https://… address"),
+        ({"kms_key": "alias/lake"}, "kms_key is create, or the ARN of a key"),
+        ({"kms_key": KEY.replace("key/", "alias/")}, "kms_key is create, or the ARN of a key"),
+        ({"upload_keys": f"{KEY},create"}, "upload_keys are ARNs of keys"),
+        ({"landing_bucket": "s3://theirs"}, "landing_bucket is a bucket's name"),
+        ({"landing_bucket": "theirs", "landing_days": "90"}, "uploaders and -c landing_days are for a bucket that"),
+        ({"landing_bucket": "theirs", "uploaders": "arn:aws:iam::123456789012:root"}, "set them at -c landing_bucket"),
+        ({"landing_prefixes": "in/"}, "landing_prefixes is for a bucket that is there"),
+        ({"landing_bucket": "theirs", "landing_prefixes": "in"}, "landing_prefixes are folders that end with /"),
+        ({"landing_bucket": "theirs", "landing_prefixes": "in/*/"}, "landing_prefixes are folders"),
+        ({"landing_bucket": "theirs", "landing_prefixes": f"{'x' * 512}/"}, "up to 512 characters"),
+        ({"landing_bucket": "theirs", "landing_prefixes": "in/,in/shop/"}, "none within another"),
+        ({"landing_bucket": "theirs", "landing_prefixes": "in/,in/"}, "no folder twice"),
+        (
+            {"landing_bucket": "theirs", "landing_prefixes": "in/", "canary_hours": "6"},
+            "landing_prefixes has to have _canary/ among them for -c canary_hours",
+        ),
         ({"slack_secret": "arn:aws:secretsmanager:x:1:secret:s", "slack_channel": "C0"}, "not its ARN"),
     ],
 )
@@ -181,6 +204,25 @@ def test_properties_of_spark_are_taken_as_they_are_said() -> None:
     }
     config = Config.read({"spark_conf": "spark.a=1, spark.b=2", "ephemeral": "true", "nessie_uri": NESSIE}.get)
     assert config.spark_properties == {"spark.a": "1", "spark.b": "2"}
+
+
+def test_authorities_are_one_certificate_or_several() -> None:
+    for text in (AUTHORITY.pem, f"\n{AUTHORITY.pem}\n{Authority.made('new').pem}"):
+        assert Config(nessie_ca=text, **NETWORK).faults() == []
+
+
+def test_keys_are_of_the_stacks_region_and_may_be_another_accounts() -> None:
+    config = Config(kms_key=KEY, upload_keys=(KEY.replace("123456789012", "210987654321"),), **NETWORK)
+    assert config.faults() == config.faults("eu-central-1") == []
+    (fault,) = config.faults("eu-central-2")
+    assert "kms_key and -c upload_keys are keys in eu-central-2" in fault
+    assert Config(kms_key="create", **NETWORK).faults("eu-central-2") == []
+
+
+def test_a_landing_bucket_that_is_there_has_prefixes_or_is_taken_whole() -> None:
+    assert Config(landing_bucket="their.files-1", **NETWORK).faults() == []
+    prefixes = ("in/shop/", "_canary/", "dt=2026/a.b+c@d/")
+    assert Config(landing_bucket="theirs", landing_prefixes=prefixes, canary_hours=6, **NETWORK).faults() == []
 
 
 def test_all_wrong_choices_are_named_at_once() -> None:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.packaging import Bundles, package
+from infra.packaging import Bundles, package, trusting
+from lakegate.settings import CA_FILE
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 250 * 1024 * 1024  # what Lambda unpacks
@@ -111,6 +112,18 @@ def test_the_functions_zip_is_the_same_bytes_twice(function_zip: Path, tmp_path:
 
 
 @pytest.mark.synth
+def test_authorities_are_one_more_file_and_the_same_bytes_twice(checkout: Path, tmp_path: Path) -> None:
+    plain = package(checkout, tmp_path).functions
+    before = plain.read_bytes()
+    first = trusting(plain, "-----BEGIN CERTIFICATE-----")
+    made = first.read_bytes()
+    with zipfile.ZipFile(first) as archive, zipfile.ZipFile(plain) as without:
+        assert set(archive.namelist()) - set(without.namelist()) == {CA_FILE}
+        assert archive.read(CA_FILE) == b"-----BEGIN CERTIFICATE-----"
+    assert trusting(plain, "-----BEGIN CERTIFICATE-----").read_bytes() == made
+    assert plain.read_bytes() == before
+
+
 def test_the_functions_zip_fits_lambda(function_zip: Path) -> None:
     with zipfile.ZipFile(function_zip) as archive:
         entries = archive.infolist()

@@ -329,6 +329,54 @@ def test_a_listed_version_stands_among_those_of_its_second_whose_events_came_whe
 
 
 @pytest.mark.usefixtures("aws")
+def test_of_a_bucket_with_other_people_s_files_what_is_below_the_prefixes_is_listed(tmp_path: Path) -> None:
+    place = S3Place()
+    for key in ("in/a/1", "in/b/2", "in/c/3", "4"):
+        place.put(key, b"x")
+    landing = S3Landing("landing", "service", ["in/c/", "in/a/"])
+    assert [file.key for file in landing.versions()] == ["in/c/3", "in/a/1"]
+    source = tmp_path / "x"
+    source.write_bytes(b"x")
+    assert landing.upload(source, "in/a/x").key == "in/a/x"
+    with pytest.raises(Refused, match="in/b/x is not below in/c/, in/a/"):
+        landing.upload(source, "in/b/x")
+
+
+@pytest.mark.usefixtures("aws")
+@pytest.mark.parametrize(
+    ("prefixes", "listed", "gone"),
+    [(["in/"], [], True), (["in/"], ["v", "w"], False), (["in/"], ["w"], True), ([""], None, False)],
+)
+def test_forbidden_is_gone_where_listing_is_by_prefix_and_the_version_is_not_listed(
+    prefixes: list[str],
+    listed: list[str] | None,
+    gone: bool,  # noqa: FBT001
+) -> None:
+    """S3 tells of a missing object only who may list the whole bucket."""
+    landing, now = S3Landing("landing", "service", prefixes), datetime.now(UTC)
+    file = FileVersion(bucket="landing", key="in/k", version_id="v", size=1, landed_at=now, checksum=None)
+
+    def answers(stub: Stubber) -> None:
+        stub.add_client_error("head_object", "403", http_status_code=403)
+        if listed is not None:
+            found: Any = [{"Key": "in/k", "VersionId": it, "Size": 1, "LastModified": now} for it in listed]
+            stub.add_response("list_object_versions", {"Versions": found}, {"Bucket": "landing", "Prefix": "in/k"})
+
+    with Stubber(landing._s3) as stub:
+        answers(stub)
+        if gone:
+            assert landing.describe("in/k", "v") is None
+        else:
+            with pytest.raises(Misconfigured):
+                landing.describe("in/k", "v")
+    with Stubber(landing._s3) as stub:
+        stub.add_client_error("head_object", "404", http_status_code=404)  # not staged yet
+        answers(stub)  # of the source, before it is copied
+        with pytest.raises(Refused if gone else Misconfigured):
+            landing.stage(file, "wap-x/0123")
+
+
+@pytest.mark.usefixtures("aws")
 def test_a_large_file_is_uploaded_and_staged_in_parts(tmp_path: Path) -> None:
     place, parts = S3Place(), TransferConfig(multipart_threshold=5 * s3.MIB, multipart_chunksize=5 * s3.MIB)
     source = tmp_path / "x.parquet"

@@ -319,6 +319,14 @@ def test_of_the_drivers_log_a_reason_has_the_jobs_last_word_or_no_text_at_all(
     assert found.reason == (details if reason is None else reason)
 
 
+def test_a_run_that_reads_nobodys_values_is_told_with_the_texts(emr: tuple[EmrJobRunner, Stubber]) -> None:
+    runner, stub = emr
+    said = f'{BEFORE} Last few exceptions: java.io.IOException: Cannot run program "python3.11"'
+    failed = listed(1, state="FAILED", stateDetails=said)
+    stub.add_response("get_job_run", {"jobRun": described(failed)}, {"applicationId": "00app", "jobRunId": "00run1"})
+    assert runner.get("00run1", with_texts=True).reason == said
+
+
 def test_runs_that_are_looked_for_one_after_the_other_are_listed_once(emr: tuple[EmrJobRunner, Stubber]) -> None:
     runner, stub = emr
     other = Attempt(table="nyc.flights", batch="20130131T0406-1a2b3c4d", number=1)

@@ -8,9 +8,11 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.stub import Stubber
 from moto import mock_aws
 
 from lakegate.access import Role
+from lakegate.adapters.aws import Clients
 from lakegate.adapters.http import TimeoutAdapter, door
 from lakegate.adapters.surroundings import Surroundings
 from lakegate.doctor.facts import Subnet
@@ -61,6 +63,40 @@ def test_a_subnet_without_a_route_table_of_its_own_has_its_vpc_s(aws: Any) -> No
     aws.create_route(RouteTableId=main["RouteTableId"], DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway)
     (found,) = surroundings(subnet).subnets()
     assert found.way_out == gateway
+
+
+@pytest.mark.parametrize(
+    ("place", "versioning", "notification", "default", "found"),
+    [
+        (None, {}, {}, {"SSEAlgorithm": "AES256"}, ("us-east-1", False, False, "")),
+        (
+            "us-west-2",
+            {"Status": "Enabled"},
+            {"EventBridgeConfiguration": {}},
+            {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": "arn:aws:kms:k"},
+            ("us-west-2", True, True, "arn:aws:kms:k"),
+        ),
+        ("EU", {"Status": "Suspended"}, {}, {"SSEAlgorithm": "aws:kms"}, ("EU", False, False, "")),
+    ],
+)
+def test_what_a_landing_bucket_s_owner_has_set_is_read(
+    aws: Any,  # noqa: ARG001
+    place: str | None,
+    versioning: dict[str, str],
+    notification: dict[str, Any],
+    default: dict[str, str],
+    found: tuple[str, bool, bool, str],
+) -> None:
+    s3, of = boto3.client("s3"), {"Bucket": SETTINGS.landing_bucket}
+    rules: dict[str, Any] = {"Rules": [{"ApplyServerSideEncryptionByDefault": default}]}
+    clients: Clients = lambda name: s3 if name == "s3" else boto3.client(name)  # type: ignore[call-overload]  # noqa: E731
+    with Stubber(s3) as stub:
+        stub.add_response("get_bucket_encryption", {"ServerSideEncryptionConfiguration": rules}, of)
+        stub.add_response("get_bucket_location", {"LocationConstraint": place} if place else {}, of)
+        stub.add_response("get_bucket_versioning", versioning, of)
+        stub.add_response("get_bucket_notification_configuration", notification, of)
+        read = Surroundings(SETTINGS, TimeoutAdapter(), clients).landing_bucket()
+    assert (read.region, read.is_versioned, read.sends_events, read.key) == found
 
 
 def test_an_application_in_no_network_has_no_subnets(aws: Any) -> None:  # noqa: ARG001

@@ -42,6 +42,7 @@ class Job:
     its report: its verdicts of batch scope hold, and only checks of table scope run.
 
     With a `token_audience` the job asks for tokens of its own role for this audience, and sends them to the catalog.
+    The catalog's certificate may be of an authority in `nessie_ca`, certificates as PEM text.
     """
 
     branch: str
@@ -60,6 +61,7 @@ class Job:
     reuses: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
     token_audience: str = ""
+    nessie_ca: str = ""
     format: int = 1
 
     @property

@@ -9,7 +9,8 @@ PROBE = "probe.json"
 @dataclass(frozen=True, kw_only=True)
 class Probe:
     """Order for a probe: where Nessie is, and where the report goes. `nonce` tells the report from an earlier one, and
-    names the branch that the probe may not make. With a `token_audience` the probe asks for a token as a job does.
+    names the branch that the probe may not make. With a `token_audience` the probe asks for a token, and with a
+    `nessie_ca` it trusts authorities, as a job does.
     """
 
     nonce: str
@@ -17,6 +18,7 @@ class Probe:
     warehouse: str
     report_uri: str
     token_audience: str = ""
+    nessie_ca: str = ""
     format: int = 1
 
 

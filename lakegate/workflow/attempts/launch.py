@@ -71,6 +71,7 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
         base=base,
         nessie_uri=service.nessie_uri,
         warehouse=service.warehouse,
+        nessie_ca=service.nessie_ca,
         token_audience=service.token_audience,
         report_uri=service.store.uri(report_name(attempt)),
         begun_uri=service.store.uri(begun_name(attempt)),

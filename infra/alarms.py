@@ -27,8 +27,8 @@ def alarm(
     missing: aws_cloudwatch.TreatMissingData | None = None,
 ) -> None:
     """Create an alarm that goes off when the metric reaches the threshold in each of its last periods, or with `below`,
-    falls below it or has no data. `missing` says what another alarm makes of a period without data; by default, that
-    all is well.
+    falls below it or has no data. `missing` says what else it makes of a period without data; by default, an alarm
+    without `below` takes it that all is well.
     """
     made = aws_cloudwatch.Alarm(
         scope,
@@ -39,7 +39,7 @@ def alarm(
         threshold=threshold,
         evaluation_periods=periods,
         comparison_operator=BELOW if below else None,
-        treat_missing_data=Missing.BREACHING if below else missing or Missing.NOT_BREACHING,
+        treat_missing_data=missing or (Missing.BREACHING if below else Missing.NOT_BREACHING),
     )
     if config.alarm_topic:
         topic = SnsAction(aws_sns.Topic.from_topic_arn(made, "Topic", config.alarm_topic))
