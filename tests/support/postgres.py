@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import psutil
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -41,12 +42,24 @@ class Postgres:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """A server as long as the context lasts. It ends without tidying up, as in a crash."""
+        """A server as long as the context lasts, which is then killed with all of its processes."""
         command = [self._binary("postgres"), "-D", str(self._data), "-p", str(self.port), "-k", "", "-c", "ssl=on"]
         log = self.folder / "server.log"
         log.unlink(missing_ok=True)
-        with process(command, log, "(ready to accept connections)", user=_owner(), ending=signal.SIGQUIT):
-            yield
+        with process(command, log, "(ready to accept connections)", user=_owner(), ending=signal.SIGKILL):
+            try:
+                yield
+            finally:
+                self._kill()
+
+    def _kill(self) -> None:
+        """Processes that outlive the first one would keep the next from starting."""
+        first = psutil.Process(int((self._data / "postmaster.pid").read_text().split()[0]))
+        others = first.children(recursive=True)
+        for each in (first, *others):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.kill()
+        psutil.wait_procs(others, timeout=60)
 
     @property
     def store(self) -> Mapping[str, str]:
@@ -72,10 +85,9 @@ class Postgres:
             files.extractall(self.folder, filter="data")
         password = self.folder / "password"
         password.write_text(PASSWORD)
-        self._data.mkdir()
+        self._data.mkdir(mode=0o700)
         self.folder.chmod(0o755)
-        if owner := _owner():
-            shutil.chown(self._data, owner)
+        _own(self._data)
         how = ("--username", USER, "--pwfile", str(password), "--auth", "scram-sha-256", "--no-sync")
         self._run("initdb", "--pgdata", str(self._data), *how)
         self._run("postgres", "--single", "-D", str(self._data), "postgres", said=f"CREATE DATABASE {DATABASE}")
@@ -83,8 +95,7 @@ class Postgres:
             path = self._data / name
             path.write_bytes(content)
             path.chmod(0o600)
-            if owner:
-                shutil.chown(path, owner)
+            _own(path)
 
     def _run(self, name: str, *arguments: str, said: str = "") -> None:
         command = [self._binary(name), *arguments]
@@ -119,6 +130,12 @@ def catalog_store(request: pytest.FixtureRequest) -> Iterator[Mapping[str, str]]
 def _owner() -> str | None:
     """PostgreSQL refuses to run as root."""
     return "nobody" if os.geteuid() == 0 else None
+
+
+def _own(*paths: Path) -> None:
+    if owner := _owner():
+        for path in paths:
+            shutil.chown(path, owner)
 
 
 def _certificate() -> dict[str, bytes]:
