@@ -262,10 +262,12 @@ class Installation:
 
     def check_share(self, branch: str) -> None:
         """No worker opens a batch of a table that has had a job under way since before it began, if as many jobs as may
-        run have. What became so meanwhile it may have missed.
+        run have. What became so meanwhile it may have missed. A person's retry waits for nobody.
         """
         worker, attempt = working(), Attempt.parse(branch)
         if worker is None or attempt is None or attempt.number > 1 or attempt.nonce or branch in self.lake.branches:
+            return
+        if attempt.batch in self.retried:
             return
         since = self.began[worker]
         before = [run.branch for run in self.runner.running() if self.started_after[run.id] <= since]
