@@ -77,7 +77,7 @@ def test_bad_input_is_rejected_by_name_until_it_is_discarded_and_good_files_unde
         installation.put(key, file.body)
     for number, key in enumerate(keys):
         installation.put(key, parquet(rows(number * 10, 10)))
-    installation.wait(code=REJECTED)
+    installation.wait(*bad, *keys, code=REJECTED)  # by name, because some may be rejected by now
 
     found = installation.rejected(things.prefix)
     assert set(found) == set(bad)
