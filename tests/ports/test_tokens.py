@@ -263,7 +263,7 @@ def test_settings_with_an_audience_send_the_role_s_own_token_and_those_without_s
     wire = Wire(monkeypatch, unanswered)
     for audience in ("", "lake"):
         service = bootstrap.service(
-            Settings.from_mapping({**COMPLETE, "nessie_uri": NESSIE, "token_audience": audience})
+            Settings.from_mapping({**COMPLETE, "nessie_uri": NESSIE, "nessie_ca": "", "token_audience": audience})
         )
         assert service.token_audience == audience
         with pytest.raises(Retryable):
