@@ -1,5 +1,5 @@
-"""The service over a Nessie with its tasks' environment and a real PostgreSQL: it keeps the rules, and forgets nothing
-when both are killed in the middle of the work.
+"""The service over a Nessie with its tasks' environment and a real PostgreSQL: it keeps the rules, forgets nothing when
+both are killed in the middle of the work, and goes on after the database was brought to an earlier moment.
 
 Landing bucket, service's bucket and lake are in an S3 emulator. Jobs commit real Iceberg metadata, and their data files
 are only said to hold rows.
@@ -44,6 +44,7 @@ from lakegate.workflow.receive import receive
 from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import push
+from lakegate.workflow.retry import retry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
 from lakegate.workflow.verification.verify import verify
@@ -119,9 +120,9 @@ class Kept:
             self.service.store, [(f"{self.name}.yaml", f"{head}      - {{name: id, logicalType: integer}}\n".encode())]
         )
 
-    def start(self) -> None:
+    def start(self, moment: datetime | None = None) -> None:
         """Start what was killed, and functions that know nothing of before."""
-        self.server.start()
+        self.server.start(moment)
         self.service = self._service()
 
     def _service(self) -> Service:
@@ -283,4 +284,41 @@ def test_databases_and_nessies_that_are_killed_in_mid_flow_lose_nothing_and_do_n
     kept.go_on()
     assert kept.publications() == {"first": 1, "second": 1, "third": 1}
     assert list_open_attempts(kept.service.branches) == []
+    assert kept.faults() == []
+
+
+def test_after_its_database_was_brought_to_an_earlier_moment_the_service_publishes_again_what_landed_since(
+    kept: Kept,
+) -> None:
+    kept.publish("before")
+    kept.drop("open")
+    assert kept.receive("open")
+    [attempt] = list_open_attempts(kept.service.branches)
+    before, moment = kept.rows(), datetime.now(UTC)
+    kept.go_on()
+    kept.publish("after")
+    assert kept.rows() == before | {"open": ROWS, "after": ROWS}
+
+    kept.server.kill()
+    kept.start(moment)
+    assert kept.rows() == before
+    [said] = kept.faults()
+    assert said.subject == attempt.branch
+    assert "names 1 commit that the catalog lacks" in said.said
+    kept.go_on()
+    assert kept.rows() == before | {"after": ROWS}
+    retry(kept.service, attempt.batch)
+    kept.go_on()
+    assert kept.rows() == before | {"open": ROWS, "after": ROWS}
+    assert set(kept.publications().values()) == {1}
+    assert kept.faults() == []
+
+
+def test_a_data_file_that_somebody_deleted_is_named_and_comes_back_with_its_version(kept: Kept) -> None:
+    kept.publish("deleted")
+    [path] = [it for it in kept.service.tables.paths(Ref(MAIN), kept.table) if kept.landed["deleted"].id in it]
+    s3, key = kept.server.lake.s3(), path.removeprefix(f"s3://{BUCKET}/")
+    marker = s3.delete_object(Bucket=BUCKET, Key=key)["VersionId"]
+    assert [(it.subject, it.said) for it in kept.faults()] == [("main", f"{path} is missing")]
+    s3.delete_object(Bucket=BUCKET, Key=key, VersionId=marker)
     assert kept.faults() == []

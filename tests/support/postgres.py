@@ -1,6 +1,7 @@
 """A real PostgreSQL in a process of its own, with TLS and a password, as Nessie's tasks meet RDS.
 
-It keeps its data when it is killed and started again.
+It keeps its data when it is killed and started again. It can be brought to an earlier moment as RDS does it, by a copy
+of its files and the log of all that was written since.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from infra.catalog import settings
 from tests.support.nessie import JARS, process
 
 USER, PASSWORD, DATABASE = "nessie", "correct horse battery staple", "nessie"
+KEPT = "1GB"  # of the log: more than any test writes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +43,11 @@ class Postgres:
     port: int
 
     @contextlib.contextmanager
-    def running(self) -> Iterator[None]:
+    def running(self, *options: str) -> Iterator[None]:
         """A server as long as the context lasts, which is then killed with all of its processes."""
-        command = [self._binary("postgres"), "-D", str(self._data), "-p", str(self.port), "-k", "", "-c", "ssl=on"]
+        told = ("ssl=on", f"wal_keep_size={KEPT}", *options)
+        command = [self._binary("postgres"), "-D", str(self._data), "-p", str(self.port), "-k", ""]
+        command += [part for option in told for part in ("-c", option)]
         log = self.folder / "server.log"
         log.unlink(missing_ok=True)
         with process(command, log, "(ready to accept connections)", user=_owner(), ending=signal.SIGKILL):
@@ -60,6 +64,26 @@ class Postgres:
             with contextlib.suppress(psutil.NoSuchProcess):
                 each.kill()
         psutil.wait_procs(others, timeout=60)
+
+    @contextlib.contextmanager
+    def restored(self, moment: datetime) -> Iterator[None]:
+        """A server with the empty database's files and all that was written to it until a moment."""
+        lost = self.folder / f"lost-{moment:%H%M%S%f}"
+        self._data.rename(lost)
+        shutil.copytree(self._empty, self._data)
+        (self._data / "recovery.signal").touch()
+        _own(self._data, *self._data.rglob("*"))
+        options = (
+            f'restore_command=cp "{lost}/pg_wal/%f" "%p"',
+            f"recovery_target_time={moment.isoformat()}",
+            "recovery_target_action=promote",
+        )
+        with self.running(*options):
+            yield
+
+    @property
+    def _empty(self) -> Path:
+        return self.folder / "empty"
 
     @property
     def store(self) -> Mapping[str, str]:
@@ -96,6 +120,7 @@ class Postgres:
             path.write_bytes(content)
             path.chmod(0o600)
             _own(path)
+        shutil.copytree(self._data, self._empty)
 
     def _run(self, name: str, *arguments: str, said: str = "") -> None:
         command = [self._binary(name), *arguments]
