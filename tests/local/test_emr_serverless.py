@@ -13,6 +13,9 @@ import pytest
 from botocore.exceptions import ClientError
 from lakegate_local.services import ACCOUNT, REGION
 
+from lakegate.adapters.intake import APPLICATION, AwsIntake
+from lakegate.adapters.stacks import Resource
+from lakegate.errors import Conflict
 from tests.local.kinds import ArnOf, Aws, Make, Received
 
 pytestmark = pytest.mark.local
@@ -317,3 +320,24 @@ def test_what_the_stand_in_cannot_do_is_refused(aws: Aws, start: Make) -> None:
         aws("emr-serverless").create_application(releaseLabel="emr-7.13.0", type="HIVE")
     with pytest.raises(ClientError, match="knows no classification"):
         start(ENDS_WELL, overrides={"applicationConfiguration": [{"classification": "spark-env"}]})
+
+
+def test_intake_stops_no_application_whose_job_runs_and_keeps_a_stopped_one_from_starting(
+    aws: Aws, application: str, start: Make, in_state: Make
+) -> None:
+    intake = AwsIntake(lambda: [Resource(name="Application", kind=APPLICATION, id=application)], aws)
+    run = start(WAITS)
+    in_state(run, "RUNNING")
+    assert intake.running() == 1
+    with pytest.raises(Conflict):
+        intake.stop()
+    aws("emr-serverless").cancel_job_run(applicationId=application, jobRunId=run)
+    in_state(run, *FINAL)
+
+    assert intake.running() == 0
+    intake.stop()
+    with pytest.raises(ClientError, match="is not started"):
+        start(ENDS_WELL)
+    assert not intake.is_open()
+    intake.open()
+    in_state(start(ENDS_WELL), "SUCCESS")
