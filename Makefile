@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 # Outside pytest, which knows the folder, too: schedules over HTTP have tokens of the local cloud's issuer.
 SIMULATE := PYTHONPATH=localstack/plugins $(BIN)/python -m tests.simulation
-JOBS ?= 3
+JOBS ?= 4
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
@@ -33,12 +33,12 @@ down: ## stop the local cloud
 
 # Ten thousand schedules fill all cores by themselves, and are to take less than two minutes: so they come first, alone.
 # The layers know nothing of each other, and the longest are the first. A layer that starts Spark, Nessie or the local
-# cloud waits for them a good part of its time, so three at a time fill two cores to the end.
+# cloud waits for them a good part of its time, so four at a time fill two cores to the end.
 # Each one's output comes in one piece when it has ended (make 4), and all run, whichever fails.
-test: test-schedules ## the whole gate: schedules, then linters and every layer of tests, three at a time (JOBS=1: one)
+test: test-schedules ## the whole gate: schedules, then linters and every layer of tests, four at a time (JOBS=1: one)
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(if $(filter output-sync,$(.FEATURES)),-O) layers
 
-layers: test-local test-spark test-nessie test-unit test-http test-hostile lint test-synth ## the same but the schedules, as `make -j` says
+layers: test-local test-nessie test-spark test-unit test-http test-hostile lint test-synth ## the same but the schedules, as `make -j` says
 
 lint: setup ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .

@@ -365,7 +365,7 @@ OVER_HTTP = (
                 new="if status >= 500 or status in (HTTPStatus.CONFLICT,",
             ),
         ),
-        seeds_from=72,
+        seeds_from=100,
     ),
     Mutation(
         says="Nessie is told to force a merge",
