@@ -30,7 +30,7 @@ from lakegate.adapters.iceberg import RefCatalog
 from lakegate.audit.model import report as reported
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.report import FileReport, Report, Verdict
+from lakegate.audit.model.report import FileReport, Verdict
 from lakegate.audit.schema.fit import CONTRACT_HASH, FILE_COLUMN
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
@@ -42,6 +42,7 @@ from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
 from tests.flow.conftest import CONTRACT, SubmittedRuns, settings
 from tests.support.nessie import ROOT, Lake, running, unique
+from tests.support.reports import audited_report
 
 SIZES = (10, 10_000)
 A_COMMIT = 100  # data files of each batch that fills the table
@@ -113,7 +114,8 @@ class Place:
             FileReport(id=it.id, key=it.key, verdict=Verdict.PASS, rows=1, data_files=(_one_row(paths[it.id]),))
             for it in job.files
         ]
-        self._write(job.report_uri, to_json(report_of(job, self.lake.head(job.branch), files)))
+        report = audited_report(job, self.lake.head(job.branch), files, datetime.now(UTC))
+        self._write(job.report_uri, to_json(report))
 
     def append(self, branch: str, paths: Sequence[str], contract_hash: str = "") -> None:
         catalog = RefCatalog(self.lake.nessie_uri, self.lake.warehouse, Ref(branch))
@@ -148,24 +150,6 @@ class Place:
     def _write(self, uri: str, text: str) -> None:
         key = uri.removeprefix(f"s3://{self.lake.bucket}/")
         self.lake.s3().put_object(Bucket=self.lake.bucket, Key=key, Body=text.encode())
-
-
-def report_of(job: Job, audited: str, files: Sequence[FileReport]) -> Report:
-    now = datetime.now(UTC)
-    return Report(
-        branch=job.branch,
-        batch=job.batch,
-        attempt=job.attempt,
-        table=job.plan.table,
-        base=job.base,
-        audited=audited,
-        plan_hash=job.plan.hash,
-        contract_hash=job.plan.contract_hash,
-        contract_version=job.plan.contract_version,
-        started_at=now,
-        finished_at=now,
-        files=tuple(files),
-    )
 
 
 def data_file(path: str) -> DataFile:

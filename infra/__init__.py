@@ -3,7 +3,7 @@
 Begin with `app`, which puts the stacks together. Each stack is a room: `data` keeps the buckets, `catalog` is Nessie
 unless an installation brings one, and `ingest` works on both. `config` has every choice of an installation,
 `settings_file` reads them from a file, `choices` records them in a template, `network` is a place for functions and
-jobs, `alarms` makes an alarm that leads to its page, `keys` gives rights to use keys of KMS, `packaging` makes the
-zips, and `waivers` accepts findings of cdk-nag one by one. A room's `stack` composes its constructs and grants rights;
-a construct has a module to itself.
+jobs, `alarms` makes an alarm that leads to its page, `keys` gives rights to use keys of KMS, `logs` makes a log
+group, `packaging` makes the zips, and `waivers` accepts findings of cdk-nag one by one. A room's `stack` composes its
+constructs and grants rights; a construct has a module to itself.
 """

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from ssl import PROTOCOL_TLS_CLIENT, SSLContext, SSLError
 from typing import Self
 
 from infra.catalog.faults import catalog_faults
 from infra.data.faults import data_faults
+from lakegate.audit.bounded_http import trusting
 from lakegate.contracts import BRANCH_DAYS
 from lakegate.errors import Misconfigured
 from lakegate.settings import WORKER_CORES
@@ -293,10 +293,9 @@ def _is_certificates(text: str) -> bool:
     if not _PEM.fullmatch(text):
         return False
     try:
-        SSLContext(PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
-    except SSLError:
+        return trusting(text) is not None
+    except OSError:
         return False
-    return True
 
 
 def _parse(given: object, default: object) -> object:

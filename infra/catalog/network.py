@@ -1,11 +1,12 @@
 """A network: a VPC, made or named by ids, and the security groups of those who meet in it."""
 
-from aws_cdk import RemovalPolicy, aws_ec2, aws_logs
+from aws_cdk import aws_ec2
 from constructs import Construct
 
 from infra.catalog.sizes import Size
 from infra.config import Config
 from infra.keys import Keys
+from infra.logs import log_group
 from infra.network import Network
 
 ZONES = 2  # that a load balancer and a database's subnets need at least
@@ -49,13 +50,7 @@ class CatalogNetwork(Construct):
                 "S3": aws_ec2.GatewayVpcEndpointOptions(service=aws_ec2.GatewayVpcEndpointAwsService.S3)
             },
         )
-        log = aws_logs.LogGroup(
-            self,
-            "FlowLog",
-            encryption_key=self._keys.key(self),
-            retention=aws_logs.RetentionDays.THREE_MONTHS,
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        log = log_group(self, "FlowLog", self._keys)
         vpc.add_flow_log("Flows", destination=aws_ec2.FlowLogDestination.to_cloud_watch_logs(log))
         return vpc
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from aws_cdk import Aws, Duration, RemovalPolicy, aws_ec2, aws_ecr, aws_ecs, aws_iam, aws_logs
+from aws_cdk import Aws, Duration, aws_ec2, aws_ecr, aws_ecs, aws_iam
 from constructs import Construct
 
 from infra.catalog.database import Database
@@ -11,6 +11,7 @@ from infra.catalog.network import CatalogNetwork
 from infra.catalog.settings import HEALTH_PORT, PASSWORD, PORT, USER
 from infra.catalog.sizes import Size
 from infra.keys import DECRYPT, SECRETS, Keys
+from infra.logs import log_group
 from infra.waivers import waive
 
 _ECR = re.compile(r"(\d{12})\.dkr\.ecr\.([a-z0-9-]+)\.[^/]+/([^@:]+)[^@]*@(.+)")
@@ -85,7 +86,7 @@ class Server(Construct):
             environment=dict(environment),
             secrets={USER: secret(database.secret, "username"), PASSWORD: secret(database.secret, "password")},
             port_mappings=[aws_ecs.PortMapping(container_port=port) for port in (PORT, HEALTH_PORT)],
-            logging=aws_ecs.LogDrivers.aws_logs(stream_prefix="nessie", log_group=self._log()),
+            logging=aws_ecs.LogDrivers.aws_logs(stream_prefix="nessie", log_group=log_group(self, "Log", self._keys)),
         )
         waive(task, rule="ECS2", reason="The environment is Nessie's settings. User and password are secrets.")
         return task
@@ -109,15 +110,6 @@ class Server(Construct):
                 repository_name=repository,
             ),
             digest,
-        )
-
-    def _log(self) -> aws_logs.LogGroup:
-        return aws_logs.LogGroup(
-            self,
-            "Log",
-            encryption_key=self._keys.key(self),
-            retention=aws_logs.RetentionDays.THREE_MONTHS,
-            removal_policy=RemovalPolicy.DESTROY,
         )
 
 

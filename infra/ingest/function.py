@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from aws_cdk import Duration, RemovalPolicy, aws_events, aws_iam, aws_lambda, aws_logs
+from aws_cdk import Duration, aws_events, aws_iam, aws_lambda, aws_logs
 from aws_cdk.aws_events_targets import LambdaFunction
 from constructs import Construct
 
@@ -11,6 +11,7 @@ from infra.alarms import alarm
 from infra.config import Config
 from infra.ingest.dead_letters import DeadLetters, FailedCalls
 from infra.keys import ENCRYPT, SQS, Keys
+from infra.logs import log_group
 from infra.network import Network
 from infra.waivers import waive
 from lakegate.counts import count
@@ -137,14 +138,7 @@ class Function(Construct):
         )
 
     def _log_group(self) -> aws_logs.LogGroup:
-        group = aws_logs.LogGroup(
-            self,
-            "Log",
-            log_group_name=f"/aws/lambda/{self.name}",
-            encryption_key=self._keys.key(self),
-            retention=aws_logs.RetentionDays.THREE_MONTHS,
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        group = log_group(self, "Log", self._keys, f"/aws/lambda/{self.name}")
         group.grant_write(self.role)
         return group
 

@@ -2,9 +2,15 @@
 
 from functools import cached_property
 
+import boto3
 from botocore.exceptions import ClientError
 
 from lakegate.adapters.aws import Clients, ambient, aws_errors, code
+
+
+def region() -> str:
+    """Return the region, or "" if none is set."""
+    return boto3.Session().region_name or ""
 
 
 class Account:

@@ -102,7 +102,8 @@ class TimeoutAdapter(HTTPAdapter):
         largest: int = LARGEST,
         authorities: str = "",
     ) -> None:
-        self._trust: Any = {"ssl_context": _trusting(authorities)} if authorities else {}
+        context = _trusting(authorities)
+        self._trust: Any = {"ssl_context": context} if context else {}
         self.timeout, self.seconds, self.largest = timeout, seconds, largest
         reads = _Retry(
             total=retries,

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -37,37 +37,38 @@ class AwsIntake:
 
     def is_open(self) -> bool:
         with aws_errors("looking at the intake"):
-            found = self._found()
+            found = self._ids()
             return (
                 all(self._mapping_state(mapping) == "Enabled" for mapping in found[MAPPING])
-                and all(self._events.describe_rule(Name=rule)["State"] == "ENABLED" for rule in found[RULE])
+                and all(self._events.describe_rule(Name=rule)["State"] == "ENABLED" for rule in self._callers(found))
                 and all(_may_start(self._application(each)) for each in found[APPLICATION])
             )
 
     def close(self) -> None:
         with aws_errors("closing the intake"):
-            found = self._found()
-            for rule in found[RULE]:
+            found = self._ids()
+            for rule in self._callers(found):
                 self._events.disable_rule(Name=rule)
             self._switch(found[MAPPING], "Disabled")
 
     def open(self) -> None:
         with aws_errors("opening the intake"):
-            found = self._found()
+            found = self._ids()
+            rules = self._callers(found)
             for application in found[APPLICATION]:
                 if not _may_start(self._application(application)):
                     self._let_start(application, may=True)
             self._switch(found[MAPPING], "Enabled")
-            for rule in found[RULE]:
+            for rule in rules:
                 self._events.enable_rule(Name=rule)
 
     def running(self) -> int:
         with aws_errors("looking for job runs"):
-            return sum(self._running(application) for application in self._found()[APPLICATION])
+            return sum(self._running(application) for application in self._ids()[APPLICATION])
 
     def stop(self) -> None:
         with aws_errors("stopping the application"):
-            for application in self._found()[APPLICATION]:
+            for application in self._ids()[APPLICATION]:
                 try:
                     self._stop(application)
                 except ClientError as error:
@@ -75,15 +76,17 @@ class AwsIntake:
                         raise
                     raise Conflict(f"the application {application} is in use: {error}") from error
 
-    def _found(self) -> dict[str, list[str]]:
-        """Return the ids of the stack's resources by kind. Of rules it has those that call functions: the others bring
-        files to the queue, where they wait.
-        """
+    def _ids(self) -> dict[str, list[str]]:
+        """Return the ids of the stack's resources by kind."""
         ids: dict[str, list[str]] = {MAPPING: [], RULE: [], APPLICATION: []}
         for resource in self._resources():
             if resource.kind in ids and resource.id:
                 ids[resource.kind].append(resource.id)
-        return ids | {RULE: [rule for rule in ids[RULE] if self._calls_functions(rule)]}
+        return ids
+
+    def _callers(self, ids: Mapping[str, Iterable[str]]) -> list[str]:
+        """Return the rules that call functions. The others bring files to the queue, where they wait."""
+        return [rule for rule in ids[RULE] if self._calls_functions(rule)]
 
     def _calls_functions(self, rule: str) -> bool:
         targets = self._events.list_targets_by_rule(Rule=rule)["Targets"]

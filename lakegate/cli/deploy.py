@@ -9,9 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import boto3
-
-from lakegate.adapters.account import Account
+from lakegate.adapters.account import Account, region
 from lakegate.adapters.intake import AwsIntake
 from lakegate.adapters.stacks import Stacks
 from lakegate.cli.doctor import code, examine, tell
@@ -69,13 +67,13 @@ def _checkout(file: Path) -> tuple[Cdk, Choices]:
         from infra.settings_file import SettingsFile  # noqa: PLC0415
     except ImportError as error:
         raise Misconfigured("lakegate deploys from its checkout: clone it, and run there: make deploy-setup") from error
-    region = boto3.Session().region_name or ""
-    if not region:
+    here = region()
+    if not here:
         raise Misconfigured(
             "no region is set, in which the stacks would be made. Set AWS_REGION, and mostly AWS_PROFILE"
         )
     return Cdk(checkout=Path(str(infra.__file__)).parents[1]), choices(
-        SettingsFile.read(file).config(lambda _: None, region)
+        SettingsFile.read(file).config(lambda _: None, here)
     )
 
 
@@ -102,8 +100,8 @@ def _require_accepted(found: Sequence[Difference], accepted: Sequence[str], file
 
 def _bootstrap(cdk: Cdk, template: Mapping[str, Any], accepted: Sequence[str], file: Path) -> None:
     """Bootstrap an account that never was, once a person has said so: it makes roles that may deploy anything."""
-    version, account = bootstrap_version(template), Account()
-    if not version or account.has_parameter(version):
+    version = bootstrap_version(template)
+    if not version or (account := Account()).has_parameter(version):
         return
     if BOOTSTRAP not in accepted:
         raise Refused(

@@ -4,11 +4,11 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-import boto3
-
 from lakegate import bootstrap
+from lakegate.adapters.account import region
 from lakegate.adapters.emr import EmrJobRunner
 from lakegate.adapters.intake import AwsIntake
 from lakegate.adapters.s3 import S3Store
@@ -123,10 +123,10 @@ class Examination:
 
     def landing_bucket(self) -> list[Finding]:
         def read() -> list[Finding]:
-            chosen, region = self._chosen(), boto3.Session().region_name or ""
+            chosen = self._chosen
             keys = [chosen["kms_key"], *chosen["upload_keys"]] if chosen.get("landing_bucket") else None
             found = self.surroundings.landing_bucket()
-            return checks.landing_bucket(self.settings.landing_bucket, found, region, keys)
+            return checks.landing_bucket(self.settings.landing_bucket, found, region(), keys)
 
         return tried("landing bucket", read, RIGHTS)
 
@@ -190,15 +190,15 @@ class Examination:
         return tried(subject, read, f"invite the bot to {channel}, with the scope chat:write, or correct slack_channel")
 
     def subnets(self) -> list[Finding]:
-        region = boto3.Session().region_name or ""
-        return tried("subnets", lambda: checks.subnets(self.surroundings.subnets(), region), RIGHTS)
+        return tried("subnets", lambda: checks.subnets(self.surroundings.subnets(), region()), RIGHTS)
 
     def quota(self) -> list[Finding]:
         def read() -> list[Finding]:
-            return checks.quota(self.surroundings.vcpus(), int(self._chosen().get("vcpus", 0)))
+            return checks.quota(self.surroundings.vcpus(), int(self._chosen.get("vcpus", 0)))
 
         return tried("vCPUs", read, RIGHTS)
 
+    @cached_property
     def _chosen(self) -> Mapping[str, Any]:
         """Return the choices that the deployed template records, by their names."""
         deployed = Choices.of_template(self.stacks.template(self.stack) or {})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class LandingBucket:
-    """What the owner of a landing bucket has set; `key` is the ARN of its default key in KMS, or ""."""
+    """A landing bucket as its owner has set it. `key` is the ARN of its default key in KMS, or ""."""
 
     region: str
     is_versioned: bool

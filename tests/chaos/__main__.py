@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -175,7 +176,7 @@ def _rows(path: Path) -> int:
 def _prepared(cloud: Cloud, folder: Path) -> Play:
     """With the contracts pushed, and the tables that flights refer to on main."""
     outputs = dict(cloud.up(_once()))
-    made = Installation(settings=cloud.settings, outputs=outputs, aws=lambda name: client(cloud.settings, name))
+    made = Installation(settings=cloud.settings, outputs=outputs, aws=cache(partial(client, cloud.settings)))
     example = nyc.write(folder)
     made.run("contract", "push", *sorted((ROOT / "contracts").glob("*.yaml")))
     for name in ("airlines", "airports", "planes"):

@@ -29,7 +29,7 @@ from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
 from spark_jobs.append_and_audit import append_and_audit
 from spark_jobs.jvm import hadoop
-from tests.support.nessie import Lake, unique
+from tests.support.nessie import Lake, make_bucket, unique
 from tests.support.spark import reaching
 from tests.support.tables import rows_of
 
@@ -149,9 +149,7 @@ def installed(
 ) -> Installation:
     """An installation with a landing bucket of its own, for which `service` is made. Its jobs run in the session."""
     landing = f"landing-{name}".replace("_", "-")
-    s3 = lake.s3()
-    s3.create_bucket(Bucket=landing)
-    s3.put_bucket_versioning(Bucket=landing, VersioningConfiguration={"Status": "Enabled"})
+    make_bucket(lake, landing)
     runner, notifier = SubmittedRuns(job=lambda uri: work(reaching(cluster, lake), uri)), MemoryNotifier()
     return Installation(
         lake=lake,

@@ -54,7 +54,8 @@ from tests.support.catalog_server import MAIN as MAIN_PATH
 from tests.support.catalog_server import CatalogServer
 from tests.support.data_files import data_file
 from tests.support.issuer import Issuer, issuing
-from tests.support.nessie import Lake, unique
+from tests.support.nessie import Lake, make_bucket, unique
+from tests.support.reports import audited_report
 
 pytestmark = pytest.mark.nessie
 BUCKET = "kept"
@@ -74,11 +75,6 @@ def server(lake: Lake, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cat
             yield found
         finally:
             found.kill()
-
-
-def make_bucket(lake: Lake, name: str) -> None:
-    lake.s3().create_bucket(Bucket=name)
-    lake.s3().put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
 
 
 def test_a_nessie_by_the_tasks_environment_is_ready_and_keeps_the_rules(server: CatalogServer) -> None:
@@ -176,7 +172,7 @@ class Kept:
         return {name: ROWS * ids.count(file.id) for name, file in self.landed.items() if file.id in ids}
 
     def publications(self) -> dict[str, int]:
-        """How often main's log says that each file was published."""
+        """The count of main's notes that say a file was published, by its name."""
         notes = [it.note for it in self.service.ledger.decisions(1000) if it.note.decision is Decision.PUBLISHED]
         versions = [file.version_id for note in notes for file in note.files]
         return {name: versions.count(file.version_id) for name, file in self.landed.items()}
@@ -185,7 +181,7 @@ class Kept:
         return [it for it in verify(self.service, S3Warehouse()) if it.verdict is not Judged.OK]
 
     def _work(self, uri: str) -> None:
-        """What a job does: it appends on its branch as its own role, and reports what it appended."""
+        """Do a job's work: append on its branch as its own role, and report what was appended."""
         store, server = self.service.store, self.server
         job = from_json(Job, store.read(uri.removeprefix(store.uri(""))) or b"")
         http = server.door(Role.SPARK)
@@ -198,30 +194,17 @@ class Kept:
         store.write(job.report_uri.removeprefix(store.uri("")), to_json(self._report(job, paths)).encode())
 
     def _report(self, job: Job, paths: dict[str, str]) -> Report:
-        now = datetime.now(UTC)
-        return Report(
-            branch=job.branch,
-            batch=job.batch,
-            attempt=job.attempt,
-            table=job.plan.table,
-            base=job.base,
-            audited=self.service.branches.head(job.branch) or "",
-            plan_hash=job.plan.hash,
-            contract_hash=job.plan.contract_hash,
-            contract_version=job.plan.contract_version,
-            started_at=now,
-            finished_at=now,
-            files=tuple(
-                FileReport(
-                    id=file.id,
-                    key=file.key,
-                    verdict=Verdict.PASS,
-                    rows=ROWS,
-                    data_files=(DataFile(path=paths[file.id], rows=ROWS),),
-                )
-                for file in job.files
-            ),
-        )
+        files = [
+            FileReport(
+                id=file.id,
+                key=file.key,
+                verdict=Verdict.PASS,
+                rows=ROWS,
+                data_files=(DataFile(path=paths[file.id], rows=ROWS),),
+            )
+            for file in job.files
+        ]
+        return audited_report(job, self.service.branches.head(job.branch) or "", files, datetime.now(UTC))
 
 
 def _table(catalog: RefCatalog, job: Job) -> Table:

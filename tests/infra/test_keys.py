@@ -88,7 +88,7 @@ def context(service: str, name: str, thing: str) -> Mapping[str, list[str]]:
 
 
 def may(stack: Stack, role: str, action: str, key: str, thing: str, service: str = "s3") -> bool:
-    """Whether a role's own policies let it use a key through a service, for something."""
+    """True if a role's own policies let it use a key through a service, for something."""
     name = {"s3": "aws:s3:arn", "sqs": "aws:sqs:arn", "secretsmanager": "SecretARN"}[service]
     request = Request(
         principal=f"arn:aws:iam::{ACCOUNT}:role/{role}",
@@ -99,10 +99,19 @@ def may(stack: Stack, role: str, action: str, key: str, thing: str, service: str
     return iam.is_allowed(request, own(stack, role))
 
 
+def beginning(name: str) -> str:
+    """A logical id without CDK's digest."""
+    return re.sub(r"[0-9A-F]{8}$", "", name)
+
+
+def roles(stack: Stack) -> list[str]:
+    """The beginnings of all roles' names."""
+    return [beginning(name) for name in stack.resources(ROLE)]
+
+
 def users(stack: Stack, action: str, key: str, thing: str, service: str = "s3") -> set[str]:
     """The roles that may use a key for something, by the beginnings of their names."""
-    roles = [re.sub(r"[0-9A-F]{8}$", "", name) for name in stack.resources(ROLE)]
-    return {role for role in roles if may(stack, role, action, key, thing, service)}
+    return {role for role in roles(stack) if may(stack, role, action, key, thing, service)}
 
 
 def own_key(stack: Stack) -> str:
@@ -162,7 +171,7 @@ def test_each_bucket_s_objects_are_for_who_has_rights_in_that_bucket(made: Stack
 
 def test_whoever_has_a_right_in_a_bucket_has_its_part_of_the_key(made: Stack) -> None:
     """Without it, S3 refuses what the role's right allows."""
-    for role in (re.sub(r"[0-9A-F]{8}$", "", name) for name in made.resources(ROLE)):
+    for role in roles(made):
         for what in ("Landing", "Lake", "Service"):
             actions = {action for action, _ in made.rights_in(role, BUCKET, f"Storage{what}")}
             bucket = arn(made, BUCKET, f"Storage{what}")
@@ -172,8 +181,8 @@ def test_whoever_has_a_right_in_a_bucket_has_its_part_of_the_key(made: Stack) ->
 
 
 def test_no_role_uses_the_key_by_itself(made: Stack) -> None:
-    for role in made.resources(ROLE):
-        for statement in own(made, re.sub(r"[0-9A-F]{8}$", "", role)):
+    for role in roles(made):
+        for statement in own(made, role):
             if any(action.startswith("kms:") for action in listed(statement["Action"])):
                 assert statement["Condition"].keys() == {"StringEquals", "StringLike"}
                 assert set(listed(statement["Action"])) <= {DECRYPT, ENCRYPT}
@@ -242,7 +251,7 @@ def policy(stack: Stack) -> list[dict[str, Any]]:
 
 
 def by_policy(stack: Stack, who: str, action: str, **values: str) -> bool:
-    """Whether the key's policy itself allows it, or for the account's own roles: leaves it to the account."""
+    """True if the key's policy itself allows it, or leaves it to the account for the account's own roles."""
     spelled_out = {name.replace("__", ":"): [value] for name, value in values.items()}
     request = Request(principal=who, action=action, resource="*", context=spelled_out)
     return iam.effects(request, policy(stack)) == {"Allow"}
@@ -291,7 +300,7 @@ def test_an_uploader_of_another_account_encrypts_what_it_puts_in_the_landing_buc
 
 
 def effects(stack: Stack, **headers: str) -> set[str]:
-    """What the landing bucket's policy says to an upload with these headers."""
+    """The landing bucket's policy answers an upload with these headers: Allow, Deny, or both."""
     bucket = stack.name(BUCKET, "StorageLanding")
     found = [it for it in stack.resources("AWS::S3::BucketPolicy").values() if it["Bucket"] == {"Ref": bucket}]
     statements = [spelled(stack, it) for each in found for it in each["PolicyDocument"]["Statement"]]
@@ -317,8 +326,7 @@ def test_upload_keys_alone_leave_the_buckets_as_they_are(stack: Stack) -> None:
     """Of a stack without a key: nothing is under one, nobody uses one, and there is no fourth bucket."""
     assert stack.resources("AWS::KMS::Key") == {}
     assert len(stack.resources(BUCKET)) == 3
-    roles = [re.sub(r"[0-9A-F]{8}$", "", name) for name in stack.resources(ROLE)]
-    assert not [action for role in roles for action, _ in stack.rights(role) if action.startswith("kms:")]
+    assert not [action for role in roles(stack) for action, _ in stack.rights(role) if action.startswith("kms:")]
 
 
 @pytest.mark.parametrize(("policy_name", "what"), [("ReadersReadLake", "Lake"), ("CleanerCleanLake", "Service")])
@@ -363,7 +371,7 @@ THEIR_BUCKET = "arn:aws:s3:::their-files"
 
 
 def test_a_landing_bucket_that_is_there_is_neither_made_nor_changed(given: Stack) -> None:
-    assert {re.sub(r"[0-9A-F]{8}$", "", name) for name in given.resources(BUCKET)} == {
+    assert {beginning(name) for name in given.resources(BUCKET)} == {
         "StorageLake",
         "StorageService",
         "StorageAccess",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from botocore.exceptions import ClientError
 
+from lakegate.adapters.stacks import Stacks
 from tests.local.installation import Installation
 from tests.support.aws_calls import Call, arn, asked, bucket
 from tests.support.iam import Request, Statement, concerns, is_allowed, listed, matches, statements_of
@@ -132,12 +134,14 @@ def one_by_one(statements: Iterable[Statement], of: str = "") -> list[Statement]
 
 def granted(installation: Installation) -> Granted:
     """Read the policies of the installation's stack as they are deployed."""
-    aws, outputs = installation.aws, installation.outputs
-    roles = {name: aws("iam").get_role(RoleName=name)["Role"] for name in named(installation, "AWS::IAM::Role")}
+    aws, outputs, ids = installation.aws, installation.outputs, defaultdict[str, list[str]](list)
+    for resource in Stacks(aws).resources(installation.settings.stack):
+        ids[resource.kind].append(resource.id)
+    roles = {name: aws("iam").get_role(RoleName=name)["Role"] for name in ids["AWS::IAM::Role"]}
     trusts = {role["Arn"]: statements_of(role["AssumeRolePolicyDocument"]) for role in roles.values()}
     queues = {
         url.rpartition("/")[2]: aws("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["Policy"])
-        for url in named(installation, "AWS::SQS::Queue")
+        for url in ids["AWS::SQS::Queue"]
     }
     buckets = [outputs[f"{name}Bucket"] for name in ("Landing", "Service", "Lake")]
     policies = {
@@ -146,7 +150,7 @@ def granted(installation: Installation) -> Granted:
         **{arn("sqs", name): statements_of(found["Attributes"]["Policy"]) for name, found in queues.items()},
         **{
             arn("lambda", f"function:{name}"): _policy(aws("lambda").get_policy, FunctionName=name)
-            for name in named(installation, "AWS::Lambda::Function")
+            for name in ids["AWS::Lambda::Function"]
         },
     }
     return Granted(
@@ -154,12 +158,6 @@ def granted(installation: Installation) -> Granted:
         resources={of: one_by_one(policy, of) for of, policy in policies.items()},
         sessions=dict(_sessions(aws("emr-serverless"), outputs["ApplicationId"])),
     )
-
-
-def named(installation: Installation, kind: str) -> list[str]:
-    """The physical names of the stack's resources of a kind."""
-    stack = installation.aws("cloudformation").describe_stack_resources(StackName=installation.settings.stack)
-    return [each["PhysicalResourceId"] for each in stack["StackResources"] if each["ResourceType"] == kind]
 
 
 def _own(iam: Any, role: str) -> Iterator[Statement]:

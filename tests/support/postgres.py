@@ -18,20 +18,18 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 import psutil
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from infra.catalog import settings
+from tests.support.authority import Authority
 from tests.support.nessie import JARS, process
 
 USER, PASSWORD, DATABASE = "nessie", "correct horse battery staple", "nessie"
+CERTIFICATE = "server.pem"  # and its key
 KEPT = "1GB"  # of the log: more than any test writes
 
 
@@ -45,7 +43,8 @@ class Postgres:
     @contextlib.contextmanager
     def running(self, *options: str) -> Iterator[None]:
         """A server as long as the context lasts, which is then killed with all of its processes."""
-        told = ("ssl=on", f"wal_keep_size={KEPT}", *options)
+        files = (f"ssl_cert_file={CERTIFICATE}", f"ssl_key_file={CERTIFICATE}")
+        told = ("ssl=on", *files, f"wal_keep_size={KEPT}", *options)
         command = [self._binary("postgres"), "-D", str(self._data), "-p", str(self.port), "-k", ""]
         command += [part for option in told for part in ("-c", option)]
         log = self.folder / "server.log"
@@ -115,11 +114,10 @@ class Postgres:
         how = ("--username", USER, "--pwfile", str(password), "--auth", "scram-sha-256", "--no-sync")
         self._run("initdb", "--pgdata", str(self._data), *how)
         self._run("postgres", "--single", "-D", str(self._data), "postgres", said=f"CREATE DATABASE {DATABASE}")
-        for name, content in _certificate().items():
-            path = self._data / name
-            path.write_bytes(content)
-            path.chmod(0o600)
-            _own(path)
+        # Nobody vouches for it: Nessie encrypts and does not ask who it is.
+        certificate = Authority.made("postgres").issue(self._data / CERTIFICATE)
+        certificate.chmod(0o600)
+        _own(certificate)
         shutil.copytree(self._data, self._empty)
 
     def _run(self, name: str, *arguments: str, said: str = "") -> None:
@@ -161,23 +159,3 @@ def _own(*paths: Path) -> None:
     if owner := _owner():
         for path in paths:
             shutil.chown(path, owner)
-
-
-def _certificate() -> dict[str, bytes]:
-    """A key and a certificate that nobody vouches for: Nessie encrypts and does not ask who it is."""
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "postgres")])
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
-    return {
-        "server.key": key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
-        "server.crt": made.public_bytes(Encoding.PEM),
-    }

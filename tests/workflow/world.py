@@ -41,6 +41,7 @@ from lakegate.workflow.registry import contract_name, push
 from lakegate.workflow.service import Service
 from lakegate.workflow.status import status
 from tests.support.identities import grown
+from tests.support.reports import audited_report
 
 TABLE = "nyc.flights"
 QUARANTINE = quarantine_of(TABLE)
@@ -405,19 +406,9 @@ class World:
         for change in self.meddling:
             self.lake.commit(job.branch, change)  # type: ignore[arg-type]
         self.meddling.clear()
-        return Report(
-            branch=job.branch,
-            batch=job.batch,
-            attempt=job.attempt,
-            table=job.plan.table,
-            base=job.base,
-            audited=self.lake.branches[job.branch],
-            plan_hash=job.plan.hash,
-            contract_hash=job.plan.contract_hash,
-            contract_version=job.plan.contract_version,
-            started_at=self.clock.now(),
-            finished_at=self.clock.now(),
-            files=tuple(self._file_report(job, file) for file in job.files),
+        files = [self._file_report(job, file) for file in job.files]
+        return replace(
+            audited_report(job, self.lake.branches[job.branch], files, self.clock.now()),
             depends_on=self.depends_on or job.plan.depends_on,
             evolves=self._evolves(job, readable),
             rewritten=rewritten,

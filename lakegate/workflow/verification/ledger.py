@@ -105,7 +105,9 @@ def _forgotten(service: Service, known: Container[str]) -> Iterator[str]:
     decided nor noted.
     """
     mark = service.ledger.watermark()
+    if mark is None:
+        return
     noted = {each.file.id for each in unrouted_files(service)}
-    for file in service.landing.versions() if mark else ():
-        if mark and file.landed_at < mark and not file.is_marker and file.id not in known and file.id not in noted:
+    for file in service.landing.versions():
+        if file.landed_at < mark and not file.is_marker and file.id not in known and file.id not in noted:
             yield f"{file.key}, version {file.version_id}"
