@@ -105,7 +105,7 @@ def test_the_functions_zip_holds_neither_spark_nor_arrow() -> None:
 def test_set_up_for_deploying_installs_whatever_the_deployment_imports_and_no_spark_java_or_tests() -> None:
     installed = {pin.split("==")[0] for pin in requirements("requirements.txt")}
     sources = [name for name in tracked_texts() if re.match(r"(lakegate/(?!testing/)|infra/|tools/).*\.py$", name)]
-    ours = sys.stdlib_module_names | {"lakegate", "infra"}
+    ours = sys.stdlib_module_names | {"lakegate", "infra", "tools"}
     needed = {each for name in sources for each in imported(ROOT / name) if each not in ours}
     packages = packages_distributions()
     assert {name for name in needed if installed.isdisjoint(map(canonicalize_name, packages[name]))} == set()
@@ -122,7 +122,10 @@ def imported(source: Path) -> Iterator[str]:
 
 
 def test_every_jar_is_pinned_by_its_hash() -> None:
-    pins = json.loads((ROOT / "tools/jars.json").read_text())
+    pins = [
+        *json.loads((ROOT / "tools/jars.json").read_text()),
+        json.loads((ROOT / "tools/interpreter.json").read_text()),
+    ]
     assert [pin["artifact"] for pin in pins if not re.fullmatch("[0-9a-f]{64}", pin["sha256"])] == []
 
 

@@ -2,7 +2,7 @@
 `setup.py deploy` installs what `lakegate deploy` needs, and no Spark, Java, LocalStack or tests.
 
 It uses only a Python and the network of the machine, and changes only the checkout and the package managers' caches.
-Any Python from 3.9 on can start it. The installed environments have Python 3.11.
+Any Python from 3.9 on can start it. The installed environments have Python 3.11, and that of the functions has 3.13.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import platform
 import shutil
 import ssl
 import subprocess
@@ -24,12 +25,15 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCAL = ROOT / ".local"
 BOOTSTRAP = LOCAL / "envs/bootstrap"
 VENV, JARS, CDK = ROOT / ".venv", LOCAL / "jars", ROOT / "infra/node_modules"
+FUNCTIONS = LOCAL / "envs/functions"
 # Two small distributions of the local cloud: its commands for .venv, its plug-ins for LocalStack's environment.
 CLOUD = Path("localstack/cloud")
 PLUGINS = Path("localstack/plugins")
 OLDEST = (3, 9)  # Python that can run this file
-WANTED = "3.11"
+WANTED, OF_FUNCTIONS = "3.11", "3.13"
 PYTHONS = LOCAL / "python"
+UNPACKED = LOCAL / "python-of-functions"
+NEEDED_GLIBC = (2, 34)  # of the Python that is unpacked
 
 
 @dataclass(frozen=True)  # Python 3.9 has no kw_only
@@ -84,12 +88,12 @@ def main(*, only_deploys: bool) -> None:
                 run=bootstrap,
             )
         )
-        everything = steps(python())
+        everything = steps(python(WANTED), python_of_functions())
         for step in smaller(everything) if only_deploys else everything:
             perform(step)
 
 
-def steps(python: str) -> tuple[Step, ...]:
+def steps(python: str, of_functions: str) -> tuple[Step, ...]:
     return (
         Step(
             what="the product, Spark, tests",
@@ -105,11 +109,19 @@ def steps(python: str) -> tuple[Step, ...]:
             run=partial(localstack, python),
             python=python,
         ),
+        *((interpreter_step(),) if of_functions.startswith(str(UNPACKED)) else ()),
         Step(
-            what="the functions' runtime client",
-            folder=LOCAL / "envs/functions",
+            what="the functions' Python",
+            folder=FUNCTIONS,
             inputs=("localstack/functions.txt",),
-            run=partial(functions, python),
+            run=partial(functions, of_functions),
+            python=of_functions,
+        ),
+        Step(
+            what="the Python of Spark's image",
+            folder=LOCAL / "envs/image",
+            inputs=(),
+            run=partial(bare, python),
             python=python,
         ),
         Step(
@@ -128,6 +140,15 @@ def steps(python: str) -> tuple[Step, ...]:
     )
 
 
+def interpreter_step() -> Step:
+    return Step(
+        what=f"Python {OF_FUNCTIONS}",
+        folder=UNPACKED,
+        inputs=("tools/interpreter.json", "tools/interpreter.py", "tools/jars.py"),
+        run=interpreter,
+    )
+
+
 def smaller(everything: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return the steps of a checkout that only deploys. A folder that holds everything is left as it is."""
     step = {each.folder: each for each in everything}
@@ -139,6 +160,8 @@ def smaller(everything: tuple[Step, ...]) -> tuple[Step, ...]:
             run=partial(deployer, step[VENV].python),
             larger=step[VENV],
         ),
+        *((step[UNPACKED],) if UNPACKED in step else ()),
+        replace(step[FUNCTIONS], inputs=(), run=partial(bare, step[FUNCTIONS].python), larger=step[FUNCTIONS]),
         replace(step[JARS], what="jars of the job", run=job_jars, larger=step[JARS]),
         step[CDK],
     )
@@ -173,23 +196,39 @@ def bootstrap(folder: Path) -> None:
     )
 
 
-def python() -> str:
-    """Return the path of a Python 3.11: this one, another of the machine, or one that uv fetches into the checkout."""
-    if ".".join(map(str, sys.version_info[:2])) == WANTED:
+def python(version: str) -> str:
+    """Return the path of such a Python: this one, another of the machine, or one that uv fetches into the checkout."""
+    if ".".join(map(str, sys.version_info[:2])) == version:
         return sys.executable
-    found = found_by_uv()
+    found = found_by_uv(version)
     if found:
         return found
-    print(f"  no Python {WANTED} on this machine: uv fetches one into {PYTHONS.relative_to(ROOT)}", flush=True)
-    uv("python", "install", "--no-bin", "--no-progress", WANTED, otherwise=NO_PYTHON)
-    return found_by_uv() or sys.exit(NO_PYTHON)
+    print(f"  no Python {version} on this machine: uv fetches one into {PYTHONS.relative_to(ROOT)}", flush=True)
+    uv("python", "install", "--no-bin", "--no-progress", version, otherwise=no_python(version))
+    return found_by_uv(version) or sys.exit(no_python(version))
 
 
-def found_by_uv() -> str:
-    """Return the newest Python 3.11 on PATH, in pyenv or of uv, or "". Virtual environments do not count."""
-    pyenv = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{WANTED}.*/bin"))
-    path = os.pathsep.join([os.environ.get("PATH", os.defpath), *map(str, reversed(pyenv))])
-    words = ("python", "find", "--no-project", "--system", "--no-python-downloads", WANTED)
+def python_of_functions() -> str:
+    """Return the path of the functions' Python: one of the machine, the one that a step unpacks if this machine can run
+    it, or one that uv fetches. Byte code and the local functions need just this version.
+    """
+    found = found_by_uv(OF_FUNCTIONS)
+    if found:
+        return found
+    libc, version = platform.libc_ver()
+    if (platform.machine(), libc) == ("x86_64", "glibc") and tuple(map(int, version.split("."))) >= NEEDED_GLIBC:
+        return str(UNPACKED / "bin/python3.13")
+    return python(OF_FUNCTIONS)
+
+
+def found_by_uv(version: str) -> str:
+    """Return the newest such Python on PATH, in pyenv or of uv, or "". Virtual environments do not count, and neither
+    do pyenv's shims, which fail for versions that are not chosen.
+    """
+    pyenv = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin"))
+    named = [each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(each).name != "shims"]
+    path = os.pathsep.join([*named, *map(str, reversed(pyenv))])
+    words = ("python", "find", "--no-project", "--system", "--no-python-downloads", version)
     done = subprocess.run(
         [str(BOOTSTRAP / "bin/uv"), *words],
         check=False,
@@ -202,11 +241,12 @@ def found_by_uv() -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-NO_PYTHON = (
-    f"\nlakegate needs Python {WANTED}: none is on this machine, and uv could not fetch one.\n"
-    f"Install it (apt install python{WANTED}, dnf install python{WANTED}, or pyenv install {WANTED}), or give uv a\n"
-    "mirror (UV_PYTHON_INSTALL_MIRROR). The same command goes on from here."
-)
+def no_python(version: str) -> str:
+    return (
+        f"\nlakegate needs Python {version}: none is on this machine, and uv could not fetch one.\n"
+        f"Install it (apt install python{version}, dnf install python{version}, or pyenv install {version}), or give "
+        "uv a\nmirror (UV_PYTHON_INSTALL_MIRROR). The same command goes on from here."
+    )
 
 
 def product(python: str, folder: Path) -> None:
@@ -225,8 +265,18 @@ def localstack(python: str, folder: Path) -> None:
     editable(folder, ROOT / PLUGINS)
 
 
+def interpreter(folder: Path) -> None:
+    command(VENV / "bin/python", "-m", "tools.interpreter", folder)
+
+
 def functions(python: str, folder: Path) -> None:
     install(python, folder, "localstack/functions.txt")
+
+
+def bare(python: str, folder: Path) -> None:
+    """Make an environment that has the standard library alone."""
+    if not (folder / "bin/python").exists():
+        uv("venv", "--quiet", "--clear", "--no-project", "--python", python, folder)
 
 
 def jars(folder: Path) -> None:
@@ -245,7 +295,7 @@ def node(folder: Path) -> None:
 def install(python: str, folder: Path, requirements: str) -> None:
     """Make the environment hold exactly the file's packages. Locked tools build packages that come as source."""
     if not (folder / "bin/python").exists():
-        uv("venv", "--quiet", "--clear", "--python", python, folder)
+        uv("venv", "--quiet", "--clear", "--no-project", "--python", python, folder)
     uv(
         *("pip", "sync", "--quiet", "--python", folder, "--require-hashes"),
         *("--build-constraints", "requirements.lock", requirements),
