@@ -32,7 +32,7 @@ PLUGINS = Path("localstack/plugins")
 OLDEST = (3, 9)  # Python that can run this file
 WANTED, OF_FUNCTIONS = "3.11", "3.13"
 PYTHONS = LOCAL / "python"
-UNPACKED = LOCAL / "python-of-functions"
+UNPACKED = LOCAL / f"python{OF_FUNCTIONS}"
 NEEDED_GLIBC = (2, 34)  # of the Python that is unpacked
 
 
