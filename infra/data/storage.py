@@ -8,12 +8,13 @@ access to them are in a fourth bucket, because S3 writes such logs to none that 
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from aws_cdk import Aws, Duration, RemovalPolicy, aws_iam, aws_s3
+from aws_cdk import Aws, Duration, aws_iam, aws_s3
 from constructs import Construct
 
 from infra.config import INCOMPLETE_UPLOAD_DAYS, Config
 from infra.data.key import own_key
 from infra.keys import DECRYPT, ENCRYPT, S3, Keys, objects
+from infra.removal import outliving
 from infra.waivers import waive, waive_below
 from lakegate.landing import canary
 from lakegate.settings import WAREHOUSE
@@ -59,7 +60,6 @@ class Storage(Construct):
         """Return a bucket under the installation's key, if it has one, unless it is not to be locked with it."""
         key = self._key if is_locked else None
         encryption = aws_s3.BucketEncryption.KMS if key else aws_s3.BucketEncryption.S3_MANAGED
-        keep = RemovalPolicy.DESTROY if self._config.ephemeral else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
         return aws_s3.Bucket(
             self,
             what.capitalize(),
@@ -71,7 +71,7 @@ class Storage(Construct):
             enforce_ssl=True,
             minimum_tls_version=1.2,
             object_ownership=aws_s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
-            removal_policy=keep,
+            removal_policy=outliving(self._config),
             versioned=True,
             **self._logged(what),
             **properties,
