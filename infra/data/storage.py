@@ -138,16 +138,21 @@ class Storage(Construct):
         bucket of somebody else's it may only do so, and list, below the prefixes.
         """
         _add(role, self.unlock(DECRYPT, self.landing, uploads=True))
+        _add(role, [self.list_landing()])
         prefixes = self._config.landing_prefixes
-        if prefixes:
-            below = {"StringLike": {"s3:prefix": [f"{prefix}*" for prefix in prefixes]}}
-            _allow(role, ("s3:ListBucketVersions",), self.landing.bucket_arn, conditions=below)
-        else:
-            _allow(role, ("s3:ListBucket", "s3:ListBucketVersions"), self.landing.bucket_arn)
+        if not prefixes:
+            _allow(role, FIND, self.landing.bucket_arn)
         for prefix in prefixes or ("",):
             _allow(role, ("s3:GetObjectVersion",), self.landing.arn_for_objects(f"{prefix}*"))
             landing = self._config.landing_bucket or self.landing
             waive_below(role, resource=landing, suffix=f"/{prefix}*", reason="Files land under any key.")
+
+    def list_landing(self) -> aws_iam.PolicyStatement:
+        """Return the right to list the landing bucket's versions, below the prefixes alone if there are some."""
+        below = [f"{prefix}*" for prefix in self._config.landing_prefixes]
+        conditions = {"StringLike": {"s3:prefix": below}} if below else None
+        bucket = self.landing.bucket_arn
+        return aws_iam.PolicyStatement(actions=["s3:ListBucketVersions"], resources=[bucket], conditions=conditions)
 
     def observe_service(self, role: aws_iam.Role) -> None:
         """Allow a role to read contracts, frozen jobs, reports, notes and archived receipts."""
