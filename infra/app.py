@@ -31,6 +31,7 @@ JARS = (
     "iceberg-aws-bundle-1.11.0.jar",
     "spark-avro_2.12-3.5.7.jar",  # Spark reads Avro through a separate module, which no image loads by itself
 )
+OF_CLIENTS = "secretsmanager-2.44.4.jar"  # of the bundle's SDK, which has no such service; read for a client's secret
 # CDK's recommended flags that differ from its defaults, set here for tests and the cdk command alike.
 FLAGS = {
     "@aws-cdk/core:defaultCrossStackReferences": "strong",
@@ -52,7 +53,7 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
     artifacts = Artifacts(
         entry_point=ROOT / "spark_jobs/append_and_audit.py",
         py_files=bundles.py_files,
-        jars=tuple(ROOT / ".local/jars" / jar for jar in JARS),
+        jars=tuple(ROOT / ".local/jars" / jar for jar in (*JARS, *([OF_CLIENTS] if config.token_endpoint else []))),
     )
     functions = trusting(bundles.functions, config.nessie_ca) if config.nessie_ca else bundles.functions
     compose(app, config, functions, artifacts)
