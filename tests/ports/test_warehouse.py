@@ -139,6 +139,7 @@ def test_a_bucket_that_may_not_be_listed_is_told(s3: S3Place) -> None:
         (f"{LOCATION}/a/flights_{UUID}", f"{LOCATION}/a/flights_{UUID}"),
         (f"{LOCATION}/a/flights_{UUID}/metadata/1.json", f"{LOCATION}/a/flights_{UUID}"),
         (f"{LOCATION}/a/b.c/fl ights_{UUID}/data/x_{UUID}/y", f"{LOCATION}/a/b.c/fl ights_{UUID}"),
+        (f"s3a://lake/warehouse/a/flights_{UUID}/data/1", f"{LOCATION}/a/flights_{UUID}"),
         (f"{LOCATION}/flights_{UUID}/data/1", None),
         (f"{LOCATION}/a/flights_{UUID}x/data/1", None),
         (f"{LOCATION}/a/{UUID}/data/1", None),
