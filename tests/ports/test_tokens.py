@@ -9,7 +9,7 @@ import socket
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from pathlib import Path
@@ -28,11 +28,14 @@ from lakegate.adapters.http import IdentifiedAdapter, mount
 from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.tokens import StsTokens
+from lakegate.cli.doctor import Examination
+from lakegate.doctor.finding import Verdict
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.ports import MAIN, Ref, Tokens
 from lakegate.settings import Settings
 from lakegate.testing import MemoryClock, MemoryTokens
-from tests.support.issuer import SCOPE, Issuer, as_settings, client, expiry, issuing
+from tests.support.issuer import AUDIENCE_OF_CLIENTS, SCOPE, Issuer, as_settings, client, expiry, issuing
+from tests.support.issuer import CLIENTS as PATH_OF_CLIENTS
 from tests.test_settings import COMPLETE
 
 CALL = timedelta(seconds=90)  # the longest that one takes
@@ -405,3 +408,17 @@ def test_settings_say_whose_tokens_the_catalog_is_sent(
         return
     [token] = issuer.issued
     assert sent == 2 * [f"Bearer {token}"]
+
+
+def test_the_doctor_says_whose_tokens_a_command_gets(issuer: Issuer) -> None:
+    own = {"nessie_uri": NESSIE, "nessie_ca": "", "token_audience": AUDIENCE_OF_CLIENTS, **as_settings(issuer)}
+    settings = Settings.from_mapping({**COMPLETE, **own})
+    unasked: Any = None
+    examination = Examination(stack="", settings=settings, stacks=unasked, surroundings=unasked, bot=unasked)
+    (found,) = examination.token()
+    said = f"lakegate-ingest gets those of {issuer.uri}{PATH_OF_CLIENTS}, with its id as azp"
+    assert (found.verdict, found.said) == (Verdict.OK, said)
+    (refused,) = replace(examination, settings=replace(settings, role="observer")).token()
+    assert refused.verdict is Verdict.WRONG
+    assert "reading the secret lakegate/oidc/observer of lakegate-observer" in refused.said
+    assert refused.todo.startswith("get the right to read the client's secret")
