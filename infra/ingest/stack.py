@@ -132,10 +132,15 @@ class IngestStack(Stack):
 
     def _identify(self, config: Config) -> None:
         """Give each role its part in the catalog, by an OIDC issuer's clients if there is one, or else by AWS STS."""
-        publishers = [(function, Role.PUBLISH) for function in (self.settle, self.reconcile, self.act)]
-        others = [(self.ingest, Role.INGEST), (self.read, Role.OBSERVER)]
+        publishers = ((function, Role.PUBLISH) for function in (self.settle, self.reconcile, self.act))
+        parts: list[tuple[Function | Spark, Role]] = [
+            *publishers,
+            (self.ingest, Role.INGEST),
+            (self.read, Role.OBSERVER),
+            (self.spark, Role.SPARK),
+        ]
         secrets = {each.role: each.secret for each in parsed(config.token_clients) if each.secret}
-        for who, part in (*publishers, *others, (self.spark, Role.SPARK)):
+        for who, part in parts:
             if config.token_endpoint:
                 read_secret(who, "ClientSecret", role=who.role, name=secrets[part], keys=self.storage.keys)
             else:

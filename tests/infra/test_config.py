@@ -244,6 +244,6 @@ def test_all_wrong_choices_are_named_at_once() -> None:
 
 
 def test_an_issuer_s_clients_need_no_audience_and_their_jobs_may_run_for_longer_than_an_hour() -> None:
-    own = {"token_endpoint": ISSUER, "token_clients": tuple(CLIENTS.split(",")), "token_scope": "a/b c"}
+    own: dict[str, Any] = {"token_endpoint": ISSUER, "token_clients": tuple(CLIENTS.split(",")), "token_scope": "a/b c"}
     assert Config(**NETWORK, **own, job_timeout_minutes=240).faults() == []
     assert Config(**NETWORK, **own, token_audience="lake", job_timeout_minutes=240).faults() == []
