@@ -76,7 +76,8 @@ def folder(name: str) -> str:
 
 
 def test_the_folders_of_tables_are_found_at_any_depth_and_others_are_not(place: Place) -> None:
-    tables = [folder("a/flights"), folder("a/flights_too"), folder("b/c/planes")]
+    names = ("a/flights", "a/flights_too", "b/c/planes", "b/data/planes", "data/planes", "metadata/planes")
+    tables = [folder(name) for name in names]
     for table in tables:
         place.put(f"{table}/data/x/1.parquet")
         place.put(f"{table}/metadata/1.avro")
