@@ -64,10 +64,17 @@ def test_an_environment_s_file_is_the_choices_and_the_template_records_them(tmp_
 
 
 def test_set_up_for_deploying_fetches_the_jars_of_the_job() -> None:
-    from infra.app import JARS
+    from infra.app import JARS, OF_CLIENTS
 
     pins = json.loads((ROOT / "tools/jars.json").read_text())
-    assert {f"{pin['artifact']}-{pin['version']}.jar" for pin in pins if pin.get("use") == "job"} == set(JARS)
+    assert {f"{pin['artifact']}-{pin['version']}.jar" for pin in pins if pin.get("use") == "job"} == {*JARS, OF_CLIENTS}
+
+
+def test_a_job_that_is_a_client_has_the_jar_by_which_it_reads_its_secret() -> None:
+    from infra.app import JARS, OF_CLIENTS, jars
+
+    assert jars(Config(token_audience="lake")) == JARS
+    assert set(jars(Config(token_endpoint="https://issuer.example.com/token"))) == {*JARS, OF_CLIENTS}
 
 
 def test_the_region_that_the_cdk_command_deploys_to_is_the_topics(

@@ -34,7 +34,7 @@ appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 """
-ICEBERG_JARS = ("iceberg-spark-runtime-*.jar", "iceberg-aws-bundle-*.jar", "spark-avro_*.jar")
+ICEBERG_JARS = ("iceberg-spark-runtime-*.jar", "iceberg-aws-bundle-*.jar", "spark-avro_*.jar", "secretsmanager-*.jar")
 IMAGE_JARS = ("hadoop-aws-*.jar", "aws-java-sdk-*.jar")
 
 
