@@ -117,10 +117,11 @@ def until() -> Any:
 
     def wait(ask: Callable[[], Any], seconds: float = 300) -> Any:
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
+        while (asked := time.monotonic()) < deadline:
             if answer := ask():
                 return answer
-            time.sleep(0.1)
+            # A question may keep half of the cloud busy, which has other work to do.
+            time.sleep(max(0.1, 3 * (time.monotonic() - asked)))
         raise TimeoutError(f"not within {seconds} s")
 
     return wait
