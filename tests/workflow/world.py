@@ -112,7 +112,7 @@ class World:
     names: dict[str, str] = field(default_factory=dict)
     tables_made: int = 0
     reused: list[str] = field(default_factory=list)  # branches whose jobs had nothing to append
-    jobs_at_once: int = 1000  # so that no test but those of queued files meets a busy table
+    jobs_at_once: int = 100  # so that no test but those of queued files meets a busy table
     depends_on: tuple[str, ...] = ()  # the tables that the job's verdicts depend on
     rewritten: dict[str, dict[str, int]] = field(default_factory=dict)  # rows by file version, of data files of several
 
