@@ -60,6 +60,7 @@ from tests.support.reports import audited_report
 pytestmark = pytest.mark.nessie
 BUCKET = "kept"
 ROWS = 3  # of each file
+Stored = tuple[str, str]  # an object's key, and its version
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +178,17 @@ class Kept:
         versions = [file.version_id for note in notes for file in note.files]
         return {name: versions.count(file.version_id) for name, file in self.landed.items()}
 
+    def objects(self) -> set[Stored]:
+        """Every version of every object that the service and the lake hold now, delete markers too."""
+        pages = self.server.lake.s3().get_paginator("list_object_versions").paginate(Bucket=BUCKET)
+        kinds = ("Versions", "DeleteMarkers")
+        return {(it["Key"], it["VersionId"]) for page in pages for kind in kinds for it in page.get(kind, ())}
+
+    def bring_back(self, there: set[Stored]) -> None:
+        """Bring the buckets of the service and the lake to the moment at which just these objects were there."""
+        for key, version in self.objects() - there:
+            self.server.lake.s3().delete_object(Bucket=BUCKET, Key=key, VersionId=version)
+
     def faults(self) -> list[Finding]:
         return [it for it in verify(self.service, S3Warehouse()) if it.verdict is not Judged.OK]
 
@@ -291,6 +303,27 @@ def test_after_its_database_was_brought_to_an_earlier_moment_the_service_publish
     kept.go_on()
     assert kept.rows() == before | {"after": ROWS}
     retry(kept.service, attempt.batch)
+    kept.go_on()
+    assert kept.rows() == before | {"open": ROWS, "after": ROWS}
+    assert set(kept.publications().values()) == {1}
+    assert kept.faults() == []
+
+
+def test_after_database_and_buckets_were_brought_to_one_moment_nothing_is_wrong_and_all_is_published_again(
+    kept: Kept,
+) -> None:
+    kept.publish("before")
+    kept.drop("open")
+    assert kept.receive("open")
+    before, there, moment = kept.rows(), kept.objects(), datetime.now(UTC)
+    kept.go_on()
+    kept.publish("after")
+
+    kept.server.kill()
+    kept.bring_back(there)
+    kept.start(moment)
+    assert kept.rows() == before
+    assert kept.faults() == []
     kept.go_on()
     assert kept.rows() == before | {"open": ROWS, "after": ROWS}
     assert set(kept.publications().values()) == {1}
