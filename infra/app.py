@@ -22,15 +22,10 @@ from infra.ingest.stack import IngestStack
 from infra.network import Network
 from infra.packaging import package, trusting
 from infra.settings_file import SettingsFile
+from lakegate.bundles import of_release
 from lakegate.errors import Misconfigured
 
 ROOT = Path(__file__).resolve().parent.parent
-# EMR's image puts its own AWS SDK before the bundle's. Iceberg's S3 classes were tried with an SDK as old as 2.33.0.
-JARS = (
-    "iceberg-spark-runtime-3.5_2.12-1.11.0.jar",
-    "iceberg-aws-bundle-1.11.0.jar",
-    "spark-avro_2.12-3.5.7.jar",  # Spark reads Avro through a separate module, which no image loads by itself
-)
 # CDK's recommended flags that differ from its defaults, set here for tests and the cdk command alike.
 FLAGS = {
     "@aws-cdk/core:defaultCrossStackReferences": "strong",
@@ -52,7 +47,7 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
     artifacts = Artifacts(
         entry_point=ROOT / "spark_jobs/append_and_audit.py",
         py_files=bundles.py_files,
-        jars=tuple(ROOT / ".local/jars" / jar for jar in JARS),
+        jars=tuple(ROOT / ".local/jars" / jar for jar in of_release(config.release).jars),
     )
     functions = trusting(bundles.functions, config.nessie_ca) if config.nessie_ca else bundles.functions
     compose(app, config, functions, artifacts)

@@ -42,6 +42,7 @@ class Settings:
     name: str = "lakegate"  # of the installation, in what CloudWatch shows
     nessie_ca: str = ""  # authorities, as PEM text, that Nessie's certificate may be of
     token_audience: str = ""
+    release: str = "emr-7.13.0"  # of EMR Serverless; this one where a deployment does not say it
     executors: int = 3  # of a job at most, beside its driver
     spark_conf: str = ""  # JSON: a job's Spark properties by name, beside lakegate's
     slack_secret: str = ""

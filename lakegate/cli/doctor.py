@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from lakegate import bootstrap
+from lakegate import bootstrap, bundles
 from lakegate.adapters.account import region
 from lakegate.adapters.emr import EmrJobRunner
 from lakegate.adapters.intake import AwsIntake
@@ -222,7 +222,8 @@ class Examination:
             store.write(name, to_json(probe).encode())
             ended = _ended(runner, runner.probe(nonce, store.uri(name), store.uri(report)))
             written = from_json(ProbeReport, store.read(report) or b"{}") if ended.state is JobState.SUCCEEDED else None
-            return checks.probe(ended, written if written and written.nonce == nonce else None, settings.token_audience)
+            fresh = written if written and written.nonce == nonce else None
+            return checks.probe(ended, fresh, bundles.of_release(settings.release), settings.token_audience)
 
         return tried("probe", run, "get the right to run jobs (docs/operating.md, Doctor)")
 

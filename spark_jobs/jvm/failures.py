@@ -11,6 +11,7 @@ FAILURES = (Py4JJavaError, CapturedException)
 """Exceptions of the JVM in Python: pyspark translates some of them."""
 _LONGEST = 200
 _SPARK_EXCEPTION, _TASK_FAILURE = "org.apache.spark.SparkException", "stage failure"
+_TASK = "org.apache.spark.scheduler.Task"
 _IN_TRACE = re.compile(r"(?: executor \S+\): |^Caused by: )([\w.$]+)", re.MULTILINE)
 _ENDS_EARLY = re.compile(r"\.(?:FileNotFoundException|EOFException)$")
 _CATALOG = "org.apache.iceberg.exceptions."
@@ -114,5 +115,9 @@ def _superclasses(cause: Any) -> Iterator[str]:
 
 
 def is_task_failure(error: Exception) -> bool:
-    """Return True if a task failed."""
-    return mentions(error, _TASK_FAILURE)
+    """Return True if a task failed. Spark 4 gives a task's own error in place of the stage's."""
+    return mentions(error, _TASK_FAILURE) or any(_is_of_task(cause) for cause in causes(error))
+
+
+def _is_of_task(cause: Any) -> bool:
+    return any(str(frame.getClassName()) == _TASK for frame in cause.getStackTrace())

@@ -12,6 +12,7 @@ import pytest
 
 from infra.choices import choices
 from infra.config import Config
+from lakegate.bundles import BUNDLES
 from lakegate.deployment.assembly import bootstrap_version
 from lakegate.deployment.choices import Choices
 from lakegate.errors import Misconfigured
@@ -64,10 +65,9 @@ def test_an_environment_s_file_is_the_choices_and_the_template_records_them(tmp_
 
 
 def test_set_up_for_deploying_fetches_the_jars_of_the_job() -> None:
-    from infra.app import JARS
-
     pins = json.loads((ROOT / "tools/jars.json").read_text())
-    assert {f"{pin['artifact']}-{pin['version']}.jar" for pin in pins if pin.get("use") == "job"} == set(JARS)
+    fetched = {f"{pin['artifact']}-{pin['version']}.jar" for pin in pins if pin.get("use") == "job"}
+    assert fetched == {jar for bundle in BUNDLES for jar in bundle.jars}
 
 
 def test_the_region_that_the_cdk_command_deploys_to_is_the_topics(
@@ -120,3 +120,4 @@ def test_the_release_and_the_image_are_the_applications(tmp_path: Path) -> None:
     stack = synthesised(EPHEMERAL | {"release": "emr-7.12.0", "image": image}, tmp_path)
     application = stack.one("AWS::EMRServerless::Application", "Spark")
     assert (application["ReleaseLabel"], application["ImageConfiguration"]) == ("emr-7.12.0", {"ImageUri": image})
+    assert stack.template["Outputs"]["Release"]["Value"] == "emr-7.12.0"
