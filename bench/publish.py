@@ -20,9 +20,7 @@ from pathlib import Path
 from typing import Self
 
 import structlog
-from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.schema import Schema
-from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField, StringType
 
 from lakegate import bootstrap
@@ -41,6 +39,7 @@ from lakegate.workflow.registry import push
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
 from tests.flow.conftest import CONTRACT, SubmittedRuns, settings
+from tests.support.data_files import data_file
 from tests.support.nessie import ROOT, Lake, running, unique
 from tests.support.reports import audited_report
 
@@ -124,7 +123,7 @@ class Place:
         target = catalog.create_table_if_not_exists(self.table, SCHEMA, properties=said)
         with target.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
             for path in paths:
-                append.append_data_file(data_file(path))
+                append.append_data_file(data_file(path, 1))
 
     def fill(self, data_files: int) -> None:
         """Put data files on main, in commits of large batches."""
@@ -150,19 +149,6 @@ class Place:
     def _write(self, uri: str, text: str) -> None:
         key = uri.removeprefix(f"s3://{self.lake.bucket}/")
         self.lake.s3().put_object(Bucket=self.lake.bucket, Key=key, Body=text.encode())
-
-
-def data_file(path: str) -> DataFile:
-    found = DataFile.from_args(
-        content=DataFileContent.DATA,
-        file_path=path,
-        file_format=FileFormat.PARQUET,
-        partition=Record(),
-        record_count=1,
-        file_size_in_bytes=1000,
-    )
-    found.spec_id = 0
-    return found
 
 
 def _one_row(path: str) -> reported.DataFile:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from lakegate.landing.attempts import PREFIX
+from lakegate.landing.receipts import NAMESPACE
 
 TAG = "lakegate"
 """Name of the IAM role's tag that holds its `Role`."""
@@ -73,8 +74,8 @@ MAIN_OR_BRANCHES = Where(
     cel=f"({MAIN.cel} || {BRANCHES.cel})", holds=lambda ref: MAIN.holds(ref) or BRANCHES.holds(ref)
 )
 LEDGER = Where(
-    cel="(path == '_lakegate' || path.startsWith('_lakegate.'))",
-    holds=lambda path: path == "_lakegate" or path.startswith("_lakegate."),
+    cel=f"(path == '{NAMESPACE}' || path.startsWith('{NAMESPACE}.'))",
+    holds=lambda path: path == NAMESPACE or path.startswith(f"{NAMESPACE}."),
 )
 TABLES = Where(cel=f"!{LEDGER.cel}", holds=lambda path: not LEDGER.holds(path))
 PUBLIC = Where(cel="!path.startsWith('_')", holds=lambda path: not path.startswith("_"))

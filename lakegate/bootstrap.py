@@ -31,6 +31,7 @@ def service(settings: Settings) -> Service:
     """Return the installation that these settings describe, with adapters to the real services."""
     http = nessie_door(settings)
     catalog, clock = NessieCatalog(settings.nessie_uri, http), SystemClock()
+    prefixes = tuple(settings.landing_prefixes.split(","))
     queues = (settings.ingest_dead_letter_queue_url, settings.settle_dead_letter_queue_url)
     return Service(
         branches=catalog,
@@ -38,7 +39,7 @@ def service(settings: Settings) -> Service:
         publisher=catalog,
         tables=IcebergTables(settings.nessie_uri, settings.warehouse, http),
         runner=EmrJobRunner(settings),
-        landing=S3Landing(settings.landing_bucket, settings.service_bucket, settings.landing_prefixes.split(",")),
+        landing=S3Landing(settings.landing_bucket, settings.service_bucket, prefixes),
         store=ImmutableCache(S3Store(settings.service_bucket)),
         notifier=SlackNotifier(settings),
         telemetry=EmfTelemetry(settings.name, clock),
@@ -52,6 +53,7 @@ def service(settings: Settings) -> Service:
         compact_after=timedelta(days=settings.compact_after_days),
         attempts=settings.attempts,
         jobs_at_once=settings.jobs_at_once,
+        landing_prefixes=prefixes,
     )
 
 

@@ -21,6 +21,12 @@ def test_the_stacks_outputs_say_the_same() -> None:
     assert Settings.from_outputs(outputs) == Settings.from_mapping(COMPLETE)
 
 
+@pytest.mark.parametrize(("said", "prefixes"), [("", ("",)), ("in/", ("in/",)), ("in/,out/", ("in/", "out/"))])
+def test_files_land_below_the_prefixes_that_are_said_or_anywhere(said: str, prefixes: tuple[str, ...]) -> None:
+    service = bootstrap.service(Settings.from_mapping(COMPLETE | {"landing_prefixes": said, "nessie_ca": ""}))
+    assert service.landing_prefixes == prefixes
+
+
 @pytest.mark.parametrize("end", ["", "/", "//"])
 def test_a_slash_at_the_end_of_nessies_address_is_taken_off_wherever_it_is_said(end: str) -> None:
     said = COMPLETE | {"nessie_uri": f"https://nessie.example.com{end}", "nessie_ca": ""}

@@ -1,6 +1,6 @@
 """A PostgreSQL database, which holds everything that Nessie knows."""
 
-from aws_cdk import Duration, RemovalPolicy, aws_ec2, aws_rds
+from aws_cdk import Duration, aws_ec2, aws_rds
 from constructs import Construct
 
 from infra.catalog.network import CatalogNetwork
@@ -8,6 +8,7 @@ from infra.catalog.settings import DATABASE
 from infra.catalog.sizes import Size
 from infra.config import Config
 from infra.keys import Keys
+from infra.removal import outliving
 from infra.waivers import waive
 
 GIGABYTES, MOST_GIGABYTES = 20, 200  # RDS adds storage by itself
@@ -27,7 +28,7 @@ class Database(Construct):
         network: CatalogNetwork,
     ) -> None:
         super().__init__(scope, construct_id)
-        keep = RemovalPolicy.DESTROY if config.ephemeral else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
+        keep = outliving(config)
         self.group = aws_ec2.SecurityGroup(
             self, "Group", vpc=network.vpc, description="Database of the catalog", allow_all_outbound=False
         )

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Mapping
 
-from aws_cdk import Aws, RemovalPolicy, aws_iam
+from aws_cdk import Aws, aws_iam
 from aws_cdk.aws_kms import IKey, Key
 from constructs import Construct
 
 from infra.config import Config
 from infra.keys import ENCRYPT, S3, SECRETS, SQS, conditions, objects
+from infra.removal import outliving
 
 ADMINISTER = (
     *("CreateAlias", "Describe*", "Enable*", "List*", "Put*", "Update*", "Revoke*", "Disable*", "Get*", "Delete*"),
@@ -30,7 +31,7 @@ def own_key(scope: Construct, config: Config) -> IKey | None:
         description=f"lakegate: buckets, queues and logs of {config.name}",
         enable_key_rotation=True,
         policy=aws_iam.PolicyDocument(statements=[*policy(config)]),
-        removal_policy=RemovalPolicy.DESTROY if config.ephemeral else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+        removal_policy=outliving(config),
     )
 
 

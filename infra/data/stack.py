@@ -1,4 +1,4 @@
-"""A stack of the buckets and of the policies to read and to clean them."""
+"""A stack of the buckets and of the policies to read, to clean and to verify them."""
 
 from aws_cdk import Stack
 from constructs import Construct
@@ -7,6 +7,7 @@ from infra.config import Config
 from infra.data.cleaner import Cleaner
 from infra.data.readers import Readers
 from infra.data.storage import Storage
+from infra.data.verifier import Verifier
 
 
 class DataStack(Stack):
@@ -16,9 +17,10 @@ class DataStack(Stack):
         super().__init__(
             scope,
             f"{config.name}-data",
-            description="lakegate: the buckets, and the policies to read and to clean them",
+            description="lakegate: the buckets, and the policies to read, to clean and to verify them",
             termination_protection=not config.ephemeral,
         )
         self.storage = Storage(self, "Storage", config=config)
         self.readers = Readers(self, "Readers", storage=self.storage)
         self.cleaner = Cleaner(self, "Cleaner", storage=self.storage)
+        self.verifier = Verifier(self, "Verifier", storage=self.storage)

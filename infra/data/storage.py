@@ -8,12 +8,13 @@ access to them are in a fourth bucket, because S3 writes such logs to none that 
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from aws_cdk import Aws, Duration, RemovalPolicy, aws_iam, aws_s3
+from aws_cdk import Aws, Duration, aws_iam, aws_s3
 from constructs import Construct
 
 from infra.config import INCOMPLETE_UPLOAD_DAYS, Config
 from infra.data.key import own_key
 from infra.keys import DECRYPT, ENCRYPT, S3, Keys, objects
+from infra.removal import outliving
 from infra.waivers import waive, waive_below
 from lakegate.landing import canary
 from lakegate.settings import WAREHOUSE
@@ -59,7 +60,6 @@ class Storage(Construct):
         """Return a bucket under the installation's key, if it has one, unless it is not to be locked with it."""
         key = self._key if is_locked else None
         encryption = aws_s3.BucketEncryption.KMS if key else aws_s3.BucketEncryption.S3_MANAGED
-        keep = RemovalPolicy.DESTROY if self._config.ephemeral else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
         return aws_s3.Bucket(
             self,
             what.capitalize(),
@@ -71,7 +71,7 @@ class Storage(Construct):
             enforce_ssl=True,
             minimum_tls_version=1.2,
             object_ownership=aws_s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
-            removal_policy=keep,
+            removal_policy=outliving(self._config),
             versioned=True,
             **self._logged(what),
             **properties,
@@ -138,16 +138,21 @@ class Storage(Construct):
         bucket of somebody else's it may only do so, and list, below the prefixes.
         """
         _add(role, self.unlock(DECRYPT, self.landing, uploads=True))
+        _add(role, [self.list_landing()])
         prefixes = self._config.landing_prefixes
-        if prefixes:
-            below = {"StringLike": {"s3:prefix": [f"{prefix}*" for prefix in prefixes]}}
-            _allow(role, ("s3:ListBucketVersions",), self.landing.bucket_arn, conditions=below)
-        else:
-            _allow(role, ("s3:ListBucket", "s3:ListBucketVersions"), self.landing.bucket_arn)
+        if not prefixes:
+            _allow(role, FIND, self.landing.bucket_arn)
         for prefix in prefixes or ("",):
             _allow(role, ("s3:GetObjectVersion",), self.landing.arn_for_objects(f"{prefix}*"))
             landing = self._config.landing_bucket or self.landing
             waive_below(role, resource=landing, suffix=f"/{prefix}*", reason="Files land under any key.")
+
+    def list_landing(self) -> aws_iam.PolicyStatement:
+        """Return the right to list the landing bucket's versions, below the prefixes alone if there are some."""
+        below = [f"{prefix}*" for prefix in self._config.landing_prefixes]
+        conditions = {"StringLike": {"s3:prefix": below}} if below else None
+        bucket = self.landing.bucket_arn
+        return aws_iam.PolicyStatement(actions=["s3:ListBucketVersions"], resources=[bucket], conditions=conditions)
 
     def observe_service(self, role: aws_iam.Role) -> None:
         """Allow a role to read contracts, frozen jobs, reports, notes and archived receipts."""

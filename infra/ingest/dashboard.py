@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from aws_cdk import Duration, Stack, aws_cloudwatch
-from aws_cdk.aws_cloudwatch import Alarm, AlarmStatusWidget, GraphWidget, IWidget
+from aws_cdk import Duration, aws_cloudwatch
+from aws_cdk.aws_cloudwatch import Alarm, AlarmStatusWidget, CfnAlarm, GraphWidget, IAlarm, IWidget
 from constructs import Construct
 
 from infra.config import Config
@@ -36,20 +36,28 @@ ROWS: tuple[tuple[tuple[str, str, tuple[Signal, ...]], ...], ...] = (
 
 
 class Dashboard(Construct):
-    """The dashboard. It is made after everything else, because it shows every alarm of the stack."""
+    """The dashboard. It is made after everything else, because it shows every alarm of the app."""
 
     def __init__(
         self, scope: Construct, construct_id: str, *, config: Config, functions: Iterable[Function], inbox: Inbox
     ) -> None:
         super().__init__(scope, construct_id)
-        alarms = [made for made in Stack.of(self).node.find_all() if isinstance(made, Alarm)]
         signals = [[self._signals(config, *graph, len(row)) for graph in row] for row in ROWS]
         aws_cloudwatch.Dashboard(
             self,
             "Dashboard",
             dashboard_name=config.name,
-            widgets=[[AlarmStatusWidget(alarms=alarms, width=WIDTH)], *signals, _functions([*functions], inbox)],
+            widgets=[
+                [AlarmStatusWidget(alarms=self._alarms(), width=WIDTH)],
+                *signals,
+                _functions([*functions], inbox),
+            ],
         )
+
+    def _alarms(self) -> list[IAlarm]:
+        """Return the alarms by their names: the catalog's stack exports none, so it can be changed alone."""
+        made = [it for it in self.node.root.node.find_all() if isinstance(it, CfnAlarm)]
+        return [Alarm.from_alarm_name(self, it.alarm_name, it.alarm_name) for it in made if it.alarm_name]
 
     def _signals(self, config: Config, title: str, statistic: str, signals: tuple[Signal, ...], count: int) -> IWidget:
         lines = [metric(config, signal, PERIOD, statistic) for signal in signals]

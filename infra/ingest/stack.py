@@ -52,7 +52,7 @@ class IngestStack(Stack):
             # The account's stacks share one bucket of assets, and jobs may read below this prefix only.
             synthesizer=DefaultStackSynthesizer(bucket_prefix=f"{config.name}/"),
         )
-        self.storage, self.readers, self.cleaner = data.storage, data.readers, data.cleaner
+        self.storage, self.data = data.storage, data
         self.spark = Spark(self, "Spark", config=config, network=network, artifacts=artifacts)
         keys = self.storage.keys
         self.inbox = Inbox(self, "Inbox", config=config, keys=keys, bucket=self.storage.landing, timeout=SHORT)
@@ -182,9 +182,10 @@ class IngestStack(Stack):
     def _outputs(self) -> None:
         """Export the settings under their CamelCase names, and names for people and tests. Leave out empty ones."""
         others = {
-            "ReadLakePolicy": self.readers.read_lake.managed_policy_arn,
-            "ReadQuarantinePolicy": self.readers.read_quarantine.managed_policy_arn,
-            "CleanLakePolicy": self.cleaner.clean_lake.managed_policy_arn,
+            "ReadLakePolicy": self.data.readers.read_lake.managed_policy_arn,
+            "ReadQuarantinePolicy": self.data.readers.read_quarantine.managed_policy_arn,
+            "CleanLakePolicy": self.data.cleaner.clean_lake.managed_policy_arn,
+            "VerifyPolicy": self.data.verifier.verify.managed_policy_arn,
             "ReadUrl": self.people.read_url,
             "ReadPolicy": self.people.read.managed_policy_arn,
             "ActUrl": self.people.act_url,

@@ -33,7 +33,9 @@ class SqsDeadLetters:
         return boto3.client("sqs", config=CONFIG)
 
     def read(self) -> list[DeadLetter]:
-        return [letter for queue in self._queues for letter in self._letters(queue)]
+        """See the port. SQS may return a message twice; the later handle deletes it."""
+        letters = (letter for queue in self._queues for letter in self._letters(queue))
+        return list({letter.id: letter for letter in letters}.values())
 
     def _letters(self, queue: str) -> Iterator[DeadLetter]:
         with aws_errors(f"reading the dead letters {queue}"):

@@ -29,13 +29,13 @@ class S3Warehouse:
 
     def folders(self, location: str) -> Iterator[str]:
         """Walk from folder to folder. Folders of tables are not entered, however many files are in them, and neither
-        are those of tables that somebody put at a place of another form.
+        are those of tables that somebody put at a place of another form, which have a folder `metadata`.
         """
         unseen = [location]
         while unseen:
             folder = unseen.pop(0)
             below = self._below(folder)
-            if not {f"{folder}/data", f"{folder}/metadata"} & set(below):
+            if folder == location or f"{folder}/metadata" not in below:
                 yield from (it for it in below if table_folder(it, location))
                 unseen += [it for it in below if not table_folder(it, location)]
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from lakegate.counts import count
-from lakegate.errors import Conflict
+from lakegate.errors import Conflict, noting
 from lakegate.ports import Intake
 
 PAUSE = 5.0  # seconds between two looks at the runs
@@ -23,9 +23,17 @@ def still(intake: Intake, tell: Tell, pause: Pause) -> Iterator[None]:
         _stop(intake, tell, pause)
         tell("the application has stopped")
         yield
-    finally:
+    except BaseException as error:
+        with noting(f"Before that: {type(error).__name__}: {error}"):
+            _open(intake, tell)
+        raise
+    _open(intake, tell)
+
+
+def _open(intake: Intake, tell: Tell) -> None:
+    with noting("The intake may be closed still, and files that land wait: run the same deployment again"):
         intake.open()
-        tell("the intake is open again")
+    tell("the intake is open again")
 
 
 def _stop(intake: Intake, tell: Tell, pause: Pause) -> None:

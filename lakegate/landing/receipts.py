@@ -17,6 +17,9 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import Content, FileVersion
 from lakegate.landing.lifecycle import MAY_BECOME, Decision
 
+NAMESPACE = "_lakegate"
+"""Namespace of the catalog that holds the ledger."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:

@@ -35,7 +35,8 @@ class TakenUp:
 def push(service: Service, files: Sequence[ContractFile], sweep: Callable[[], None]) -> TakenUp:
     """Push all contracts, or none; then take up unrouted files that they route."""
     try:
-        pushed = push_contracts(service.store, [(file.name, file.text.encode()) for file in files])
+        bodies = [(file.name, file.text.encode()) for file in files]
+        pushed = push_contracts(service.store, bodies, service.landing_prefixes)
     except Refused as error:
         what = "Nothing was pushed: one of the two must change; if both do, push them in one command"
         raise Refused(f"{error}\n{what}") from error

@@ -6,11 +6,11 @@ from datetime import datetime
 
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import PREFIX
-from lakegate.landing.receipts import Receipt
+from lakegate.landing.receipts import NAMESPACE, Receipt
 from lakegate.ports import MAIN, Branch, Changes, Decided, MetadataFile, Note, Ref, Reference
 from lakegate.testing.lake import Content, Key, KeyKind, MemoryLake, TableState
 
-WATERMARK = Key(kind=KeyKind.OTHER, name="_lakegate.watermark")
+WATERMARK = Key(kind=KeyKind.OTHER, name=f"{NAMESPACE}.watermark")
 
 
 @dataclass(kw_only=True)

@@ -12,6 +12,7 @@ import structlog
 
 from lakegate.contracts import Contract, load, overlaps
 from lakegate.errors import ContractFaults, Fault, Misconfigured, Refused
+from lakegate.landing.routes import Route
 from lakegate.ports import Store
 
 log = structlog.get_logger()
@@ -121,9 +122,9 @@ def _load(name: str, body: bytes) -> Contract | ContractFaults:
     return ContractFaults(name, [Fault(line=1, message=wrong)])
 
 
-def push(store: Store, bodies: Iterable[tuple[str, bytes]]) -> list[Contract]:
+def push(store: Store, bodies: Iterable[tuple[str, bytes]], landing_prefixes: Iterable[str] = ("",)) -> list[Contract]:
     """Check these contracts together with those pushed before, and store them all. Raise Refused, with all faults, and
-    store none if one has a fault.
+    store none if one has a fault. Raise Misconfigured likewise if one routes no key below the prefixes.
     """
     pushed, faults = [], []
     for source, body in bodies:
@@ -133,10 +134,25 @@ def push(store: Store, bodies: Iterable[tuple[str, bytes]]) -> list[Contract]:
             faults.append(error)
     if faults:
         raise Refused("\n".join(str(fault) for fault in faults))
+    _require_seen([contract for contract, _ in pushed], landing_prefixes)
     _refuse_overlaps(Registry.read(store), [contract for contract, _ in pushed])
     for contract, body in pushed:
         store.write(contract_name(contract.table), body)
     return [contract for contract, _ in pushed]
+
+
+def _require_seen(pushed: list[Contract], prefixes: Iterable[str]) -> None:
+    """Raise Misconfigured if a route matches no key below the prefixes: files that it routes would never be seen."""
+    seen = [Route(table="", pattern=f"{prefix}**") for prefix in prefixes]
+    unseen = [it for it in pushed if not any(it.route.overlaps(below) for below in seen)]
+    if unseen:
+        routes = "\n".join(
+            f"the route {it.route.pattern} of {it.table} lies outside the landing prefixes" for it in unseen
+        )
+        raise Misconfigured(
+            f"{routes}\nNothing was pushed: this installation sees only what lands below {', '.join(prefixes)}. Change"
+            " the route, or have whoever deploys add its folder to landing_prefixes"
+        )
 
 
 def _refuse_overlaps(registry: Registry, pushed: list[Contract]) -> None:

@@ -24,7 +24,8 @@ class Service:
 
     Receipts move to the archive `compact_after` they landed, and closed entries of those with more entries than
     `truncate_above`. A batch is rejected after so many `attempts` in a row whose job crashed. Jobs send the catalog
-    tokens for the `token_audience`, or none if it is empty. `jobs_at_once` jobs run at a time.
+    tokens for the `token_audience`, or none if it is empty. `jobs_at_once` jobs run at a time. Nothing is seen in the
+    landing bucket but what lies below the `landing_prefixes`.
     """
 
     branches: Branches
@@ -47,3 +48,4 @@ class Service:
     truncate_above: int = 10
     attempts: int = 3
     jobs_at_once: int = 2
+    landing_prefixes: tuple[str, ...] = ("",)

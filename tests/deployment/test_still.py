@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from lakegate.deployment.still import REFUSALS, change
-from lakegate.errors import Conflict, Misconfigured
+from lakegate.errors import Conflict, Misconfigured, Retryable
 from lakegate.testing import MemoryIntake
 
 
@@ -82,6 +82,25 @@ def test_the_intake_is_open_again_where_the_deployment_fails() -> None:
     with pytest.raises(Misconfigured):
         world.change()
     assert world.intake.is_open()
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_an_intake_that_does_not_open_is_told_with_what_had_failed_before(*, fails: bool) -> None:
+    world = World()
+
+    def deploy() -> None:
+        if fails:
+            raise Misconfigured("cdk deploy has failed")
+
+    def refuse() -> None:
+        raise Retryable("Lambda does not answer")
+
+    world.deploy, world.intake.open = deploy, refuse  # type: ignore[method-assign]
+    with pytest.raises(Retryable, match="Lambda does not answer") as error:
+        world.change()
+    [closed, *before] = error.value.__notes__
+    assert closed.endswith("files that land wait: run the same deployment again")
+    assert before == ["Before that: Misconfigured: cdk deploy has failed"] * fails
 
 
 def test_the_intake_is_open_again_where_a_person_interrupts_the_wait() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -93,6 +94,15 @@ def test_pushing_takes_up_what_waits_for_its_route(world: World) -> None:
     )
     taken = ask(PushContracts(contracts=(ContractFile(name="late.yaml", text=text),)))
     assert taken == TakenUp(files=(file.key,))
+
+
+def test_a_contract_that_routes_nothing_below_the_landing_prefixes_is_not_pushed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = replace(world.service, landing_prefixes=("in/",))
+    monkeypatch.setattr(world, "service", seen)
+    with pytest.raises(Misconfigured, match=r"outside the landing prefixes\nNothing was pushed: .* below in/\."):
+        ask(PushContracts(contracts=(ContractFile(name="flights.yaml", text=CONTRACT),)))
 
 
 def test_reconciling_takes_up_a_file_whose_event_was_lost(world: World) -> None:

@@ -173,8 +173,23 @@ def test_the_dashboard_shows_every_signal_and_every_alarm(stack: Stack) -> None:
     lines = [line for widget in shown for line in widget["properties"].get("metrics", ())]
     assert {line[1] for line in lines if line[0] == NAMESPACE} == set(Signal)
     assert {tuple(line[2:4]) for line in lines if line[0] == NAMESPACE} == {(INSTALLATION, "lakegate")}
-    (status,) = [widget for widget in shown if widget["type"] == "alarm"]
-    assert len(status["properties"]["alarms"]) == len(alarms(stack))
+    assert alarms_on(stack) == {f"lakegate-{page}" for page in alarms(stack)}
+
+
+def alarms_on(stack: Stack) -> set[str]:
+    """The names of the alarms that the dashboard shows."""
+    (status,) = [widget for widget in dashboard(stack) if widget["type"] == "alarm"]
+    arns: list[str] = status["properties"]["alarms"]
+    own = "arn:<AWS::Partition>:cloudwatch:<AWS::Region>:<AWS::AccountId>:alarm:"
+    return {arn.removeprefix(own) for arn in arns}
+
+
+def test_the_dashboard_shows_the_catalog_s_alarms_too_which_its_stack_does_not_export(
+    made: Any, catalog: Stack
+) -> None:
+    service = Stack(made.get_stack_by_name("lakegate").template)
+    assert alarms_on(service) == {f"lakegate-{page}" for page in alarms(catalog) | alarms(service)}
+    assert not [name for name in catalog.template["Outputs"] if "Alarm" in name or "Watch" in name]
 
 
 def test_the_dashboard_fits_its_grid(stack: Stack) -> None:

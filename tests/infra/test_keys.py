@@ -329,7 +329,10 @@ def test_upload_keys_alone_leave_the_buckets_as_they_are(stack: Stack) -> None:
     assert not [action for role in roles(stack) for action, _ in stack.rights(role) if action.startswith("kms:")]
 
 
-@pytest.mark.parametrize(("policy_name", "what"), [("ReadersReadLake", "Lake"), ("CleanerCleanLake", "Service")])
+@pytest.mark.parametrize(
+    ("policy_name", "what"),
+    [("ReadersReadLake", "Lake"), ("CleanerCleanLake", "Service"), ("VerifierVerify", "Service")],
+)
 def test_people_s_policies_have_the_key_s_part(made: Stack, policy_name: str, what: str) -> None:
     document = made.one("AWS::IAM::ManagedPolicy", policy_name)["PolicyDocument"]
     statements = [spelled(made, it) for it in document["Statement"]]

@@ -115,17 +115,33 @@ def test_who_reads_the_lake_reads_quarantine_by_a_policy_of_its_own(stack: Stack
     assert {policy for policy in ("ReadLake", "ReadQuarantine") if may_read(stack, policy, key)} == policies
 
 
-def test_who_cleans_deletes_from_the_warehouse_and_no_earlier_versions_and_keeps_notes(stack: Stack) -> None:
-    statements = stack.one("AWS::IAM::ManagedPolicy", "CleanerCleanLake")["PolicyDocument"]["Statement"]
-    lake, service = (stack.name(BUCKET, name) for name in ("StorageLake", "StorageService"))
-    found = {
+def allowed(stack: Stack, policy: str) -> set[tuple[str, str]]:
+    """Every (action, resource) of a policy that allows and does nothing else."""
+    statements = stack.one("AWS::IAM::ManagedPolicy", policy)["PolicyDocument"]["Statement"]
+    assert {statement["Effect"] for statement in statements} == {"Allow"}
+    return {
         (action, flat(resource))
         for statement in statements
         for action in listed(statement["Action"])
         for resource in listed(statement["Resource"])
     }
-    assert {statement["Effect"] for statement in statements} == {"Allow"}
-    assert found == {
+
+
+def test_who_verifies_reads_what_is_compared_and_lists_what_landed_and_changes_nothing(stack: Stack) -> None:
+    lake, service, landing = (stack.name(BUCKET, f"Storage{name}") for name in ("Lake", "Service", "Landing"))
+    asked = ("attempts", "reports", "receipts", "closed", "notes")
+    assert allowed(stack, "VerifierVerify") == {
+        ("s3:ListBucket", f"<{lake}.Arn>"),
+        ("s3:ListBucket", f"<{service}.Arn>"),
+        ("s3:ListBucketVersions", f"<{landing}.Arn>"),
+        ("s3:GetObject", f"<{lake}.Arn>/warehouse/*"),
+        *(("s3:GetObject", f"<{service}.Arn>/{it}/*") for it in asked),
+    }
+
+
+def test_who_cleans_deletes_from_the_warehouse_and_no_earlier_versions_and_keeps_notes(stack: Stack) -> None:
+    lake, service = (stack.name(BUCKET, name) for name in ("StorageLake", "StorageService"))
+    assert allowed(stack, "CleanerCleanLake") == {
         ("s3:ListBucket", f"<{lake}.Arn>"),
         ("s3:ListBucket", f"<{service}.Arn>"),
         ("s3:GetObject", f"<{lake}.Arn>/warehouse/*"),
@@ -137,7 +153,7 @@ def test_who_cleans_deletes_from_the_warehouse_and_no_earlier_versions_and_keeps
 
 def test_the_policies_of_readers_and_people_are_nobodys_yet(stack: Stack) -> None:
     policies = stack.resources("AWS::IAM::ManagedPolicy")
-    assert len(policies) == 5
+    assert len(policies) == 6
     assert not [policy for policy in policies.values() if {"Roles", "Users", "Groups"} & policy.keys()]
 
 

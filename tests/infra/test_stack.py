@@ -348,6 +348,7 @@ def test_the_outputs_are_what_the_command_line_reads_and_what_tests_look_at(stac
         "ReadLakePolicy",
         "ReadQuarantinePolicy",
         "CleanLakePolicy",
+        "VerifyPolicy",
         "ReadUrl",
         "ReadPolicy",
         "ActUrl",

@@ -10,6 +10,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from lakegate.adapters import sqs
 from lakegate.adapters.sqs import SqsDeadLetters
 from lakegate.ports import DeadLetter, DeadLetters
 from lakegate.testing import MemoryDeadLetters
@@ -76,6 +77,18 @@ def test_of_many_letters_those_that_are_deleted_are_gone_and_the_others_stay(let
         assert dead.read() == read[-1:]
 
 
+def test_a_letter_that_sqs_returns_twice_is_read_once_and_deleted(
+    queues: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    boto3.client("sqs").send_message(QueueUrl=queues[0], MessageBody=json.dumps(ENDED))
+    monkeypatch.setattr(sqs, "HIDDEN", 0)
+    monkeypatch.setattr(sqs, "MOST", 2 * sqs.AT_ONCE)
+    dead = SqsDeadLetters(queues[:1])
+    [letter] = dead.read()
+    dead.delete([letter])
+    assert left_in(queues[0]) == 0
+
+
 def test_deleting_none_is_fine(letters: tuple[DeadLetters, Put]) -> None:
     letters[0].delete([])
 
@@ -102,9 +115,9 @@ def test_a_letter_says_what_the_event_was_whoever_gave_it_up(
 
 
 def test_both_queues_are_read_and_each_letter_is_deleted_where_it_is(queues: list[str]) -> None:
-    sqs = boto3.client("sqs")
+    client = boto3.client("sqs")
     for queue, event in zip(queues, (CREATED, ENDED), strict=True):
-        sqs.send_message(QueueUrl=queue, MessageBody=json.dumps(event))
+        client.send_message(QueueUrl=queue, MessageBody=json.dumps(event))
     dead = SqsDeadLetters(queues)
     dead.delete(dead.read())
     assert [left_in(queue) for queue in queues] == [0, 0]

@@ -76,7 +76,8 @@ def folder(name: str) -> str:
 
 
 def test_the_folders_of_tables_are_found_at_any_depth_and_others_are_not(place: Place) -> None:
-    tables = [folder("a/flights"), folder("a/flights_too"), folder("b/c/planes")]
+    names = ("a/flights", "a/flights_too", "b/c/planes", "b/data/planes", "data/planes", "metadata/planes")
+    tables = [folder(name) for name in names]
     for table in tables:
         place.put(f"{table}/data/x/1.parquet")
         place.put(f"{table}/metadata/1.avro")
@@ -139,6 +140,7 @@ def test_a_bucket_that_may_not_be_listed_is_told(s3: S3Place) -> None:
         (f"{LOCATION}/a/flights_{UUID}", f"{LOCATION}/a/flights_{UUID}"),
         (f"{LOCATION}/a/flights_{UUID}/metadata/1.json", f"{LOCATION}/a/flights_{UUID}"),
         (f"{LOCATION}/a/b.c/fl ights_{UUID}/data/x_{UUID}/y", f"{LOCATION}/a/b.c/fl ights_{UUID}"),
+        (f"s3a://lake/warehouse/a/flights_{UUID}/data/1", f"{LOCATION}/a/flights_{UUID}"),
         (f"{LOCATION}/flights_{UUID}/data/1", None),
         (f"{LOCATION}/a/flights_{UUID}x/data/1", None),
         (f"{LOCATION}/a/{UUID}/data/1", None),

@@ -6,7 +6,7 @@ from weakref import ref
 
 import pytest
 
-from lakegate.errors import ContractFaults, Refused
+from lakegate.errors import ContractFaults, Misconfigured, Refused
 from lakegate.testing import MemoryStore
 from lakegate.workflow.registry import contract_name, contract_of, push
 from lakegate.workflow.retry import discard, retry
@@ -39,3 +39,23 @@ def test_a_route_goes_over_to_a_table_of_its_own_and_a_batch_stays_with_its_tabl
     assert discard(world.service, line.batch, "it goes to a table of its own", "me") == 1
     world.drop("1 again", rows=1, under=world.key("1"), body=world.body_of("1"))
     assert world.last_job().plan.table == "nyc.flights_anew"
+
+
+def routed(pattern: str) -> list[tuple[str, bytes]]:
+    return [("flights.yaml", CONTRACT.replace("nyc/flights/**", pattern).encode())]
+
+
+@pytest.mark.parametrize("pattern", ["nyc/flights/*", "**/flights/*", "*/flights/**", "shop/flights.parquet"])
+def test_a_route_of_which_files_land_below_a_prefix_is_pushed(pattern: str) -> None:
+    store = MemoryStore()
+    [contract] = push(store, routed(pattern), ["nyc/flights/", "shop/"])
+    assert contract_of(store, TABLE) == contract
+
+
+@pytest.mark.parametrize("pattern", ["other/**", "nyc/flights", "*.parquet", "nyc/*"])
+def test_a_route_of_which_no_file_lands_below_a_prefix_is_not_pushed_and_neither_are_the_others(pattern: str) -> None:
+    store = MemoryStore()
+    other = ("planes.yaml", CONTRACT.replace("nyc.flights", "nyc.planes").replace("nyc/flights/", "shop/").encode())
+    with pytest.raises(Misconfigured, match=r"of nyc.flights lies outside .*\n.* below nyc/flights/, shop/\. Change"):
+        push(store, [other, *routed(pattern)], ["nyc/flights/", "shop/"])
+    assert list(store.names("")) == []

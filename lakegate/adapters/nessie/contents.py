@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lakegate.audit.model.codec import BROKEN
-from lakegate.landing.receipts import Receipt
+from lakegate.landing.receipts import NAMESPACE, Receipt
 from lakegate.ports import MetadataFile
 
-SPACE = ("_lakegate", "receipts")
+SPACE = (NAMESPACE, "receipts")
 SPACES = (SPACE[:1], SPACE)
-WATERMARK = ("_lakegate", "watermark")
+WATERMARK = (NAMESPACE, "watermark")
 DIALECT = "lakegate"
 WITH_METADATA = ("ICEBERG_TABLE", "ICEBERG_VIEW")
 

@@ -4,6 +4,7 @@ An attempt ends once: with its report, or given up so that another may follow. T
 job that finishes after it was given up changes nothing.
 """
 
+from contextlib import suppress
 from enum import StrEnum
 
 from lakegate.audit.model.codec import BROKEN, NewerFormat, to_json
@@ -103,6 +104,13 @@ def read_report(store: Store, attempt: Attempt) -> Report | None:
     """
     body = store.read(report_name(attempt))
     return None if body is None else _read(attempt, body)
+
+
+def readable_report(store: Store, attempt: Attempt) -> Report | None:
+    """Return the report of an attempt that is not the caller's own, or None if there is none or it cannot be read."""
+    with suppress(Refused, Misconfigured):
+        return read_report(store, attempt)
+    return None
 
 
 def _read(attempt: Attempt, body: bytes) -> Report:

@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 import structlog
 
 from lakegate.contracts import BRANCH_DAYS
-from lakegate.errors import Misconfigured, Refused
+from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import State, state_of
 from lakegate.landing.receipts import entry_of
 from lakegate.ports import Branch, MessageFile
 from lakegate.workflow.attempts.claims import files_claimed_on
-from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.attempts.reports import readable_report
 from lakegate.workflow.ledger.receipts import main_receipts
 from lakegate.workflow.ledger.superseded import superseded_files
 from lakegate.workflow.notices.messages import expiring_message, rejection
@@ -73,10 +73,8 @@ def _still_rejected(service: Service, attempt: Attempt) -> dict[str, MessageFile
 
 def _with_rows(service: Service, attempt: Attempt) -> set[str]:
     """Return the ids of the files of which the attempt audited rows."""
-    with suppress(Refused, Misconfigured):  # a report that cannot be read keeps no branch
-        report = read_report(service.store, attempt)
-        return {entry.id for entry in report.files if entry.data_files and not report.error} if report else set()
-    return set()
+    report = readable_report(service.store, attempt)  # one that cannot be read keeps no branch
+    return {entry.id for entry in report.files if entry.data_files and not report.error} if report else set()
 
 
 def _name(attempt: Attempt) -> str:

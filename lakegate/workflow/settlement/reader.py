@@ -5,21 +5,20 @@ rule will ask for it. To publish one good file of batch scope, the reader needs 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 
 import structlog
 
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.report import Report
-from lakegate.errors import PASSING, Misconfigured, Refused
+from lakegate.errors import PASSING, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.ports import MAIN, JobRun, JobState, Store
 from lakegate.workflow.attempts.claims import files_claimed_on, files_open_to, list_open_attempts, not_claimed_later
 from lakegate.workflow.attempts.job import readable_job_of
-from lakegate.workflow.attempts.reports import had_begun, read_report, report_in_force
+from lakegate.workflow.attempts.reports import had_begun, readable_report, report_in_force
 from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
@@ -103,9 +102,7 @@ def _audits(
     audits = dict.fromkeys(since, 1)
     for number in range(min(since.values(), default=0) + 1, attempt.number if files else 0):
         other = replace(attempt, number=number)
-        job, report = readable_job_of(service.store, other), None
-        with suppress(Refused, Misconfigured):
-            report = read_report(service.store, other)
+        job, report = readable_job_of(service.store, other), readable_report(service.store, other)
         entries = {entry.id: entry for entry in report.files} if report else {}
         for id_ in audits:
             audits[id_] += bool(job and number > since[id_] and tables_missing_rows(job.plan, entries.get(id_)))

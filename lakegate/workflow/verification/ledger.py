@@ -4,7 +4,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 
 from lakegate.audit.model.codec import BROKEN
 from lakegate.audit.model.report import Report
-from lakegate.errors import Misconfigured, Refused
+from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.chunks import chunked
 from lakegate.landing.lifecycle import Decision
@@ -12,7 +12,7 @@ from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.replaced import paths_of
 from lakegate.workflow.attempts.reports import PREFIX as REPORTS
-from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.attempts.reports import readable_report
 from lakegate.workflow.ledger.receipts import CLOSED
 from lakegate.workflow.ledger.receipts import PREFIX as RECEIPTS
 from lakegate.workflow.ledger.unrouted import unrouted_files
@@ -83,11 +83,7 @@ def _reports(service: Service) -> Iterator[tuple[Attempt, Written]]:
     """Yield what the reports say that can be read. Of the others, `rules` says which file versions miss theirs."""
     for name in service.store.names(REPORTS):
         attempt = Attempt.parse(name.removeprefix(REPORTS).removesuffix(".json"))
-        try:
-            report = read_report(service.store, attempt) if attempt else None
-        except (Refused, Misconfigured):
-            continue
-        if attempt and report:
+        if attempt and (report := readable_report(service.store, attempt)):
             yield attempt, _written(report)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from lakegate.errors import Conflict, Refused
 from lakegate.ports import MAIN, Warehouse
-from lakegate.ports.warehouse import table_folder
+from lakegate.ports.warehouse import spelled, table_folder
 from lakegate.workflow.service import Service
 from lakegate.workflow.verification.facts import Needs
 
@@ -19,19 +19,14 @@ class FilesByReference:
     names: dict[str, str] = field(default_factory=dict)  # the reference, by URI
 
     def __contains__(self, uri: object) -> bool:
-        return _spelled(str(uri)) in self.names
+        return spelled(str(uri)) in self.names
 
     def add(self, uri: str, name: str) -> None:
-        self.names.setdefault(_spelled(uri), name)
+        self.names.setdefault(spelled(uri), name)
 
     def folders(self) -> set[str]:
         """Return the folders to list: a table's, or the one that a file is in where somebody put it elsewhere."""
         return {table_folder(uri, self.location) or uri.rpartition("/")[0] for uri in self.names}
-
-
-def _spelled(uri: str) -> str:
-    """Return the URI as `Warehouse` spells it. Clients spell the scheme in several ways."""
-    return f"s3://{uri.partition('://')[2]}"
 
 
 def read_needs(service: Service, warehouse: Warehouse) -> tuple[Needs, ...]:
