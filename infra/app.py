@@ -26,6 +26,7 @@ from lakegate.bundles import of_release
 from lakegate.errors import Misconfigured
 
 ROOT = Path(__file__).resolve().parent.parent
+OF_CLIENTS = "secretsmanager-2.44.4.jar"  # of the same SDK as the bundle, which lacks this service
 # CDK's recommended flags that differ from its defaults, set here for tests and the cdk command alike.
 FLAGS = {
     "@aws-cdk/core:defaultCrossStackReferences": "strong",
@@ -47,12 +48,18 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
     artifacts = Artifacts(
         entry_point=ROOT / "spark_jobs/append_and_audit.py",
         py_files=bundles.py_files,
-        jars=tuple(ROOT / ".local/jars" / jar for jar in of_release(config.release).jars),
+        jars=tuple(ROOT / ".local/jars" / jar for jar in jars(config)),
     )
     functions = trusting(bundles.functions, config.nessie_ca) if config.nessie_ca else bundles.functions
     compose(app, config, functions, artifacts)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
     return app
+
+
+def jars(config: Config) -> tuple[str, ...]:
+    """Return the jars of the job. It reads a secret only where it is a client."""
+    found = of_release(config.release).jars
+    return (*found, OF_CLIENTS) if config.token_endpoint else found
 
 
 def compose(app: App, config: Config, functions: Path, artifacts: Artifacts) -> None:

@@ -7,6 +7,7 @@ from typing import Self
 
 from infra.catalog.faults import catalog_faults
 from infra.data.faults import data_faults
+from infra.ingest.faults import token_faults
 from lakegate.audit.bounded_http import trusting
 from lakegate.bundles import EMR_7, RELEASES, tested
 from lakegate.contracts import BRANCH_DAYS
@@ -17,7 +18,6 @@ SHORTEST_WINDOW, LONGEST_WINDOW = 1, 300  # seconds; Lambda gathers more than te
 INCOMPLETE_UPLOAD_DAYS = 7
 DAY = 24 * 60  # minutes
 MOST_JOBS, LONGEST_JOB = 1000, 7 * 24 * 60  # EMR Serverless's limits: concurrent runs, minutes
-LONGEST_TOKEN = 60  # minutes that a token of STS lives
 LONGEST_CANARY = 6 * 24  # hours; an alarm looks back seven days
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,26}")  # <name>-landing-<account>-<region> has at most 63 characters then
 _ADDRESS = re.compile(r"https?://[^/\s]+(/\S*)?")
@@ -28,7 +28,6 @@ _UPLOADER = re.compile(
     r"(=([A-Za-z0-9+.@_-]+/)+)?"  # a prefix: without IAM's wildcards and variables, which begin with * ? $
 )
 _PEM = re.compile(r"\s*(-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+")
-_AUDIENCE = re.compile(r"[A-Za-z0-9._:/-]{1,128}")
 _IMAGE = re.compile(
     r"[0-9]{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?/[a-z0-9][a-z0-9._/-]*"
     r"(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}|@sha256:[0-9a-f]{64})"
@@ -50,6 +49,10 @@ class Config:
     warehouse: str = "lake"
     token_audience: str = ""
     token_issuer: str = ""
+    token_endpoint: str = ""
+    token_scope: str = ""
+    token_claim: str = ""
+    token_clients: tuple[str, ...] = ()
     nessie_image: str = ""
     catalog_size: str = "dev"
     catalog_host: str = ""
@@ -180,18 +183,6 @@ class Config:
                     "-c nessie_ca is for an https://… address of -c nessie_uri",
                 ),
                 (
-                    bool(self.token_audience) and not _AUDIENCE.fullmatch(self.token_audience),
-                    "-c token_audience is up to 128 letters, digits and characters of ._:/-",
-                ),
-                (
-                    bool(self.token_audience and not self.ephemeral) and self.nessie_uri.startswith("http:"),
-                    "-c token_audience needs an https://… address, because whoever sees a token can use it",
-                ),
-                (
-                    bool(self.token_audience) and self.job_timeout_minutes > LONGEST_TOKEN,
-                    f"-c job_timeout_minutes is at most {LONGEST_TOKEN} with -c token_audience: STS's tokens end then",
-                ),
-                (
                     not SHORTEST_WINDOW <= self.batch_window <= LONGEST_WINDOW,
                     f"-c batch_window is {SHORTEST_WINDOW} to {LONGEST_WINDOW} seconds",
                 ),
@@ -286,7 +277,7 @@ class Config:
                 (self.slack_secret.startswith("arn:"), "-c slack_secret is the secret's name, not its ARN"),
             )
             if is_wrong
-        ] + [*data_faults(self, region), *catalog_faults(self, region)]
+        ] + [*token_faults(self), *data_faults(self, region), *catalog_faults(self, region)]
 
 
 def _is_certificates(text: str) -> bool:

@@ -5,7 +5,7 @@ its IAM roles with the names of the roles. A merge is no operation of its own: N
 to create or update each content that the merge brings, so rights by path decide who may merge what.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -94,15 +94,17 @@ class Rule:
     def allows(self, role: Role, operation: Operation, ref: str, path: str) -> bool:
         return role in self.roles and operation in self.operations and self.refs.holds(ref) and self.paths.holds(path)
 
-    @property
-    def cel(self) -> str:
-        """Return the rule in Nessie's expression language."""
+    def cel(self, names: "Names") -> str:
+        """Return the rule in Nessie's expression language. `names` are those by which tokens say each role."""
         operations = ", ".join(f"'{operation}'" for operation in self.operations)
-        roles = " || ".join(f"'{role}' in roles" for role in self.roles)
+        roles = " || ".join(f"'{name}' in roles" for role in self.roles for name in names[role])
         parts = [f"op in [{operations}]", f"({roles})", self.refs.cel, self.paths.cel]
         return " && ".join(part for part in parts if part)
 
 
+Names = Mapping[Role, Iterable[str]]
+BY_TAG: Names = {role: (role,) for role in Role}
+"""Names of the roles in tokens of STS, which hold the tag's value."""
 WORKERS = (Role.SPARK, Role.INGEST, Role.PUBLISH)
 OPENERS = (Role.INGEST, Role.PUBLISH)
 RULES = (
@@ -123,16 +125,23 @@ def may(role: Role, operation: Operation, ref: str, path: str = "", rules: Itera
     return any(rule.allows(role, operation, ref, path) for rule in rules)
 
 
-def nessie_settings(issuer: str, audience: str) -> dict[str, str]:
+def nessie_settings(issuer: str, audience: str, claim: str = "", names: Names = BY_TAG) -> dict[str, str]:
     """Return the settings by which Nessie knows the roles and keeps the rules, by name. `issuer` is the address of the
-    account's STS issuer, and `audience` the one that tokens must have.
+    account's STS issuer, and `audience` the one that tokens must have, "" for any. With a `claim`, another issuer's
+    tokens have a client's id there, and `names` are the ids of each role's clients.
     """
     return {
         "nessie.server.authentication.enabled": "true",
         "quarkus.oidc.auth-server-url": issuer,
         "quarkus.oidc.client-id": "nessie",
-        "quarkus.oidc.token.audience": audience,
-        "quarkus.oidc.roles.role-claim-path": CLAIM,
+        **({"quarkus.oidc.token.audience": audience} if audience else {}),
+        "quarkus.oidc.roles.role-claim-path": claim or CLAIM,
+        **({"quarkus.oidc.token.principal-claim": claim} if claim else {}),  # the committer in main's log
         "nessie.server.authorization.enabled": "true",
-        **{f"nessie.server.authorization.rules.{rule.name}": rule.cel for rule in RULES},
+        **{f"nessie.server.authorization.rules.{rule.name}": rule.cel(names) for rule in RULES if _has(rule, names)},
     }
+
+
+def _has(rule: Rule, names: Names) -> bool:
+    """Return True if anybody has one of the rule's roles: with no role, a rule would allow everybody."""
+    return any(tuple(names[role]) for role in rule.roles)

@@ -8,6 +8,8 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict
 
+from lakegate.access import Role
+from lakegate.adapters.client_tokens import ClientTokens
 from lakegate.adapters.clock import SystemClock
 from lakegate.adapters.emf import EmfTelemetry
 from lakegate.adapters.emr import EmrJobRunner
@@ -20,6 +22,7 @@ from lakegate.adapters.slack import SlackNotifier
 from lakegate.adapters.sqs import SqsDeadLetters
 from lakegate.adapters.tokens import StsTokens
 from lakegate.counts import count
+from lakegate.ports import Tokens
 from lakegate.settings import Settings
 from lakegate.shown import in_json
 from lakegate.workflow.service import Service
@@ -49,6 +52,7 @@ def service(settings: Settings) -> Service:
         warehouse=settings.warehouse,
         nessie_ca=settings.nessie_ca,
         token_audience=settings.token_audience,
+        job_client=settings.client(Role.SPARK),
         grace=timedelta(seconds=settings.grace_seconds),
         compact_after=timedelta(days=settings.compact_after_days),
         attempts=settings.attempts,
@@ -58,10 +62,18 @@ def service(settings: Settings) -> Service:
 
 
 def nessie_door(settings: Settings) -> TimeoutAdapter:
-    """Return the adapter of every call to Nessie, with this process's identity if the settings name an audience."""
-    audience = settings.token_audience
-    tokens = StsTokens(audience, SystemClock()) if audience else None
-    return door(settings.nessie_uri, tokens, settings.nessie_ca)
+    """Return the adapter of every call to Nessie, with this process's identity if the settings give it one."""
+    return door(settings.nessie_uri, tokens(settings), settings.nessie_ca)
+
+
+def tokens(settings: Settings) -> Tokens | None:
+    """Return the tokens of this process: of its role's client where an OIDC issuer has clients, of its own IAM role
+    where Nessie trusts STS, or none.
+    """
+    clock = SystemClock()
+    if client := settings.client(settings.role):
+        return ClientTokens(client, clock, settings.nessie_ca)
+    return StsTokens(settings.token_audience, clock) if settings.token_audience else None
 
 
 def _clipped(_logger: object, _method: str, event: EventDict) -> EventDict:

@@ -8,6 +8,9 @@ from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Self
 
+from lakegate.access import Role
+from lakegate.audit.model.client import Client
+from lakegate.clients import FORM, Listed
 from lakegate.errors import Misconfigured
 
 PREFIX = "LAKEGATE_"
@@ -42,6 +45,10 @@ class Settings:
     name: str = "lakegate"  # of the installation, in what CloudWatch shows
     nessie_ca: str = ""  # authorities, as PEM text, that Nessie's certificate may be of
     token_audience: str = ""
+    token_endpoint: str = ""  # of an OIDC issuer; "": tokens come from AWS STS
+    token_scope: str = ""
+    token_clients: str = ""  # with commas, as `lakegate.clients` reads them
+    role: str = ""  # of this process, which says whose client it is
     release: str = "emr-7.13.0"  # of EMR Serverless; this one where a deployment does not say it
     executors: int = 3  # of a job at most, beside its driver
     spark_conf: str = ""  # JSON: a job's Spark properties by name, beside lakegate's
@@ -83,10 +90,31 @@ class Settings:
                 wrong.append(f"{prefix}{field.name.upper()}={text!r} is not a whole number")
             elif text:
                 kept[field.name] = int(text) if field.type is int else text
+        wrong += [
+            f"{prefix}TOKEN_CLIENTS: {text!r} is not {FORM}"
+            for text in str(kept.get("token_clients", "")).split(",")
+            if text and not Listed.parse(text)
+        ]
         if wrong:
             raise Misconfigured("; ".join(wrong))
         settings = cls(**kept)  # type: ignore[arg-type]
         return replace(settings, nessie_uri=settings.nessie_uri.rstrip("/"))  # paths are appended to it
+
+    @property
+    def has_identity(self) -> bool:
+        """Return True if Nessie is sent tokens."""
+        return bool(self.token_audience or self.token_endpoint)
+
+    def client(self, role: str) -> Client | None:
+        """Return the client of a role, or None if tokens come from no OIDC issuer. Raise Misconfigured if the role has
+        none with a secret.
+        """
+        if not self.token_endpoint:
+            return None
+        for each in filter(None, map(Listed.parse, self.token_clients.split(","))):
+            if each.role == role and each.secret:
+                return Client(id=each.id, secret=each.secret, endpoint=self.token_endpoint, scope=self.token_scope)
+        raise Misconfigured(f"token_clients has no client with a secret for the role {role or 'of this process'}")
 
     def to_env(self) -> dict[str, str]:
         """Return the environment that `from_env` reads."""
@@ -105,15 +133,17 @@ class CommandLine:
     env_file: str = ""
     stack: str = "lakegate"
     debug: bool = False
+    role: str = Role.OBSERVER  # in the catalog, of whoever runs a command that reads it
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Self:
-        """Read LAKEGATE_ENV_FILE, LAKEGATE_STACK and LAKEGATE_DEBUG (on unless empty or 0)."""
+        """Read LAKEGATE_ENV_FILE, LAKEGATE_STACK, LAKEGATE_ROLE and LAKEGATE_DEBUG (on unless empty or 0)."""
         values = os.environ if env is None else env
         return cls(
             env_file=values.get(ENV_FILE) or cls.env_file,
             stack=values.get(PREFIX + "STACK") or cls.stack,
             debug=values.get(PREFIX + "DEBUG", "0") not in {"", "0"},
+            role=values.get(PREFIX + "ROLE") or cls.role,
         )
 
 

@@ -36,7 +36,7 @@ def look(spark: SparkSession, probe: Probe) -> ProbeReport:
         sdk=str(java.software.amazon.awssdk.core.util.VersionInfo.SDK_VERSION),
         nessie=unreached,
         catalog=_reason(lambda: _list_namespaces(spark, probe)),
-        made_branch=bool(probe.token_audience and not unreached) and _makes_branch(spark, probe),
+        made_branch=bool(probe.client or probe.token_audience) and not unreached and _makes_branch(spark, probe),
     )
 
 

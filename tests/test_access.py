@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from lakegate.access import ANYWHERE, RULES, Operation, Role, Rule, may, nessie_settings
+from lakegate.access import ANYWHERE, BY_TAG, RULES, Operation, Role, Rule, may, nessie_settings
 from lakegate.landing.attempts import PREFIX
 from lakegate.ports import MAIN
 
-OPERATING = Path(__file__).parents[1].joinpath("docs/operating.md").read_text()
+MANUAL = Path(__file__).parents[1].joinpath("docs/identities.md").read_text()
 BRANCH, OTHER = "wap-nyc.flights-20130131T0405-1a2b3c4d-a1", "other"
 REFS = (MAIN, BRANCH, OTHER)
 TABLE, RECEIPT, ASIDE, LIKE = "nyc.flights", "_lakegate.receipts.k", "_quarantine.nyc_flights", "_lakegate_too.t"
@@ -93,10 +93,33 @@ def test_a_rule_that_is_left_out_narrowed_or_widened_shows(change: str) -> None:
 
 def test_the_rules_speak_of_the_references_and_paths_that_the_workflow_uses() -> None:
     assert BRANCH.startswith(PREFIX)
-    assert f"ref.startsWith('{PREFIX}')" in " ".join(rule.cel for rule in RULES)
-    assert f"ref == '{MAIN}'" in " ".join(rule.cel for rule in RULES)
+    assert f"ref.startsWith('{PREFIX}')" in " ".join(rule.cel(BY_TAG) for rule in RULES)
+    assert f"ref == '{MAIN}'" in " ".join(rule.cel(BY_TAG) for rule in RULES)
 
 
 def test_the_manual_shows_nessie_s_settings_as_they_are() -> None:
     settings = nessie_settings("https://<issuer>", "<audience>")
-    assert "\n".join(f"{name}={value}" for name, value in settings.items()) in OPERATING
+    assert "\n".join(f"{name}={value}" for name, value in settings.items()) in MANUAL
+
+
+CLIENTS = {Role.SPARK: ("c1",), Role.INGEST: ("c2",), Role.PUBLISH: ("c3",), Role.OBSERVER: ("c4", "c5")}
+
+
+def test_the_rules_name_clients_where_another_issuer_says_who_calls() -> None:
+    by_tag = nessie_settings("https://issuer", "lake")
+    by_client = nessie_settings("https://issuer", "lake", "azp", CLIENTS | {Role.READER: ("c6", "c7")})
+    changed = {name: value for name, value in by_client.items() if by_tag.get(name) != value}
+    rules = {name.rpartition(".")[2]: value for name, value in changed.items() if ".rules." in name}
+    assert (changed["quarkus.oidc.roles.role-claim-path"], changed["quarkus.oidc.token.principal-claim"]) == (
+        "azp",
+    ) * 2
+    assert rules.keys() == {rule.name for rule in RULES}
+    assert "('c6' in roles || 'c7' in roles)" in rules["read-main"]
+    assert "('c1' in roles || 'c2' in roles || 'c3' in roles || 'c4' in roles || 'c5' in roles)" in rules["read-all"]
+    assert not [role for role in Role if f"'{role}'" in " ".join(rules.values())]
+
+
+def test_a_rule_for_nobody_is_left_out_and_an_audience_that_tokens_lack_is_not_asked_for() -> None:
+    settings = nessie_settings("https://issuer", "", "client_id", CLIENTS | {Role.READER: ()})
+    left_out = nessie_settings("https://issuer", "lake").keys() - settings.keys()
+    assert left_out == {"nessie.server.authorization.rules.read-main", "quarkus.oidc.token.audience"}

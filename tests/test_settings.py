@@ -5,10 +5,16 @@ from dataclasses import fields
 import pytest
 
 from lakegate import bootstrap
+from lakegate.audit.model.client import Client
+from lakegate.clients import list_faults, parsed
 from lakegate.errors import Misconfigured
 from lakegate.settings import Settings, output_name
 
-COMPLETE = {field.name: "1" if field.type is int else f"a-{field.name}" for field in fields(Settings)}
+CLIENTS = "spark=job-1:oidc/spark,ingest=in-2:oidc/ingest,reader=bi,reader=r:oidc/reader"
+COMPLETE = {field.name: "1" if field.type is int else f"a-{field.name}" for field in fields(Settings)} | {
+    "token_clients": CLIENTS,
+    "role": "ingest",
+}
 
 
 def test_settings_survive_the_environment() -> None:
@@ -38,13 +44,61 @@ def test_a_slash_at_the_end_of_nessies_address_is_taken_off_wherever_it_is_said(
 
 
 def test_all_faults_are_named_at_once() -> None:
-    broken = COMPLETE | {"landing_bucket": "", "nessie_uri": "", "grace_seconds": "soon"}
+    broken = COMPLETE | {"landing_bucket": "", "nessie_uri": "", "grace_seconds": "soon", "token_clients": "spark=,x=y"}
     with pytest.raises(Misconfigured) as error:
         Settings.from_mapping(broken)
-    assert [word in str(error.value) for word in ("LANDING_BUCKET", "NESSIE_URI", "GRACE_SECONDS='soon'")] == [True] * 3
+    words = ("LANDING_BUCKET", "NESSIE_URI", "GRACE_SECONDS='soon'", "'spark=' is not <role>=", "'x=y' is not <role>=")
+    assert [word for word in words if word not in str(error.value)] == []
 
 
 def test_what_has_a_default_may_be_left_out() -> None:
-    optional = ("slack", "grace", "job_timeout", "attempts")
+    optional = ("slack", "grace", "job_timeout", "attempts", "token", "role")
     settings = Settings.from_mapping({name: value for name, value in COMPLETE.items() if not name.startswith(optional)})
     assert min(settings.grace_seconds, settings.attempts) > 0
+
+
+def test_each_role_has_the_client_that_holds_a_secret_for_it() -> None:
+    settings = Settings.from_mapping(COMPLETE)
+    scope, endpoint = settings.token_scope, settings.token_endpoint
+    assert settings.client("spark") == Client(id="job-1", secret="oidc/spark", endpoint=endpoint, scope=scope)
+    assert settings.client("reader") == Client(id="r", secret="oidc/reader", endpoint=endpoint, scope=scope)
+    with pytest.raises(Misconfigured, match="no client with a secret for the role publish"):
+        settings.client("publish")
+
+
+def test_without_an_issuer_s_endpoint_nobody_is_a_client() -> None:
+    settings = Settings.from_mapping(COMPLETE | {"token_endpoint": ""})
+    assert (settings.client("spark"), settings.has_identity) == (None, True)
+    assert not Settings.from_mapping(COMPLETE | {"token_endpoint": "", "token_audience": ""}).has_identity
+    assert Settings.from_mapping(COMPLETE | {"token_audience": ""}).has_identity
+
+
+ALL = ("spark=1:s/1", "ingest=2:s/2", "publish=3:s/3", "observer=4:s/4")
+
+
+@pytest.mark.parametrize(
+    ("texts", "says"),
+    [
+        (ALL, []),
+        ((*ALL, "reader=5:s/5", "reader=6", "observer=7"), []),
+        ((*ALL, "reader"), ["is <role>=<client id>"]),
+        ((*ALL, "writer=5:s/5"), ["is <role>=<client id>"]),
+        ((*ALL, "reader=5:arn:aws:secret"), ["is <role>=<client id>"]),
+        ((*ALL, "reader=it's"), ["is <role>=<client id>"]),
+        (ALL[1:], ["look at spark"]),
+        ((*ALL, "ingest=5:s/5"), ["look at ingest"]),
+        (("spark=1", *ALL[1:]), ["look at spark", "and not for spark"]),
+        ((*ALL, "reader=5:s/5", "reader=6:s/6"), ["at most for reader"]),
+        ((*ALL, "reader=4"), ["a client of its own, and has 4 twice"]),
+        ((*ALL, "reader=5:s/1"), ["a secret of its own, and has s/1 twice"]),
+        (("x", "spark=1:s/1", "ingest=1:s/2"), ["is <role>", "look at publish, observer", "has 1 twice"]),
+    ],
+)
+def test_a_list_of_clients_is_looked_at_as_a_whole(texts: tuple[str, ...], says: list[str]) -> None:
+    found = list(list_faults(texts))
+    assert len(found) == len(says)
+    assert all(part in text for part, text in zip(says, found, strict=True))
+
+
+def test_a_client_is_written_as_it_is_read() -> None:
+    assert [str(each) for each in parsed((*ALL, "reader=6"))] == [*ALL, "reader=6"]

@@ -11,8 +11,11 @@ from infra.catalog.sizes import SIZES
 if TYPE_CHECKING:
     from infra.config import Config
 
-NEEDED = ("vpc", "nessie_image", "catalog_host", "token_audience", "token_issuer")
-ONLY_HERE = ("vpc", "azs", "nessie_image", "catalog_host", "catalog_certificate", "catalog_zone", "token_issuer")
+NEEDED = ("vpc", "nessie_image", "catalog_host", "token_issuer")
+ONLY_HERE = (
+    *("vpc", "azs", "nessie_image", "catalog_host", "catalog_certificate", "catalog_zone"),
+    *("token_issuer", "token_claim"),
+)
 _VPC = re.compile(r"create|vpc-[0-9a-f]+")
 _IMAGE = re.compile(r"[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)+(:[\w.-]+)?@sha256:[0-9a-f]{64}")
 _HOST = re.compile(r"(?!.{254})([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}")
@@ -43,7 +46,8 @@ def _beside_a_nessie(config: Config) -> Iterator[tuple[bool, str]]:
 
 
 def _of_the_stack(config: Config, region: str) -> Iterator[tuple[bool, str]]:
-    missing = [f"-c {name}" for name in NEEDED if not getattr(config, name)]
+    known_by = "token_claim" if config.token_endpoint else "token_audience"
+    missing = [f"-c {name}" for name in (*NEEDED, known_by) if not getattr(config, name)]
     yield bool(missing), f"give -c nessie_uri, or what a catalog stack needs as well: {', '.join(missing)}"
     yield config.catalog_size not in SIZES, f"-c catalog_size is one of {', '.join(SIZES)}"
     yield (
@@ -73,7 +77,7 @@ def _of_the_stack(config: Config, region: str) -> Iterator[tuple[bool, str]]:
     )
     yield (
         bool(config.token_issuer) and not _ISSUER.fullmatch(config.token_issuer),
-        "-c token_issuer is the address of the account's STS issuer, https://…",
+        "-c token_issuer is the address of the account's STS issuer, or of the OIDC issuer, https://…",
     )
     yield (
         not _WAREHOUSE.fullmatch(config.warehouse),

@@ -3,7 +3,7 @@
 Quarkus would also read names in capitals with `_`, but misses the options of S3 among them.
 """
 
-from lakegate.access import nessie_settings
+from collections.abc import Mapping
 
 PORT, HEALTH_PORT = 19120, 9000
 HEALTH = "/q/health/ready"
@@ -15,9 +15,17 @@ USER, PASSWORD = f"{_STORE}.username", f"{_STORE}.password"
 
 
 def environment(
-    *, warehouse: str, bucket: str, region: str, database_host: str, database_port: str, issuer: str, audience: str
+    *,
+    warehouse: str,
+    bucket: str,
+    region: str,
+    database_host: str,
+    database_port: str,
+    callers: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return all that is no secret of a Nessie that knows its callers. The database's user and password are secrets."""
+    """Return all that is no secret of a Nessie that knows its callers, by the settings of `access` for them. The
+    database's user and password are secrets.
+    """
     return {
         "quarkus.http.port": str(PORT),
         "quarkus.management.port": str(HEALTH_PORT),
@@ -31,7 +39,7 @@ def environment(
         f"{_S3}.region": region,
         f"{_S3}.auth-type": "APPLICATION_GLOBAL",
         f"{_S3}.request-signing-enabled": "false",  # otherwise Nessie signs every client's requests with its own rights
-        **nessie_settings(issuer, audience),
+        **callers,
     }
 
 

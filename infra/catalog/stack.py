@@ -12,6 +12,8 @@ from infra.catalog.sizes import SIZES
 from infra.catalog.watch import Watch
 from infra.config import Config
 from infra.data.stack import DataStack
+from lakegate.access import nessie_settings
+from lakegate.clients import named
 
 
 class CatalogStack(Stack):
@@ -42,8 +44,7 @@ class CatalogStack(Stack):
                 region=Aws.REGION,
                 database_host=database.instance.db_instance_endpoint_address,
                 database_port=str(database.port),
-                issuer=config.token_issuer,
-                audience=config.token_audience,
+                callers=_callers(config),
             ),
         )
         data.storage.write_warehouse(server.role)
@@ -51,3 +52,11 @@ class CatalogStack(Stack):
         Watch(self, "Watch", config=config, size=size, front=front, database=database)
         self.network = network.of_clients
         CfnOutput(self, "ClientsSecurityGroup", value=network.clients.security_group_id)
+
+
+def _callers(config: Config) -> dict[str, str]:
+    """Return the settings by which Nessie knows its callers: IAM roles by their tags, or an OIDC issuer's clients."""
+    issuer, audience = config.token_issuer, config.token_audience
+    if not config.token_endpoint:
+        return nessie_settings(issuer, audience)
+    return nessie_settings(issuer, audience, config.token_claim, named(config.token_clients))

@@ -2,14 +2,12 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
 from aws_cdk import CfnOutput, DefaultStackSynthesizer, Duration, Stack, aws_events
-from aws_cdk.aws_iam import PolicyStatement
 from aws_cdk.aws_lambda import Code
-from aws_cdk.aws_secretsmanager import Secret
 from constructs import Construct
 
 from infra.choices import choices
@@ -18,14 +16,14 @@ from infra.data.stack import DataStack
 from infra.ingest.dashboard import Dashboard
 from infra.ingest.dead_letters import DeadLetters
 from infra.ingest.function import Function
-from infra.ingest.identity import identify
+from infra.ingest.identity import identify, read_secret
 from infra.ingest.inbox import Inbox
 from infra.ingest.people import People
 from infra.ingest.signals import Signals
 from infra.ingest.spark import Artifacts, Spark
-from infra.keys import DECRYPT, SECRETS
 from infra.network import Network
 from lakegate.access import Role
+from lakegate.clients import parsed
 from lakegate.settings import DESCRIPTION, Settings, output_name
 
 SHORT, LONG = Duration.minutes(5), Duration.minutes(10)
@@ -65,14 +63,15 @@ class IngestStack(Stack):
             config=config,
             keys=keys,
             network=network,
-            settings=self.settings,
             code=Code.from_asset(str(functions)),
         )
-        self.ingest = function("Ingest", timeout=SHORT)
-        self.settle = function("Settle", timeout=SHORT)
-        self.reconcile = function("Reconcile", timeout=LONG)
-        self.read = function("Read", timeout=LONG, handler="operate.read")
-        self.act = function("Act", timeout=LONG, handler="operate.act")
+        # Reconcile settles what settle was not called for, and act publishes what a person approves.
+        ingest, publish, observer = (self._as(part) for part in (Role.INGEST, Role.PUBLISH, Role.OBSERVER))
+        self.ingest = function("Ingest", settings=ingest, timeout=SHORT)
+        self.settle = function("Settle", settings=publish, timeout=SHORT)
+        self.reconcile = function("Reconcile", settings=publish, timeout=LONG)
+        self.read = function("Read", settings=observer, timeout=LONG, handler="operate.read")
+        self.act = function("Act", settings=publish, timeout=LONG, handler="operate.act")
         self.people = People(self, "People", read=self.read, act=self.act)
 
         interval = Duration.minutes(config.reconcile_minutes)
@@ -82,8 +81,8 @@ class IngestStack(Stack):
         self.reconcile_dead_letters = self.reconcile.call_every(interval, sweep)
 
         self._grant(config)
-        if config.token_audience:
-            self._identify(config.token_audience)
+        if config.token_audience or config.token_endpoint:
+            self._identify(config)
         watched = [self.ingest, self.settle, self.reconcile]
         if config.canary_hours:
             watched.append(self._canary(config, function))
@@ -101,7 +100,8 @@ class IngestStack(Stack):
 
     def _canary(self, config: Config, function: Callable[..., Function]) -> Function:
         """Return the function that lands a canary on a schedule. The canary's own alarm tells of one that fails."""
-        made = function("Canary", timeout=SHORT)
+        nobody = replace(self.settings, token_endpoint="", token_clients="")  # it does not call Nessie
+        made = function("Canary", settings=nobody, timeout=SHORT)
         schedule = aws_events.Schedule.rate(Duration.hours(config.canary_hours))
         due = aws_events.Rule(self, "CanaryDue", schedule=schedule)
         made.call_on(due, DeadLetters(self, "CanaryDeadLetters", of="canary", config=config, keys=self.storage.keys))
@@ -116,7 +116,8 @@ class IngestStack(Stack):
             self.storage.use_service(function.role)
             self.spark.run_jobs(function.role)
             if config.slack_secret:
-                self._read_secret(function, config.slack_secret)
+                secret, keys = config.slack_secret, self.storage.keys
+                read_secret(function, "SlackSecret", role=function.role, name=secret, keys=keys)
         # Opening an attempt takes replaced data files off its branch by metadata, and settling adds files that way.
         for role in (self.ingest.role, self.settle.role, self.reconcile.role, self.act.role, self.spark.role):
             self.storage.write_warehouse(role)
@@ -129,23 +130,27 @@ class IngestStack(Stack):
             dead_letters.let_drain(self.reconcile.role)
             dead_letters.let_drain(self.act.role)  # a person has the sweep run now
 
-    def _read_secret(self, function: Function, name: str) -> None:
-        """Allow a function to read a secret's value, whose ARN ends with six characters that AWS adds to its name."""
-        secret = Secret.from_secret_name_v2(function, "SlackSecret", name)
-        resources = [f"{secret.secret_arn}-??????"]
-        function.role.add_to_policy(PolicyStatement(actions=["secretsmanager:GetSecretValue"], resources=resources))
-        self.storage.keys.lend(function.role, SECRETS, DECRYPT, *resources)
+    def _identify(self, config: Config) -> None:
+        """Give each role its part in the catalog, by an OIDC issuer's clients if there is one, or else by AWS STS."""
+        publishers = ((function, Role.PUBLISH) for function in (self.settle, self.reconcile, self.act))
+        parts: list[tuple[Function | Spark, Role]] = [
+            *publishers,
+            (self.ingest, Role.INGEST),
+            (self.read, Role.OBSERVER),
+            (self.spark, Role.SPARK),
+        ]
+        secrets = {each.role: each.secret for each in parsed(config.token_clients) if each.secret}
+        for who, part in parts:
+            if config.token_endpoint:
+                read_secret(who, "ClientSecret", role=who.role, name=secrets[part], keys=self.storage.keys)
+            else:
+                identify(who.role, part, config.token_audience)
 
-    def _identify(self, audience: str) -> None:
-        """Give each role its part in the catalog. Reconcile settles what settle was not called for, and act publishes
-        what a person approves.
-        """
-        identify(self.ingest.role, Role.INGEST, audience)
-        identify(self.settle.role, Role.PUBLISH, audience)
-        identify(self.reconcile.role, Role.PUBLISH, audience)
-        identify(self.act.role, Role.PUBLISH, audience)
-        identify(self.read.role, Role.OBSERVER, audience)
-        identify(self.spark.role, Role.SPARK, audience)
+    def _as(self, part: Role) -> Settings:
+        """Return the settings of a function with this part. Of an issuer's clients it knows its own and the job's."""
+        listed = parsed(self.settings.token_clients.split(","))
+        known = [str(each) for each in listed if each.secret and each.role in (part, Role.SPARK)]
+        return replace(self.settings, role=part, token_clients=",".join(known)) if known else self.settings
 
     def _settings(self, config: Config, nessie_uri: str) -> Settings:
         """Return the settings that the functions' environment and the command line's outputs are both made of."""
@@ -159,6 +164,9 @@ class IngestStack(Stack):
             warehouse=config.warehouse,
             name=config.name,
             token_audience=config.token_audience,
+            token_endpoint=config.token_endpoint,
+            token_scope=config.token_scope,
+            token_clients=",".join(config.token_clients),
             application_id=self.spark.application_id,
             job_role_arn=self.spark.role.role_arn,
             job_entry_point=self.spark.entry_point.s3_object_url,

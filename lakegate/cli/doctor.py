@@ -3,11 +3,12 @@
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from lakegate import bootstrap, bundles
+from lakegate.access import Role
 from lakegate.adapters.account import region
 from lakegate.adapters.emr import EmrJobRunner
 from lakegate.adapters.intake import AwsIntake
@@ -79,8 +80,11 @@ def _checks(stack: str, *, probe: bool, message: bool) -> Iterator[Check]:
     yield lambda: outputs
     if not _is_well(outputs):
         return
-    examination = Examination.of(stack, Settings.from_outputs(found))
+    settings = replace(Settings.from_outputs(found), role=CommandLine.from_env().role)
+    examination = Examination.of(stack, settings)
     yield from (examination.intake, examination.landing_bucket)
+    if settings.token_endpoint:
+        yield examination.token
     nessie = examination.nessie()
     yield lambda: nessie
     if _is_well(nessie):
@@ -130,6 +134,16 @@ class Examination:
 
         return tried("landing bucket", read, RIGHTS)
 
+    def token(self) -> list[Finding]:
+        """Ask the OIDC issuer for a token, as whoever runs a command does."""
+
+        def read() -> list[Finding]:
+            client = self.settings.client(self.settings.role)
+            own = bootstrap.tokens(self.settings)
+            return checks.token(client.id, own.token(), self.settings.token_audience) if client and own else []
+
+        return tried("tokens", read, "get the right to read the client's secret (docs/identities.md)")
+
     def nessie(self) -> list[Finding]:
         def read() -> list[Finding]:
             self.surroundings.main()
@@ -148,16 +162,14 @@ class Examination:
         return tried("warehouse", read, "correct warehouse, or Nessie's own settings (docs/operating.md, Nessie)")
 
     def strangers(self) -> list[Finding]:
-        audience = self.settings.token_audience
-        return tried(
-            "strangers",
-            lambda: checks.nessie_strangers(self.surroundings.stranger() if audience else 0, audience),
-            NESSIE,
-        )
+        def read() -> list[Finding]:
+            return checks.nessie_strangers(self.surroundings.stranger() if self.settings.has_identity else None)
+
+        return tried("strangers", read, NESSIE)
 
     def own_rights(self) -> list[Finding]:
         """Try what nobody may: a branch that is not lakegate's."""
-        if not self.settings.token_audience:
+        if not self.settings.has_identity:
             return []
         name, subject = f"doctor-{uuid.uuid4().hex[:8]}", "your own rights"
         return tried(
@@ -216,14 +228,15 @@ class Examination:
             report_uri=store.uri(report),
             nessie_ca=settings.nessie_ca,
             token_audience=settings.token_audience,
+            client=settings.client(Role.SPARK),
         )
 
         def run() -> list[Finding]:
             store.write(name, to_json(probe).encode())
             ended = _ended(runner, runner.probe(nonce, store.uri(name), store.uri(report)))
             written = from_json(ProbeReport, store.read(report) or b"{}") if ended.state is JobState.SUCCEEDED else None
-            fresh = written if written and written.nonce == nonce else None
-            return checks.probe(ended, fresh, bundles.of_release(settings.release), settings.token_audience)
+            own = written if written and written.nonce == nonce else None
+            return checks.probe(ended, own, bundles.of_release(settings.release), has_identity=settings.has_identity)
 
         return tried("probe", run, "get the right to run jobs (docs/operating.md, Doctor)")
 

@@ -8,6 +8,7 @@ stranger packed, and other AWS settings run programs.
 import getpass
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,9 @@ def connect() -> Installation:
     """Return the installation on its real services. Raise Retryable if none can be reached."""
     load_profile()
     adopt_region()
-    found = outputs(CommandLine.from_env().stack)
-    settings = Settings.from_outputs(found)
+    chosen = CommandLine.from_env()
+    found = outputs(chosen.stack)
+    settings = replace(Settings.from_outputs(found), role=chosen.role)
     service = bootstrap.service(settings)
     return Installation(
         operations=_operations(service, found),

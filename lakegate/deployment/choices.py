@@ -49,12 +49,17 @@ class Difference:
 CATALOG = "a catalog stack cannot be made without it"
 OTHER_BUCKET = "what lies in the other bucket and is not decided never reaches the lake"
 OTHER_KEY = "what was written under the other key can no longer be read, tables and receipts too"
+OTHER_ISSUER = "Nessie must trust the OIDC issuer and know the clients first; one that does not refuses every token"
 OTHER_PREFIXES = "what lies below no prefix and is not decided never reaches the lake"
 DROPPED = {
     "nessie_uri": "a catalog stack is made, and no file that the other Nessie decided is known to it",
     "nessie_ca": "functions, jobs and commands trust the usual authorities alone",
     "token_audience": "Nessie is sent no identity: with rules it refuses every call, without it lets anybody write",
     "token_issuer": CATALOG,
+    "token_endpoint": "tokens come from AWS STS, and a Nessie that trusts the OIDC issuer refuses each of them",
+    "token_scope": "clients ask for no scope, and an issuer that needs one refuses them",
+    "token_claim": CATALOG,
+    "token_clients": "no function, job or command has a client, and Nessie refuses every call",
     "nessie_image": CATALOG,
     "catalog_size": "the catalog has one task, its database one zone, and backups go after seven days",
     "catalog_host": CATALOG,
@@ -85,6 +90,9 @@ CHANGED = {
     "warehouse": "Nessie must have this warehouse, and new tables lie there; until it has, no job reaches a table",
     "token_audience": "Nessie refuses every token until its own setting is the same",
     "token_issuer": "Nessie refuses every token of the other issuer",
+    "token_endpoint": OTHER_ISSUER,
+    "token_claim": "Nessie knows no client until its tokens have the claim",
+    "token_clients": "a client that is no longer listed has no rights in the catalog",
     "catalog_host": "who names the catalog's other address no longer finds it",
     "vpc": "CloudFormation refuses it while functions and jobs are in the other network",
     "azs": "CloudFormation refuses it while functions and jobs are in the other zones",
@@ -103,6 +111,7 @@ ADDED = {
     "ephemeral": "buckets and database go with their stacks when these are removed",
     "nessie_uri": "the catalog stack is left as it is, and no file that its Nessie decided is known to the other one",
     "token_audience": "Nessie must know the roles and its rules first; one that does not refuses every token",
+    "token_endpoint": OTHER_ISSUER,
 }
 MEANINGS = {Kind.DROPPED: DROPPED, Kind.CHANGED: CHANGED, Kind.ADDED: ADDED}
 

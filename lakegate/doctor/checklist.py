@@ -13,6 +13,7 @@ CHECKLIST = (
     ("the sweep finds a file without its event", "disable the rule Landed; lakegate drop FILE --wait; enable it"),
     ("the application changes under load", "change jobs_at_once while files land: lakegate deploy SETTINGS"),
     ("Nessie knows each role by its token", "lakegate doctor --probe, and main's log: lakegate status"),
+    ("Nessie knows the clients of an OIDC issuer", "docs/identities.md; token_endpoint: lakegate doctor --probe"),
     ("an uploader with a prefix is refused elsewhere", "aws s3 cp FILE s3://LANDING/OTHER/, as that uploader"),
     (
         "an alarm reaches a person",

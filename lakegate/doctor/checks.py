@@ -1,7 +1,10 @@
 """Checks of an installation. They judge facts, and read nothing."""
 
+import json
 import re
+from base64 import urlsafe_b64decode
 from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from lakegate.audit.model.probe import ProbeReport
 from lakegate.bundles import Bundle
@@ -84,10 +87,40 @@ def nessie_release(told: str) -> list[Finding]:
     return [unknown("Nessie's release", f"{told} was not tried{trap}", "run make test with it, or run 0.99.0")]
 
 
-def nessie_strangers(status: int, audience: str) -> list[Finding]:
-    """Judge the status with which Nessie answers a call without a token."""
-    if not audience:
-        todo = "keep it in a network of its own, or set token_audience (docs/operating.md, Identities in Nessie)"
+def token(client: str, text: str, audience: str) -> list[Finding]:
+    """Judge the token that an OIDC issuer gives a client, by its claims. Nessie alone verifies it."""
+    subject, claims = "tokens", _claims(text)
+    if claims is None:
+        todo = "have the issuer give its access tokens as JWTs (docs/identities.md)"
+        return [wrong(subject, f"{client} gets one that is no JWT, which Nessie cannot verify", todo)]
+    given = claims.get("aud", [])
+    meant = given if isinstance(given, list) else [given]
+    if audience and audience not in meant:
+        said = f"those of {client} are for {', '.join(map(str, meant)) or 'no audience'}, and not for {audience}"
+        return [
+            wrong(subject, said, "have the issuer give them for it, or correct token_audience (docs/identities.md)")
+        ]
+    named = [name for name, value in claims.items() if value == client]
+    if not named:
+        todo = "choose the client's own id for token_clients, or have the issuer put it into a claim"
+        return [wrong(subject, f"no claim of those of {client} has its id, so Nessie cannot know it", todo)]
+    return [ok(subject, f"{client} gets those of {claims.get('iss')}, with its id as {' and as '.join(named)}")]
+
+
+def _claims(token: str) -> Mapping[str, Any] | None:
+    """Return a token's claims, or None if it is no JWT."""
+    try:
+        _, claims, _ = token.split(".")
+        found = json.loads(urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def nessie_strangers(status: int | None) -> list[Finding]:
+    """Judge the status with which Nessie answers a call without a token, or None where nobody sends one."""
+    if status is None:
+        todo = "keep it in a network of its own, or give it identities (docs/identities.md)"
         return [unknown("strangers", "Nessie is asked without tokens: whoever reaches it may write to main", todo)]
     if status == UNAUTHORIZED:
         return [ok("strangers", "Nessie refuses a call without a token")]
@@ -99,7 +132,7 @@ def forbidden(subject: str, what: str, *, was_refused: bool) -> list[Finding]:
     """Judge an act that Nessie's rules forbid to this identity."""
     if was_refused:
         return [ok(subject, f"may not {what}")]
-    todo = "give Nessie the rules of docs/operating.md, Identities in Nessie, and no others"
+    todo = "give Nessie the rules of docs/identities.md, and no others"
     return [wrong(subject, f"may {what}", todo)]
 
 
@@ -134,7 +167,7 @@ def quota(vcpus: float, wanted: int) -> list[Finding]:
     return [wrong("vCPUs", said, f"have the quota of EMR Serverless raised, or set vcpus to {vcpus:g}")]
 
 
-def probe(run: JobRun, report: ProbeReport | None, bundle: Bundle, audience: str) -> list[Finding]:
+def probe(run: JobRun, report: ProbeReport | None, bundle: Bundle, *, has_identity: bool) -> list[Finding]:
     """Judge a probe that has ended. Without a report it has failed before it could write one."""
     if report is None:
         return [_failed(run, bundle)]
@@ -146,7 +179,7 @@ def probe(run: JobRun, report: ProbeReport | None, bundle: Bundle, audience: str
         ok("AWS SDK", report.sdk),
         _reached("Nessie from a job", report.nessie),
         _reached("catalog from a job", report.catalog),
-        *(forbidden("the job", "make a branch", was_refused=not report.made_branch) if audience else []),
+        *(forbidden("the job", "make a branch", was_refused=not report.made_branch) if has_identity else []),
     ]
 
 

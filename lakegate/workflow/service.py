@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+from lakegate.audit.model.client import Client
 from lakegate.ports import (
     Branches,
     Clock,
@@ -24,8 +25,8 @@ class Service:
 
     Receipts move to the archive `compact_after` they landed, and closed entries of those with more entries than
     `truncate_above`. A batch is rejected after so many `attempts` in a row whose job crashed. Jobs send the catalog
-    tokens for the `token_audience`, or none if it is empty. `jobs_at_once` jobs run at a time. Nothing is seen in the
-    landing bucket but what lies below the `landing_prefixes`.
+    tokens of the `job_client`, or of their own role for the `token_audience`, or none. `jobs_at_once` jobs run at a
+    time. Nothing is seen in the landing bucket but what lies below the `landing_prefixes`.
     """
 
     branches: Branches
@@ -43,6 +44,7 @@ class Service:
     warehouse: str
     nessie_ca: str = ""
     token_audience: str = ""
+    job_client: Client | None = None
     grace: timedelta = timedelta(minutes=2)
     compact_after: timedelta = timedelta(days=14)
     truncate_above: int = 10

@@ -1,33 +1,106 @@
-"""The job's identity: a token of its own IAM role, from AWS STS by the JVM's client."""
+"""The job's identity in the catalog: a token of its own IAM role, from AWS STS, or of its client at an OIDC issuer.
+AWS is asked by the JVM's client.
+"""
 
-from typing import Protocol
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+from urllib.error import HTTPError
+from urllib.parse import urlencode
+from urllib.request import Request
 
 from pyspark.sql import SparkSession
 
+from lakegate.audit.bounded_http import asked, place, trusting
+from lakegate.audit.model.client import Client
 from spark_jobs.jvm.gateway import jvm
 
 SECONDS = 3600  # STS gives no longer life; the catalog that a token opens keeps it until the job ends
+WITHIN, LARGEST = 30, 1024**2  # seconds and bytes of an issuer's answer
 
 
 class Identified(Protocol):
-    """What says for whom its tokens are, as a job does; "" asks for none."""
+    """What says for whom its tokens are, as a job does. With neither client nor audience there are none."""
 
     @property
     def token_audience(self) -> str: ...
 
+    @property
+    def client(self) -> Client | None: ...
+
+    @property
+    def nessie_ca(self) -> str: ...
+
+
+class NoTokenError(OSError):
+    """An issuer that gives the job's client no token. The job's files are not at fault, so it counts as an outage."""
+
 
 def token(spark: SparkSession, whose: Identified) -> str:
     """Return a new token, or "" if the catalog is asked without one. It is never kept, printed or written."""
-    if not whose.token_audience:
-        return ""
+    if whose.client:
+        return _of_client(whose.client, password(spark, whose.client), whose.nessie_ca)
+    return _of_role(spark, whose.token_audience) if whose.token_audience else ""
+
+
+def options(spark: SparkSession, whose: Identified) -> Mapping[str, str]:
+    """Return the options of a catalog of Iceberg's that give it the job's identity. Iceberg itself asks for tokens of a
+    client, and renews them; a token of STS it keeps, because Nessie exchanges none.
+    """
+    if client := whose.client:
+        own = password(spark, client)
+        _of_client(client, own, whose.nessie_ca)  # a refusal told by Iceberg itself would count as a crash of the job
+        return {
+            "rest.auth.type": "oauth2",
+            "credential": f"{client.id}:{own}",
+            "oauth2-server-uri": client.endpoint,
+            "scope": client.scope,  # left out, it would be Iceberg's own default
+            "token-exchange-enabled": "false",
+        }
+    if own := token(spark, whose):
+        return {"rest.auth.type": "oauth2", "token": own, "token-refresh-enabled": "false"}
+    return {}
+
+
+SECRET = ("token", "credential")
+"""Options that hold a secret."""
+
+
+def _of_role(spark: SparkSession, audience: str) -> str:
     java = jvm(spark)
-    aws = java.software.amazon.awssdk
-    asked = aws.services.sts.model.GetWebIdentityTokenRequest.builder()
-    asked.audience(java.java.util.Collections.singletonList(whose.token_audience))
-    asked.signingAlgorithm("RS256").durationSeconds(SECONDS)
-    # An image may hold several HTTP clients of AWS, and then the SDK takes none by itself.
-    client = aws.services.sts.StsClient.builder().httpClientBuilder(aws.http.apache.ApacheHttpClient.builder()).build()
+    service = java.software.amazon.awssdk.services.sts
+    request = service.model.GetWebIdentityTokenRequest.builder()
+    request.audience(java.java.util.Collections.singletonList(audience))
+    request.signingAlgorithm("RS256").durationSeconds(SECONDS)
+    with _aws(spark, service.StsClient) as sts:
+        return str(sts.getWebIdentityToken(request.build()).webIdentityToken())
+
+
+def password(spark: SparkSession, client: Client) -> str:
+    """Return the client's password. It is never kept, printed or written."""
+    service = jvm(spark).software.amazon.awssdk.services.secretsmanager
+    request = service.model.GetSecretValueRequest.builder().secretId(client.secret).build()
+    with _aws(spark, service.SecretsManagerClient) as secrets:
+        return str(secrets.getSecretValue(request).secretString()).strip()
+
+
+@contextmanager
+def _aws(spark: SparkSession, kind: Any) -> Iterator[Any]:
+    """Yield a client of AWS. An image may hold several HTTP clients, and then the SDK takes none by itself."""
+    http = jvm(spark).software.amazon.awssdk.http.apache.ApacheHttpClient.builder()
+    client = kind.builder().httpClientBuilder(http).build()
     try:
-        return str(client.getWebIdentityToken(asked.build()).webIdentityToken())
+        yield client
     finally:
         client.close()
+
+
+def _of_client(client: Client, password: str, authorities: str) -> str:
+    form = urlencode(client.form(password)).encode()
+    request = Request(client.endpoint, data=form, headers={"Accept": "application/json"})  # noqa: S310 - the settings'
+    try:
+        _, body = asked(request, WITHIN, largest=LARGEST, context=trusting(authorities))
+    except HTTPError as error:
+        raise NoTokenError(f"{place(client.endpoint)} gives the client {client.id} no token: {error}") from None
+    return str(json.loads(body)["access_token"])

@@ -37,6 +37,8 @@ _OPTIONS = {
     "spark.hadoop.io.compression.codecs": "org.apache.parquet.hadoop.codec.ZstandardCodec",
     "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
     "spark.sql.legacy.parquet.nanosAsLong": "false",
+    # Spark's own, and the option of a catalog that has a client's password: no log of events has their values.
+    "spark.redaction.regex": "(?i)secret|password|token|credential|access[.]?key",
     # The job runs few queries and nobody watches their plans.
     "spark.ui.enabled": "false",
 }
@@ -59,7 +61,7 @@ def build(name: str) -> SparkSession:
     """Return a session that can read the job; `open_catalog` adds its catalogs."""
     builder = SparkSession.builder.appName(name)
     # Spark's event log hides a secret option of a session only if the whole application has one of that name, too.
-    hidden = {_token(name): "" for name in (LAKE, BASE, AUDIT, LEFT)}
+    hidden = {_option(name, option): "" for name in (LAKE, BASE, AUDIT, LEFT) for option in identity.SECRET}
     for option, value in {**_OPTIONS, **hidden}.items():
         builder = builder.config(option, value)
     spark = builder.getOrCreate()
@@ -100,9 +102,6 @@ class Place(Identified, Protocol):
     def nessie_uri(self) -> str: ...
 
     @property
-    def nessie_ca(self) -> str: ...
-
-    @property
     def warehouse(self) -> str: ...
 
 
@@ -117,13 +116,11 @@ def open_catalog(spark: SparkSession, name: str, place: Place, ref: Ref) -> None
         spark.conf.set(prefix + option, value)
     spark.conf.set(f"{prefix}.uri", f"{place.nessie_uri}/iceberg/{ref}")
     spark.conf.set(f"{prefix}.warehouse", place.warehouse)
-    spark.conf.unset(_token(name))
-    if own := identity.token(spark, place):
-        spark.conf.set(f"{prefix}.rest.auth.type", "oauth2")
-        spark.conf.set(_token(name), own)
-        spark.conf.set(f"{prefix}.token-refresh-enabled", "false")  # Nessie exchanges no tokens
+    for option in identity.SECRET:
+        spark.conf.unset(_option(name, option))
+    for option, value in identity.options(spark, place).items():
+        spark.conf.set(_option(name, option), value)
 
 
-def _token(catalog: str) -> str:
-    """Return the name of the option that holds a catalog's token."""
-    return f"spark.sql.catalog.{catalog}.token"
+def _option(catalog: str, option: str) -> str:
+    return f"spark.sql.catalog.{catalog}.{option}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -31,6 +32,21 @@ class Faults:
     def kill_driver(self, table: str) -> None:
         """The Java process of the table's job, and with it its Python."""
         _kill(lambda: [it for it in self._of(f"wap-{table}-") if "/java " in _command(it)])
+
+    @contextlib.contextmanager
+    def job_stands_still(self, table: str) -> Iterator[Callable[[], None]]:
+        """The table's job gets no further inside the block, until it is told to go on by what this gives."""
+        group = os.getpgid(_found(lambda: self._of(f"wap-{table}-"), "stop")[0].pid)
+        os.killpg(group, signal.SIGSTOP)
+
+        def go_on() -> None:
+            with contextlib.suppress(ProcessLookupError):  # it has ended since
+                os.killpg(group, signal.SIGCONT)
+
+        try:
+            yield go_on
+        finally:
+            go_on()
 
     def kill_function(self, handler: str) -> None:
         """Every process of the function, whether it is at work or waits for it."""
@@ -108,12 +124,18 @@ def by_name(faults: Faults, table: str, function: str, run: Callable[[], str]) -
     }
 
 
-def _kill(find: Callable[[], list[psutil.Process]]) -> None:
-    """All that are found, of which there must be one; they must be seen to be dead."""
+def _found(find: Callable[[], list[psutil.Process]], what_for: str) -> list[psutil.Process]:
     deadline = time.monotonic() + SECONDS
     while not (found := find()):
-        assert time.monotonic() < deadline, "there was nothing to kill"
+        assert time.monotonic() < deadline, f"there was nothing to {what_for}"
         time.sleep(0.02)
+    return found
+
+
+def _kill(find: Callable[[], list[psutil.Process]]) -> None:
+    """All that are found, of which there must be one; they must be seen to be dead."""
+    found = _found(find, "kill")
+    deadline = time.monotonic() + SECONDS
     for process in found:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()

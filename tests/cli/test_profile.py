@@ -109,6 +109,17 @@ def test_rows_are_read_with_the_identity_that_the_stack_asks_for(monkeypatch: py
     assert type(profile.connect().lake._http) is IdentifiedAdapter  # type: ignore[attr-defined]
 
 
+def test_rows_are_read_as_the_client_of_the_role_that_a_person_chooses(monkeypatch: pytest.MonkeyPatch) -> None:
+    clients = "spark=job:oidc/spark,observer=look:oidc/observer,reader=bi,reader=read:oidc/reader"
+    deploy(TokenEndpoint="https://issuer.example.com/token", TokenClients=clients)
+    for role, client in (("", "look"), ("reader", "read")):
+        monkeypatch.setenv("LAKEGATE_ROLE", role)
+        assert profile.connect().lake._http._tokens._client.id == client  # type: ignore[attr-defined]
+    monkeypatch.setenv("LAKEGATE_ROLE", "publish")
+    with pytest.raises(Misconfigured, match="token_clients has no client with a secret for the role publish"):
+        profile.connect()
+
+
 def test_the_profile_file_names_the_stack(aws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     deploy("other")
     monkeypatch.setenv("LAKEGATE_STACK", "lakegate")  # put back afterwards, whatever the file sets

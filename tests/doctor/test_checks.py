@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from lakegate_localstack import issuer as local
 
 from lakegate.audit.model.probe import ProbeReport
 from lakegate.bundles import EMR_7
@@ -88,17 +89,45 @@ def test_releases_of_nessie(release: str, verdict: Verdict, trap: bool) -> None:
     assert (found, "export as a ZIP is broken" in said) == (verdict, trap)
 
 
+ISSUER = local.Issuer("https://issuer.example.com")
+OWN = {"iss": ISSUER.uri, "azp": "look", "client_id": "look", "aud": ["lake", "account"]}
+
+
 @pytest.mark.parametrize(
-    ("status", "audience", "verdict"),
+    ("claims", "audience", "said"),
     [
-        (401, "lake", Verdict.OK),
-        (200, "lake", Verdict.WRONG),
-        (403, "lake", Verdict.WRONG),
-        (200, "", Verdict.UNKNOWN),
+        (OWN, "lake", ""),
+        (OWN | {"aud": "lake"}, "lake", ""),
+        ({"iss": ISSUER.uri, "client_id": "look"}, "", ""),
+        (OWN, "other", "those of look are for lake, account, and not for other"),
+        ({"client_id": "look"}, "lake", "those of look are for no audience, and not for lake"),
+        ({"iss": ISSUER.uri, "sub": "0a-1b"}, "", "no claim of those of look has its id"),
     ],
 )
-def test_strangers_are_refused_where_there_are_identities(status: int, audience: str, verdict: Verdict) -> None:
-    assert judged(checks.nessie_strangers(status, audience))[0] is verdict
+def test_a_client_s_token_says_what_nessie_has_to_be_told(claims: dict[str, Any], audience: str, said: str) -> None:
+    verdict, text = judged(checks.token("look", ISSUER.signed(claims), audience))
+    assert verdict is (Verdict.WRONG if said else Verdict.OK)
+    assert (said or "look gets those of https://issuer.example.com, with its id as ") in text
+
+
+@pytest.mark.parametrize("text", ["opaque", "a.b.c", "a.eA.c", f"a.{local.coded({})}", "a.WzFd.c"])
+def test_a_token_that_is_no_jwt_is_told(text: str) -> None:
+    verdict, said = judged(checks.token("look", text, "lake"))
+    assert verdict is Verdict.WRONG
+    assert "no JWT" in said
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict"),
+    [
+        (401, Verdict.OK),
+        (200, Verdict.WRONG),
+        (403, Verdict.WRONG),
+        (None, Verdict.UNKNOWN),
+    ],
+)
+def test_strangers_are_refused_where_there_are_identities(status: int | None, verdict: Verdict) -> None:
+    assert judged(checks.nessie_strangers(status))[0] is verdict
 
 
 def test_what_rules_forbid_is_refused() -> None:
@@ -151,8 +180,8 @@ REPORT = ProbeReport(
 SUCCEEDED = JobRun(id="00run", branch="probe-n", state=JobState.SUCCEEDED)
 
 
-def faults(change: dict[str, Any], audience: str = "") -> dict[str, str]:
-    found = checks.probe(SUCCEEDED, replace(REPORT, **change), EMR_7, audience)
+def faults(change: dict[str, Any], *, has_identity: bool = False) -> dict[str, str]:
+    found = checks.probe(SUCCEEDED, replace(REPORT, **change), EMR_7, has_identity=has_identity)
     assert all(it.todo for it in found if it.verdict is not Verdict.OK)
     return {it.subject: it.said for it in found if it.verdict is not Verdict.OK}
 
@@ -175,11 +204,11 @@ def test_each_way_in_which_an_image_or_a_network_is_wrong_is_named_alone(
 
 
 def test_a_probe_that_finds_all_well_has_no_faults() -> None:
-    assert faults({}) == faults({}, audience="lake") == {}
+    assert faults({}) == faults({}, has_identity=True) == {}
 
 
 def test_a_job_that_may_make_branches_is_wrong_where_there_are_identities() -> None:
-    assert list(faults({"made_branch": True}, audience="lake")) == ["the job"]
+    assert list(faults({"made_branch": True}, has_identity=True)) == ["the job"]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +224,7 @@ def test_a_job_that_may_make_branches_is_wrong_where_there_are_identities() -> N
 )
 def test_a_probe_that_fails_says_what_to_do(reason: str, todo: str) -> None:
     run = JobRun(id="00run", branch="probe-n", state=JobState.FAILED, reason=reason)
-    verdict, said = judged(checks.probe(run, None, EMR_7, ""))
+    verdict, said = judged(checks.probe(run, None, EMR_7, has_identity=False))
     assert verdict is Verdict.WRONG
     assert reason in said
     assert todo in said

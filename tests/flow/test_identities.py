@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
+import time
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -34,8 +36,10 @@ from lakegate.workflow.service import Service
 from spark_jobs.append_and_audit import append_and_audit, last_word, noted_if_cut_off
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.gateway import jvm
+from spark_jobs.jvm.session import LEFT, open_catalog
 from tests.flow.conftest import Installation, installed, settings
 from tests.support.guarded import AUDIENCE, Guarded, Held, act_as
+from tests.support.issuer import client
 from tests.support.jobs import has_begun
 from tests.support.nessie import unique
 from tests.support.spark import reaching
@@ -45,12 +49,12 @@ pytestmark = [pytest.mark.nessie, pytest.mark.spark, pytest.mark.usefixtures("jo
 
 @pytest.fixture
 def job_role(cluster: SparkSession, guarded: Guarded) -> Iterator[Any]:
-    """Sets the role that the JVM calls AWS as; the stand-in for STS tells it by the access key."""
+    """Sets the role that the JVM calls AWS as; the stand-in for AWS tells it by the access key."""
     system = jvm(cluster).java.lang.System
-    names = ("aws.accessKeyId", "aws.secretAccessKey", "aws.endpointUrlSts")
+    names = ("aws.accessKeyId", "aws.secretAccessKey", "aws.endpointUrlSts", "aws.endpointUrlSecretsManager")
 
     def become(role: str) -> None:
-        for name, value in zip(names, (role, "x", guarded.issuer.uri), strict=True):
+        for name, value in zip(names, (role, "x", *[guarded.issuer.uri] * 2), strict=True):
             system.setProperty(name, value)
 
     become(Role.SPARK)
@@ -245,6 +249,52 @@ def test_a_job_that_is_refused_in_its_middle_says_so_and_rejects_no_file(
     said = last_word("batch x", caught.value, hidden=True)
     assert said.startswith("JobError: Nessie's rules or the job's role must change: ")
     assert "'COMMIT_CHANGE_AGAINST_REFERENCE' is not allowed" in said
+
+
+def clients(own: Installation, guarded: Guarded) -> Installation:
+    """The installation, with its jobs' client at another issuer."""
+    service = replace(own.service, job_client=client(guarded.issuer, Role.SPARK), token_audience="")
+    return replace(own, service=service)
+
+
+def test_a_job_is_its_client_where_an_issuer_has_one_and_rejects_no_file_that_it_is_refused_for(
+    own: Installation, guarded: Guarded, cluster: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = clients(own, guarded)
+    own.push("name: id, physicalType: bigint, required: true")
+    attempt = own.attempt(own.drop({"id": [1]}))
+    spark = reaching(cluster, own.lake)
+    job = from_json(Job, hadoop.read(spark, own.runner.jobs["run-0"]))
+    assert (job.client, job.token_audience) == (client(guarded.issuer, Role.SPARK), "")
+    with monkeypatch.context() as patch:
+        patch.setitem(guarded.issuer.known, Role.SPARK, "another")
+        refusal = "gives the client lakegate-spark no token: HTTP Error 401"
+        with pytest.raises(OSError, match=refusal) as caught, noted_if_cut_off(spark, job):
+            own.runner.submit_all()
+    assert not has_begun(own.lake, job)
+    assert guarded.issuer.passwords[Role.SPARK] not in "".join(traceback.format_exception(caught.value))
+    own.runner.submit_all()
+    as_publisher(own, guarded, monkeypatch).settle(attempt)
+    assert reads(own, guarded, Role.READER) == [1]
+
+
+def test_a_catalog_of_a_client_has_a_new_token_before_its_own_ends(
+    own: Installation, guarded: Guarded, cluster: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issuer = guarded.issuer
+    own = clients(own, guarded)
+    own.push("name: id, physicalType: bigint, required: true")
+    own.attempt(own.drop({"id": [1]}))
+    spark = reaching(cluster, own.lake)
+    job = from_json(Job, hadoop.read(spark, own.runner.jobs["run-0"]))
+    monkeypatch.setattr(issuer, "life", timedelta(seconds=20))  # Iceberg asks for another two seconds before its end
+    open_catalog(spark, LEFT, job, Ref(MAIN))
+    spark.sql(f"SHOW NAMESPACES IN {LEFT}").collect()
+    before, until = len(issuer.issued), time.monotonic() + 120
+    while len(issuer.issued) == before and time.monotonic() < until:
+        time.sleep(0.2)
+    assert len(issuer.issued) > before  # by itself: nobody has called
+    spark.sql(f"SHOW NAMESPACES IN {LEFT}").collect()
 
 
 def test_ingest_cannot_publish_what_it_received(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from infra.config import Config
 
+MANUAL = Path(__file__).parents[2] / "docs/identities.md"
 DIGEST = "0123456789abcdef" * 4
 STACK: dict[str, Any] = {
     "token_audience": "lakegate",
@@ -40,6 +44,28 @@ CERTIFICATE = "arn:aws:acm:eu-west-1:123456789012:certificate/01234567-89ab-cdef
 )
 def test_a_catalog_stack_needs_no_more_than_this(more: dict[str, Any]) -> None:
     assert Config(**STACK | more).faults("eu-west-1") == []
+
+
+CLIENTS: dict[str, Any] = {
+    "token_audience": "",
+    "token_issuer": "https://issuer.example.com/realms/lake",
+    "token_endpoint": "https://issuer.example.com/realms/lake/protocol/openid-connect/token",
+    "token_claim": "azp",
+    "token_clients": tuple(f"{role}=c-{role}:oidc/{role}" for role in ("spark", "ingest", "publish", "observer")),
+}
+
+
+def test_a_catalog_stack_that_trusts_an_oidc_issuer_needs_the_claim_and_no_audience() -> None:
+    assert Config(**STACK | CLIENTS).faults("eu-west-1") == []
+    assert Config(**STACK | CLIENTS | {"token_audience": "lake"}).faults("eu-west-1") == []
+    (fault,) = Config(**STACK | CLIENTS | {"token_claim": ""}).faults()
+    assert fault == "give -c nessie_uri, or what a catalog stack needs as well: -c token_claim"
+
+
+def test_the_manual_s_clients_are_whole() -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", MANUAL.read_text(), re.DOTALL)
+    chosen: dict[str, Any] = STACK | tomllib.loads(text)
+    assert Config.read(chosen.get).token_endpoint
 
 
 @pytest.mark.parametrize("missing", ["token_audience", "token_issuer", "nessie_image", "catalog_host", "vpc"])

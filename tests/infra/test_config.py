@@ -14,6 +14,8 @@ from tests.support.authority import Authority
 NESSIE = "https://nessie.example.com"
 AUTHORITY = Authority.made("ours")
 KEY = "arn:aws:kms:eu-central-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"
+ISSUER = "https://issuer.example.com/token"
+CLIENTS = "spark=job:oidc/spark,ingest=in:oidc/ingest,publish=out:oidc/publish,observer=look:oidc/observer"
 NETWORK: dict[str, Any] = {"nessie_uri": NESSIE, "subnets": ("subnet-1",), "security_groups": ("sg-1",)}
 
 
@@ -74,6 +76,16 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"token_audience": "*"}, "token_audience is up to 128"),
         ({"token_audience": "lake", "nessie_uri": "http://10.0.0.1:19120"}, "token_audience needs an https://"),
         ({"token_audience": "lake", "job_timeout_minutes": "61"}, "job_timeout_minutes is at most 60 with"),
+        ({"token_endpoint": ISSUER.removesuffix("/token")}, "token_endpoint is the address at which"),
+        ({"token_endpoint": ISSUER.replace("s:", ":")}, "token_endpoint is the address at which"),
+        ({"token_endpoint": ISSUER.replace("//", "//me:secret@")}, "token_endpoint is the address at which"),
+        ({"token_endpoint": ISSUER, "nessie_uri": "http://10.0.0.1:19120"}, "token_endpoint needs an https://"),
+        ({"token_endpoint": ISSUER}, "one client with a secret for each of spark, ingest, publish, observer"),
+        ({"token_endpoint": ISSUER, "token_clients": CLIENTS.replace("=in", "=job")}, "and has job twice"),
+        ({"token_endpoint": ISSUER, "token_clients": f"{CLIENTS},reader"}, "token_clients is <role>=<client id>"),
+        ({"token_endpoint": ISSUER, "token_scope": "a  b"}, "token_scope is the scopes"),
+        ({"token_endpoint": ISSUER, "token_claim": "a b"}, "token_claim is the name of the claim"),
+        ({"token_clients": CLIENTS, "token_scope": "a"}, "for which -c token_scope, -c token_clients would be"),
         ({"name": "Lakegate"}, "name is up to 27"),
         ({"name": "my_lake"}, "name is up to 27"),
         ({"name": "n" * 28}, "name is up to 27"),
@@ -229,3 +241,9 @@ def test_all_wrong_choices_are_named_at_once() -> None:
     with pytest.raises(Misconfigured) as caught:
         Config.read({"batch_window": "0", "reconcile_minutes": "x", "ephemeral": "y"}.get)
     assert [name in str(caught.value) for name in ("batch_window", "reconcile_minutes", "ephemeral")] == [True] * 3
+
+
+def test_an_issuer_s_clients_need_no_audience_and_their_jobs_may_run_for_longer_than_an_hour() -> None:
+    own: dict[str, Any] = {"token_endpoint": ISSUER, "token_clients": tuple(CLIENTS.split(",")), "token_scope": "a/b c"}
+    assert Config(**NETWORK, **own, job_timeout_minutes=240).faults() == []
+    assert Config(**NETWORK, **own, token_audience="lake", job_timeout_minutes=240).faults() == []

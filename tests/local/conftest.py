@@ -26,10 +26,13 @@ ROLE = f"arn:aws:iam::{ACCOUNT}:role/any"
 MINUTE_SECONDS = 10.0
 
 
+# Rights are proved by what all other tests have the cloud do, and secrets are looked for in what it has left.
+LAST = [Path(__file__).with_name(f"test_{name}.py") for name in ("rights", "secrets")]
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Rights are proved by what all other tests have the cloud do."""
-    items.sort(key=lambda item: item.path.name == "test_rights.py" and item.path.parent == Path(__file__).parent)
+    items.sort(key=lambda item: LAST.index(item.path) + 1 if item.path in LAST else 0)
 
 
 @pytest.fixture(scope="session")

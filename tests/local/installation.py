@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -24,11 +24,15 @@ DONE, REJECTED = 0, 1
 
 @dataclass(frozen=True, kw_only=True)
 class Installation:
-    """The deployed stack, as its user sees it."""
+    """The deployed stack, as its user sees it. `said` is what its commands have said so far, `seen` the arguments and
+    the environment of each process that a test has seen at work.
+    """
 
     settings: LocalSettings
     outputs: dict[str, str]
     aws: Callable[[str], Any]
+    said: list[str] = field(default_factory=list)
+    seen: set[tuple[str, str]] = field(default_factory=set)
 
     def run(self, *arguments: object, code: int | None = DONE) -> str:
         """A command's standard output; the test fails if it did not end with this code (None: whatever it is).
@@ -53,6 +57,7 @@ class Installation:
         return {"PATH": os.defpath, "HOME": str(self.settings.run), "LAKEGATE_ENV_FILE": str(self.settings.profile)}
 
     def _ended(self, arguments: Sequence[object], ended: int, output: str, errors: str, code: int | None) -> str:
+        self.said.append(output + errors)
         assert code in (None, ended), f"{arguments} ended with {ended}:\n{output}\n{errors}\n{self.logs()}"
         return output
 

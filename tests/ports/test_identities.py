@@ -11,6 +11,8 @@ from urllib.parse import quote
 import pytest
 
 from lakegate.access import Operation, Role, may
+from lakegate.adapters.client_tokens import ClientTokens
+from lakegate.adapters.clock import SystemClock
 from lakegate.adapters.http import door
 from lakegate.adapters.iceberg import IcebergTables, RefCatalog, iceberg_errors
 from lakegate.adapters.nessie import NessieCatalog
@@ -22,7 +24,7 @@ from lakegate.ports import MAIN, Ref
 from lakegate.testing import MemoryClock
 from tests.ports.conftest import BATCH, landed, note, receipt
 from tests.support.guarded import AUDIENCE, Guarded, act_as
-from tests.support.issuer import Issuer, unsigned
+from tests.support.issuer import Issuer, client, unsigned
 from tests.support.nessie import unique
 
 pytestmark = pytest.mark.nessie
@@ -184,7 +186,7 @@ def test_a_token_with_anything_wrong_is_refused(guarded: Guarded, which: str) ->
 
 
 def test_a_commit_s_hash_opens_the_branch_to_a_reader_but_through_main_alone(guarded: Guarded, trees: Trees) -> None:
-    """A hash is a capability, which docs/operating.md says: Nessie does not look whether main has the commit."""
+    """A hash is a capability, which docs/identities.md says: Nessie does not look whether main has the commit."""
     branch = trees.own_branch()
     elements, _ = trees.there(branch, "flights")
     head, reader, path = trees.head(branch), guarded.token(Role.READER), ".".join(elements)
@@ -234,6 +236,49 @@ def test_a_publish_goes_on_with_a_new_token_once_its_own_has_ended(
     clock.advance(20 * 60)
     publish.merge(attempt.branch, head, note(attempt, [file]))
     assert set(publish.receipts(Ref(MAIN), [file.key])) == {file.key}
+
+
+def of_client(role: Role, guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> NessieCatalog:
+    """The catalog as the role's client has it, by the adapter."""
+    act_as(role, guarded, monkeypatch)
+    uri, tokens = guarded.lake.nessie_uri, ClientTokens(client(guarded.issuer, role), SystemClock())
+    assert tokens.token()  # once it has one, it may act as any role
+    return NessieCatalog(uri, door(uri, tokens))
+
+
+def test_clients_of_another_issuer_have_the_rights_of_their_roles_and_their_ids_in_the_log(
+    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ingest, publish, spark, reader = (
+        of_client(role, guarded, monkeypatch) for role in (Role.INGEST, Role.PUBLISH, Role.SPARK, Role.READER)
+    )
+    attempt, file = Attempt(table=f"{unique('nyc')}.flights", batch=BATCH, number=1), landed()
+    with pytest.raises(Misconfigured, match="'CREATE_REFERENCE' is not allowed for role 'lakegate-spark'"):
+        spark.create_branch(attempt.branch, spark.head(MAIN) or "")
+    ingest.create_branch(attempt.branch, ingest.head(MAIN) or "")
+    head = ingest.commit_receipts(attempt.branch, ingest.base(attempt.branch), [receipt(file, attempt)])
+    with pytest.raises(Misconfigured, match="'VIEW_REFERENCE' is not allowed for role 'lakegate-reader'"):
+        reader.head(attempt.branch)
+    publish.merge(attempt.branch, head, note(attempt, [file]))
+    assert set(publish.receipts(Ref(MAIN), [file.key])) == {file.key}
+    _, log = guarded.ask(guarded.token(Role.PUBLISH), "GET", f"/api/v2/trees/{MAIN}/history")
+    assert log["logEntries"][0]["commitMeta"]["committer"] == "lakegate-publish"
+
+
+@pytest.mark.parametrize(
+    ("claims", "status"),
+    [
+        ({}, 200),
+        ({"aud": "another"}, 401),
+        ({"azp": "lakegate-nobody"}, 403),
+        ({"https://sts.amazonaws.com/": {"principal_tags": {"lakegate": "publish"}}, "azp": "lakegate-nobody"}, 403),
+    ],
+)
+def test_a_client_s_token_says_by_its_claim_alone_who_it_is(
+    guarded: Guarded, claims: dict[str, Any], status: int
+) -> None:
+    token = guarded.issuer.of_client(Role.PUBLISH, **claims)
+    assert guarded.ask(token, "GET", f"/api/v2/trees/{MAIN}")[0] == status
 
 
 def test_a_refusal_is_told_to_a_person_and_not_tried_again(guarded: Guarded) -> None:

@@ -71,6 +71,25 @@ def test_the_first_branches_of_an_empty_main_can_both_be_merged(empty: str) -> N
 
 
 @pytest.mark.nessie
+def test_a_view_s_metadata_file_is_told_from_a_table_s(nessie_place: NessiePlace, table: str) -> None:
+    """Whoever cleans keeps it, and reads nothing in it: it is no table's."""
+    place, name, base = nessie_place, unique("a_branch"), nessie_place.catalog.head(MAIN) or ""
+    namespace, view = table.partition(".")[0], "s3://lake/a-view.metadata.json"
+    place.catalog.create_branch(name, base)
+    place.write(name, table, 1)
+    content = {"type": "ICEBERG_VIEW", "metadataLocation": view, "versionId": 1, "schemaId": 1}
+    put = {"type": "PUT", "key": {"elements": [namespace, "late"]}, "content": content}
+    url = f"{place.lake.nessie_uri}/api/v2/trees/{name}@{place.lake.head(name)}/history/commit"
+    body = {"commitMeta": {"message": "a view"}, "operations": [put]}
+    requests.post(url, json=body, timeout=300).raise_for_status()
+    head = place.lake.head(name)
+    for since in (base, head, datetime.now(UTC) + timedelta(days=1)):
+        files = [it for it in place.catalog.metadata_files(head, since) if namespace in it.table]
+        assert [(it.table, it.uri) for it in files if it.is_view] == [(f"{namespace}.late", view)]
+        assert {it.table for it in files if not it.is_view} == {table}
+
+
+@pytest.mark.nessie
 def test_what_lies_between_two_commits_is_asked_for_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     catalog, file = NessiePlace(lake).catalog, landed()
     attempt = replace(ATTEMPT, batch=unique("batch"))

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import logging
 import socket
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 import requests
 import structlog
+from requests.adapters import HTTPAdapter
 
 from lakegate import bootstrap
+from lakegate.access import Role
+from lakegate.adapters.client_tokens import SHORTEST, ClientTokens
 from lakegate.adapters.http import IdentifiedAdapter, mount
 from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.tokens import StsTokens
+from lakegate.cli.doctor import Examination
+from lakegate.doctor.finding import Verdict
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.ports import MAIN, Ref, Tokens
 from lakegate.settings import Settings
 from lakegate.testing import MemoryClock, MemoryTokens
-from tests.support.issuer import Issuer, expiry, issuing
+from tests.support.issuer import AUDIENCE_OF_CLIENTS, SCOPE, Issuer, as_settings, client, expiry, issuing
+from tests.support.issuer import CLIENTS as PATH_OF_CLIENTS
 from tests.test_settings import COMPLETE
 
 CALL = timedelta(seconds=90)  # the longest that one takes
@@ -44,16 +53,17 @@ class Given:
 
 @pytest.fixture
 def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Issuer]:
-    """Where this process finds STS, which takes it for the role `ingest`."""
+    """Where this process finds STS and Secrets Manager, which take it for the role `ingest`."""
     with issuing(Issuer(now=MemoryClock().now)) as found:
         ours = {"ACCESS_KEY_ID": "ingest", "SECRET_ACCESS_KEY": "x", "REGION": "eu-central-1"}
-        for name, value in {**ours, "DEFAULT_REGION": "eu-central-1", "ENDPOINT_URL_STS": found.uri}.items():
+        places = {f"ENDPOINT_URL_{service}": found.uri for service in ("STS", "SECRETS_MANAGER")}
+        for name, value in {**ours, **places, "DEFAULT_REGION": "eu-central-1"}.items():
             monkeypatch.setenv(f"AWS_{name}", value)
         monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
         yield found
 
 
-@pytest.fixture(params=["memory", "sts"])
+@pytest.fixture(params=["memory", "sts", "client", "client of short tokens"])
 def given(request: pytest.FixtureRequest) -> Given:
     clock = MemoryClock()
     if request.param == "memory":
@@ -61,15 +71,19 @@ def given(request: pytest.FixtureRequest) -> Given:
         return Given(tokens=memory, clock=clock, issued=lambda: memory.until)
     found: Issuer = request.getfixturevalue("issuer")
     found.now = clock.now
+    found.life = SHORTEST if request.param == "client of short tokens" else timedelta(hours=1)
+    tokens: Tokens = (
+        StsTokens("lake", clock) if request.param == "sts" else ClientTokens(client(found, Role.INGEST), clock)
+    )
     return Given(
-        tokens=StsTokens("lake", clock),
+        tokens=tokens,
         clock=clock,
         issued=lambda: {token: expiry(token) for token in found.issued},
     )
 
 
 def test_a_token_outlives_every_call_that_it_is_given_for(given: Given) -> None:
-    for _ in range(120):
+    for _ in range(40):
         token = given.tokens.token()
         assert given.issued()[token] > given.clock.now() + CALL
         given.clock.advance(61)
@@ -120,6 +134,117 @@ def test_an_sts_that_is_out_of_reach_is_asked_again_later(monkeypatch: pytest.Mo
             StsTokens("lake", MemoryClock()).token()
 
 
+def one(issuer: Issuer, **other: str) -> ClientTokens:
+    """Tokens of the client of `ingest`."""
+    return ClientTokens(client(issuer, Role.INGEST, **other), MemoryClock())
+
+
+def test_a_client_s_token_is_its_own(issuer: Issuer) -> None:
+    claims = one(issuer).token().split(".")[1]
+    found = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
+    assert (found["azp"], found["scope"]) == ("lakegate-ingest", SCOPE)
+
+
+def test_a_role_reads_no_other_role_s_secret(issuer: Issuer) -> None:
+    tokens = ClientTokens(client(issuer, Role.PUBLISH), MemoryClock())
+    with pytest.raises(Misconfigured, match=r"reading the secret lakegate/oidc/publish of lakegate-publish: .*AccessD"):
+        tokens.token()
+    assert issuer.issued == []
+
+
+def test_a_password_that_was_replaced_is_read_anew(issuer: Issuer) -> None:
+    tokens, clock = one(issuer), MemoryClock()
+    tokens._clock = clock
+    first = tokens.token()
+    issuer.passwords[Role.INGEST] = issuer.known[Role.INGEST] = "another"
+    clock.advance(3600)
+    assert tokens.token() != first
+
+
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        ({"id": "lakegate-nobody"}, r"401 invalid_client .*put-secret-value --secret-id lakegate/oidc/ingest "),
+        ({"scope": "another"}, r"400 invalid_scope no such scope\. Allow the client the scope, or correct token_scope"),
+        ({"endpoint": "elsewhere"}, r"Invalid URL"),
+    ],
+)
+def test_what_the_issuer_refuses_is_a_person_s_to_mend(issuer: Issuer, other: dict[str, str], says: str) -> None:
+    with pytest.raises(Misconfigured, match=says):
+        one(issuer, **other).token()
+    assert issuer.issued == []
+
+
+def test_a_wrong_password_is_told_with_the_command_and_without_the_password(issuer: Issuer) -> None:
+    issuer.known[Role.INGEST] = "another"
+    with pytest.raises(Misconfigured) as refused:
+        one(issuer).token()
+    told = "".join(traceback.format_exception(refused.value))
+    assert f"{issuer.uri}: asking for a token as lakegate-ingest: 401 invalid_client" in told
+    assert "lakegate-ingest is not known by ***. Have the client's own in it: aws secretsmanager" in told
+    assert issuer.passwords[Role.INGEST] not in told
+
+
+GOOD = {"access_token": "a.b.c", "token_type": "Bearer", "expires_in": 3600}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error", "says"),
+    [
+        (400, {"error": "unauthorized_client"}, Misconfigured, "Allow the client the grant of client credentials"),
+        (400, {"error": "invalid_request"}, Misconfigured, "400 invalid_request. Correct token_endpoint, token_scope"),
+        (404, "<html>", Misconfigured, "404. Correct token_endpoint"),
+        (401, "<html>", Misconfigured, "put-secret-value"),
+        (302, "", Misconfigured, "redirects to another path"),
+        (429, {"error": "slow_down"}, Retryable, "429 slow_down"),
+        (503, "busy", Retryable, "503"),
+        (200, "<html>", Misconfigured, "the answer has no token"),
+        (200, ["a"], Misconfigured, "the answer has no token"),
+        (200, {**GOOD, "access_token": "a\r\nX: b"}, Misconfigured, "the answer has no token"),
+        (200, {**GOOD, "access_token": None}, Misconfigured, "the answer has no token"),
+        (200, {**GOOD, "expires_in": 239}, Misconfigured, "its tokens live for 239 s .* needs 240 s"),
+        (200, {"access_token": "a.b.c"}, Misconfigured, "its tokens live for 0 s"),
+    ],
+)
+def test_each_answer_of_a_token_endpoint_is_told_for_what_it_is(
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch, status: int, body: object, error: type[Exception], says: str
+) -> None:
+    own = one(issuer)
+    own._password = CANARY
+    monkeypatch.setattr(own, "_read", lambda: CANARY)
+    Wire(monkeypatch, answered(status, (body if isinstance(body, str) else json.dumps(body)).encode()))
+    with pytest.raises(error, match=says) as told:
+        own.token()
+    assert CANARY not in "".join(traceback.format_exception(told.value))
+
+
+def test_a_life_that_is_said_as_text_is_taken(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = one(issuer)
+    own._password = CANARY
+    Wire(monkeypatch, answered(200, json.dumps({**GOOD, "expires_in": "3600"}).encode()))
+    assert own.token() == "a.b.c"
+
+
+def test_a_token_endpoint_that_is_out_of_reach_is_asked_again_later(issuer: Issuer) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        endpoint = f"http://127.0.0.1:{taken.getsockname()[1]}/token"
+        with pytest.raises(Retryable, match="asking for a token as lakegate-ingest"):
+            one(issuer, endpoint=endpoint).token()
+
+
+def test_a_person_s_own_passwords_do_not_go_to_the_issuer(
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "netrc").write_text("default login me password mine\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    own = one(issuer)
+    own._password = CANARY
+    wire = Wire(monkeypatch, answered(200, json.dumps(GOOD).encode()))
+    own.token()
+    assert [request.headers.get("Authorization") for request in wire.sent] == [None]
+
+
 class Fixed:
     """One token for ever."""
 
@@ -128,12 +253,20 @@ class Fixed:
 
 
 class Wire:
-    """What goes out, instead of a network: each call is noted, and answered."""
+    """What goes out, instead of a network: each call is noted, and answered. Calls to `beside` go there."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, answer: Callable[[requests.PreparedRequest], Any]) -> None:
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        answer: Callable[[requests.PreparedRequest], Any],
+        beside: str = "nowhere",
+    ) -> None:
         self.sent: list[requests.PreparedRequest] = []
+        goes_out = HTTPAdapter.send
 
-        def send(_: object, request: requests.PreparedRequest, **__: object) -> requests.Response:
+        def send(adapter: HTTPAdapter, request: requests.PreparedRequest, **more: Any) -> requests.Response:
+            if str(request.url).startswith(beside):
+                return goes_out(adapter, request, **more)
             self.sent.append(request)
             found: requests.Response = answer(request)
             return found
@@ -256,20 +389,36 @@ def test_no_error_and_no_log_has_the_token(
     assert CANARY not in "".join([*told, said.out, said.err, caplog.text])
 
 
-def test_settings_with_an_audience_send_the_role_s_own_token_and_those_without_send_none(
-    issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("lane", ["none", "sts", "client"])
+def test_settings_say_whose_tokens_the_catalog_is_sent(
+    lane: str, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     issuer.now = lambda: datetime.now(UTC)
-    wire = Wire(monkeypatch, unanswered)
-    for audience in ("", "lake"):
-        service = bootstrap.service(
-            Settings.from_mapping({**COMPLETE, "nessie_uri": NESSIE, "nessie_ca": "", "token_audience": audience})
-        )
-        assert service.token_audience == audience
+    nobody = {"nessie_uri": NESSIE, "nessie_ca": "", "token_audience": "", "token_endpoint": ""}
+    own = {"none": {}, "sts": {"token_audience": "lake"}, "client": as_settings(issuer)}[lane]
+    service = bootstrap.service(Settings.from_mapping({**COMPLETE, **nobody, **own}))
+    assert (service.token_audience, bool(service.job_client)) == (own.get("token_audience", ""), lane == "client")
+    wire = Wire(monkeypatch, unanswered, beside=issuer.uri)
+    for call in (lambda: service.branches.head(MAIN), lambda: service.tables.identity(Ref(MAIN), "nyc.flights")):
         with pytest.raises(Retryable):
-            service.branches.head(MAIN)
-        with pytest.raises(Retryable):
-            service.tables.identity(Ref(MAIN), "nyc.flights")
-    [token] = issuer.issued
+            call()
     sent = [request.headers.get("Authorization") for request in wire.sent]
-    assert sent == [None, "Bearer None", *2 * [f"Bearer {token}"]]  # the second is PyIceberg's own, of no token
+    if lane == "none":
+        assert (sent, issuer.issued) == ([None, "Bearer None"], [])  # the second is PyIceberg's own, of no token
+        return
+    [token] = issuer.issued
+    assert sent == 2 * [f"Bearer {token}"]
+
+
+def test_the_doctor_says_whose_tokens_a_command_gets(issuer: Issuer) -> None:
+    own = {"nessie_uri": NESSIE, "nessie_ca": "", "token_audience": AUDIENCE_OF_CLIENTS, **as_settings(issuer)}
+    settings = Settings.from_mapping({**COMPLETE, **own})
+    unasked: Any = None
+    examination = Examination(stack="", settings=settings, stacks=unasked, surroundings=unasked, bot=unasked)
+    (found,) = examination.token()
+    said = f"lakegate-ingest gets those of {issuer.uri}{PATH_OF_CLIENTS}, with its id as azp"
+    assert (found.verdict, found.said) == (Verdict.OK, said)
+    (refused,) = replace(examination, settings=replace(settings, role="observer")).token()
+    assert refused.verdict is Verdict.WRONG
+    assert "reading the secret lakegate/oidc/observer of lakegate-observer" in refused.said
+    assert refused.todo.startswith("get the right to read the client's secret")

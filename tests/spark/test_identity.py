@@ -1,10 +1,15 @@
-"""A job that is submitted as the cluster does it, with its own identity: its token is in nothing that it leaves."""
+"""Jobs that are submitted as the cluster does it, with their own identity: no token and no password is in anything that
+they leave.
+"""
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,8 +18,9 @@ from lakegate.audit.model.codec import to_json
 from lakegate.ports import MAIN
 from tests.spark.test_job import IDS, a_plan, rows
 from tests.support.guarded import AUDIENCE, Guarded
-from tests.support.jobs import report_of, stage, submit
-from tests.support.nessie import ROOT, Lake, unique
+from tests.support.issuer import CLAIM, client
+from tests.support.jobs import Staged, report_of, stage, submit
+from tests.support.nessie import Lake, unique
 
 pytestmark = [pytest.mark.nessie, pytest.mark.spark]
 
@@ -23,34 +29,62 @@ pytestmark = [pytest.mark.nessie, pytest.mark.spark]
 class OfTheJob(Lake):
     """The same place, for a process that calls AWS as the job's role."""
 
-    sts: str
+    aws: str  # the address of STS and of Secrets Manager
 
     @property
     def environment(self) -> dict[str, str]:
-        return super().environment | {"AWS_ACCESS_KEY_ID": Role.SPARK, "AWS_ENDPOINT_URL_STS": self.sts}
+        places = {f"AWS_ENDPOINT_URL_{service}": self.aws for service in ("STS", "SECRETS_MANAGER")}
+        return super().environment | places | {"AWS_ACCESS_KEY_ID": Role.SPARK}
 
 
-def test_a_submitted_job_has_its_role_s_tokens_and_leaves_none(guarded: Guarded, tmp_path: Path) -> None:
+EACH = """\
+import sys
+from spark_jobs.append_and_audit import main
+sys.exit(max(main([job]) for job in sys.argv[1:]))
+"""
+
+
+def staged_by(guarded: Guarded, **identity: Any) -> Staged:
+    """A job with this identity, on a branch of its own."""
     catalog, branch, lake = guarded.catalog(Role.INGEST), unique("wap-flights"), guarded.lake
     base = catalog.head(MAIN) or ""
     catalog.create_branch(branch, base)
     staged = stage(lake, a_plan(), branch, base, {IDS[0]: rows(1, 2)})
-    job = replace(staged.job, token_audience=AUDIENCE)
+    job = replace(staged.job, **identity)
     lake.s3().put_object(Bucket=lake.bucket, Key=staged.uri.split("/", 3)[3], Body=to_json(job).encode())
-    guarded.issuer.issued.clear()
+    return replace(staged, job=job)
+
+
+def test_submitted_jobs_have_tokens_of_their_role_or_client_and_leave_no_token_and_no_password(
+    guarded: Guarded, tmp_path: Path
+) -> None:
+    """Both in one process, one after the other, as that takes half of the time."""
+    lake, issuer = guarded.lake, guarded.issuer
+    jobs = [
+        staged_by(guarded, token_audience=AUDIENCE),
+        staged_by(guarded, client=client(issuer, Role.SPARK)),
+    ]
+    issuer.issued.clear()
     before = {*keys(lake)}
-    place = OfTheJob(nessie_uri=lake.nessie_uri, s3_endpoint=lake.s3_endpoint, sts=guarded.issuer.uri)
-    events = tmp_path / "events"
+    place = OfTheJob(nessie_uri=lake.nessie_uri, s3_endpoint=lake.s3_endpoint, aws=issuer.uri)
+    events, script = tmp_path / "events", tmp_path / "each.py"
     events.mkdir()
+    script.write_text(EACH)
     told = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri()}
-    done = submit(place, tmp_path, ROOT / "spark_jobs/append_and_audit.py", [staged.uri], told, "info")
+    done = submit(place, tmp_path, script, [each.uri for each in jobs], told, "info")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert report_of(lake, job).rows == 2
-    tokens = guarded.issuer.issued
-    assert len(tokens) > 2
+    assert [report_of(lake, each.job).rows for each in jobs] == [2, 2]
+    secrets = [*issuer.issued, issuer.passwords[Role.SPARK]]
+    claims = [json.loads(decoded(token.split(".")[1])) for token in issuer.issued]
+    assert min(sum(CLAIM in each for each in claims), sum(CLAIM not in each for each in claims)) > 2
     left = [done.stdout, done.stderr, *files(tmp_path), *objects(lake, before)]
-    assert any("modifiedConfigs" in text and "catalog.lake.token" in text for text in left)  # so Spark does write it
-    assert not [text[:200] for text in left if any(token in text for token in tokens)]
+    for option in ("catalog.lake.token", "catalog.lake.credential"):  # so Spark does write them
+        assert any("modifiedConfigs" in text and option in text for text in left)
+    assert not [text[:200] for text in left if any(secret in text for secret in secrets)]
+
+
+def decoded(part: str) -> bytes:
+    return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
 
 
 def files(folder: Path) -> Iterator[str]:

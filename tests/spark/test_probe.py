@@ -37,7 +37,7 @@ def test_a_submitted_probe_reports_what_it_finds(guarded: Guarded, tmp_path: Pat
     lake, probe = guarded.lake, probe_of(guarded.lake, AUDIENCE)
     key = f"staging/{probe.nonce}/{PROBE}"
     lake.s3().put_object(Bucket=lake.bucket, Key=key, Body=to_json(probe).encode())
-    place = OfTheJob(nessie_uri=lake.nessie_uri, s3_endpoint=lake.s3_endpoint, sts=guarded.issuer.uri)
+    place = OfTheJob(nessie_uri=lake.nessie_uri, s3_endpoint=lake.s3_endpoint, aws=guarded.issuer.uri)
     done = submit(place, tmp_path, ROOT / "spark_jobs/append_and_audit.py", [f"s3://{lake.bucket}/{key}"])
     assert done.returncode == 0, done.stdout + done.stderr
     written = lake.s3().get_object(Bucket=lake.bucket, Key=f"reports/{probe.nonce}.json")["Body"].read()

@@ -15,6 +15,7 @@ from pathlib import Path
 import requests
 
 from infra.catalog.settings import PASSWORD, USER, environment
+from lakegate.access import nessie_settings
 from lakegate.adapters.http import TimeoutAdapter, door
 from tests.support import postgres as database
 from tests.support.guarded import AUDIENCE, Held
@@ -67,8 +68,7 @@ class CatalogServer:
             region=self.lake.region,
             database_host="127.0.0.1",
             database_port=str(self.store.port),
-            issuer=self.issuer.uri,
-            audience=AUDIENCE,
+            callers=nessie_settings(self.issuer.uri, AUDIENCE),
         )
         endpoint = {"nessie.catalog.service.s3.default-options.endpoint": self.lake.s3_endpoint}
         secrets = {USER: database.USER, PASSWORD: database.PASSWORD}

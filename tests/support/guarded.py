@@ -1,4 +1,6 @@
-"""A real Nessie with authentication and lakegate's rules on, beside the session's own, over the same object storage."""
+"""A real Nessie with authentication and lakegate's rules on, beside the session's own, over the same object storage. It
+knows roles of IAM and clients of another issuer, each by a tenant of Quarkus, with the settings that each has alone.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,11 @@ import boto3
 import pytest
 import requests
 
-from lakegate.access import Role, nessie_settings
+from lakegate.access import RULES, Role, nessie_settings
 from lakegate.adapters.http import door
 from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
-from tests.support.issuer import Issuer, issuing
+from tests.support.issuer import AUDIENCE_OF_CLIENTS, CLAIM, CLIENT, CLIENTS, Issuer, issuing
 from tests.support.nessie import Lake, nessie
 
 AUDIENCE = "lakegate-test"
@@ -63,14 +65,28 @@ def guarded(
     log = tmp_path_factory.mktemp("guarded") / "nessie.log"
     with issuing(Issuer()) as issuer:
         apart = {"nessie.version.store.persist.repository-id": "guarded"}
-        settings = {**nessie_settings(issuer.uri, AUDIENCE), **catalog_store, **apart}
+        settings = {**_both(issuer), **catalog_store, **apart}
         with nessie(log, lake.s3_endpoint, f"s3://{lake.bucket}/guarded", settings) as uri:
             yield Guarded(lake=replace(lake, nessie_uri=uri), issuer=issuer)
 
 
+def _both(issuer: Issuer) -> dict[str, str]:
+    clients = {role: (CLIENT.format(role),) for role in Role}
+    by_tag = nessie_settings(issuer.uri, AUDIENCE)
+    by_client = nessie_settings(issuer.uri + CLIENTS, AUDIENCE_OF_CLIENTS, CLAIM, clients)
+    tenant = {
+        name.replace("quarkus.oidc.", "quarkus.oidc.clients."): value
+        for name, value in by_client.items()
+        if name.startswith("quarkus.oidc.")
+    }
+    both = {f"nessie.server.authorization.rules.{rule.name}-of-clients": rule.cel(clients) for rule in RULES}
+    return {**by_tag, **tenant, **both, "quarkus.oidc.resolve-tenants-with-issuer": "true"}
+
+
 def act_as(role: Role | str, guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on this process calls AWS as the role; the stand-in for STS tells it by the access key."""
-    environment = guarded.lake.environment | {"AWS_ENDPOINT_URL_STS": guarded.issuer.uri, "AWS_ACCESS_KEY_ID": role}
+    """From now on this process calls AWS as the role; the stand-in tells it by the access key."""
+    places = {f"AWS_ENDPOINT_URL_{service}": guarded.issuer.uri for service in ("STS", "SECRETS_MANAGER")}
+    environment = guarded.lake.environment | places | {"AWS_ACCESS_KEY_ID": role}
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)

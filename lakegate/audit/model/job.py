@@ -5,6 +5,7 @@ the run may read it.
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from lakegate.audit.model.client import Client
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.model.report import DataFile, Replaced
@@ -41,7 +42,8 @@ class Job:
     With `reuses` the data files are on the branch already, as an earlier attempt appended them, and this is the URI of
     its report: its verdicts of batch scope hold, and only checks of table scope run.
 
-    With a `token_audience` the job asks for tokens of its own role for this audience, and sends them to the catalog.
+    With a `client` the job sends the catalog this client's tokens, and else with a `token_audience` tokens of its own
+    role for this audience.
     The catalog's certificate may be of an authority in `nessie_ca`, certificates as PEM text.
     """
 
@@ -61,6 +63,7 @@ class Job:
     reuses: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
     token_audience: str = ""
+    client: Client | None = None
     nessie_ca: str = ""
     format: int = 1
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from lakegate.audit.model.client import Client
+
 PROBE = "probe.json"
 """The name that a probe's object has; any other is a job's."""
 
@@ -9,8 +11,8 @@ PROBE = "probe.json"
 @dataclass(frozen=True, kw_only=True)
 class Probe:
     """Order for a probe: where Nessie is, and where the report goes. `nonce` tells the report from an earlier one, and
-    names the branch that the probe may not make. With a `token_audience` the probe asks for a token, and with a
-    `nessie_ca` it trusts authorities, as a job does.
+    names the branch that the probe may not make. With a `client` or a `token_audience` the probe asks for a token, and
+    with a `nessie_ca` it trusts authorities, as a job does.
     """
 
     nonce: str
@@ -18,6 +20,7 @@ class Probe:
     warehouse: str
     report_uri: str
     token_audience: str = ""
+    client: Client | None = None
     nessie_ca: str = ""
     format: int = 1
 

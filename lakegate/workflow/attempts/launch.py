@@ -73,6 +73,7 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
         warehouse=service.warehouse,
         nessie_ca=service.nessie_ca,
         token_audience=service.token_audience,
+        client=service.job_client,
         report_uri=service.store.uri(report_name(attempt)),
         begun_uri=service.store.uri(begun_name(attempt)),
         plan=plan,

@@ -26,7 +26,9 @@ from lakegate_local.settings import LocalSettings, variable
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
-STAND_IN_TOKEN = "xoxb-local"
+# Secrets are like nothing else, so that a test finds them wherever they do not belong.
+STAND_IN_TOKEN = "xoxb-local-canary"
+NESSIE_SECRET = "nessie-local-canary"
 CALL_SECONDS = 15
 S3A_JARS = ("hadoop-aws-*.jar", "aws-java-sdk-*.jar")
 # botocore's settings: name → (place in the file, variable, default, conversion)
@@ -160,7 +162,7 @@ def nessie_options(settings: LocalSettings) -> dict[str, str]:
         f"{s3}.auth-type": "STATIC",
         f"{s3}.access-key": "urn:nessie-secret:quarkus:local-secrets.s3",
         "local-secrets.s3.name": CREDENTIALS["aws_access_key_id"],
-        "local-secrets.s3.secret": CREDENTIALS["aws_secret_access_key"],
+        "local-secrets.s3.secret": NESSIE_SECRET,
         **nessie_settings(settings.issuer, settings.audience),
     }
 
