@@ -118,7 +118,7 @@ def batch_of(spark: SparkSession, plan: Plan, before: Any, file: str) -> keys.Ba
     return keys.Batch(
         files={file: list(added.statistics.values())},
         columns=iceberg.fields(spark, loaded),
-        read=lambda _: iceberg.read(spark, ddl.table_name(LAKE, plan.table), loaded, added.entries),
+        read=lambda _: iceberg.read(spark, loaded, added.entries),
     )
 
 
