@@ -57,7 +57,7 @@ test-hostile: setup ## hostile names, files and contracts, by how work grows wit
 	$(PYTEST) -m hostile tests/hostile
 
 test-nessie: setup ## tests against a real Nessie
-	$(PYTEST) -m nessie
+	$(PYTEST) -m nessie tests/cli tests/flow tests/ports tests/spark
 
 test-postgres: setup ## the ports' contracts and the whole flow against a real Nessie over PostgreSQL (no part of make test)
 	$(PYTEST) -m nessie --postgres tests/ports tests/flow
@@ -66,11 +66,11 @@ test-http: setup ## simulated faults of the network before a real Nessie (five m
 	$(PYTEST) -m http tests/simulation
 
 test-spark: setup ## tests in a Spark session
-	$(PYTEST) -m "spark and not nessie"
+	$(PYTEST) -m "spark and not nessie" tests/contracts tests/hostile tests/spark
 
 test-bundle: setup ## tests of the job on another release of EMR Serverless, BUNDLE=emr-spark-8.1.0 (fifteen minutes; no part of make test)
 	@$(PYTHON) tools/setup.py $(BUNDLE)
-	.local/envs/$(BUNDLE)/bin/python -m pytest -m "spark and not nessie"
+	.local/envs/$(BUNDLE)/bin/python -m pytest -m "spark and not nessie" tests/contracts tests/hostile tests/spark
 
 test-synth: setup ## tests of the synthesised CDK app
 	$(PYTEST) -m synth tests/infra

@@ -12,15 +12,16 @@ from statistics import median
 from time import perf_counter
 from zipfile import ZipFile
 
-from infra.packaging import package
+from lakegate_local.synth import ARCHITECTURE
+
+from infra.packaging import INTERPRETER, package
 
 ROOT = Path(__file__).resolve().parent.parent
-PYTHON = ROOT / ".local/envs/functions/bin/python"
 HANDLERS, ROUNDS = ("ingest", "settle", "reconcile"), 9
 
 
 def main() -> None:
-    functions = package(ROOT, ROOT / ".local/build").functions
+    functions = package(ROOT, ROOT / ".local/build" / ARCHITECTURE, ARCHITECTURE).functions
     with tempfile.TemporaryDirectory() as name:
         folders = {"with": Path(name, "with"), "without": Path(name, "without")}
         with ZipFile(functions) as archive:
@@ -41,7 +42,7 @@ def seconds(handler: str, folder: Path) -> float:
     """Return what an import takes in a new process. On Lambda it could write no byte code, here it may not (-B)."""
     script = f"import sys; sys.path.insert(0, '.'); import handlers.{handler}"
     began = perf_counter()
-    subprocess.run([PYTHON, "-I", "-B", "-c", script], cwd=folder, check=True)
+    subprocess.run([INTERPRETER, "-I", "-B", "-c", script], cwd=folder, check=True)
     return perf_counter() - began
 
 

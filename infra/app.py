@@ -44,7 +44,7 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
         analytics_reporting=False,
     )
     config = _config(app.node.try_get_context)
-    bundles = package(ROOT, ROOT / ".local/build")
+    bundles = package(ROOT, ROOT / ".local/build" / config.architecture, config.architecture)
     artifacts = Artifacts(
         entry_point=ROOT / "spark_jobs/append_and_audit.py",
         py_files=bundles.py_files,

@@ -2,12 +2,14 @@
 
 from dataclasses import asdict, fields
 
-from infra.config import Config
-from lakegate.deployment.choices import Choices
+from infra.config import PYTHON, Config
+from lakegate.deployment.choices import RUNTIME, Choices
 
 
 def choices(config: Config) -> Choices:
-    """Return an installation's choices. They are names and numbers, and never a secret."""
+    """Return an installation's choices, and the release's own of a runtime. They are names and numbers, and never a
+    secret.
+    """
     given = {field.name for field in fields(config) if getattr(config, field.name) != field.default}
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(config).items()}
-    return Choices(values=values, given=frozenset(given))
+    return Choices(values={**values, RUNTIME: f"python{PYTHON}"}, given=frozenset(given))

@@ -14,6 +14,8 @@ from lakegate.contracts import BRANCH_DAYS
 from lakegate.errors import Misconfigured
 from lakegate.settings import WORKER_CORES
 
+PYTHON = "3.13"  # of the functions
+ARCHITECTURES = ("arm64", "x86_64")  # of the functions, as Lambda names them
 SHORTEST_WINDOW, LONGEST_WINDOW = 1, 300  # seconds; Lambda gathers more than ten messages only with a window
 INCOMPLETE_UPLOAD_DAYS = 7
 DAY = 24 * 60  # minutes
@@ -68,6 +70,7 @@ class Config:
     undecided_minutes: int = 240
     rejected_percent: int = 0  # 0: no alarm
     canary_hours: int = 0  # 0: no canary
+    architecture: str = "arm64"
     batch_window: int = 20
     reconcile_minutes: int = 5
     job_timeout_minutes: int = 60
@@ -203,6 +206,10 @@ class Config:
                 (
                     not 0 <= self.canary_hours <= LONGEST_CANARY,
                     f"-c canary_hours is 0, which is no canary, to {LONGEST_CANARY}, which is six days",
+                ),
+                (
+                    self.architecture not in ARCHITECTURES,
+                    f"-c architecture, the functions' processors, is one of {', '.join(ARCHITECTURES)}",
                 ),
                 (not 1 <= self.reconcile_minutes <= DAY, f"-c reconcile_minutes is 1 to {DAY:,}, which is a day"),
                 (

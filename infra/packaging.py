@@ -1,6 +1,7 @@
 """Packaging of a deployment's two zips: `functions.zip` for Lambda and `lakegate.zip` for Spark's `--py-files`.
 
 The same inputs give the same bytes, and a zip is not made again while its inputs are unchanged. It uploads nothing.
+The functions' zip is for one architecture of Lambda, and no other.
 """
 
 import fcntl
@@ -17,12 +18,16 @@ from pathlib import Path
 
 from uv import find_uv_bin
 
+from infra.config import PYTHON
+from lakegate.errors import Misconfigured
 from lakegate.settings import CA_FILE
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
 REQUIREMENTS = Path("handlers/requirements.txt")
-# Amazon Linux 2023, on which the python3.11 runtime's successors run, and Amazon Linux 2 both load these wheels.
-TARGET = ("--python-platform", "x86_64-manylinux2014", "--python-version", "3.11")
+# The runtime is Amazon Linux 2023, which has glibc 2.34.
+PLATFORMS = {"arm64": "aarch64-manylinux_2_34", "x86_64": "x86_64-manylinux_2_34"}
+# Set-up makes it. Byte code is of one version of Python, and the same for every architecture.
+INTERPRETER = Path(__file__).resolve().parents[1] / ".local/envs/functions/bin/python"
 # Installers' own records, which differ from run to run.
 INSTALLERS_NOTES = {"INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_build.json", "uv_cache.json"}
 LEFT_OUT = {"tests", "test"}
@@ -39,12 +44,15 @@ class Bundles:
     py_files: Path
 
 
-def package(root: Path, build: Path) -> Bundles:
-    """Bring both zips in `build` up to date with the checkout at `root`. One process at a time does so."""
+def package(root: Path, build: Path, architecture: str) -> Bundles:
+    """Bring both zips in `build` up to date with the checkout at `root`. One process at a time does so. A folder is of
+    one architecture.
+    """
     build.mkdir(parents=True, exist_ok=True)
     with (build / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        third_party = _third_party(root, build)
+        python = _python()
+        third_party = _third_party(root, build, architecture, python)
         for_lambda = [*_sources(root, "handlers"), *_sources(root, "lakegate")]
         for_spark = [*_sources(root, "lakegate"), *_sources(root, "spark_jobs")]
         return Bundles(
@@ -53,28 +61,43 @@ def package(root: Path, build: Path) -> Bundles:
         )
 
 
-def _third_party(root: Path, build: Path) -> Path:
+def _python() -> str:
+    """Return the version of the Python that makes byte code. Raise Misconfigured if it is not the functions'."""
+    asked = [str(INTERPRETER), "-I", "-S", "-c", "import sys; print(sys.version)"]
+    try:
+        version = subprocess.check_output(asked, text=True).strip()  # noqa: S603 - fixed arguments
+    except (OSError, subprocess.CalledProcessError):
+        version = "none"
+    if not version.startswith(f"{PYTHON}."):
+        raise Misconfigured(
+            f"byte code of the functions takes a Python {PYTHON}, and set-up's is {version}. "
+            "Run: make deploy-setup (or make setup)"
+        )
+    return version
+
+
+def _third_party(root: Path, build: Path, architecture: str, python: str) -> Path:
     """Return a zip of the functions' requirements, kept apart because they seldom change and take long to compress."""
     target, folder = build / "third-party.zip", build / "third-party"
 
     def make(partial: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
-        _install(root / REQUIREMENTS, folder)
+        _install(root / REQUIREMENTS, folder, PLATFORMS[architecture])
         _compile(folder)
         with zipfile.ZipFile(partial, "w") as archive:
             _add(archive, folder, _shipped(folder))
         shutil.rmtree(folder)
 
-    return _up_to_date(target, _digest(root, [root / REQUIREMENTS]), make)
+    return _up_to_date(target, _digest(root, [root / REQUIREMENTS], architecture + python), make)
 
 
-def _install(requirements: Path, folder: Path) -> None:
+def _install(requirements: Path, folder: Path, platform: str) -> None:
     """Install wheels for Lambda's platform, independent of this machine's, each checked against its hash."""
     subprocess.run(  # noqa: S603 - fixed arguments
         [
             *(find_uv_bin(), "--no-config", "pip", "install", "--quiet", "--target", folder),
-            *("--no-deps", "--require-hashes", "--only-binary", ":all:", "--link-mode", "copy", *TARGET),
-            *("--requirement", requirements),
+            *("--no-deps", "--require-hashes", "--only-binary", ":all:", "--link-mode", "copy"),
+            *("--python-platform", platform, "--python-version", PYTHON, "--requirement", requirements),
         ],
         check=True,
         env={"UV_SYSTEM_CERTS": "1", **os.environ},
@@ -85,7 +108,7 @@ def _compile(folder: Path) -> None:
     """Add byte code to every module below the folder. A process of its own does so, in the order of names, because
     byte code depends a little on what the compiling process did before.
     """
-    subprocess.run([sys.executable, "-I", "-S", *COMPILE, "-s", folder, folder], check=True)  # noqa: S603 - fixed
+    subprocess.run([INTERPRETER, "-I", "-S", *COMPILE, "-s", folder, folder], check=True)  # noqa: S603 - fixed
 
 
 def _shipped(folder: Path) -> Iterator[Path]:

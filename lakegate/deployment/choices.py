@@ -7,6 +7,8 @@ from typing import Any, Self
 
 RECORD = "Lakegate"  # of the template's metadata, which a later deployment reads
 NO_RECORD = "choices"  # accepts a stack that has no record
+RUNTIME = "runtime"  # of the functions, which a release chooses and nobody gives
+OLDEST = {RUNTIME: "python3.11", "architecture": "x86_64"}  # of a stack whose record has no such name yet
 
 
 class Kind(StrEnum):
@@ -73,6 +75,7 @@ DROPPED = {
     "alarm_topic": "nobody hears of alarms",
     "canary_hours": "no canary lands, and nobody hears of a loop that is broken while nothing lands",
     "rejected_percent": "nobody hears of many rejected files",
+    "architecture": "functions run on ARM64",
     "image": "jobs run in the release's own image",
     "spark_conf": "jobs run without these properties",
     "uploaders": "whoever is not named can no longer upload",
@@ -113,6 +116,11 @@ ADDED = {
     "token_audience": "Nessie must know the roles and its rules first; one that does not refuses every token",
     "token_endpoint": OTHER_ISSUER,
 }
+SECONDS = "calls may fail for the seconds in which AWS changes the functions, and are made again: nothing is lost"
+NOTED = {  # of changes that lose nothing
+    RUNTIME: f"functions run on another Python; {SECONDS}",
+    "architecture": f"functions run on other processors; {SECONDS}",
+}
 MEANINGS = {Kind.DROPPED: DROPPED, Kind.CHANGED: CHANGED, Kind.ADDED: ADDED}
 
 
@@ -123,8 +131,11 @@ def differences(before: Choices | None, after: Choices) -> list[Difference]:
     if before is None:
         means = "the deployed stack has no record of its choices: compare them by hand this once"
         return [Difference(name=NO_RECORD, kind=Kind.DROPPED, before="unknown", after="", means=means)]
+    was = {**OLDEST, **before.values}
     names = [*after.values, *(name for name in before.values if name not in after.values)]
-    return [_difference(name, before, after) for name in names if before.values.get(name) != after.values.get(name)]
+    return [
+        _difference(name, was.get(name), before, after) for name in names if was.get(name) != after.values.get(name)
+    ]
 
 
 def second(name: str, others: Sequence[str]) -> list[Difference]:
@@ -137,14 +148,13 @@ def second(name: str, others: Sequence[str]) -> list[Difference]:
     )
 
 
-def _difference(name: str, before: Choices, after: Choices) -> Difference:
-    was, becomes, kind = before.values.get(name), after.values.get(name), _kind(name, before, after)
+def _difference(name: str, was: Any, before: Choices, after: Choices) -> Difference:
+    becomes, kind = after.values.get(name), _kind(name, before, after)
     means = MEANINGS[kind].get(name, "") if _loses(name, was, becomes) else ""
     if name not in after.values:
         means = "this release has no such setting"
-    return Difference(
-        name=name, kind=kind, before=was, after=becomes, means=means, stops=kind is Kind.DROPPED or bool(means)
-    )
+    stops = kind is Kind.DROPPED or bool(means)
+    return Difference(name=name, kind=kind, before=was, after=becomes, means=means or NOTED.get(name, ""), stops=stops)
 
 
 def _kind(name: str, before: Choices, after: Choices) -> Kind:

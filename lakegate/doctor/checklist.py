@@ -7,6 +7,7 @@ from collections.abc import Iterator
 CHECKLIST = (
     ("the stacks are made in an empty account", "lakegate deploy SETTINGS"),
     ("EMR's image runs the job, with the tested Python, Iceberg and AWS SDK", "lakegate doctor --probe"),
+    ("functions import their code on ARM64", "lakegate status, which the function read answers"),
     ("the first file reaches main", "lakegate contract push CONTRACT && lakegate drop FILE --wait"),
     ("a bad file stays on its branch, and Slack tells", "lakegate drop BAD --wait; lakegate status"),
     ("a job's end settles its batch before the sweep does", "lakegate drop FILE --wait, with reconcile_minutes = 60"),

@@ -31,7 +31,7 @@ HERE = OUTPUTS | {"NessieUri": "http://127.0.0.1:9"}  # where nobody answers
 def template(config: Config, description: str = DESCRIPTION) -> dict[str, Any]:
     """A stack of these choices, as far as a deployment looks at it."""
     function = {
-        "Runtime": "python3.11",
+        "Runtime": "python3.13",
         "Handler": "index.handler",
         "Role": {"Fn::GetAtt": ["Role", "Arn"]},
         "Code": {"ZipFile": "def handler(*_): pass"},

@@ -11,7 +11,18 @@ from hypothesis import given, strategies
 
 from infra.choices import choices
 from infra.config import Config
-from lakegate.deployment.choices import ADDED, CHANGED, DROPPED, NO_RECORD, Choices, Kind, differences, second
+from lakegate.deployment.choices import (
+    ADDED,
+    CHANGED,
+    DROPPED,
+    NO_RECORD,
+    NOTED,
+    RUNTIME,
+    Choices,
+    Kind,
+    differences,
+    second,
+)
 
 DEPLOYED = Config(
     name="lake",
@@ -39,6 +50,7 @@ DEPLOYED = Config(
     undecided_minutes=60,
     rejected_percent=20,
     canary_hours=6,
+    architecture="x86_64",
     batch_window=60,
     reconcile_minutes=10,
     job_timeout_minutes=50,
@@ -96,7 +108,7 @@ def test_a_default_that_is_changed_loses_what_any_other_value_does(name: str) ->
 
 
 def test_every_sentence_is_of_a_setting() -> None:
-    assert {*DROPPED, *CHANGED, *ADDED} <= set(NAMES)
+    assert {*DROPPED, *CHANGED, *ADDED, *NOTED} <= {*NAMES, RUNTIME}
 
 
 @given(strategies.sets(strategies.sampled_from(NAMES)))
@@ -152,7 +164,7 @@ def test_a_change_that_loses_nothing_does_not(change: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_added_stops_where_a_sentence_says_why(name: str) -> None:
     (difference,) = found(Config(), replace(Config(), **{name: getattr(DEPLOYED, name)})).values()
-    assert difference == (Kind.ADDED, ADDED.get(name, ""), name in ADDED)
+    assert difference == (Kind.ADDED, ADDED.get(name, NOTED.get(name, "")), name in ADDED)
 
 
 def test_a_default_that_a_release_changes_is_a_change() -> None:
@@ -172,6 +184,24 @@ def test_a_setting_that_is_new_in_a_release_loses_nothing() -> None:
     values = {name: value for name, value in choices(Config()).values.items() if name != "attempts"}
     (only,) = differences(Choices(values=values, given=frozenset()), choices(Config()))
     assert (only.name, only.stops) == ("attempts", False)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "told"),
+    [
+        ("arm64", {"runtime": ("python3.11", "python3.13"), "architecture": ("x86_64", "arm64")}),
+        ("x86_64", {"runtime": ("python3.11", "python3.13")}),
+    ],
+)
+def test_other_functions_than_those_of_an_older_release_are_told_and_stop_nothing(
+    chosen: str, told: dict[str, tuple[str, str]]
+) -> None:
+    older = choices(DEPLOYED)
+    values = {name: value for name, value in older.values.items() if name not in NOTED}
+    before = Choices(values=values, given=older.given - NOTED.keys())
+    changed = differences(before, choices(replace(DEPLOYED, architecture=chosen)))
+    assert {it.name: (it.before, it.after) for it in changed} == told
+    assert {(it.means, it.stops) for it in changed} == {(NOTED[name], False) for name in told}
 
 
 def test_a_stack_without_a_record_stops_once() -> None:

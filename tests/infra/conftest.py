@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lakegate_local.synth import ARCHITECTURE
 
 from infra.config import Config
 from tests.infra.template import Stack
@@ -137,16 +138,24 @@ def stack(app: Any) -> Stack:
 
 @pytest.fixture(scope="session")
 def function_zip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The functions' zip of this checkout, made from nothing."""
+    """The functions' zip of this checkout for the architecture that is the default, made from nothing."""
     from infra.packaging import package
 
-    return package(ROOT, tmp_path_factory.mktemp("build")).functions
+    return package(ROOT, tmp_path_factory.mktemp("build"), Config().architecture).functions
 
 
 @pytest.fixture(scope="session")
-def unpacked(function_zip: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The functions' zip as Lambda unpacks it."""
+def own_zip() -> Path:
+    """The functions' zip for this machine's architecture, which the local cloud deploys."""
+    from infra.packaging import package
+
+    return package(ROOT, ROOT / ".local/build" / ARCHITECTURE, ARCHITECTURE).functions
+
+
+@pytest.fixture(scope="session")
+def unpacked(own_zip: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """This machine's zip as Lambda unpacks it."""
     folder = tmp_path_factory.mktemp("task")
-    with zipfile.ZipFile(function_zip) as archive:
+    with zipfile.ZipFile(own_zip) as archive:
         archive.extractall(folder)
     return folder

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 import subprocess
+import sys
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from lakegate_local.synth import ARCHITECTURE
 
-from infra.packaging import Bundles, package, trusting
+from infra import packaging
+from infra.config import Config
+from infra.packaging import INTERPRETER, Bundles, trusting
+from lakegate.errors import Misconfigured
 from lakegate.settings import CA_FILE
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 250 * 1024 * 1024  # what Lambda unpacks
-TAG = re.compile(r"(?:^Tag: [^-\n]+-[^-\n]+-|(?<=x86_64)\.)([^.\n]+)", re.MULTILINE)
-LOADABLE = {f"manylinux{level}_x86_64" for level in ("1", "2010", "2014", "_2_5", "_2_12", "_2_17")}
+MACHINES = {"arm64": "aarch64", "x86_64": "x86_64"}
+ELF = {"aarch64": 183, "x86_64": 62}  # at byte 18 of a library
+TAG = re.compile(r"^Tag: [^-\n]+-[^-\n]+-([^\n]+)", re.MULTILINE)
+GLIBC = re.compile(r"manylinux_2_([0-9]+)_|manylinux(?:1|2010|2014)_")
+RUNTIMES_GLIBC = 34  # Amazon Linux 2023 has 2.34
+MAGIC = (3571).to_bytes(2, "little") + b"\r\n"  # of Python 3.13
 UNCHECKED = b"\x01\0\0\0"  # flags of byte code that Python takes without a look at its source
-FUNCTIONS_PYTHON = ROOT / ".local/envs/functions/bin/python"
+
+
+def package(root: Path, build: Path, architecture: str = Config().architecture) -> Bundles:
+    return packaging.package(root, build, architecture)
 
 
 @pytest.fixture
@@ -40,8 +51,9 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def byte_code(names: Iterable[str]) -> set[str]:
-    """Where Python 3.11, which the functions run on, looks for the byte code of these modules."""
-    return {importlib.util.cache_from_source(name) for name in names if name.endswith(".py")}
+    """Where Python 3.13, which the functions run on, looks for the byte code of these modules."""
+    modules = [Path(name) for name in names if name.endswith(".py")]
+    return {str(path.parent / "__pycache__" / f"{path.stem}.cpython-313.pyc") for path in modules}
 
 
 def made(bundles: Bundles) -> list[tuple[int, int]]:
@@ -84,7 +96,7 @@ def test_a_change_of_product_code_is_in_both_zips_and_leaves_third_parties_alone
     bundles = package(checkout, tmp_path / "build")
     functions = contents(bundles.functions)
     assert functions["lakegate/settings.py"] == b"changed = True\n"
-    assert b"changed" in functions["lakegate/__pycache__/settings.cpython-311.pyc"]
+    assert b"changed" in functions["lakegate/__pycache__/settings.cpython-313.pyc"]
     assert contents(bundles.py_files)["lakegate/settings.py"] == b"changed = True\n"
     assert (tmp_path / "build/third-party.zip").stat().st_ino == third_party.st_ino
 
@@ -105,9 +117,19 @@ def test_an_interrupted_run_is_taken_up_again(checkout: Path, tmp_path: Path) ->
     assert package(checkout, tmp_path / "build").functions.read_bytes() == whole
 
 
+def test_without_a_python_for_byte_code_nothing_is_packaged_and_it_is_said_what_to_run(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for found, said in ((Path(sys.executable), "set-up's is 3.11"), (tmp_path / "python", "set-up's is none")):
+        monkeypatch.setattr(packaging, "INTERPRETER", found)
+        with pytest.raises(Misconfigured, match=f"Python 3.13, and {said}.*Run: make deploy-setup"):
+            package(checkout, tmp_path / "build")
+    assert not list((tmp_path / "build").glob("*.zip"))
+
+
 @pytest.mark.synth
-def test_the_functions_zip_is_the_same_bytes_twice(function_zip: Path, tmp_path: Path) -> None:
-    again = package(ROOT, tmp_path).functions
+def test_the_functions_zip_is_the_same_bytes_twice(function_zip: Path) -> None:
+    again = package(ROOT, ROOT / ".local/build" / Config().architecture).functions
     assert again.read_bytes() == function_zip.read_bytes()
 
 
@@ -146,16 +168,34 @@ def test_each_module_of_the_functions_zip_has_byte_code_that_is_taken_as_it_is(f
         names = set(archive.namelist())
         compiled = {name: archive.read(name) for name in names if name.endswith(".pyc")}
     assert compiled.keys() == byte_code(names)
-    assert {code[:8] for code in compiled.values()} == {importlib.util.MAGIC_NUMBER + UNCHECKED}
+    assert {code[:8] for code in compiled.values()} == {MAGIC + UNCHECKED}
 
 
 @pytest.mark.synth
-def test_compiled_packages_are_for_a_glibc_that_the_runtime_has(unpacked: Path) -> None:
-    """The python3.11 runtime is Amazon Linux 2 with glibc 2.26: a wheel may ask for 2.17 (manylinux2014) or less."""
-    platforms = {wheel.parent.name: set(TAG.findall(wheel.read_text())) for wheel in unpacked.glob("*/WHEEL")}
-    compiled = {name: found for name, found in platforms.items() if found != {"any"}}
-    assert len(compiled) > 10
-    assert {name: found for name, found in compiled.items() if not found & LOADABLE} == {}
+def test_compiled_packages_are_for_the_runtimes_processor_python_and_glibc(function_zip: Path, own_zip: Path) -> None:
+    for architecture, path in {ARCHITECTURE: own_zip, Config().architecture: function_zip}.items():
+        machine = MACHINES[architecture]
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+            libraries = [name for name in names if name.endswith(".so")]
+            built_for = {int.from_bytes(archive.open(name).read(20)[18:], "little") for name in libraries}
+            wheels = [name for name in names if name.endswith(".dist-info/WHEEL")]
+            tags = {name: set(TAG.findall(archive.read(name).decode())) for name in wheels}
+        assert len(libraries) > 10
+        assert built_for == {ELF[machine]}
+        assert [name for name in libraries if not name.endswith(f".cpython-313-{machine}-linux-gnu.so")] == []
+        compiled = {name: found for name, found in tags.items() if found != {"any"}}
+        assert len(compiled) > 10
+        assert {name: found for name, found in compiled.items() if not is_loadable(found, machine)} == {}
+
+
+def is_loadable(platforms: Iterable[str], machine: str) -> bool:
+    """A wheel is for any of its platforms. One without a number of glibc is older than all with one."""
+    return any(
+        platform.endswith(f"_{machine}") and (found := GLIBC.match(platform)) and int(found[1] or 0) <= RUNTIMES_GLIBC
+        for each in platforms
+        for platform in each.split(".")
+    )
 
 
 @pytest.mark.synth
@@ -165,6 +205,7 @@ def test_compiled_packages_are_for_a_glibc_that_the_runtime_has(unpacked: Path) 
         ("ingest", "handler"),
         ("settle", "handler"),
         ("reconcile", "handler"),
+        ("canary", "handler"),
         ("operate", "read"),
         ("operate", "act"),
     ],
@@ -178,6 +219,6 @@ def test_a_handler_imports_from_the_zip_alone_and_brings_no_spark_or_arrow(
         "print(sorted({'pyspark', 'pyarrow', 'duckdb', 'typer'} & set(sys.modules)))"
     )
     done = subprocess.run(
-        [FUNCTIONS_PYTHON, "-I", "-B", "-c", script], cwd=unpacked, capture_output=True, text=True, check=False
+        [INTERPRETER, "-I", "-B", "-c", script], cwd=unpacked, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr

@@ -301,7 +301,7 @@ def test_a_function_runs_its_handler_on_the_runtime_of_its_wheels(
 ) -> None:
     function = stack.one(FUNCTION, f"{what}Function")
     assert function["Handler"] == f"handlers.{handler}"
-    assert (function["Runtime"], function["Architectures"]) == ("python3.11", ["x86_64"])
+    assert (function["Runtime"], function["Architectures"]) == ("python3.13", ["arm64"])
     assert function["Timeout"] == timeout
     assert function["MemorySize"] >= 1024
 

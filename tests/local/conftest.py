@@ -15,6 +15,7 @@ import pytest
 from lakegate_local.cloud import Cloud
 from lakegate_local.services import ACCOUNT, client
 from lakegate_local.settings import LocalSettings
+from lakegate_local.synth import ARCHITECTURE
 
 from tests.local.installation import Installation
 from tests.local.kinds import Aws
@@ -79,7 +80,13 @@ def function(aws: Aws) -> Iterator[Any]:
 
     def make(source: str, **options: Any) -> Any:
         name = f"test-{uuid.uuid4().hex[:8]}"
-        defaults = {"Runtime": "python3.11", "Handler": "app.handler", "Timeout": 300, "MemorySize": 128}
+        defaults = {
+            "Runtime": "python3.13",
+            "Architectures": [ARCHITECTURE],
+            "Handler": "app.handler",
+            "Timeout": 300,
+            "MemorySize": 128,
+        }
         aws("lambda").create_function(
             FunctionName=name, Role=ROLE, Code={"ZipFile": zipped(source)}, **{**defaults, **options}
         )
@@ -110,10 +117,11 @@ def until() -> Any:
 
     def wait(ask: Callable[[], Any], seconds: float = 300) -> Any:
         deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
+        while (asked := time.monotonic()) < deadline:
             if answer := ask():
                 return answer
-            time.sleep(0.1)
+            # A question may keep half of the cloud busy, which has other work to do.
+            time.sleep(max(0.1, 3 * (time.monotonic() - asked)))
         raise TimeoutError(f"not within {seconds} s")
 
     return wait

@@ -111,10 +111,10 @@ def _assets(installation: Installation) -> Iterator[Text]:
 def _files(installation: Installation) -> Iterator[Text]:
     """What is in the run folder: records and logs of servers, job runs, messages, the assembly."""
     folder = installation.settings.run
-    for path in folder.rglob("*"):
-        inside = path.relative_to(folder)
-        if path.is_file() and inside.parts[0] != SERVERS_OWN and path.suffix not in {*JARS, ".zip"}:
-            yield str(inside), text(path.read_bytes())
+    parts = [it for it in folder.iterdir() if it.name != SERVERS_OWN]  # which has tens of thousands of files
+    for path in (it for part in parts for it in (part, *part.rglob("*"))):
+        if path.is_file() and path.suffix not in {*JARS, ".zip"}:
+            yield str(path.relative_to(folder)), text(path.read_bytes())
 
 
 def _logs(installation: Installation) -> Iterator[Text]:
@@ -169,7 +169,7 @@ PLACES: Mapping[str, Place] = {
     "jobs, reports, notes, logs of jobs": Place(texts=_objects("ServiceBucket", besides=("staging/",)), says="wap-"),
     "tables": Place(texts=_objects("LakeBucket"), says="_lakegate_file"),
     "assets": Place(texts=_assets, says="AWS::Lambda::Function"),
-    "files": Place(texts=_files, says="EMR_SERVERLESS"),
+    "files": Place(texts=_files, says="StartJobRun"),
     "logs of functions": Place(texts=_logs, says="RequestId"),
     "job runs": Place(texts=_job_runs, says="executionIamPolicy"),
     "functions": Place(texts=_functions, says="LAKEGATE_"),

@@ -8,11 +8,14 @@ from typing import Any
 
 import psutil
 import pytest
+from botocore.exceptions import WaiterError
 from lakegate_local.settings import LocalSettings
+from lakegate_local.synth import ARCHITECTURE
 
 from tests.local.kinds import Aws, Invoke, Make
 
 pytestmark = pytest.mark.local
+(ELSEWHERE,) = {"arm64", "x86_64"} - {ARCHITECTURE}
 
 TELLS_ITS_PROCESS = """
 import os
@@ -151,6 +154,16 @@ def test_function_sees_its_zip_its_variables_and_the_local_cloud_but_not_this_en
     assert body["env"]["LAKEGATE_X"] == "1"
     assert body["env"]["AWS_ENDPOINT_URL"] == cloud.endpoint
     assert not [name for name in body["env"] if name.startswith(("LAKEGATE_LOCALSTACK", "GATEWAY_LISTEN"))]
+
+
+@pytest.mark.parametrize("asked", [{"Runtime": "python3.11"}, {"Architectures": [ELSEWHERE]}])
+def test_a_function_of_another_python_or_processor_is_refused_by_name(function: Make, asked: dict[str, Any]) -> None:
+    with pytest.raises(WaiterError) as error:
+        function("def handler(event, context): pass\n", **asked)
+
+    (value,) = asked.values()
+    described: dict[str, Any] = {**error.value.last_response}
+    assert f"not {''.join(value)}" in described["Configuration"]["StateReason"]
 
 
 def test_log_goes_to_the_functions_own_log_group(aws: Aws, function: Make, invoke: Invoke, until: Make) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,8 @@ from spark_jobs.tables import nessie
 from tests.ports.test_runner import SETTINGS
 from tests.support.authority import HEAD, Authority, served
 
+ROOT = Path(__file__).resolve().parents[2]
+FUNCTIONS_PYTHON = ROOT / ".local/envs/functions/bin/python"
 OURS, ANOTHER = Authority.made("ours"), Authority.made("another")
 
 
@@ -72,6 +75,18 @@ def test_a_client_trusts_no_other_and_trying_again_is_no_use(
 ) -> None:
     with pytest.raises((Misconfigured, URLError), match=r"(?i)certificate.verify.failed"):
         client(replace(SETTINGS, nessie_uri=uri, nessie_ca=text, token_audience=""))
+
+
+def test_the_functions_python_trusts_what_the_jobs_does(uri: str) -> None:
+    """Python 3.13 by itself refuses what our authority signs, which has no identifier of its key."""
+    ask = "from lakegate.audit.bounded_http import opener, trusting; opener({}).open({!r}, timeout=30).close()"
+    for context, succeeds in ((f"trusting({OURS.pem!r})", True), (f"trusting({ANOTHER.pem!r})", False)):
+        script = ask.format(context, f"{uri}/api/v2/trees/main")
+        done = subprocess.run(
+            [FUNCTIONS_PYTHON, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False, env={}
+        )
+        assert (done.returncode == 0) is succeeds, done.stderr
+        assert succeeds or "CERTIFICATE_VERIFY_FAILED" in done.stderr
 
 
 def test_the_name_in_the_certificate_has_to_be_the_address_s(uri: str) -> None:

@@ -64,7 +64,7 @@ def made() -> tuple[str, str, str]:
         archive.writestr("app.py", "")
     functions, sqs = boto3.client("lambda"), boto3.client("sqs")
     function = functions.create_function(
-        FunctionName="ingest", Runtime="python3.11", Role=role, Handler="app.x", Code={"ZipFile": body.getvalue()}
+        FunctionName="ingest", Runtime="python3.13", Role=role, Handler="app.x", Code={"ZipFile": body.getvalue()}
     )["FunctionArn"]
     url = sqs.create_queue(QueueName="ingest")["QueueUrl"]
     queue = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]

@@ -44,7 +44,7 @@ class Issuer(local.Issuer):
         super().__init__(now=now)
         self.issued: list[str] = []
         self.life = timedelta(hours=1)  # of a client's token
-        self.passwords = {role: f"{role}-password-{secrets.token_hex(8)}" for role in Role}
+        self.passwords = {role: f"{role}-7f3a-{secrets.token_hex(8)}" for role in Role}
         self.known = dict(self.passwords)  # by which the issuer knows the clients
 
     def of(self, role: str, audience: str, life: timedelta = timedelta(minutes=15), **claims: Any) -> str:

