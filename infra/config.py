@@ -9,7 +9,7 @@ from infra.catalog.faults import catalog_faults
 from infra.data.faults import data_faults
 from infra.ingest.faults import token_faults
 from lakegate.audit.bounded_http import trusting
-from lakegate.bundles import EMR_7, RELEASES, tested
+from lakegate.bundles import DEFAULT, RELEASES, tested
 from lakegate.contracts import BRANCH_DAYS
 from lakegate.errors import Misconfigured
 from lakegate.settings import WORKER_CORES
@@ -74,7 +74,7 @@ class Config:
     batch_window: int = 20
     reconcile_minutes: int = 5
     job_timeout_minutes: int = 60
-    release: str = EMR_7.release
+    release: str = DEFAULT.release
     image: str = ""
     spark_conf: tuple[str, ...] = ()
     vcpus: int = 16
