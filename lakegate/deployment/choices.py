@@ -170,7 +170,8 @@ def _loses(name: str, before: Choices, after: Choices) -> bool:
     """Return False for a longer time, for a list that loses no item, and for a release without an image of its own or
     with another. No prefix is every file.
     """
-    was, becomes = before.values.get(name), after.values.get(name)
+    was: Any = before.values.get(name)
+    becomes: Any = after.values.get(name)
     if name == "release":
         return before.values.get("image") == after.values.get("image") != ""
     if name == "landing_prefixes" and not was:
