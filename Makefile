@@ -7,10 +7,11 @@ PYTEST := $(BIN)/python -m pytest
 # Outside pytest, which knows the folder, too: schedules over HTTP have tokens of the local cloud's issuer.
 SIMULATE := PYTHONPATH=localstack/plugins $(BIN)/python -m tests.simulation
 JOBS ?= 4
+BUNDLE ?= emr-spark-8.1.0
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-unit test-hostile test-nessie test-postgres test-http test-spark test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-publish bench-receipts chaos lock clean simulate simulate-nessie
+.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-publish bench-receipts chaos lock clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -66,6 +67,10 @@ test-http: setup ## simulated faults of the network before a real Nessie (five m
 
 test-spark: setup ## tests in a Spark session
 	$(PYTEST) -m "spark and not nessie" tests/contracts tests/hostile tests/spark
+
+test-bundle: setup ## tests of the job on the Spark and Python of BUNDLE=emr-spark-8.1.0, the default on AWS (fifteen minutes; no part of make test)
+	@$(PYTHON) tools/setup.py $(BUNDLE)
+	.local/envs/$(BUNDLE)/bin/python -m pytest -m "spark and not nessie" tests/contracts tests/hostile tests/spark
 
 test-synth: setup ## tests of the synthesised CDK app
 	$(PYTEST) -m synth tests/infra

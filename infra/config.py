@@ -9,6 +9,7 @@ from infra.catalog.faults import catalog_faults
 from infra.data.faults import data_faults
 from infra.ingest.faults import token_faults
 from lakegate.audit.bounded_http import trusting
+from lakegate.bundles import DEFAULT, RELEASES, tested
 from lakegate.contracts import BRANCH_DAYS
 from lakegate.errors import Misconfigured
 from lakegate.settings import WORKER_CORES
@@ -29,7 +30,6 @@ _UPLOADER = re.compile(
     r"(=([A-Za-z0-9+.@_-]+/)+)?"  # a prefix: without IAM's wildcards and variables, which begin with * ? $
 )
 _PEM = re.compile(r"\s*(-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+")
-_RELEASE = re.compile(r"emr-7\.[0-9]+\.[0-9]+")  # these have Spark 3.5
 _IMAGE = re.compile(
     r"[0-9]{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?/[a-z0-9][a-z0-9._/-]*"
     r"(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}|@sha256:[0-9a-f]{64})"
@@ -74,7 +74,7 @@ class Config:
     batch_window: int = 20
     reconcile_minutes: int = 5
     job_timeout_minutes: int = 60
-    release: str = "emr-7.13.0"
+    release: str = DEFAULT.release
     image: str = ""
     spark_conf: tuple[str, ...] = ()
     vcpus: int = 16
@@ -217,8 +217,8 @@ class Config:
                     "-c grace_seconds is over -c batch_window: otherwise the sweep takes files that still gather",
                 ),
                 (
-                    not _RELEASE.fullmatch(self.release),
-                    "-c release is one with Spark 3.5, emr-7.<minor>.<patch>: the job's jars are for that",
+                    tested(self.release) is None,
+                    f"-c release is one whose Spark was tested: {RELEASES}",
                 ),
                 (
                     bool(self.image) and not _IMAGE.fullmatch(self.image),

@@ -10,6 +10,7 @@ from typing import Self
 
 from lakegate.access import Role
 from lakegate.audit.model.client import Client
+from lakegate.bundles import EMR_7
 from lakegate.clients import FORM, Listed
 from lakegate.errors import Misconfigured
 
@@ -49,6 +50,7 @@ class Settings:
     token_scope: str = ""
     token_clients: str = ""  # with commas, as `lakegate.clients` reads them
     role: str = ""  # of this process, which says whose client it is
+    release: str = EMR_7.release  # of EMR Serverless; a stack that does not say it is older than the others
     executors: int = 3  # of a job at most, beside its driver
     spark_conf: str = ""  # JSON: a job's Spark properties by name, beside lakegate's
     slack_secret: str = ""

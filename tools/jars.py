@@ -1,5 +1,5 @@
 """Fetch the jars of tools/jars.json into a folder, each checked against its SHA-256. `jars.py FOLDER job` fetches those
-that a deployment ships with its job.
+that a deployment ships with its job, and `jars.py FOLDER RELEASE` those for tests on another release of EMR Serverless.
 
 It needs no Maven, and fetches no dependencies of a jar, because the list names every jar in use.
 """
@@ -23,7 +23,7 @@ def main(folder: Path, use: str = "") -> None:
     for stale in folder.glob("download-*"):
         shutil.rmtree(stale)  # an earlier run was interrupted here
     for pin in pins:
-        if use in {"", pin.get("use")}:
+        if pin.get("use", "") in ({use} if use else {"", "job"}):
             fetch(pin, folder)
     kept = {name(pin) for pin in pins}
     for stale in folder.glob("*.jar"):

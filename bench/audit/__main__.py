@@ -24,7 +24,8 @@ from bench.audit.environments import CACHE, ROOT, ready
 from bench.audit.worker import Order, Round
 from lakegate.audit.model.codec import to_json
 from lakegate.contracts import load
-from tests.support.jobs import configure, jars
+from tests.support.image import job_jars
+from tests.support.jobs import configure
 
 ENGINES = ("lakegate", "deequ", "soda", "great_expectations", "cuallee")
 CONTRACTS = {"numeric": "numeric", "strings": "strings", "keys": "keys", "dirty": "numeric"}
@@ -112,7 +113,7 @@ def run(engine: str, name: str, options: argparse.Namespace) -> dict[str, Any]:
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE, prefix="run-") as made:
         folder = Path(made)
-        classpath = [*jars("iceberg-spark-runtime-*.jar"), *map(str, environment.jars)]
+        classpath = [*job_jars()[:1], *map(str, environment.jars)]
         configure(folder, SPARK | {"spark.driver.extraClassPath": os.pathsep.join(classpath)})
         order, result = folder / "order.json", folder / "result.json"
         order.write_text(to_json(ordered(engine, name, options, folder)))

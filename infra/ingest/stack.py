@@ -172,6 +172,7 @@ class IngestStack(Stack):
             job_entry_point=self.spark.entry_point.s3_object_url,
             job_py_files=self.spark.py_files.s3_object_url,
             job_jars=self.spark.jar_uris,
+            release=config.release,
             executors=config.executors,
             spark_conf=json.dumps(config.spark_properties) if config.spark_conf else "",
             slack_secret=config.slack_secret,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import boto3
 from botocore.exceptions import ClientError
 
+from lakegate import bundles
 from lakegate.adapters.aws import CONFIG, aws_errors, code
 from lakegate.adapters.job_policy import job_policy
 from lakegate.errors import Conflict, Misconfigured
@@ -39,7 +40,6 @@ EXCEPTIONS, LAST_WORD = "Last few exceptions:", "JobError: "
 KIND = re.compile(r"\b(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Interrupt)\b")
 WAIT = timedelta(minutes=LONGEST_QUEUE)
 NOT_IN_TAGS, LONGEST_TAG = re.compile(r"[^A-Za-z0-9 /_.:=+@-]"), 256
-PYTHON = "python3.11"  # the release has an older one, too; this name is looked up on its PATH
 WORKER_MEMORY = "7g"  # Java's heap; with Spark's tenth on top, a worker of 8 GB
 # A large shuffle fills the default of 20 GB. The maximum is 200 GB, and every GB above 20 costs a little an hour.
 DRIVER_DISK, EXECUTOR_DISK = "50G", "100G"
@@ -182,10 +182,10 @@ class EmrJobRunner:
 
 
 def spark_defaults(settings: Settings) -> dict[str, str]:
-    """Return a run's Spark properties: Python 3.11, workers within the run's share of the account's capacity, and the
-    installation's own.
+    """Return a run's Spark properties: the bundle's Python, workers within the run's share of the account's capacity,
+    and the installation's own.
     """
-    python = (
+    names = (
         "spark.pyspark.python",
         "spark.pyspark.driver.python",
         "spark.emr-serverless.driverEnv.PYSPARK_PYTHON",
@@ -193,7 +193,8 @@ def spark_defaults(settings: Settings) -> dict[str, str]:
         "spark.executorEnv.PYSPARK_PYTHON",
     )
     return {
-        **dict.fromkeys(python, PYTHON),
+        # A release has several; this name is looked up on its PATH.
+        **dict.fromkeys(names, f"python{bundles.of_release(settings.release).python}"),
         "spark.driver.cores": str(WORKER_CORES),
         "spark.driver.memory": WORKER_MEMORY,
         "spark.emr-serverless.driver.disk": DRIVER_DISK,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from lakegate import bootstrap
+from lakegate import bootstrap, bundles
 from lakegate.access import Role
 from lakegate.adapters.account import region
 from lakegate.adapters.emr import EmrJobRunner
@@ -264,7 +264,7 @@ class Examination:
             ended = _ended(runner, runner.probe(nonce, store.uri(name), store.uri(report)))
             written = from_json(ProbeReport, store.read(report) or b"{}") if ended.state is JobState.SUCCEEDED else None
             own = written if written and written.nonce == nonce else None
-            return checks.probe(ended, own, has_identity=settings.has_identity)
+            return checks.probe(ended, own, bundles.of_release(settings.release), has_identity=settings.has_identity)
 
         return tried("probe", run, "get the right to run jobs (docs/operating.md, Doctor)")
 

@@ -52,6 +52,7 @@ CATALOG = "a catalog stack cannot be made without it"
 OTHER_BUCKET = "what lies in the other bucket and is not decided never reaches the lake"
 OTHER_KEY = "what was written under the other key can no longer be read, tables and receipts too"
 OTHER_ISSUER = "Nessie must trust the OIDC issuer and know the clients first; one that does not refuses every token"
+OTHER_IMAGE = "jobs run in an image that was made for the other release: change image with it"
 OTHER_PREFIXES = "what lies below no prefix and is not decided never reaches the lake"
 DROPPED = {
     "nessie_uri": "a catalog stack is made, and no file that the other Nessie decided is known to it",
@@ -99,6 +100,7 @@ CHANGED = {
     "catalog_host": "who names the catalog's other address no longer finds it",
     "vpc": "CloudFormation refuses it while functions and jobs are in the other network",
     "azs": "CloudFormation refuses it while functions and jobs are in the other zones",
+    "release": OTHER_IMAGE,
     "uploaders": DROPPED["uploaders"],
     "landing_bucket": OTHER_BUCKET,
     "landing_prefixes": OTHER_PREFIXES,
@@ -109,6 +111,7 @@ CHANGED = {
 ADDED = {
     "landing_bucket": OTHER_BUCKET,
     "landing_prefixes": OTHER_PREFIXES,
+    "release": OTHER_IMAGE,
     "warehouse": CHANGED["warehouse"],
     "landing_days": "files are deleted after so many days, and what is not decided by then never reaches the lake",
     "ephemeral": "buckets and database go with their stacks when these are removed",
@@ -150,7 +153,7 @@ def second(name: str, others: Sequence[str]) -> list[Difference]:
 
 def _difference(name: str, was: Any, before: Choices, after: Choices) -> Difference:
     becomes, kind = after.values.get(name), _kind(name, before, after)
-    means = MEANINGS[kind].get(name, "") if _loses(name, was, becomes) else ""
+    means = MEANINGS[kind].get(name, "") if _loses(name, before, after) else ""
     if name not in after.values:
         means = "this release has no such setting"
     stops = kind is Kind.DROPPED or bool(means)
@@ -163,8 +166,14 @@ def _kind(name: str, before: Choices, after: Choices) -> Kind:
     return Kind.CHANGED if name in before.given or name not in after.given else Kind.ADDED
 
 
-def _loses(name: str, was: Any, becomes: Any) -> bool:
-    """Return False for a longer time and for a list that loses no item. No prefix is every file."""
+def _loses(name: str, before: Choices, after: Choices) -> bool:
+    """Return False for a longer time, for a list that loses no item, and for a release without an image of its own or
+    with another. No prefix is every file.
+    """
+    was: Any = before.values.get(name)
+    becomes: Any = after.values.get(name)
+    if name == "release":
+        return before.values.get("image") == after.values.get("image") != ""
     if name == "landing_prefixes" and not was:
         return True
     if name == "landing_days":

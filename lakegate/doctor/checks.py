@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from lakegate.audit.model.probe import ProbeReport
+from lakegate.bundles import Bundle
 from lakegate.doctor.facts import LandingBucket, Subnet
 from lakegate.doctor.finding import Finding, ok, unknown, wrong
 from lakegate.errors import Misconfigured
@@ -26,11 +27,11 @@ ZONES = {
     "ca-central-1": ("cac1-az1", "cac1-az2"),
 }
 UNAUTHORIZED = 401
-PYTHON = "3.11"
+IMAGE = "see docs/operating.md, EMR's image"
 READ_LOG = "read its driver's log in the service's bucket, below logs/"
 # What a failed run's reason says, and what to do then.
 FAILURES = {
-    r"Cannot run program": "the image has no python3.11: see docs/operating.md, EMR's image",
+    r"Cannot run program|error=2, No such file": f"the image has no {{python}}: {IMAGE}",
     r"(?i)AccessDenied|Forbidden|status code:? 403": f"the job's role lacks a right in S3: {UPGRADE}",
     r"(?i)vCPU|capacity|quota": "the account has no room: have the quota of EMR Serverless raised",
 }
@@ -172,27 +173,30 @@ def quota(vcpus: float, wanted: int) -> list[Finding]:
     return [wrong("vCPUs", said, f"have the quota of EMR Serverless raised, or set vcpus to {vcpus:g}")]
 
 
-def probe(run: JobRun, report: ProbeReport | None, *, has_identity: bool) -> list[Finding]:
+def probe(run: JobRun, report: ProbeReport | None, bundle: Bundle, *, has_identity: bool) -> list[Finding]:
     """Judge a probe that has ended. Without a report it has failed before it could write one."""
     if report is None:
-        return [_failed(run)]
-    python = report.python.startswith(f"{PYTHON}.")
-    image = "see docs/operating.md, EMR's image"
+        return [_failed(run, bundle)]
     return [
         ok("probe", f"job run {run.id} has read and written in the service's bucket"),
-        ok("Python", report.python) if python else wrong("Python", f"{report.python} is not {PYTHON}", image),
-        _iceberg(report, image),
-        ok("Spark", f"{report.spark}, with AWS SDK {report.sdk}"),
+        _version("Python", report.python, bundle.python),
+        _iceberg(report),
+        _version("Spark", report.spark, bundle.spark),
+        ok("AWS SDK", report.sdk),
         _reached("Nessie from a job", report.nessie),
         _reached("catalog from a job", report.catalog),
         *(forbidden("the job", "make a branch", was_refused=not report.made_branch) if has_identity else []),
     ]
 
 
-def _iceberg(report: ProbeReport, todo: str) -> Finding:
+def _version(subject: str, found: str, tested: str) -> Finding:
+    return ok(subject, found) if found.startswith(f"{tested}.") else wrong(subject, f"{found} is not {tested}", IMAGE)
+
+
+def _iceberg(report: ProbeReport) -> Finding:
     if report.is_tested:
         return ok("Iceberg", report.iceberg)
-    return wrong("Iceberg", f"Spark has loaded {report.iceberg}, and not {report.iceberg_wanted} of the job", todo)
+    return wrong("Iceberg", f"Spark has loaded {report.iceberg}, and not {report.iceberg_wanted} of the job", IMAGE)
 
 
 def _reached(subject: str, reason: str) -> Finding:
@@ -202,10 +206,10 @@ def _reached(subject: str, reason: str) -> Finding:
     return wrong(subject, reason, f"{todo} (docs/operating.md, Nessie)") if reason else ok(subject, "reached")
 
 
-def _failed(run: JobRun) -> Finding:
+def _failed(run: JobRun, bundle: Bundle) -> Finding:
     said = f"job run {run.id} has {run.state}: {run.reason or 'it gives no reason'}"
     todo = next((todo for words, todo in FAILURES.items() if re.search(words, run.reason)), READ_LOG)
-    return wrong("probe", said, todo)
+    return wrong("probe", said, todo.format(python=f"python{bundle.python}"))
 
 
 def _within(release: tuple[int, ...], bounds: tuple[tuple[int, ...], tuple[int, ...]]) -> bool:

@@ -27,7 +27,7 @@ _SMALLEST = 12  # magic, footer length, magic
 _TAIL = 8  # footer length, magic
 _DEEPEST = 64  # levels of the footer's own structure, which has six
 _ILLEGAL = re.compile(
-    r"(?:Illegal Parquet type|Parquet type not yet supported|Unrecognized Parquet type): (.+?)\.?\s*$"
+    r"(?:Illegal Parquet type|Parquet type not yet supported|Unrecognized Parquet type): (.+?)\.?\s*(?:SQLSTATE: \w+)?$"
 )
 
 

@@ -11,6 +11,9 @@ FAILURES = (Py4JJavaError, CapturedException)
 """Exceptions of the JVM in Python: pyspark translates some of them."""
 _LONGEST = 200
 _SPARK_EXCEPTION, _TASK_FAILURE = "org.apache.spark.SparkException", "stage failure"
+# Spark 4 puts its own words around those of the job's raise_error.
+_RAISED = re.compile(r"^\[USER_RAISED_EXCEPTION\] (.*) SQLSTATE: \w+$")
+_TASK = "org.apache.spark.scheduler.Task"
 _IN_TRACE = re.compile(r"(?: executor \S+\): |^Caused by: )([\w.$]+)", re.MULTILINE)
 _ENDS_EARLY = re.compile(r"\.(?:FileNotFoundException|EOFException)$")
 _CATALOG = "org.apache.iceberg.exceptions."
@@ -62,6 +65,7 @@ def root_cause(error: Exception) -> str:
     innermost = list(causes(error))[-1:]
     message = str(innermost[0].getMessage() or innermost[0].getClass().getSimpleName()) if innermost else str(error)
     line = next(iter(message.strip().splitlines()), type(error).__name__)
+    line = _RAISED.sub(r"\1", line)
     return re.sub(r"\b[a-z0-9]+://\S+|\bfile:/\S+", "the file", line)[:_LONGEST]
 
 
@@ -114,5 +118,9 @@ def _superclasses(cause: Any) -> Iterator[str]:
 
 
 def is_task_failure(error: Exception) -> bool:
-    """Return True if a task failed."""
-    return mentions(error, _TASK_FAILURE)
+    """Return True if a task failed. Spark 4 gives a task's own error in place of the stage's."""
+    return mentions(error, _TASK_FAILURE) or any(_is_of_task(cause) for cause in causes(error))
+
+
+def _is_of_task(cause: Any) -> bool:
+    return any(str(frame.getClassName()) == _TASK for frame in cause.getStackTrace())

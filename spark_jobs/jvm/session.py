@@ -23,6 +23,9 @@ _OPTIONS = {
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     # The plan's predicates are written for this: a cast that fails gives null and does not end the job.
     "spark.sql.ansi.enabled": "false",
+    # Spark 4 would decode text in a few charsets alone, and fail at bytes that are none.
+    "spark.sql.legacy.javaCharsets": "true",
+    "spark.sql.legacy.codingErrorAction": "true",
     # Contracts may contain text that looks like a variable; Spark would replace it with its environment.
     "spark.sql.variable.substitute": "false",
     # Opening a file costs as much as a whole split holds, so a task reads rows of one file only.

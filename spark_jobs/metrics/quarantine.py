@@ -83,7 +83,7 @@ def quarantine_rows(
     has come this far is refused.
     """
     _prepare_table(spark, job)
-    table, of_rows = table_name(LAKE, job.plan.table), _failed_in_table(job.plan, failed)
+    of_rows = _failed_in_table(job.plan, failed)
     leaving = [] if malformed is None else [_quarantined_lines(job, malformed)]
     if of_rows:
         rows, columns = with_reasons(view, order, of_rows), view.read(of_rows).columns
@@ -92,7 +92,7 @@ def quarantine_rows(
     if of_rows:
         kept = rows.where(F.size(_REASONS) == 0).select(*map(spark_identifier, columns))
         going = [view.entries[data.path] for file in of_rows for data in view.batch.files[file]]
-        overwrite(spark, table, iceberg.load(spark, LAKE, job.plan.table), going, kept)
+        overwrite(spark, iceberg.load(spark, LAKE, job.plan.table), going, kept)
 
 
 def failing_rows(view: View, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:

@@ -78,8 +78,7 @@ class Base:
         tasks = iceberg.plan_tasks(self.spark, table, json.dumps(where), replaced)
         if tasks.isEmpty():
             return None
-        name = table_name(self.catalog, target.table)
-        rows = self._without_rewritten(target.table, iceberg.read_tasks(self.spark, name, table, tasks))
+        rows = self._without_rewritten(target.table, iceberg.read_tasks(self.spark, table, tasks))
         return Candidates(rows=iceberg.rows_in(tasks), table=rows)
 
     def _without_rewritten(self, name: str, rows: DataFrame) -> DataFrame:

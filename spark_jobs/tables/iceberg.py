@@ -65,9 +65,7 @@ def _described(files: Mapping[str, tuple[DataFileStatistics, Any]]) -> DataFiles
     )
 
 
-def read(
-    spark: SparkSession, name_in_spark: str, table: Any, entries: Mapping[str, Any], *, per_file: bool = False
-) -> DataFrame:
+def read(spark: SparkSession, table: Any, entries: Mapping[str, Any], *, per_file: bool = False) -> DataFrame:
     """Return the rows of exactly these data files, by Iceberg's reader, without reading a manifest.
 
     With `per_file`, no task reads rows of two data files.
@@ -82,7 +80,7 @@ def read(
     for entry in entries.values():
         spec = java.org.apache.iceberg.PartitionSpecParser.toJson(table.specs()[entry.specId()])
         tasks.add(java.org.apache.iceberg.BaseFileScanTask(entry, no_deletes, schema, spec, everything))
-    return read_tasks(spark, name_in_spark, table, tasks, _FILE_PER_TASK if per_file else None)
+    return read_tasks(spark, table, tasks, _FILE_PER_TASK if per_file else None)
 
 
 def plan_tasks(spark: SparkSession, table: Any, where: str, without: Collection[str] = ()) -> Any:
@@ -133,15 +131,31 @@ def has_deletes(spark: SparkSession, table: Any) -> bool:
     return manifests.has_deletes(TableState(spark, table))
 
 
-def read_tasks(
-    spark: SparkSession, name_in_spark: str, table: Any, tasks: Any, more: Mapping[str, str] | None = None
-) -> DataFrame:
+def read_tasks(spark: SparkSession, table: Any, tasks: Any, more: Mapping[str, str] | None = None) -> DataFrame:
     """Return the rows of these tasks, by Iceberg's reader; `more` has options for it."""
-    java = jvm(spark)
-    name = f"tasks-{java.java.util.UUID.randomUUID()}"
-    java.org.apache.iceberg.spark.ScanTaskSetManager.get().stageTasks(table, name, tasks)
+    name = staged(spark, table)
+    jvm(spark).org.apache.iceberg.spark.ScanTaskSetManager.get().stageTasks(table, name, tasks)
     options = {"scan-task-set-id": name, **(more or {})}
-    return spark.read.format("iceberg").options(**options).load(name_in_spark)
+    return spark.read.format("iceberg").options(**options).load(name)
+
+
+def staged(spark: SparkSession, table: Any) -> str:
+    """Return a name by which Iceberg's source finds the loaded table, for reads of given tasks and for data files
+    without a commit. By the table's own name, on Spark 4, it would read the whole table, or commit.
+    """
+    session_state(spark)  # the source asks this thread for its session, and puts a catalog of such tables into it
+    name = f"staged-{jvm(spark).java.util.UUID.randomUUID()}"
+    _loaded_tables(spark).add(name, table)
+    return name
+
+
+def _loaded_tables(spark: SparkSession) -> Any:
+    """Return Iceberg's own cache. Py4J may take another `get` of that class for the static one."""
+    java = jvm(spark)
+    loader = java.org.apache.iceberg.spark.ScanTaskSetManager.get().getClass().getClassLoader()
+    cache = loader.loadClass("org.apache.iceberg.spark.SparkTableCache")
+    found = cache.getMethod("get", empty_array(spark, java.java.lang.Class))
+    return found.invoke(None, empty_array(spark, java.java.lang.Object))
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,17 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.jvm.gateway import jvm
+from spark_jobs.tables.iceberg import staged
 
 
-def overwrite(spark: SparkSession, name_in_spark: str, table: Any, entries: Iterable[Any], rows: DataFrame) -> None:
+def overwrite(spark: SparkSession, table: Any, entries: Iterable[Any], rows: DataFrame) -> None:
     """Replace these data files of the loaded table by the rows, in new data files.
 
     It fails if the table has changed since it was loaded, because the rows were computed from that state. Iceberg
     deletes the new files of a commit that it believes failed; if the commit was made after all, the table would name
     deleted files. So nothing is deleted, and files left over are named by no table.
     """
-    written = _write_data_files(spark, name_in_spark, table, rows)
+    written = _write_data_files(spark, table, rows)
     commit = table.newOverwrite().validateFromSnapshot(table.currentSnapshot().snapshotId())
     commit.validateNoConflictingData().validateNoConflictingDeletes().deleteWith(_keep_files(spark))
     for entry in entries:
@@ -28,12 +29,11 @@ def overwrite(spark: SparkSession, name_in_spark: str, table: Any, entries: Iter
     commit.commit()
 
 
-def _write_data_files(spark: SparkSession, name_in_spark: str, table: Any, rows: DataFrame) -> list[Any]:
+def _write_data_files(spark: SparkSession, table: Any, rows: DataFrame) -> list[Any]:
     """Write the rows as data files of the table, without a commit."""
-    java = jvm(spark)
-    name, coordinator = f"rows-{java.java.util.UUID.randomUUID()}", java.org.apache.iceberg.spark.FileRewriteCoordinator
+    name, coordinator = staged(spark, table), jvm(spark).org.apache.iceberg.spark.FileRewriteCoordinator
     try:
-        rows.writeTo(name_in_spark).option("rewritten-file-scan-task-set-id", name).append()
+        rows.write.format("iceberg").option("rewritten-file-scan-task-set-id", name).mode("append").save(name)
         return list(coordinator.get().fetchNewFiles(table, name))
     finally:
         coordinator.get().clearRewrite(table, name)

@@ -16,9 +16,7 @@ from lakegate.audit.completeness import RowCounts
 from lakegate.audit.data_files.difference import DataFiles
 from lakegate.audit.model.job import Job
 from lakegate.audit.schema.fit import FILE_COLUMN
-from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import iceberg
-from spark_jobs.tables.ddl import table_name
 from spark_jobs.tables.overwrite import overwrite
 
 _DATA_FILE = "_file"
@@ -31,9 +29,8 @@ def is_of(ids: Collection[str]) -> Column:
 
 def remove_rows(spark: SparkSession, job: Job, table: Any, files: Mapping[str, Any]) -> None:
     """Replace these data files, by path, by their rows without those that the job replaces."""
-    name = table_name(LAKE, job.plan.table)
-    left = iceberg.read(spark, name, table, files).where(~is_of(job.rewritten))
-    overwrite(spark, name, table, files.values(), left)
+    left = iceberg.read(spark, table, files).where(~is_of(job.rewritten))
+    overwrite(spark, table, files.values(), left)
 
 
 def _tasks(spark: SparkSession, table: Any, ids: Collection[str]) -> Any:
@@ -41,26 +38,26 @@ def _tasks(spark: SparkSession, table: Any, ids: Collection[str]) -> Any:
     return iceberg.plan_tasks(spark, table, iceberg.in_expression(FILE_COLUMN, ids))
 
 
-def _rows(spark: SparkSession, name: str, table: Any, tasks: Any, ids: Collection[str]) -> DataFrame | None:
-    return None if tasks.isEmpty() else iceberg.read_tasks(spark, name, table, tasks).where(is_of(ids))
+def _rows(spark: SparkSession, table: Any, tasks: Any, ids: Collection[str]) -> DataFrame | None:
+    return None if tasks.isEmpty() else iceberg.read_tasks(spark, table, tasks).where(is_of(ids))
 
 
-def data_files_with(spark: SparkSession, name: str, table: Any, ids: Collection[str]) -> dict[str, Any]:
+def data_files_with(spark: SparkSession, table: Any, ids: Collection[str]) -> dict[str, Any]:
     """Return the data files that have rows of these file versions, by path."""
     tasks = _tasks(spark, table, ids)
-    rows = _rows(spark, name, table, tasks, ids)
+    rows = _rows(spark, table, tasks, ids)
     found = [] if rows is None else rows.select(_DATA_FILE).distinct().collect()
     files = {task.file().location(): task.file() for task in tasks}
     return {path: files[path] for (path,) in found}
 
 
-def row_counts(spark: SparkSession, name: str, table: Any, files: DataFiles, ids: Collection[str]) -> RowCounts:
+def row_counts(spark: SparkSession, table: Any, files: DataFiles, ids: Collection[str]) -> RowCounts:
     """Return the rows in these data files: by path and file version those that the batch replaces, and by file version
     the others.
     """
     if not files.entries:
         return RowCounts()
-    rows = iceberg.read(spark, name, table, files.entries)
+    rows = iceberg.read(spark, table, files.entries)
     path = F.when(is_of(ids), F.col(_DATA_FILE)).alias(_DATA_FILE)
     counted = rows.groupBy(path, FILE_COLUMN).count().collect()
     replaced: dict[str, dict[str, int]] = {path: {} for path in files.entries}

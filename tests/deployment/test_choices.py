@@ -150,7 +150,6 @@ def test_a_change_that_loses_something_stops_the_deployment(change: dict[str, An
     [
         {"slack_channel": "C1"},
         {"vcpus": 128},
-        {"release": "emr-7.11.0"},
         {"landing_days": 120},
         {"landing_prefixes": ("in/", "out/")},
         {"uploaders": (*DEPLOYED.uploaders, "arn:aws:iam::123456789012:role/b")},
@@ -161,10 +160,28 @@ def test_a_change_that_loses_nothing_does_not(change: dict[str, Any]) -> None:
     assert difference == (Kind.CHANGED, "", False)
 
 
+@pytest.mark.parametrize("given", [DEPLOYED, replace(DEPLOYED, release=Config.release)])
+def test_an_image_is_changed_with_the_release(given: Config) -> None:
+    kind = Kind.CHANGED if given is DEPLOYED else Kind.ADDED
+    after = replace(given, release="emr-7.11.0")
+    assert found(given, after) == {"release": (kind, CHANGED["release"], True)}
+    assert not any(stops for *_, stops in found(given, replace(after, image=f"{after.image}1")).values())
+    without, later = replace(given, image=""), replace(after, image="")
+    assert found(without, later) == {"release": (kind, "", False)}
+
+
+def test_an_image_stops_a_release_of_lakegate_whose_default_has_another_spark() -> None:
+    before = replace(DEPLOYED, release=Config.release)
+    older = replace(choices(before), values={**choices(before).values, "release": "emr-7.13.0"})
+    (only,) = differences(older, choices(before))
+    assert (only.name, only.means, only.stops) == ("release", CHANGED["release"], True)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_added_stops_where_a_sentence_says_why(name: str) -> None:
     (difference,) = found(Config(), replace(Config(), **{name: getattr(DEPLOYED, name)})).values()
-    assert difference == (Kind.ADDED, ADDED.get(name, NOTED.get(name, "")), name in ADDED)
+    stops = name in ADDED and name != "release"  # which loses something only beside an image
+    assert difference == (Kind.ADDED, ADDED[name] if stops else NOTED.get(name, ""), stops)
 
 
 def test_a_default_that_a_release_changes_is_a_change() -> None:

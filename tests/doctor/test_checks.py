@@ -9,6 +9,7 @@ import pytest
 from lakegate_localstack import issuer as local
 
 from lakegate.audit.model.probe import ProbeReport
+from lakegate.bundles import EMR_7
 from lakegate.doctor import checks
 from lakegate.doctor.facts import LandingBucket, Subnet
 from lakegate.doctor.finding import Finding, Verdict, ok, tried
@@ -197,7 +198,7 @@ SUCCEEDED = JobRun(id="00run", branch="probe-n", state=JobState.SUCCEEDED)
 
 
 def faults(change: dict[str, Any], *, has_identity: bool = False) -> dict[str, str]:
-    found = checks.probe(SUCCEEDED, replace(REPORT, **change), has_identity=has_identity)
+    found = checks.probe(SUCCEEDED, replace(REPORT, **change), EMR_7, has_identity=has_identity)
     assert all(it.todo for it in found if it.verdict is not Verdict.OK)
     return {it.subject: it.said for it in found if it.verdict is not Verdict.OK}
 
@@ -206,6 +207,7 @@ def faults(change: dict[str, Any], *, has_identity: bool = False) -> dict[str, s
     ("change", "subject", "said"),
     [
         ({"python": "3.9.16"}, "Python", "3.9.16 is not 3.11"),
+        ({"spark": "4.1.1-amzn-0"}, "Spark", "4.1.1-amzn-0 is not 3.5"),
         ({"iceberg": "1.10.0-amzn-1", "is_tested": False}, "Iceberg", "Spark has loaded 1.10.0-amzn-1, and not 1.11.0"),
         ({"nessie": "URLError: timed out"}, "Nessie from a job", "URLError: timed out"),
         ({"catalog": "UnknownHostException: lake"}, "catalog from a job", "UnknownHostException: lake"),
@@ -229,7 +231,8 @@ def test_a_job_that_may_make_branches_is_wrong_where_there_are_identities() -> N
 @pytest.mark.parametrize(
     ("reason", "todo"),
     [
-        ('Cannot run program "python3.11": error=2, No such file', "EMR's image"),
+        ('Cannot run program "python3.11": error=2, No such file', "the image has no python3.11"),
+        ("Caused by: java.io.IOException: error=2, No such file or directory", "the image has no python3.11"),
         ("JobError: AccessDeniedException; the job at s3://…", "lacks a right in S3"),
         ("Status Code: 403; Error Code: AccessDenied", "lacks a right in S3"),
         ("account level max vCPU limit reached", "quota"),
@@ -238,7 +241,7 @@ def test_a_job_that_may_make_branches_is_wrong_where_there_are_identities() -> N
 )
 def test_a_probe_that_fails_says_what_to_do(reason: str, todo: str) -> None:
     run = JobRun(id="00run", branch="probe-n", state=JobState.FAILED, reason=reason)
-    verdict, said = judged(checks.probe(run, None, has_identity=False))
+    verdict, said = judged(checks.probe(run, None, EMR_7, has_identity=False))
     assert verdict is Verdict.WRONG
     assert reason in said
     assert todo in said

@@ -12,6 +12,7 @@ import pytest
 
 from infra.choices import choices
 from infra.config import Config
+from lakegate.bundles import BUNDLES, DEFAULT
 from lakegate.deployment.assembly import bootstrap_version
 from lakegate.deployment.choices import Choices
 from lakegate.errors import Misconfigured
@@ -64,17 +65,18 @@ def test_an_environment_s_file_is_the_choices_and_the_template_records_them(tmp_
 
 
 def test_set_up_for_deploying_fetches_the_jars_of_the_job() -> None:
-    from infra.app import JARS, OF_CLIENTS
+    from infra.app import OF_CLIENTS
 
     pins = json.loads((ROOT / "tools/jars.json").read_text())
-    assert {f"{pin['artifact']}-{pin['version']}.jar" for pin in pins if pin.get("use") == "job"} == {*JARS, OF_CLIENTS}
+    fetched = {f"{pin['artifact']}-{pin['version']}.jar" for pin in pins if pin.get("use") == "job"}
+    assert fetched == {OF_CLIENTS, *(jar for bundle in BUNDLES for jar in bundle.jars)}
 
 
 def test_a_job_that_is_a_client_has_the_jar_by_which_it_reads_its_secret() -> None:
-    from infra.app import JARS, OF_CLIENTS, jars
+    from infra.app import OF_CLIENTS, jars
 
-    assert jars(Config(token_audience="lake")) == JARS
-    assert set(jars(Config(token_endpoint="https://issuer.example.com/token"))) == {*JARS, OF_CLIENTS}
+    assert jars(Config(token_audience="lake")) == DEFAULT.jars
+    assert set(jars(Config(token_endpoint="https://issuer.example.com/token"))) == {*DEFAULT.jars, OF_CLIENTS}
 
 
 def test_the_region_that_the_cdk_command_deploys_to_is_the_topics(
@@ -127,3 +129,4 @@ def test_the_release_and_the_image_are_the_applications(tmp_path: Path) -> None:
     stack = synthesised(EPHEMERAL | {"release": "emr-7.12.0", "image": image}, tmp_path)
     application = stack.one("AWS::EMRServerless::Application", "Spark")
     assert (application["ReleaseLabel"], application["ImageConfiguration"]) == ("emr-7.12.0", {"ImageUri": image})
+    assert stack.template["Outputs"]["Release"]["Value"] == "emr-7.12.0"

@@ -35,7 +35,7 @@ def settings_file(path: Path, installation: Installation, *without: str, **other
     """The settings of the local cloud as a person would write them."""
     given = {name: value for name, value in context(installation.settings).items() if name not in without}
     config = Config.read((given | other).get)
-    lines = [f"{name} = {json.dumps(getattr(config, name))}\n" for name in [*given, *other]]
+    lines = [f"{name} = {json.dumps(getattr(config, name))}\n" for name in given | other]
     path.write_text("".join(lines))
     return path
 

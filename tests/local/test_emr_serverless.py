@@ -318,6 +318,8 @@ def test_unknown_application_and_job_run_are_not_found(aws: Aws, application: st
 def test_what_the_stand_in_cannot_do_is_refused(aws: Aws, start: Make) -> None:
     with pytest.raises(ClientError, match="runs Spark applications only"):
         aws("emr-serverless").create_application(releaseLabel="emr-7.13.0", type="HIVE")
+    with pytest.raises(ClientError, match=r"the Spark of emr-7\.… only, not that of emr-spark-8\.1\.0"):
+        aws("emr-serverless").create_application(releaseLabel="emr-spark-8.1.0", type="SPARK")
     with pytest.raises(ClientError, match="knows no classification"):
         start(ENDS_WELL, overrides={"applicationConfiguration": [{"classification": "spark-env"}]})
 

@@ -15,8 +15,9 @@ from botocore.stub import ANY, Stubber
 from moto import mock_aws
 
 from lakegate.adapters import emr as adapter
-from lakegate.adapters.emr import STATES, EmrJobRunner, tag
+from lakegate.adapters.emr import STATES, EmrJobRunner, spark_defaults, tag
 from lakegate.adapters.job_policy import job_policy
+from lakegate.bundles import BUNDLES
 from lakegate.contracts.reading import LONGEST_TABLE
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt
@@ -41,6 +42,7 @@ SETTINGS = Settings(
     job_py_files="s3://assets/lakegate.zip",
     job_jars="s3://assets/a.jar,s3://assets/b.jar",
     job_timeout_minutes=45,
+    release="emr-7.12.0",
     executors=7,
     spark_conf='{"spark.network.timeout": "300s", "spark.driver.memory": "12g"}',
 )
@@ -118,6 +120,17 @@ def test_a_run_that_a_person_cancelled_is_told_as_that(runner: JobRunner) -> Non
     run = runner.start(ATTEMPT, JOB, REACH)
     cancel(runner, run)
     assert runner.get(run).state is JobState.CANCELLED
+
+
+@pytest.mark.parametrize(("release", "python"), [(bundle.release, bundle.python) for bundle in BUNDLES])
+def test_a_job_runs_with_the_python_of_its_release(release: str, python: str) -> None:
+    properties = spark_defaults(replace(SETTINGS, release=release))
+    assert {value for name, value in properties.items() if "pyspark" in name.lower()} == {f"python{python}"}
+
+
+def test_no_job_runs_on_a_release_whose_spark_was_not_tested() -> None:
+    with pytest.raises(Misconfigured, match=r"emr-spark-9\.0\.0: release is one of emr-7"):
+        spark_defaults(replace(SETTINGS, release="emr-spark-9.0.0"))
 
 
 def test_a_run_that_has_ended_is_not_under_way(runner: JobRunner) -> None:

@@ -413,7 +413,7 @@ def test_a_delete_file_that_is_older_than_all_data_files_may_go(spark: SparkSess
     before = loaded(spark, by)
     append(spark, by, others)
     entries = iceberg.compare(spark, before, loaded(spark, by)).added.entries
-    overwrite(spark, name, loaded(spark, by), entries.values(), spark.table(name).where("id = 3"))
+    overwrite(spark, loaded(spark, by), entries.values(), spark.table(name).where("id = 3"))
     after = loaded(spark, by)
     assert (iceberg.has_deletes(spark, before), iceberg.has_deletes(spark, after)) == (True, False)
     difference = iceberg.compare(spark, before, after)

@@ -20,7 +20,6 @@ from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics import aggregates
 from spark_jobs.appending.rows import rows_of
 from spark_jobs.formats.inspection import inspect_all
-from spark_jobs.jvm.gateway import jvm
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import iceberg
 from spark_jobs.tables.ddl import CONTRACT_COLUMNS, Shape, mismatches, prepare, shape
@@ -168,9 +167,8 @@ def test_names_with_dots_become_columns(spark: SparkSession, tmp_path: Path) -> 
 
 def test_every_name_that_iceberg_keeps_for_itself_is_reserved(spark: SparkSession, tmp_path: Path) -> None:
     ingest(spark, tmp_path, plan("nyc.t", {"id": "bigint"}))
-    java = jvm(spark).org.apache.iceberg
-    known = java.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, "lake.nyc.t")
-    own = [column.name() for column in java.spark.source.SparkTable(known, False).metadataColumns()]  # noqa: FBT003
+    relation = spark.table("lake.nyc.t")._jdf.queryExecution().analyzed().children().head()
+    own = [column.name() for column in relation.table().metadataColumns()]
     assert "_file" in own
     assert [name for name in own if reserved_for(name) != "Iceberg"] == []
 

@@ -224,7 +224,7 @@ HOSTILE: dict[str, tuple[FileKind, Callable[[], bytes], str]] = {
     "avro of no JSON": (FileKind.AVRO, lambda: header(b'{"type":'), "it has no schema that can be read"),
     "avro of deep JSON": (
         FileKind.AVRO,
-        lambda: header(b"[" * 5000 + b"]" * 5000),
+        lambda: header(b"[" * 100_000 + b"]" * 100_000),
         "it has no schema that can be read",
     ),
     "avro of odd JSON": (FileKind.AVRO, lambda: header({"type": "record", "name": "r", "fields": 5}), "its schema"),

@@ -15,6 +15,7 @@ from spark_jobs.jvm import identity
 from spark_jobs.probe import look
 from tests.spark.test_identity import OfTheJob
 from tests.support.guarded import AUDIENCE, Guarded
+from tests.support.image import BUNDLE
 from tests.support.jobs import submit
 from tests.support.nessie import ROOT, Lake, unique
 
@@ -42,8 +43,8 @@ def test_a_submitted_probe_reports_what_it_finds(guarded: Guarded, tmp_path: Pat
     written = lake.s3().get_object(Bucket=lake.bucket, Key=f"reports/{probe.nonce}.json")["Body"].read()
     report = from_json(ProbeReport, written)
     assert (report.nonce, report.iceberg, report.is_tested) == (probe.nonce, "1.11.0", True)
-    assert report.python.startswith("3.11.")
-    assert report.spark.startswith("3.5.")
+    assert report.python.startswith(f"{BUNDLE.python}.")
+    assert report.spark.startswith(f"{BUNDLE.spark}.")
     assert report.sdk.startswith("2.")
     assert (report.nessie, report.catalog, report.made_branch) == ("", "", False)
 

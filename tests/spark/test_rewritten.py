@@ -258,9 +258,9 @@ def test_a_table_that_somebody_changes_meanwhile_is_not_overwritten(main: Callab
     loaded = iceberg.load(table.spark, catalog, table.plan.table)
     entries = iceberg.compare(table.spark, None, loaded).added.entries
     table.by_somebody(job.branch, *COMPACTED)
-    head, name = table.lake.head(job.branch), f"{catalog}.{table.plan.table}"
+    head = table.lake.head(job.branch)
     with pytest.raises(FAILURES):
-        overwrite(table.spark, name, loaded, entries.values(), table.inspection(job.branch).where("id = 1"))
+        overwrite(table.spark, loaded, entries.values(), table.inspection(job.branch).where("id = 1"))
     assert table.lake.head(job.branch) == head
     assert table.held(job.branch, "id") == [(1,), (2,)]
 

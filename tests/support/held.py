@@ -95,7 +95,7 @@ class Table:
     def read(self, ids: Iterable[str]) -> DataFrame:
         self.reads += 1
         entries = {data.path: self.data.entries[data.path] for file in ids for data in self.files[file]}
-        return iceberg.read(self.spark, f"{LAKE}.{self.plan.table}", self.loaded, entries)
+        return iceberg.read(self.spark, self.loaded, entries)
 
     def measured(self) -> list[Measurements]:
         return row_metrics(self.plan, self.files, iceberg.fields(self.spark, self.loaded), self.read)

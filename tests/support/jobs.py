@@ -22,7 +22,8 @@ from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.job import CUT_OFF, Job, JobFile
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.model.report import Report
-from tests.support.nessie import JARS, ROOT, Lake
+from tests.support.image import ROOT, image_jars, job_jars
+from tests.support.nessie import Lake
 from tests.support.plans import plan as made
 
 LOG = """\
@@ -34,12 +35,6 @@ appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 """
-ICEBERG_JARS = ("iceberg-spark-runtime-*.jar", "iceberg-aws-bundle-*.jar", "spark-avro_*.jar", "secretsmanager-*.jar")
-IMAGE_JARS = ("hadoop-aws-*.jar", "aws-java-sdk-*.jar")
-
-
-def jars(*patterns: str) -> list[str]:
-    return [str(jar) for pattern in patterns for jar in sorted(JARS.glob(pattern))]
 
 
 def parquet(table: pa.Table) -> bytes:
@@ -167,13 +162,13 @@ def submit(
         **spark_options(),
         **s3_options(lake),
         **more,
-        "spark.driver.extraClassPath": os.pathsep.join(jars(*IMAGE_JARS)),
+        "spark.driver.extraClassPath": os.pathsep.join(image_jars()),
     }
     home = Path(pyspark.__file__).parent
     return subprocess.run(
         [
             str(home / "bin/spark-submit"),
-            *("--jars", ",".join(f"local:{jar}" for jar in jars(*ICEBERG_JARS))),
+            *("--jars", ",".join(f"local:{jar}" for jar in job_jars())),
             *(str(script), *arguments),
         ],
         cwd=folder,

@@ -17,7 +17,8 @@ from lakegate.audit.model.report import Report
 from spark_jobs.append_and_audit import append_and_audit
 from spark_jobs.jvm.gateway import jvm, session_state
 from spark_jobs.jvm.session import LAKE, build
-from tests.support.jobs import ICEBERG_JARS, IMAGE_JARS, configure, jars, s3_options, spark_options
+from tests.support.image import image_jars, job_jars
+from tests.support.jobs import configure, s3_options, spark_options
 from tests.support.nessie import KEY, REGION, SECRET, Lake
 
 
@@ -39,7 +40,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """
     folder = tmp_path_factory.mktemp("spark")
     properties = spark_options(cores=1) | {
-        "spark.driver.extraClassPath": os.pathsep.join(jars(*ICEBERG_JARS, *IMAGE_JARS)),
+        "spark.driver.extraClassPath": os.pathsep.join([*job_jars(), *image_jars()]),
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
     }

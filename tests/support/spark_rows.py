@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from spark_jobs.jvm.spark_sql import literal
+
 TIMEZONE = "America/New_York"  # not UTC: a predicate must not depend on it
 
 
@@ -28,8 +30,9 @@ def verdicts(spark: SparkSession, cases: Sequence[Rows]) -> list[list[list[bool 
 
 
 def _said(spark: SparkSession, case: Rows) -> list[list[bool | None]]:
-    values = ", ".join(f"({at}, cast(? as string))" for at, _ in enumerate(case.values))
-    rows = spark.sql(f"select * from values {values} as rows(at, text)", args=case.values)
+    texts = ["cast(null as string)" if text is None else literal(text) for text in case.values]
+    values = ", ".join(f"({at}, {text})" for at, text in enumerate(texts))
+    rows = spark.sql(f"select * from values {values} as rows(at, text)")
     typed = rows.select("at", F.col("text").cast(case.type).alias(case.column))
     found: dict[int, list[bool | None]] = dict(typed.select("at", F.array(*map(F.expr, case.predicates))).collect())
     return list(map(list, zip(*(found[at] for at, _ in enumerate(case.values)), strict=True)))

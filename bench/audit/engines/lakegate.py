@@ -47,6 +47,5 @@ def audit(spark: SparkSession, job: Job, appended: str) -> Run:
 
 
 def _audit(spark: SparkSession, run: Run) -> None:
-    name = run.job.plan.table
-    loaded = SparkTable(spark=spark, name=ddl.table_name(LAKE, name), own=iceberg.load(spark, LAKE, name))
+    loaded = SparkTable(spark=spark, own=iceberg.load(spark, LAKE, run.job.plan.table))
     audit_table(run, loaded, [inspection.id for inspection in run.good])

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from lakegate.bundles import EMR_7
 from lakegate.deployment.assembly import Cdk
 from lakegate.errors import Misconfigured
 from lakegate_local.processes import inherited
@@ -37,6 +38,7 @@ def context(settings: LocalSettings) -> dict[str, str]:
         "architecture": ARCHITECTURE,
         "canary_hours": "24",  # a function to call, which runs by itself once a day
         "ephemeral": "true",
+        "release": EMR_7.release,  # its Spark is the one that is installed here
         **stand_in,
     }
 

@@ -20,6 +20,7 @@ from lakegate_localstack.spark import spark_defaults
 
 Answer = dict[str, Any]
 SUMMARY = ("name", "arn", "releaseLabel", "type", "state", "stateDetails", "createdAt", "updatedAt", "architecture")
+RELEASES = "emr-7."  # with the Spark that is installed
 CHANGEABLE = ("CREATED", "STOPPED")
 ID_LETTERS = string.ascii_lowercase + string.digits
 
@@ -62,6 +63,7 @@ class EmrServerlessProvider(ServiceLifecycleHook):
     def _create_application(self, context: RequestContext, request: Answer) -> Answer:
         if request["type"].lower() != "spark":
             raise Invalid(f"the local cloud runs Spark applications only, not {request['type']}")
+        _refuse_other_spark(request)
         identity, now = new_id(), datetime.now(UTC)
         arn = f"arn:aws:emr-serverless:{context.region}:{context.account_id}:/applications/{identity}"
         defaults = {
@@ -93,6 +95,7 @@ class EmrServerlessProvider(ServiceLifecycleHook):
     @handler("UpdateApplication", expand=False)
     def update_application(self, context: RequestContext, request: Answer) -> Answer:
         application = self._changeable(context, request["applicationId"])
+        _refuse_other_spark(request)
         changes = {name: value for name, value in request.items() if name not in {"applicationId", "clientToken"}}
         application.update(changes, updatedAt=datetime.now(UTC))
         return {"application": application}
@@ -215,6 +218,12 @@ def check(application: Answer, request: Answer) -> None:
         spark_defaults(application, request.get("configurationOverrides") or {})
     except ValueError as exc:
         raise Invalid(str(exc)) from exc
+
+
+def _refuse_other_spark(request: Answer) -> None:
+    release = request.get("releaseLabel", RELEASES)
+    if not release.startswith(RELEASES):
+        raise Invalid(f"the local cloud runs the Spark of {RELEASES}… only, not that of {release}")
 
 
 def matches(run: JobRun, request: Answer) -> bool:

@@ -74,7 +74,7 @@ def _value(form: FileFormat, at: int, column: TableColumn) -> Value:
 
 
 def _header_names(form: FileFormat, header: str) -> list[str]:
-    quoting = {"quotechar": form.quote} if form.quote else {"quoting": csv.QUOTE_NONE}
+    quoting = {"quotechar": form.quote} if form.quote else {"quotechar": None, "quoting": csv.QUOTE_NONE}
     escaped = {"escapechar": form.escape, "doublequote": False} if form.escape not in ("", form.quote) else {}
     options: dict[str, Any] = {"delimiter": form.delimiter, **quoting, **escaped}
     if form.multiline:
