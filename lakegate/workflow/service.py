@@ -1,9 +1,11 @@
 """Service: the ports of one installation, and the settings of its workflow. It decides nothing."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
 from lakegate.audit.model.client import Client
+from lakegate.audit.model.plan import Plan
 from lakegate.ports import (
     Branches,
     Clock,
@@ -20,13 +22,25 @@ from lakegate.ports import (
 
 
 @dataclass(frozen=True, kw_only=True)
+class Express:
+    """An installation's express lane. It takes batches of at most so many bytes and files, and no plan for which
+    `spark_only` has a reason not to.
+    """
+
+    most_bytes: int
+    spark_only: Callable[[Plan], str]
+    most_files: int = 100
+
+
+@dataclass(frozen=True, kw_only=True)
 class Service:
     """One installation. The sweep takes up events, branches and messages that are older than the `grace`.
 
     Receipts move to the archive `compact_after` they landed, and closed entries of those with more entries than
     `truncate_above`. A batch is rejected after so many `attempts` in a row whose job crashed. Jobs send the catalog
     tokens of the `job_client`, or of their own role for the `token_audience`, or none. `jobs_at_once` jobs run at a
-    time. Nothing is seen in the landing bucket but what lies below the `landing_prefixes`.
+    time. Nothing is seen in the landing bucket but what lies below the `landing_prefixes`. Without `express`, Spark
+    audits everything.
     """
 
     branches: Branches
@@ -51,3 +65,4 @@ class Service:
     attempts: int = 3
     jobs_at_once: int = 2
     landing_prefixes: tuple[str, ...] = ("",)
+    express: Express | None = None

@@ -17,7 +17,7 @@ from moto import mock_aws
 from lakegate.adapters import emr as adapter
 from lakegate.adapters.emr import STATES, EmrJobRunner, tag
 from lakegate.adapters.job_policy import job_policy
-from lakegate.audit.model.job import Lane
+from lakegate.audit.model.lane import Lane
 from lakegate.contracts.reading import LONGEST_TABLE
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt
