@@ -58,6 +58,11 @@ EXPORTS = (
         arguments=("pyproject.toml",),
     ),
     Export(
+        path="handlers/express.txt",
+        what="What the express function holds: the functions' packages, and its engine's.",
+        arguments=("--extra=express", "pyproject.toml"),
+    ),
+    Export(
         path="localstack/requirements.txt",
         what="LocalStack, in an environment of its own, installed without dependencies.",
         arguments=("--no-deps", LOCALSTACK),
