@@ -40,7 +40,7 @@ def groups(*names: str) -> tuple[str, ...]:
     return tuple(f"--group={name}" for name in names)
 
 
-PRODUCT_GROUPS = ("spark", "local", "example", "setup", "test", "lint")
+PRODUCT_GROUPS = ("express", "spark", "local", "example", "setup", "test", "lint")
 EXPORTS = (
     Export(
         path="requirements.txt",
@@ -59,8 +59,8 @@ EXPORTS = (
     ),
     Export(
         path="handlers/express.txt",
-        what="What the express function holds: the functions' packages, and its engine's.",
-        arguments=("--extra=express", "pyproject.toml"),
+        what="What the express lane's function has beside the functions' packages.",
+        arguments=groups("express"),
     ),
     Export(
         path="localstack/requirements.txt",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from lakegate.audit.model.codec import to_json
-from lakegate.audit.model.job import CUT_OFF, Job, parse_job
+from lakegate.audit.model.job import CUT_OFF, Job, Lane, parse_job
 from lakegate.audit.model.report import Report
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
@@ -27,13 +27,15 @@ class MemoryJobRunner:
         self.runs: dict[str, JobRun] = {}
         self.jobs: dict[str, str] = {}
         self.reaches: dict[str, Reach] = {}
+        self.lanes: dict[str, Lane] = {}
 
-    def start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:
+    def start(self, attempt: Attempt, job_uri: str, reach: Reach, lane: Lane) -> str:
         found = self.find(attempt.branch)
         if found:
             return found.id
         run = JobRun(id=f"run-{len(self.runs) + 1:04d}", branch=attempt.branch, state=JobState.RUNNING)
         self.runs[run.id], self.jobs[run.id], self.reaches[run.id] = run, job_uri, reach
+        self.lanes[run.id] = lane
         return run.id
 
     def get(self, run_id: str) -> JobRun:

@@ -17,6 +17,7 @@ from moto import mock_aws
 from lakegate.adapters import emr as adapter
 from lakegate.adapters.emr import STATES, EmrJobRunner, tag
 from lakegate.adapters.job_policy import job_policy
+from lakegate.audit.model.job import Lane
 from lakegate.contracts.reading import LONGEST_TABLE
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt
@@ -63,14 +64,14 @@ def runner(request: pytest.FixtureRequest) -> JobRunner:
 
 
 def test_a_started_run_is_found_by_its_branch(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB, REACH)
+    run = runner.start(ATTEMPT, JOB, REACH, Lane.SPARK)
     found = runner.find(ATTEMPT.branch)
     assert found == replace(runner.get(run), usage=None)
     assert (found.id, found.branch) == (run, ATTEMPT.branch)
 
 
 def test_every_attempt_has_a_run_of_its_own(runner: JobRunner) -> None:
-    first, second = runner.start(ATTEMPT, JOB, REACH), runner.start(ATTEMPT.next(), JOB, REACH)
+    first, second = runner.start(ATTEMPT, JOB, REACH, Lane.SPARK), runner.start(ATTEMPT.next(), JOB, REACH, Lane.SPARK)
     assert first != second
     found = runner.find(ATTEMPT.next().branch)
     assert found is not None
@@ -78,13 +79,13 @@ def test_every_attempt_has_a_run_of_its_own(runner: JobRunner) -> None:
 
 
 def test_a_branch_whose_job_never_started_has_no_run(runner: JobRunner) -> None:
-    runner.start(ATTEMPT.next(), JOB, REACH)
+    runner.start(ATTEMPT.next(), JOB, REACH, Lane.SPARK)
     assert runner.find(ATTEMPT.branch) is None
 
 
 def test_runs_of_attempts_whose_names_begin_alike_are_told_apart(runner: JobRunner) -> None:
     attempt = Attempt(table=f"{'n' * 120}.{'t' * 120}", batch=BATCH, number=1)
-    runner.start(attempt, JOB, REACH)
+    runner.start(attempt, JOB, REACH, Lane.SPARK)
     assert runner.find(attempt.next().branch) is None
 
 
@@ -99,7 +100,7 @@ def test_a_run_that_nobody_started_is_a_mistake(runner: JobRunner) -> None:
 
 
 def test_a_run_that_has_ended_says_when(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB, REACH)
+    run = runner.start(ATTEMPT, JOB, REACH, Lane.SPARK)
     cancel(runner, run)
     ended = runner.get(run).ended_at
     assert ended is not None
@@ -115,26 +116,32 @@ def cancel(runner: JobRunner, run_id: str) -> None:
 
 
 def test_a_run_that_a_person_cancelled_is_told_as_that(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB, REACH)
+    run = runner.start(ATTEMPT, JOB, REACH, Lane.SPARK)
     cancel(runner, run)
     assert runner.get(run).state is JobState.CANCELLED
 
 
 def test_a_run_that_has_ended_is_not_under_way(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB, REACH)
+    run = runner.start(ATTEMPT, JOB, REACH, Lane.SPARK)
     cancel(runner, run)
     assert runner.running() == []
 
 
 def test_a_run_that_waits_for_its_turn_is_under_way_in_memory() -> None:
     runner = MemoryJobRunner(MemoryStore())
-    runner.start(ATTEMPT, JOB, REACH)
+    runner.start(ATTEMPT, JOB, REACH, Lane.SPARK)
     assert [run.branch for run in runner.running()] == [ATTEMPT.branch]
 
 
 def test_starting_again_is_the_same_run_in_memory() -> None:
     runner = MemoryJobRunner(MemoryStore())
-    assert runner.start(ATTEMPT, JOB, REACH) == runner.start(ATTEMPT, JOB, REACH)
+    assert runner.start(ATTEMPT, JOB, REACH, Lane.SPARK) == runner.start(ATTEMPT, JOB, REACH, Lane.SPARK)
+
+
+def test_each_run_keeps_to_its_lane_in_memory() -> None:
+    runner = MemoryJobRunner(MemoryStore())
+    runs = [runner.start(ATTEMPT, JOB, REACH, Lane.EXPRESS), runner.start(ATTEMPT.next(), JOB, REACH, Lane.SPARK)]
+    assert [runner.lanes[run] for run in runs] == [Lane.EXPRESS, Lane.SPARK]
 
 
 # What is particular to EMR Serverless. Its emulator ignores the token and ends every run well at once.
@@ -230,7 +237,7 @@ def described(entry: dict[str, Any]) -> dict[str, Any]:
 def test_a_job_is_started_once_with_the_attempts_token_and_frozen_arguments(emr: tuple[EmrJobRunner, Stubber]) -> None:
     runner, stub = emr
     stub.add_response("start_job_run", STARTED, ASKED)
-    assert runner.start(ATTEMPT, JOB, REACH) == "00run"
+    assert runner.start(ATTEMPT, JOB, REACH, Lane.SPARK) == "00run"
 
 
 @pytest.mark.parametrize(
@@ -260,11 +267,17 @@ def test_a_run_that_has_ended_says_what_it_took_and_is_billed_for(emr: tuple[Emr
     assert runner.get("00run1").usage == Usage(seconds=180, vcpu_hours=0.2, memory_gb_hours=0.8, storage_gb_hours=5.5)
 
 
+def test_a_job_of_the_express_lane_is_no_job_of_emr_serverless(emr: tuple[EmrJobRunner, Stubber]) -> None:
+    runner, _ = emr
+    with pytest.raises(Misconfigured, match="no express lane"):
+        runner.start(ATTEMPT, JOB, REACH, Lane.EXPRESS)
+
+
 def test_a_token_used_before_a_new_deployment_is_the_run_that_it_started(emr: tuple[EmrJobRunner, Stubber]) -> None:
     runner, stub = emr
     stub.add_client_error("start_job_run", "ConflictException", http_status_code=409)
     stub.add_response("list_job_runs", {"jobRuns": [listed(1)]}, LISTING)
-    assert runner.start(ATTEMPT, JOB, REACH) == "00run1"
+    assert runner.start(ATTEMPT, JOB, REACH, Lane.SPARK) == "00run1"
 
 
 def test_a_job_that_is_being_started_elsewhere_is_a_conflict(emr: tuple[EmrJobRunner, Stubber]) -> None:
@@ -272,7 +285,7 @@ def test_a_job_that_is_being_started_elsewhere_is_a_conflict(emr: tuple[EmrJobRu
     stub.add_client_error("start_job_run", "ConflictException", http_status_code=409)
     stub.add_response("list_job_runs", {"jobRuns": []}, LISTING)
     with pytest.raises(Conflict):
-        runner.start(ATTEMPT, JOB, REACH)
+        runner.start(ATTEMPT, JOB, REACH, Lane.SPARK)
 
 
 def test_the_latest_run_of_a_branch_is_found_on_any_page(emr: tuple[EmrJobRunner, Stubber]) -> None:

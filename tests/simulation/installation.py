@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.job import Lane
 from lakegate.audit.model.report import Report
 from lakegate.errors import Conflict, LakegateError
 from lakegate.landing.attempts import Attempt
@@ -181,8 +182,8 @@ class WatchedRunner(MemoryJobRunner):
         super().__init__(world.store, clock=world.clock)
         self._world = world
 
-    def start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:
-        run = super().start(attempt, job_uri, reach)
+    def start(self, attempt: Attempt, job_uri: str, reach: Reach, lane: Lane) -> str:
+        run = super().start(attempt, job_uri, reach, lane)
         self._world.started_after.setdefault(run, self._world.calls)
         return run
 

@@ -1,8 +1,9 @@
-"""A job: the input of an attempt's Spark job, frozen when the attempt starts. It holds no secrets: anyone who may see
+"""A job: the input of an attempt's job, frozen when the attempt starts. It holds no secrets: anyone who may see
 the run may read it.
 """
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import lru_cache
 
 from lakegate.audit.model.client import Client
@@ -11,6 +12,13 @@ from lakegate.audit.model.plan import Plan
 from lakegate.audit.model.report import DataFile, Replaced
 
 CUT_OFF = b"cut off"
+
+
+class Lane(StrEnum):
+    """Ways of a job: Spark audits any batch, and the express lane small ones in one Python process."""
+
+    SPARK = "spark"
+    EXPRESS = "express"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +50,9 @@ class Job:
     With `reuses` the data files are on the branch already, as an earlier attempt appended them, and this is the URI of
     its report: its verdicts of batch scope hold, and only checks of table scope run.
 
+    The job runs on the `lane`, for the reason in `lane_why`. On the express lane it may hand its files over to Spark:
+    it then leaves a reason at `handover_uri`, and no report.
+
     With a `client` the job sends the catalog this client's tokens, and else with a `token_audience` tokens of its own
     role for this audience.
     The catalog's certificate may be of an authority in `nessie_ca`, certificates as PEM text.
@@ -65,6 +76,9 @@ class Job:
     token_audience: str = ""
     client: Client | None = None
     nessie_ca: str = ""
+    lane: Lane = Lane.SPARK
+    lane_why: str = ""
+    handover_uri: str = ""
     format: int = 1
 
     @property

@@ -37,8 +37,8 @@ def launch(service: Service, attempt: Attempt) -> None:
         return
     reuse_data_files(service, job)
     remove_replaced(service, job)
-    run = service.runner.start(attempt, service.store.uri(job_name(attempt)), reach_of(service, attempt, job))
-    log.info("job_started", branch=attempt.branch, table=attempt.table, batch=attempt.batch, run=run)
+    run = service.runner.start(attempt, service.store.uri(job_name(attempt)), reach_of(service, attempt, job), job.lane)
+    log.info("job_started", branch=attempt.branch, table=attempt.table, batch=attempt.batch, lane=job.lane, run=run)
 
 
 def _freeze(service: Service, attempt: Attempt) -> Job | None:

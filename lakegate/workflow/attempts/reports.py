@@ -25,6 +25,10 @@ def begun_name(attempt: Attempt) -> str:
     return f"begun/{attempt.branch}"
 
 
+def handover_name(attempt: Attempt) -> str:
+    return f"handovers/{attempt.branch}.json"
+
+
 def has_begun(store: Store, attempt: Attempt) -> bool:
     """Return True if the attempt's job reached its files and was not cut off from them. Only then does a crash say
     something about the files.
