@@ -1,11 +1,10 @@
 """Service: the ports of one installation, and the settings of its workflow. It decides nothing."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
 from lakegate.audit.model.client import Client
-from lakegate.audit.model.plan import Plan
+from lakegate.landing.lane import Express
 from lakegate.ports import (
     Branches,
     Clock,
@@ -19,17 +18,6 @@ from lakegate.ports import (
     Tables,
     Telemetry,
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Express:
-    """An installation's express lane. It takes batches of at most so many bytes and files, and no plan for which
-    `spark_only` has a reason not to.
-    """
-
-    most_bytes: int
-    spark_only: Callable[[Plan], str]
-    most_files: int = 100
 
 
 @dataclass(frozen=True, kw_only=True)

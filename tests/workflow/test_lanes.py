@@ -10,12 +10,11 @@ from lakegate.audit.model.report import Replaced
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.ingestion import Engine
+from lakegate.landing.lane import NO_LANE, Express, Work, lane_of
 from lakegate.ports import JobState
-from lakegate.workflow.attempts.lane import NO_LANE, Work, lane_of
 from lakegate.workflow.attempts.reports import End, how_given_up, note_end
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
-from lakegate.workflow.service import Express
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
 from tests.workflow.world import CONTRACT, World

@@ -18,6 +18,7 @@ from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Repla
 from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
+from lakegate.landing.lane import Express
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, FileChanges, Message, MessageKind, Ref, TableIdentity
@@ -39,7 +40,7 @@ from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.receive import receive, settle_and_gather
 from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.registry import contract_name, push
-from lakegate.workflow.service import Express, Service
+from lakegate.workflow.service import Service
 from lakegate.workflow.status import status
 from tests.support.identities import grown
 from tests.support.reports import audited_report

@@ -15,12 +15,12 @@ from lakegate.audit.model.limits import beyond
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE
+from lakegate.landing.lane import NO_LANE, Work, lane_of
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.baseline import baseline
 from lakegate.workflow.attempts.claims import Claim, claims_since
 from lakegate.workflow.attempts.history import attempt_history
 from lakegate.workflow.attempts.job import job_name, job_of, reach_of
-from lakegate.workflow.attempts.lane import NO_LANE, Work, lane_of
 from lakegate.workflow.attempts.replaced import MainSnapshot, remove_replaced
 from lakegate.workflow.attempts.reports import begun_name, hand_over, handover_name, report_name
 from lakegate.workflow.attempts.reuse import reusable_data_files, reuse_data_files

@@ -4,7 +4,7 @@ Spark audits whatever there is. The express lane has one try at given files: how
 files are handed over to Spark.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lakegate.audit.model.job import JobFile
@@ -12,9 +12,19 @@ from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Plan
 from lakegate.counts import count
 from lakegate.landing.ingestion import Engine
-from lakegate.workflow.service import Express
 
 NO_LANE = "this installation has no express lane"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Express:
+    """An installation's express lane. It takes batches of at most so many bytes and files, and no plan for which
+    `spark_only` has a reason not to.
+    """
+
+    most_bytes: int
+    spark_only: Callable[[Plan], str]
+    most_files: int = 100
 
 
 @dataclass(frozen=True, kw_only=True)
