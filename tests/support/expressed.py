@@ -55,7 +55,7 @@ class Known(DuckDB):
     def __init__(self, numbers: Mapping[str, float | None]) -> None:
         self._known = numbers
 
-    def numbers(self, metrics: Sequence[Metric], rows: pa.Table) -> dict[str, float | None]:
+    def numbers(self, metrics: Sequence[Metric], rows: pa.Table) -> dict[str, float | None]:  # noqa: ARG002 - DuckDB's
         if any(metric.id not in self._known for metric in metrics):
             raise HandedOver("A metric is not known.")
         return {metric.id: self._known[metric.id] for metric in metrics}
