@@ -184,7 +184,7 @@ def test_only_one_run_works_on_an_attempt(lake: Lake) -> None:
     ("files", "more", "limits", "says"),
     [
         ((rows(1),), {"files": FileFormat(kind=FileKind.CSV)}, Limits(), "Only Spark reads files of format csv."),
-        ((b"text",), {}, Limits(), "has no footer that Arrow reads"),
+        ((b"text",), {}, Limits(), "is no parquet file"),
         ((rows(1, 2),), {}, Limits(rows=1), "The batch has 2 rows, and the express engine takes 1."),
         ((rows(1, 2),), {}, Limits(arrow=8), "take more memory"),
         ((rows(1), rows(2)), {}, Limits(files=1), "The batch has 2 files"),
