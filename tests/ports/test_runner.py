@@ -17,7 +17,8 @@ from moto import mock_aws
 from lakegate.adapters import emr as adapter
 from lakegate.adapters.emr import STATES, EmrJobRunner, tag
 from lakegate.adapters.job_policy import job_policy
-from lakegate.audit.model.job import Lane
+from lakegate.adapters.lanes import LaneRunner
+from lakegate.audit.model.lane import Lane
 from lakegate.contracts.reading import LONGEST_TABLE
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt
@@ -54,10 +55,18 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=["memory", "emr"])
+def both_lanes() -> tuple[MemoryJobRunner, MemoryJobRunner, LaneRunner]:
+    """Runners of the Spark lane, of the express lane, and of both."""
+    spark, express = (MemoryJobRunner(MemoryStore(), name=name) for name in ("spark", "express"))
+    return spark, express, LaneRunner(spark, express)
+
+
+@pytest.fixture(params=["memory", "lanes", "emr"])
 def runner(request: pytest.FixtureRequest) -> JobRunner:
     if request.param == "memory":
         return MemoryJobRunner(MemoryStore())
+    if request.param == "lanes":
+        return both_lanes()[-1]
     request.getfixturevalue("aws")
     made = boto3.client("emr-serverless").create_application(type="SPARK", releaseLabel="emr-7.13.0", clientToken="t")
     return EmrJobRunner(replace(SETTINGS, application_id=made["applicationId"]))
@@ -113,6 +122,8 @@ def cancel(runner: JobRunner, run_id: str) -> None:
         runner._emr.cancel_job_run(applicationId=runner._settings.application_id, jobRunId=run_id)
     if isinstance(runner, MemoryJobRunner):
         runner.cancel(run_id)
+    if isinstance(runner, LaneRunner):
+        cancel(runner._runners[Lane.SPARK], run_id)
 
 
 def test_a_run_that_a_person_cancelled_is_told_as_that(runner: JobRunner) -> None:
@@ -142,6 +153,18 @@ def test_each_run_keeps_to_its_lane_in_memory() -> None:
     runner = MemoryJobRunner(MemoryStore())
     runs = [runner.start(ATTEMPT, JOB, REACH, Lane.EXPRESS), runner.start(ATTEMPT.next(), JOB, REACH, Lane.SPARK)]
     assert [runner.lanes[run] for run in runs] == [Lane.EXPRESS, Lane.SPARK]
+
+
+def test_each_lane_s_job_goes_to_its_own_runner_and_both_are_asked_about_runs() -> None:
+    spark, express, runner = both_lanes()
+    other = ATTEMPT.next()
+    fast, slow = (
+        runner.start(attempt, JOB, REACH, lane) for attempt, lane in ((ATTEMPT, Lane.EXPRESS), (other, Lane.SPARK))
+    )
+    assert (list(express.runs), list(spark.runs)) == ([fast], [slow])
+    assert [runner.get(run).branch for run in (fast, slow)] == [ATTEMPT.branch, other.branch]
+    assert {run.id for run in runner.running()} == {fast, slow}
+    assert [run and run.id for run in map(runner.find, (ATTEMPT.branch, other.branch))] == [fast, slow]
 
 
 # What is particular to EMR Serverless. Its emulator ignores the token and ends every run well at once.
