@@ -58,7 +58,7 @@ class ExpressFiles:
 
     def _fetched(self, file: JobFile) -> bytes:
         try:
-            return self.objects.read(file.uri) if file.size else b""
+            return self.objects.read(file.uri, file.size) if file.size else b""
         except FileNotFoundError as error:
             raise HandedOver(f"The staged copy of {file.key} is gone.") from error
 
