@@ -71,9 +71,7 @@ def runner(request: pytest.FixtureRequest) -> JobRunner:
 def emulated_function() -> str:
     """An emulated function, which answers every call at once and does nothing."""
     trust = {"Version": "2012-10-17", "Statement": []}
-    role = boto3.client("iam").create_role(RoleName="express", AssumeRolePolicyDocument=json.dumps(trust))["Role"][
-        "Arn"
-    ]
+    role = boto3.client("iam").create_role(RoleName="express", AssumeRolePolicyDocument=json.dumps(trust))["Role"]
     made = boto3.client("lambda").create_function(
         FunctionName="express", Role=role["Arn"], Runtime="python3.13", Handler="app.handler", Code={"ZipFile": b"zip"}
     )
