@@ -7,6 +7,7 @@ notes that. Lambda may call twice for one call, so only the taken note keeps an 
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,14 @@ TIMEOUT = timedelta(minutes=5)  # of the function
 LONGEST_WAIT = timedelta(minutes=1)  # of a call for its turn, after which Lambda gives it up
 MARGIN = timedelta(seconds=30)  # for what is told late
 MB_IN_GB, SECONDS_IN_HOUR = 1024, 3600
-SUCCESS = "Success"
+SUCCESS, TAKEN = "Success", "taken"  # Lambda's word for an answer, and the function's for a run that another call took
+
+
+@dataclass(frozen=True, kw_only=True)
+class Taken:
+    """A note of the time at which a run was called or taken."""
+
+    taken_at: datetime
 
 
 class ExpressJobRunner:
@@ -54,7 +62,7 @@ class ExpressJobRunner:
                     InvocationType="Event",
                     Payload=json.dumps({"branch": attempt.branch, "job": job_uri}),
                 )
-            self._store.create(noted, to_json(self._clock.now()).encode())
+            self._store.create(noted, to_json(Taken(taken_at=self._clock.now())).encode())
         return f"{PREFIX}{attempt.branch}"
 
     def get(self, run_id: str) -> JobRun:
@@ -120,17 +128,24 @@ def _latest(taken: bytes | None, called: bytes | None) -> datetime | None:
 
 def _time(note: bytes) -> datetime | None:
     try:
-        return from_json(datetime, note)
+        return from_json(Taken, note).taken_at
     except BROKEN:
         return None
 
 
+def is_end(event: Mapping[str, Any]) -> bool:
+    """Return True if Lambda tells of the end of an asynchronous call."""
+    return "requestPayload" in event
+
+
 def note_end(store: Store, told: Mapping[str, Any], at: datetime) -> str:
-    """Note the end of a run as Lambda tells it of an asynchronous call, and return the run's id. Raise KeyError or
-    TypeError for anything else.
+    """Note the end of a run as Lambda tells it of an asynchronous call, and return the run's id. A second call for it,
+    which found it taken, tells nothing of its end. Raise one of NO_EVENT for anything else.
     """
     branch = str(told["requestPayload"]["branch"])
     condition, answer = str(told["requestContext"]["condition"]), told.get("responsePayload") or {}
+    if answer.get("outcome") == TAKEN:
+        return f"{PREFIX}{branch}"
     run = JobRun(
         id=f"{PREFIX}{branch}",
         branch=branch,

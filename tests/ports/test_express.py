@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lakegate.adapters.events import NO_EVENT
-from lakegate.adapters.express import ExpressJobRunner, note_end
+from lakegate.adapters.express import ExpressJobRunner, Taken, is_end, note_end
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.job import Lane
 from lakegate.errors import Misconfigured
@@ -118,7 +118,7 @@ def test_a_run_that_nobody_tells_the_end_of_has_failed_when_the_function_cannot_
 ) -> None:
     start(runner)
     if is_taken:
-        store.write(TAKEN, to_json(clock.now()).encode())
+        store.write(TAKEN, to_json(Taken(taken_at=clock.now())).encode())
     limit = clock.now() + timedelta(minutes=minutes)
     clock.time = limit
     assert state(runner) is JobState.RUNNING
@@ -134,7 +134,7 @@ def test_a_run_that_nobody_tells_the_end_of_has_failed_when_the_function_cannot_
 def test_a_run_whose_start_was_not_noted_is_found_by_the_note_that_it_is_taken(
     runner: ExpressJobRunner, store: MemoryStore, clock: MemoryClock
 ) -> None:
-    store.write(TAKEN, to_json(clock.now()).encode())
+    store.write(TAKEN, to_json(Taken(taken_at=clock.now())).encode())
     assert state(runner) is JobState.RUNNING
 
 
@@ -171,6 +171,16 @@ def test_the_first_end_that_is_told_holds(runner: ExpressJobRunner, store: Memor
     for condition in ("Success", "RetriesExhausted"):
         note_end(store, told(ATTEMPT.branch, condition), runner._clock.now())
     assert runner.get(run).state is JobState.SUCCEEDED
+
+
+def test_a_call_that_found_its_run_taken_tells_nothing_of_its_end(runner: ExpressJobRunner, store: MemoryStore) -> None:
+    run = start(runner)
+    assert note_end(store, told(ATTEMPT.branch, answer={"outcome": "taken"}), runner._clock.now()) == run
+    assert state(runner) is JobState.RUNNING
+
+
+def test_an_end_is_told_apart_from_a_state_change_of_emr() -> None:
+    assert [is_end(told(ATTEMPT.branch)), is_end({"detail": {"jobRunId": "00run"}})] == [True, False]
 
 
 @pytest.mark.parametrize("event", [{}, {"requestPayload": []}, {"requestPayload": {"branch": "b"}}, {"detail": {}}])
