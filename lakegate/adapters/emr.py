@@ -18,7 +18,7 @@ from botocore.exceptions import ClientError
 
 from lakegate.adapters.aws import CONFIG, aws_errors, code
 from lakegate.adapters.job_policy import job_policy
-from lakegate.audit.model.job import Lane
+from lakegate.audit.model.lane import Lane
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt, earliest_time
 from lakegate.ports import JobRun, JobState, Reach, Usage

@@ -16,7 +16,7 @@ import boto3
 
 from lakegate.adapters.aws import CONFIG, aws_errors
 from lakegate.audit.model.codec import BROKEN, from_json, to_json
-from lakegate.audit.model.job import Lane
+from lakegate.audit.model.lane import Lane
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Clock, JobRun, JobState, Reach, Store, Usage

@@ -17,7 +17,8 @@ from pyspark.sql import SparkSession
 
 from lakegate import bootstrap
 from lakegate.audit.model.codec import from_json, to_json
-from lakegate.audit.model.job import Job, Lane
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.lane import Lane
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, JobState, Reach

@@ -12,7 +12,7 @@ import pytest
 from lakegate.adapters.events import NO_EVENT
 from lakegate.adapters.express import ExpressJobRunner, Taken, is_end, note_end
 from lakegate.audit.model.codec import to_json
-from lakegate.audit.model.job import Lane
+from lakegate.audit.model.lane import Lane
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobState, Reach

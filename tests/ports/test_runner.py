@@ -19,7 +19,8 @@ from lakegate.adapters import emr as adapter
 from lakegate.adapters.emr import STATES, EmrJobRunner, tag
 from lakegate.adapters.express import ExpressJobRunner, note_end
 from lakegate.adapters.job_policy import job_policy
-from lakegate.audit.model.job import Lane
+from lakegate.adapters.lanes import LaneRunner
+from lakegate.audit.model.lane import Lane
 from lakegate.contracts.reading import LONGEST_TABLE
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt
@@ -57,10 +58,18 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=["memory", "emr", "express"])
+def both_lanes() -> tuple[MemoryJobRunner, MemoryJobRunner, LaneRunner]:
+    """Runners of the Spark lane, of the express lane, and of both."""
+    spark, express = (MemoryJobRunner(MemoryStore(), name=name) for name in ("spark", "express"))
+    return spark, express, LaneRunner(spark, express)
+
+
+@pytest.fixture(params=["memory", "lanes", "emr", "express"])
 def runner(request: pytest.FixtureRequest) -> JobRunner:
     if request.param == "memory":
         return MemoryJobRunner(MemoryStore())
+    if request.param == "lanes":
+        return both_lanes()[-1]
     request.getfixturevalue("aws")
     if request.param == "express":
         return ExpressJobRunner(emulated_function(), MemoryStore(), MemoryClock())
@@ -137,9 +146,11 @@ def end(runner: JobRunner, run_id: str) -> None:
         runner._emr.cancel_job_run(applicationId=runner._settings.application_id, jobRunId=run_id)
     if isinstance(runner, MemoryJobRunner):
         runner.cancel(run_id)
+    if isinstance(runner, LaneRunner):
+        end(runner._runners[Lane.SPARK], run_id)
 
 
-@pytest.mark.parametrize("runner", ["memory", "emr"], indirect=True)
+@pytest.mark.parametrize("runner", ["memory", "lanes", "emr"], indirect=True)
 def test_a_run_that_a_person_cancelled_is_told_as_that(runner: JobRunner) -> None:
     run = runner.start(ATTEMPT, JOB, REACH, lane_of(runner))
     end(runner, run)
@@ -167,6 +178,18 @@ def test_each_run_keeps_to_its_lane_in_memory() -> None:
     runner = MemoryJobRunner(MemoryStore())
     runs = [runner.start(ATTEMPT, JOB, REACH, Lane.EXPRESS), runner.start(ATTEMPT.next(), JOB, REACH, Lane.SPARK)]
     assert [runner.lanes[run] for run in runs] == [Lane.EXPRESS, Lane.SPARK]
+
+
+def test_each_lane_s_job_goes_to_its_own_runner_and_both_are_asked_about_runs() -> None:
+    spark, express, runner = both_lanes()
+    other = ATTEMPT.next()
+    fast, slow = (
+        runner.start(attempt, JOB, REACH, lane) for attempt, lane in ((ATTEMPT, Lane.EXPRESS), (other, Lane.SPARK))
+    )
+    assert (list(express.runs), list(spark.runs)) == ([fast], [slow])
+    assert [runner.get(run).branch for run in (fast, slow)] == [ATTEMPT.branch, other.branch]
+    assert {run.id for run in runner.running()} == {fast, slow}
+    assert [run and run.id for run in map(runner.find, (ATTEMPT.branch, other.branch))] == [fast, slow]
 
 
 # What is particular to EMR Serverless. Its emulator ignores the token and ends every run well at once.

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from lakegate.audit.model.codec import from_json
-from lakegate.audit.model.job import Lane
+from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.report import Report
 from lakegate.errors import Conflict, LakegateError
 from lakegate.landing.attempts import Attempt

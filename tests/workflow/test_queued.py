@@ -5,7 +5,7 @@ from typing import NoReturn
 
 import pytest
 
-from lakegate.audit.model.job import Lane
+from lakegate.audit.model.lane import Lane
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import State

@@ -7,7 +7,7 @@ import structlog
 from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
-from lakegate.audit.model.job import Lane
+from lakegate.audit.model.lane import Lane
 from lakegate.errors import OutcomeUnknown, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion

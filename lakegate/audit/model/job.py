@@ -3,22 +3,15 @@ the run may read it.
 """
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from functools import lru_cache
 
 from lakegate.audit.model.client import Client
 from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.model.report import DataFile, Replaced
 
 CUT_OFF = b"cut off"
-
-
-class Lane(StrEnum):
-    """Ways of a job: Spark audits any batch, and the express lane small ones in one Python process."""
-
-    SPARK = "spark"
-    EXPRESS = "express"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +38,7 @@ class Job:
     first, by metric id. `consecutive_crashes` are the numbers of the attempts at these files whose jobs crashed in
     succession just before this one, and `never_began` those among them whose jobs never reached the files: a job notes
     at `begun_uri` that it reaches them, and `CUT_OFF` if it is cut off then.
+    `handed_over` are the numbers of the attempts that handed over these files, or some of them, to Spark.
     `left_out` maps claimed file versions (by id) that are not among the files to the reason.
 
     With `reuses` the data files are on the branch already, as an earlier attempt appended them, and this is the URI of
@@ -71,6 +65,7 @@ class Job:
     baseline: dict[str, tuple[float, ...]] = field(default_factory=dict)
     consecutive_crashes: tuple[int, ...] = ()
     never_began: tuple[int, ...] = ()
+    handed_over: tuple[int, ...] = ()
     reuses: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
     token_audience: str = ""

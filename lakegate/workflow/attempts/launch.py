@@ -10,17 +10,19 @@ import structlog
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.files import FileFormat
 from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.limits import beyond
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE
+from lakegate.landing.lane import NO_LANE, Work, lane_of
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.baseline import baseline
 from lakegate.workflow.attempts.claims import Claim, claims_since
 from lakegate.workflow.attempts.history import attempt_history
 from lakegate.workflow.attempts.job import job_name, job_of, reach_of
 from lakegate.workflow.attempts.replaced import MainSnapshot, remove_replaced
-from lakegate.workflow.attempts.reports import begun_name, report_name
+from lakegate.workflow.attempts.reports import begun_name, hand_over, handover_name, report_name
 from lakegate.workflow.attempts.reuse import reusable_data_files, reuse_data_files
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
@@ -30,10 +32,14 @@ log = structlog.get_logger()
 
 def launch(service: Service, attempt: Attempt) -> None:
     """Freeze the job of an attempt that has claims, make its branch ready and start the job. The branch gets the data
-    files that the job reuses, and loses those that its files replace. A second launch starts nothing new.
+    files that the job reuses, and loses those that its files replace. A second launch starts nothing new. Without an
+    express lane, a job that was frozen for it is handed over.
     """
     job = job_of(service.store, attempt) or _freeze(service, attempt)
     if job is None:
+        return
+    if job.lane is Lane.EXPRESS and service.express is None:
+        hand_over(service.store, attempt, NO_LANE)  # it was there when the job was frozen
         return
     reuse_data_files(service, job)
     remove_replaced(service, job)
@@ -55,7 +61,8 @@ def _freeze(service: Service, attempt: Attempt) -> Job | None:
 
 
 def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]) -> Job:
-    plan = contract_of(service.store, attempt.table).plan
+    contract = contract_of(service.store, attempt.table)
+    plan = contract.plan
     claimed = [claim.file for claim in claims]
     history = attempt_history(service, attempt, base, claimed)
     replacing = any(claim.replaces for claim in claims)  # its job must prove the replacement, from the files themselves
@@ -64,6 +71,8 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
     files, left_out = (
         (reused.files, dict[str, str]()) if reused else _stage_or_leave_out(service, attempt, base, claims, plan.files)
     )
+    work = Work(plan=plan, files=files, reuses=reused is not None, handed_over=history.why)
+    lane, lane_why = lane_of(contract.ingestion.engine, service.express, work)
     return Job(
         branch=attempt.branch,
         batch=attempt.batch,
@@ -81,8 +90,12 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
         baseline=baseline(service, plan, [(file.key, version) for file in files for version in file.replaces.versions]),
         consecutive_crashes=history.consecutive_crashes,
         never_began=history.never_began,
+        handed_over=history.handed_over,
         reuses=service.store.uri(report_name(replace(attempt, number=reused.report.attempt))) if reused else "",
         left_out=left_out,
+        lane=lane,
+        lane_why=lane_why,
+        handover_uri=service.store.uri(handover_name(attempt)) if lane is Lane.EXPRESS else "",
     )
 
 

@@ -1,0 +1,10 @@
+"""Lanes: the ways that a job may take."""
+
+from enum import StrEnum
+
+
+class Lane(StrEnum):
+    """Spark audits any batch, and the express lane small ones, in one Python process."""
+
+    SPARK = "spark"
+    EXPRESS = "express"
