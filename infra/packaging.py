@@ -179,7 +179,9 @@ def _sources(root: Path, name: str) -> list[Path]:
     return [
         path
         for path in sorted((root / name).rglob("*"))
-        if path.is_file() and "__pycache__" not in path.parts and path != root / REQUIREMENTS
+        if path.is_file()
+        and "__pycache__" not in path.parts
+        and path.relative_to(root) not in (REQUIREMENTS, OF_EXPRESS)
     ]
 
 

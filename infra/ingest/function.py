@@ -113,11 +113,11 @@ class Function(Construct):
             says=f"{self.name} has not run for {minutes}.",
             below=True,
         )
-        self._watch_errors(period)
+        self.watch_errors(period)
 
     def watch_calls(self) -> None:
         """Create alarms on calls that fail, and on calls that Lambda refuses, of a function that a queue calls."""
-        self._watch_errors(QUARTER)
+        self.watch_errors()
         alarm(
             self,
             "Throttled",
@@ -128,7 +128,8 @@ class Function(Construct):
             threshold=THROTTLED,
         )
 
-    def _watch_errors(self, period: Duration) -> None:
+    def watch_errors(self, period: Duration = QUARTER) -> None:
+        """Create an alarm on calls that fail."""
         minutes = count(round(period.to_minutes()), "minute")
         alarm(
             self,

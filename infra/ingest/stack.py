@@ -99,7 +99,7 @@ class IngestStack(Stack):
         self.ingest.watch_calls()
         if self.express:
             watched.append(self.express)
-            self.express.watch_calls()
+            self.express.watch_errors()
         Signals(self, "Signals", config=config, sweep=self.reconcile)
         Dashboard(
             self,
