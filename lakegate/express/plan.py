@@ -1,21 +1,46 @@
-"""Plans that need Spark: what an engine of Arrow and DuckDB cannot say exactly as Spark does, told by the plan alone.
+"""Plans that need Spark: what this engine cannot say exactly as Spark does, told by the plan alone.
 
-It opens no DuckDB. What depends on a file, a table or a value shows later, and is handed over then.
+It imports neither DuckDB nor Arrow, because it is asked when a lane is chosen. What depends on a file, a table or a
+value shows later, and is handed over then.
 """
 
 from collections.abc import Iterator
 
 from lakegate.audit.model.files import FileKind
 from lakegate.audit.model.plan import Plan, Scope
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.partitions import partition
+from lakegate.audit.schema.types import Atom, canonical, parse
+from lakegate.duckdb.dialect import digits_of_floats
+
+_PARTED = ("int", "bigint", "date", "timestamp", "timestamp_ntz", "string", "boolean")
+"""Types by which rows are parted here. Of floats several spellings are one value, and a partition's path has one."""
 
 
 def spark_only(plan: Plan) -> str:
-    """Return why the plan needs Spark, as one plain sentence without a full stop; "" if it may not."""
+    """Return why the plan needs Spark, as one plain sentence; "" if nothing in it does."""
     return next(_reasons(plan), "")
 
 
 def _reasons(plan: Plan) -> Iterator[str]:
     if plan.files.kind is not FileKind.PARQUET:
-        yield f"its files are {plan.files.kind}, and only parquet goes without Spark"
-    if any(metric.scope is Scope.TABLE for metric in plan.metrics):
-        yield "a check compares its rows with those of tables on main"
+        yield f"Only Spark reads files of format {plan.files.kind}."
+    kinds = {column.name: parse(column.type) for column in plan.columns}
+    for name, kind in kinds.items():
+        if not isinstance(kind, Atom):
+            yield f"Column {display_name(name)} is nested, and only Spark writes nested columns."
+    for each in map(partition, plan.partitions):
+        if canonical(str(kinds.get(each.column, ""))) not in _PARTED:
+            yield f"Only Spark partitions by a column of the type that {display_name(each.column)} has."
+    yield from _of_metrics(plan)
+
+
+def _of_metrics(plan: Plan) -> Iterator[str]:
+    floats = [column.name for column in plan.columns if canonical(column.type) == "float"]
+    for metric in plan.metrics:
+        if metric.scope is Scope.TABLE:
+            yield "A check compares the file's rows with those of tables on main, which only Spark does."
+        if metric.tries:
+            yield "A check tries a pattern many times with each text, and only Spark counts how often."
+        if floats and metric.sql and (said := digits_of_floats(metric.sql, floats)):
+            yield f"Only Spark has the decimal digits of a 32-bit float, which {said} asks for."

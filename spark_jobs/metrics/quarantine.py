@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.data_files.difference import Difference
+from lakegate.audit.definition import FIXED
 from lakegate.audit.errors import JobError
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.evaluation.verdicts import malformed_checks
@@ -27,7 +28,7 @@ from spark_jobs.metrics.kinds import KINDS, failing
 from spark_jobs.metrics.malformed import LINE, WHY
 from spark_jobs.tables import iceberg
 from spark_jobs.tables.base import Base
-from spark_jobs.tables.ddl import FIXED, add_columns_sql, create_table_sql, set_properties_sql, table_name
+from spark_jobs.tables.ddl import add_columns_sql, create_table_sql, set_properties_sql, table_name
 from spark_jobs.tables.overwrite import overwrite
 
 Failed = Mapping[str, Sequence[str]]

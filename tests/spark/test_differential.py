@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from lakegate.audit.definition import FIXED
 from lakegate.audit.evaluation.drift import Past
 from lakegate.audit.evaluation.quarantine import BUDGET, afterwards, leaving, unforgiving
 from lakegate.audit.evaluation.verdicts import Dependent, Measurements, evaluate, good
@@ -43,7 +44,7 @@ from spark_jobs.metrics import quarantine
 from spark_jobs.metrics.measure import measure_all, row_metrics
 from spark_jobs.tables import iceberg
 from spark_jobs.tables.base import Base
-from spark_jobs.tables.ddl import FIXED, create_table_sql, prepare
+from spark_jobs.tables.ddl import create_table_sql, prepare
 from tests.support import held
 from tests.support.drawn import PARENTS, Contract, Files, Parents, Table, contract, parents, table
 from tests.support.said import Age, Column, Repeats, Said

@@ -12,6 +12,7 @@ from lakegate import bootstrap, shown
 from lakegate.adapters import slack, sqs
 from lakegate.adapters.nessie import notes
 from lakegate.audit import bounded_http
+from lakegate.audit.evaluation import samples
 from lakegate.audit.model import limits
 from lakegate.audit.model.limits import DEFAULTS
 from lakegate.contracts import reading
@@ -25,7 +26,7 @@ from lakegate.workflow.cleaning import candidates
 from lakegate.workflow.receiving import queued
 from spark_jobs.appending import partition_counts
 from spark_jobs.formats.avro import blocks, claims
-from spark_jobs.metrics import malformed, samples
+from spark_jobs.metrics import malformed
 from spark_jobs.tables import nessie
 
 PAGE = Path(__file__).parents[2] / "docs/limits.md"

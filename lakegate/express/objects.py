@@ -1,0 +1,52 @@
+"""Objects in S3 by their URI, with this process's own AWS credentials: staged files, data files, a job's notes."""
+
+from functools import cached_property
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlparse
+
+import boto3
+from botocore.exceptions import ClientError
+
+from lakegate.adapters.aws import CONFIG, aws_errors, status
+from lakegate.adapters.iceberg import check_storage
+from lakegate.errors import Conflict, Misconfigured
+
+
+class Objects:
+    """`Storage` of a job."""
+
+    @cached_property
+    def _s3(self) -> Any:
+        return boto3.client("s3", config=CONFIG)
+
+    def read(self, uri: str) -> bytes:
+        bucket, key = _place(uri)
+        try:
+            with aws_errors(f"reading {uri}"):
+                return bytes(self._s3.get_object(Bucket=bucket, Key=key)["Body"].read())
+        except Misconfigured as error:
+            if isinstance(cause := error.__cause__, ClientError) and status(cause) == HTTPStatus.NOT_FOUND:
+                raise FileNotFoundError(f"{uri} is missing") from error
+            raise
+
+    def write(self, uri: str, body: bytes) -> None:
+        bucket, key = _place(uri)
+        with aws_errors(f"writing {uri}"):
+            self._s3.put_object(Bucket=bucket, Key=key, Body=body)
+
+    def create(self, uri: str, body: bytes) -> bool:
+        """Write an object that is not there yet; return False if it is."""
+        bucket, key = _place(uri)
+        try:
+            with aws_errors(f"creating {uri}"):
+                self._s3.put_object(Bucket=bucket, Key=key, Body=body, IfNoneMatch="*")
+        except Conflict:
+            return False
+        return True
+
+
+def _place(uri: str) -> tuple[str, str]:
+    check_storage(uri)
+    found = urlparse(uri)
+    return found.netloc, found.path.lstrip("/")

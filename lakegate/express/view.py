@@ -1,0 +1,106 @@
+"""The batch as its branch holds it, measured: statistics first, and one query for what they leave open."""
+
+# ruff: noqa: ARG002 - the arguments are a protocol's
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+
+from lakegate.audit.completeness import PerFile
+from lakegate.audit.data_files.statistics import IcebergField, measure
+from lakegate.audit.errors import HandedOver
+from lakegate.audit.evaluation.drift import Past
+from lakegate.audit.evaluation.duplicates import OwnRepeats
+from lakegate.audit.evaluation.quarantine import Results
+from lakegate.audit.evaluation.verdicts import Dependent, Measured, Measurements
+from lakegate.audit.model.plan import Metric, MetricKind, Plan
+from lakegate.audit.model.report import CheckResult, Source
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.types import canonical
+from lakegate.express import samples
+from lakegate.express.metrics import DuckDB, check_told, is_exact
+
+Read = Callable[[str, Sequence[str]], pa.Table]
+"""Returns these columns of a file version's rows, by id."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpressView:
+    """Rows of file versions, with the data files that hold them. `past` is what earlier files measured."""
+
+    plan: Plan
+    files: PerFile
+    columns: Mapping[str, IcebergField]
+    read: Read
+    duckdb: DuckDB
+    past: Past
+
+    def measure(self) -> tuple[list[Measurements], dict[str, Dependent]]:
+        found = {file: self._measured(file) for file in self.files}
+        keyed = {metric.id for metric in self.plan.metrics if metric.kind is MetricKind.DUPLICATES}
+        repeats: dict[str, Dependent] = {
+            name: OwnRepeats(rows={file: int(metrics[name].value or 0) for file, metrics in found.items()})
+            for name in keyed
+        }
+        measurements = [
+            Measurements(
+                file=file,
+                rows=self._rows(file),
+                metrics={name: metric for name, metric in metrics.items() if name not in keyed},
+            )
+            for file, metrics in found.items()
+        ]
+        return measurements, repeats
+
+    def _rows(self, file: str) -> int:
+        return sum(data.rows for data in self.files[file])
+
+    def _measured(self, file: str) -> dict[str, Measured]:
+        told = {metric.id: measure(metric, self.files[file], self.columns) for metric in self.plan.metrics}
+        proved = {name: value for name, value in told.items() if value is not None}
+        known = {name: Measured(value=value, source=Source.STATISTICS) for name, value in proved.items()}
+        left = [metric for metric in self.plan.metrics if metric.id not in known]
+        if not left:
+            return known
+        numbers = self.duckdb.numbers(left, self.read(file, self._needed(left)))
+        for metric in left:
+            self._check(metric, numbers[metric.id], file)
+        return known | {metric.id: Measured(value=numbers[metric.id], source=_source(metric)) for metric in left}
+
+    def _needed(self, metrics: Sequence[Metric]) -> list[str]:
+        """Return the columns that these metrics ask for, one at least: rows are counted by it."""
+        names = {name for metric in metrics for name in _asked(metric)}
+        if any(metric.kind is MetricKind.QUERY for metric in metrics):
+            return self._all
+        return [name for name in self._all if name in names] or self._all[:1]
+
+    @property
+    def _all(self) -> list[str]:
+        return [column.name for column in self.plan.columns]
+
+    def _check(self, metric: Metric, value: float, file: str) -> None:
+        floats = [column.name for column in self.plan.columns if canonical(column.type) in ("float", "double")]
+        if not is_exact(metric, floats):
+            check_told(self.plan, metric, value, self._rows(file), self.past)
+
+    def failing_rows(self, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
+        raise HandedOver("Rows fail several checks that send them to quarantine, which only Spark does.")
+
+    def with_samples(
+        self, results: Results, plan: Plan, inspections: Sequence[Inspection]
+    ) -> dict[str, tuple[CheckResult, ...]]:
+        return samples.with_samples(self.plan, results, lambda file: self.read(file, self._all), self.duckdb)
+
+
+def _asked(metric: Metric) -> set[str]:
+    if not metric.sql:
+        return set(metric.columns)
+    return {column.name for column in sqlglot.parse_one(metric.sql, read="spark").find_all(exp.Column)}
+
+
+def _source(metric: Metric) -> Source:
+    asks = metric.alone or metric.kind in (MetricKind.QUERY, MetricKind.DUPLICATES)
+    return Source.QUERY if asks else Source.AGGREGATE
