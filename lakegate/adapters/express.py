@@ -138,16 +138,22 @@ def is_end(event: Mapping[str, Any]) -> bool:
     return "requestPayload" in event
 
 
+def run_of(told: Mapping[str, Any]) -> str:
+    """Return the id of the run that Lambda tells of. Raise one of NO_EVENT for anything else."""
+    return f"{PREFIX}{told['requestPayload']['branch']}"
+
+
 def note_end(store: Store, told: Mapping[str, Any], at: datetime) -> str:
     """Note the end of a run as Lambda tells it of an asynchronous call, and return the run's id. A second call for it,
     which found it taken, tells nothing of its end. Raise one of NO_EVENT for anything else.
     """
-    branch = str(told["requestPayload"]["branch"])
+    run_id = run_of(told)
     condition, answer = str(told["requestContext"]["condition"]), told.get("responsePayload") or {}
     if answer.get("outcome") == TAKEN:
-        return f"{PREFIX}{branch}"
+        return run_id
+    branch = run_id.removeprefix(PREFIX)
     run = JobRun(
-        id=f"{PREFIX}{branch}",
+        id=run_id,
         branch=branch,
         state=JobState.SUCCEEDED if condition == SUCCESS else JobState.FAILED,
         reason="" if condition == SUCCESS else _reason(condition, answer),
@@ -155,7 +161,7 @@ def note_end(store: Store, told: Mapping[str, Any], at: datetime) -> str:
         usage=_usage(answer) if condition == SUCCESS else None,
     )
     store.create(_end_name(branch), to_json(run).encode())
-    return run.id
+    return run_id
 
 
 def _reason(condition: str, answer: Mapping[str, Any]) -> str:

@@ -30,8 +30,9 @@ def profile(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> Mapp
 
 
 def test_a_file_is_published_once_and_by_itself_whatever_dies_on_its_way(
-    installation: Installation, things: Things, profile: Mapping[str, Any]
+    installation: Installation, spark_things: Things, profile: Mapping[str, Any]
 ) -> None:
+    things = spark_things
     faults = Faults(cloud=Cloud(settings=installation.settings), pause=PAUSE)
     service = service_of(installation.outputs, profile)
     here = points(service, things.table)

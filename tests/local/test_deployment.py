@@ -110,8 +110,9 @@ def state(installation: Installation) -> str:
 
 
 def test_an_application_changes_under_load_by_one_command_and_nothing_is_lost(
-    changed: Installation, things: Things, aws: Aws, application: dict[str, str], tmp_path: Path
+    changed: Installation, spark_things: Things, aws: Aws, application: dict[str, str], tmp_path: Path
 ) -> None:
+    things = spark_things
     file = settings_file(tmp_path / "dev.toml", changed, jobs_at_once=4, vcpus=32, release="emr-7.12.0")
     with files_landing(changed, things) as seen:
         told = changed.run("deploy", file, "--no-probe")

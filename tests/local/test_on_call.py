@@ -17,8 +17,9 @@ pytestmark = pytest.mark.local
 
 
 def test_what_a_job_is_billed_for_is_shown_and_its_tags_name_table_and_batch(
-    installation: Installation, things: Things, until: Make
+    installation: Installation, spark_things: Things, until: Make
 ) -> None:
+    things = spark_things
     key = f"{things.prefix}/1.parquet"
     installation.put(key, parquet(rows(0, 10)))
     installation.wait(key)
@@ -46,8 +47,9 @@ def test_the_sweeps_log_has_metrics_that_cloudwatch_takes(installation: Installa
 
 
 def test_dead_letters_of_what_is_done_go_with_the_next_sweep_and_others_stay(
-    installation: Installation, things: Things, until: Make
+    installation: Installation, spark_things: Things, until: Make
 ) -> None:
+    things = spark_things
     settle = installation.outputs["SettleFunction"]
     installation.aws("lambda").invoke(FunctionName=settle, InvocationType="Event", Payload=b'{"detail": {}}')
     key = f"{things.prefix}/1.parquet"
