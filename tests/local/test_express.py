@@ -4,6 +4,8 @@ a killed function leaves, Spark takes over.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 from lakegate_local.cloud import Cloud
@@ -26,7 +28,7 @@ DAYS = """    quality:
 """
 
 
-def entry_of(installation: Installation, key: str, state: str = "published") -> dict[str, object]:
+def entry_of(installation: Installation, key: str, state: str = "published") -> Any:
     (entry,) = [it for it in installation.json("status")[state] if key in it["files"]]
     return entry
 
