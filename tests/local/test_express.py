@@ -36,9 +36,10 @@ def entry_of(installation: Installation, key: str, state: str = "published") -> 
 def test_small_files_reach_main_or_are_rejected_without_spark(
     installation: Installation, things: Things, until: Make
 ) -> None:
-    good, bad = (f"{things.prefix}/{name}.parquet" for name in ("good", "bad"))
-    installation.put(good, parquet(rows(0, 10)))
-    installation.wait(good)
+    first, good, bad = (f"{things.prefix}/{name}.parquet" for name in ("first", "good", "bad"))
+    for number, key in enumerate((first, good)):
+        installation.put(key, parquet(rows(number * 5, 5)))
+        installation.wait(key)
     installation.put(bad, parquet(rows(20, 5).drop(["name"])))
     installation.wait(bad, code=REJECTED)
     assert installation.query(f"SELECT count(*) AS n FROM {things.table}") == [{"n": 10}]
