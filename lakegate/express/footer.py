@@ -18,6 +18,8 @@ from lakegate.audit.schema.fit import NOTHING, FileColumn
 from lakegate.audit.schema.inspection import EMPTY, Inspection
 from lakegate.audit.schema.names import display_name
 
+_MAGIC = b"PAR1"
+_MOST_DIGITS = 38
 _CODECS = ("UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD")
 _ENCODINGS = {"PLAIN", "PLAIN_DICTIONARY", "RLE", "RLE_DICTIONARY", "BIT_PACKED"}
 _OTHER_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
@@ -54,6 +56,8 @@ def inspect(file: JobFile, body: bytes, limits: Limits) -> Inspection:
     """Return the file's rows and columns. Raise HandedOver if it is anything but an ordinary file within its limits."""
     if not body:
         return Inspection(file=file, faults=(EMPTY,))
+    if not body.startswith(_MAGIC):
+        raise HandedOver(f"{_named(file)} is no parquet file.")
     try:
         found = pq.ParquetFile(io.BytesIO(body))
         about, schema = found.metadata, found.schema_arrow
@@ -126,7 +130,7 @@ def _kind(column: pq.ColumnSchema) -> str | None:
     if name == "TIMESTAMP":
         return _moment(json.loads(logical.to_json()))
     if name == "DECIMAL":
-        return f"decimal({column.precision},{column.scale})"
+        return f"decimal({column.precision},{column.scale})" if column.precision <= _MOST_DIGITS else None
     return _TYPES.get((column.physical_type, name))
 
 

@@ -15,6 +15,7 @@ from lakegate.adapters.clock import SystemClock
 from lakegate.adapters.http import door
 from lakegate.adapters.tokens import StsTokens
 from lakegate.audit.errors import HandedOver
+from lakegate.audit.evaluation.mask import masked
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.job import CUT_OFF, Job, parse_job
 from lakegate.audit.model.report import Report
@@ -52,16 +53,22 @@ def run_job(uri: str, limits: Limits | None = None, now: Callable[[], datetime] 
         report = _report(job, limits or Limits(), clock)
     except HandedOver as error:
         return _hand_over(objects, job, error.reason)
-    except _OUTAGES:
-        _LOG.exception("cut off")
+    except _OUTAGES as error:
+        _log(job, Outcome.CUT_OFF, error)
         with suppress(LakegateError):  # without the note it counts as a crash
             objects.write(job.begun_uri, CUT_OFF)
         return Outcome.CUT_OFF
-    except Exception:  # noqa: BLE001 - the reference is asked about what this engine was not made for
-        _LOG.exception("failed")
+    except Exception as error:  # noqa: BLE001 - Spark is asked about what this engine was not made for
+        _log(job, Outcome.FAILED, error)
         return Outcome.FAILED
     objects.write(job.report_uri, to_json(report).encode())
     return Outcome.REPORTED
+
+
+def _log(job: Job, outcome: Outcome, error: Exception) -> None:
+    """Log the error, but not its text if that may hold masked values."""
+    what = f"batch {job.batch} of {job.plan.table}, branch {job.branch}: {outcome} by {type(error).__name__}"
+    _LOG.error(what, exc_info=None if masked(job.plan.columns) else error)
 
 
 def _now() -> datetime:

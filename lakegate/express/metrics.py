@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -60,17 +61,15 @@ class DuckDB:
         finally:
             self._own.unregister(_ROWS.relation)
 
-    def numbers(self, metrics: Sequence[Metric], rows: pa.Table) -> dict[str, float]:
-        """Return the metrics of these rows, which are one file's. Raise HandedOver if DuckDB does not know one."""
+    def numbers(self, metrics: Sequence[Metric], rows: pa.Table) -> dict[str, float | None]:
+        """Return the metrics of these rows, which are one file's; None where a number about all rows has none. Raise
+        HandedOver if DuckDB does not know one.
+        """
         if not metrics:
             return {}
-        said = ", ".join(KINDS[metric.kind].number(metric, _ROWS) for metric in metrics)
         with self._over(rows) as connection:
-            [found] = connection.execute(f"SELECT {said}").fetchall()
-        for value in found:
-            if value is None or not math.isfinite(value):
-                raise HandedOver("A check's number cannot be told for the file's values, unless by Spark.")
-        return {metric.id: float(value) for metric, value in zip(metrics, found, strict=True)}
+            [found] = connection.execute(_numbers_sql(metrics)).fetchall()
+        return {metric.id: _number(metric, value) for metric, value in zip(metrics, found, strict=True)}
 
     def places(self, metric: Metric, rows: pa.Table, keys: int) -> list[int]:
         """Return the places of the rows to show a person; of keys that repeat, those of the first so many keys."""
@@ -78,6 +77,21 @@ class DuckDB:
         with self._over(placed) as connection:
             found = connection.execute(_places_sql(metric, keys)).fetchall()
         return [at for (at,) in found]
+
+
+def _numbers_sql(metrics: Sequence[Metric]) -> str:
+    """Return the query of all these numbers, in which one pass gives all that are aggregates."""
+    passed = {it.id: said(it, _ROWS) for it in metrics if (said := KINDS[it.kind].aggregate)}
+    names = {name: f"_{at}" for at, name in enumerate(passed)}
+    numbers = ", ".join(names.get(it.id) or KINDS[it.kind].number(it, _ROWS) for it in metrics)
+    aggregates = ", ".join(f"{said} AS {names[name]}" for name, said in passed.items())
+    return f"SELECT {numbers}" + (f" FROM (SELECT {aggregates} FROM {_ROWS.relation})" if passed else "")
+
+
+def _number(metric: Metric, value: Any) -> float | None:
+    if value is None and metric.kind.counts_rows:
+        raise HandedOver("The file has a value by which only Spark can say whether its row fails a check.")
+    return float(value) if value is not None and math.isfinite(value) else None
 
 
 def _places_sql(metric: Metric, keys: int) -> str:

@@ -10,7 +10,8 @@ from botocore.exceptions import ClientError
 
 from lakegate.adapters.aws import CONFIG, aws_errors, status
 from lakegate.adapters.iceberg import check_storage
-from lakegate.errors import Conflict, Misconfigured
+from lakegate.adapters.s3 import S3Store
+from lakegate.errors import Misconfigured
 
 
 class Objects:
@@ -38,12 +39,7 @@ class Objects:
     def create(self, uri: str, body: bytes) -> bool:
         """Write an object that is not there yet; return False if it is."""
         bucket, key = _place(uri)
-        try:
-            with aws_errors(f"creating {uri}"):
-                self._s3.put_object(Bucket=bucket, Key=key, Body=body, IfNoneMatch="*")
-        except Conflict:
-            return False
-        return True
+        return S3Store(bucket).create(key, body)
 
 
 def _place(uri: str) -> tuple[str, str]:

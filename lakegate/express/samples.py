@@ -1,10 +1,10 @@
 """Failing rows for the report, spelled as Spark's JSON of them, with masked values hidden."""
 
 import math
+import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from lakegate.audit.evaluation.mask import MASK
@@ -24,6 +24,7 @@ from lakegate.audit.model.report import CheckResult
 from lakegate.audit.schema.types import canonical
 from lakegate.express.metrics import DuckDB
 
+_DIGITS = 10  # tell any number of 32 bits from its neighbours
 _FOUND = (MetricKind.NULLS, MetricKind.FAILING, MetricKind.DUPLICATES)
 """Kinds of metrics whose failing rows are in the table."""
 
@@ -80,7 +81,20 @@ def shown(column: TableColumn, value: Any) -> Any:
 def _number(column: TableColumn, value: float) -> float | str:
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return float(str(np.float32(value))) if canonical(column.type) == "float" else value
+    return _shortest(value) if canonical(column.type) == "float" else value
+
+
+def _shortest(value: float) -> float:
+    """Return the number with the fewest digits that is this one in 32 bits."""
+    spelled = (float(f"{value:.{digits}g}") for digits in range(1, _DIGITS))
+    return next((near for near in spelled if _in_32_bits(near) == value), value)
+
+
+def _in_32_bits(value: float) -> float:
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return math.inf
 
 
 def _text(column: TableColumn, value: Any) -> str:

@@ -1,0 +1,230 @@
+"""The express lane's job on a real Nessie and an S3 emulator: what it appends, proves, reports, and hands over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from jsonschema import Draft202012Validator
+
+from lakegate.adapters.iceberg import RefCatalog
+from lakegate.adapters.iceberg.tables import data_files
+from lakegate.audit.model.codec import to_json, to_plain
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Plan, Proof, Severity
+from lakegate.audit.model.report import Report, Source, Verdict
+from lakegate.audit.ref import Ref
+from lakegate.cli.terminal import sound
+from lakegate.express.job import TAKEN, Outcome, run_job
+from lakegate.express.limits import Limits
+from tests.support.jobs import has_begun, parquet, report_of, stage
+from tests.support.lanes import for_express, handed_over, make_table
+from tests.support.nessie import Lake, unique
+from tests.support.plans import duplicates, failing, none_of, nulls, plan
+from tests.support.proxy import Fault, Request, proxy
+from tests.support.schemas import of_report
+
+pytestmark = pytest.mark.nessie
+IDS = tuple(f"{number:020x}" for number in range(1, 10))
+METRICS = (
+    nulls("id"),
+    failing("x", "COALESCE(x < 0, FALSE)", Proof(column="x", minimum=0)),
+    failing("name", "COALESCE(name NOT IN ('a', 'b'), FALSE)"),
+    duplicates("id"),
+)
+COLUMNS = {"id": "bigint", "name": "string", "x": "double", "at": "timestamp"}
+
+
+@pytest.fixture(autouse=True)
+def _storage(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in lake.environment.items():
+        monkeypatch.setenv(name, value)
+
+
+def a_plan(*partitions: str, **more: Any) -> Plan:
+    return replace(plan(f"{unique('nyc')}.flights", COLUMNS, METRICS, partitions), **more)
+
+
+def rows(*ids: int | None, name: str = "a", x: float = 1.0, month: int = 1) -> bytes:
+    columns = {
+        "id": pa.array(ids, pa.int64()),
+        "name": pa.array([name] * len(ids), pa.string()),
+        "x": pa.array([x] * len(ids), pa.float64()),
+        "at": pa.array([datetime(2013, month, 31, 5, tzinfo=UTC)] * len(ids), pa.timestamp("us", "UTC")),
+    }
+    return parquet(pa.table(columns))
+
+
+def job_for(lake: Lake, by: Plan, *files: bytes, makes: bool = True, **more: Any) -> tuple[str, Job]:
+    """A job on a branch of its own, whose base has the table, empty."""
+    founding, branch = unique("founding"), unique("wap-flights")
+    lake.branch(founding)
+    if makes:
+        make_table(lake, by, founding)
+    base = lake.branch(branch, lake.head(founding))
+    staged = stage(lake, by, branch, base, dict(zip(IDS, files, strict=False)))
+    job = replace(for_express(lake, staged.job), **more)
+    key = staged.uri.removeprefix(f"s3://{lake.bucket}/")
+    lake.s3().put_object(Bucket=lake.bucket, Key=key, Body=to_json(job).encode())
+    return staged.uri, job
+
+
+def reported(lake: Lake, by: Plan, *files: bytes) -> tuple[Job, Report]:
+    uri, job = job_for(lake, by, *files)
+    assert run_job(uri) is Outcome.REPORTED, handed_over(lake, job)
+    return job, report_of(lake, job)
+
+
+def held(lake: Lake, job: Job, ref: Ref | None = None) -> Mapping[str, Any]:
+    """The data files of the branch's table, by path."""
+    table = RefCatalog(lake.nessie_uri, lake.warehouse, ref or Ref(job.branch)).find_table(job.plan.table)
+    return data_files(table) if table else {}
+
+
+def test_good_files_pass_and_each_bad_one_is_told_its_own_fault(lake: Lake) -> None:
+    strange = parquet(pa.table({"id": pa.array([1], pa.int64()), "other": ["a"]}))
+    job, report = reported(
+        lake, a_plan(), rows(1, 2, 3), rows(4, None), rows(5, 5), rows(6, x=-1.0), b"", strange, rows(7, name="c")
+    )
+    Draft202012Validator(of_report()).validate(sound(to_plain(report)))
+    assert {file.id: file.reasons for file in report.files} == {
+        IDS[0]: (),
+        IDS[1]: ("nulls-id: 1 of 2 rows, expected none",),
+        IDS[2]: ("duplicates-id: 1 of 2 rows, expected none",),
+        IDS[3]: ("failing-x: 1 of 1 row, expected none",),
+        IDS[4]: ("it is empty: 0 bytes",),
+        IDS[5]: (
+            'column "name" is missing',
+            'column "x" is missing',
+            'column "at" is missing',
+            'column "other" is not in the contract',
+        ),
+        IDS[6]: ("failing-name: 1 of 1 row, expected none",),
+    }
+    assert report.audited == lake.head(job.branch) != job.base
+    there = held(lake, job, Ref(job.branch, report.audited))
+    assert {data.path: data.rows for file in report.files for data in file.data_files} == {
+        path: file.record_count for path, file in there.items()
+    }
+
+
+def test_statistics_prove_what_they_can(lake: Lake) -> None:
+    """But no range of floats: PyIceberg counts no NaN."""
+    _, report = reported(lake, a_plan(), rows(1, 2))
+    assert {check.name: check.source for check in report.files[0].checks} == {
+        "nulls-id": Source.STATISTICS,
+        "failing-x": Source.AGGREGATE,
+        "failing-name": Source.AGGREGATE,
+        "duplicates-id": Source.QUERY,
+    }
+
+
+def test_a_data_file_holds_rows_of_one_file_and_one_partition(lake: Lake) -> None:
+    two = parquet(pa.concat_tables([_table(rows(1, month=1)), _table(rows(2, 3, month=3))]))
+    job, report = reported(lake, a_plan("months(`at`)"), two, rows(4, month=3))
+    assert [[data.rows for data in file.data_files] for file in report.files] == [[1, 2], [1]]
+    assert sorted((file.partition[0], file.record_count) for file in held(lake, job).values()) == [
+        (516, 1),
+        (518, 1),
+        (518, 2),
+    ]
+
+
+def _table(body: bytes) -> pa.Table:
+    import pyarrow.parquet as pq
+
+    return pq.read_table(pa.BufferReader(body))
+
+
+def loses_commits(request: Request) -> tuple[Fault, int]:
+    return (Fault.UNANSWERED if request.commits_a_table else Fault.NONE), 0
+
+
+def refuses_commits(request: Request) -> tuple[Fault, int]:
+    return (Fault.LOST if request.commits_a_table else Fault.NONE), 0
+
+
+def test_a_commit_whose_answer_is_lost_is_looked_at_and_never_repeated(lake: Lake) -> None:
+    with proxy(lake.nessie_uri, loses_commits) as network:
+        uri, job = job_for(lake, a_plan(), rows(1), nessie_uri=network.uri)
+        assert run_job(uri) is Outcome.REPORTED
+    assert len(network.met) == 1
+    assert lake.commits(job.base, job.branch) == 1
+    assert report_of(lake, job).files[0].verdict is Verdict.PASS
+
+
+def test_a_commit_that_is_lost_cuts_the_job_off_and_is_not_repeated(lake: Lake) -> None:
+    with proxy(lake.nessie_uri, refuses_commits) as network:
+        uri, job = job_for(lake, a_plan(), rows(1), nessie_uri=network.uri)
+        assert run_job(uri) is Outcome.CUT_OFF
+    assert len(network.met) == 1
+    assert (lake.commits(job.base, job.branch), has_begun(lake, job)) == (0, False)
+
+
+def test_a_job_without_nessie_is_cut_off(lake: Lake) -> None:
+    uri, job = job_for(lake, a_plan(), rows(1), nessie_uri="http://127.0.0.1:1")
+    assert run_job(uri) is Outcome.CUT_OFF
+    assert not has_begun(lake, job)
+
+
+def test_only_one_run_works_on_an_attempt(lake: Lake) -> None:
+    uri, job = job_for(lake, a_plan(), rows(1))
+    assert [run_job(uri), run_job(uri)] == [Outcome.REPORTED, Outcome.TAKEN]
+    assert lake.commits(job.base, job.branch) == 1
+    key = f"{job.begun_uri}/{TAKEN}".removeprefix(f"s3://{lake.bucket}/")
+    lake.s3().head_object(Bucket=lake.bucket, Key=key)
+
+
+@pytest.mark.parametrize(
+    ("files", "more", "limits", "says"),
+    [
+        ((rows(1),), {"files": FileFormat(kind=FileKind.CSV)}, Limits(), "Only Spark reads files of format csv."),
+        ((b"text",), {}, Limits(), "is no parquet file"),
+        ((rows(1, 2),), {}, Limits(rows=1), "The batch has 2 rows, and the express engine takes 1."),
+        ((rows(1, 2),), {}, Limits(arrow=8), "take more memory"),
+        ((rows(1), rows(2)), {}, Limits(files=1), "The batch has 2 files"),
+    ],
+)
+def test_what_is_not_for_this_engine_is_handed_over_before_a_byte_is_on_the_branch(
+    lake: Lake, files: tuple[bytes, ...], more: dict[str, Any], limits: Limits, says: str
+) -> None:
+    uri, job = job_for(lake, a_plan(**more), *files)
+    assert run_job(uri, limits) is Outcome.HANDED_OVER
+    assert says in handed_over(lake, job)
+    assert lake.head(job.branch) == job.base
+    assert not held(lake, job)
+    with pytest.raises(lake.s3().exceptions.NoSuchKey):
+        report_of(lake, job)
+
+
+def test_a_table_that_is_to_change_is_handed_over(lake: Lake) -> None:
+    by = a_plan()
+    uri, job = job_for(lake, by, rows(1), plan=replace(by, contract_hash="h2"))
+    assert run_job(uri) is Outcome.HANDED_OVER
+    assert "properties are to change" in handed_over(lake, job)
+    uri, job = job_for(lake, a_plan(), rows(1), makes=False)
+    assert run_job(uri) is Outcome.HANDED_OVER
+    assert "only Spark creates one" in handed_over(lake, job)
+
+
+def test_rows_for_quarantine_are_handed_over(lake: Lake) -> None:
+    aside = tuple(none_of(metric, Severity.QUARANTINE) for metric in METRICS)
+    uri, job = job_for(lake, a_plan(checks=aside), rows(1), rows(2, 2, 3))
+    assert run_job(uri) is Outcome.HANDED_OVER
+    assert "quarantine" in handed_over(lake, job)
+    job, report = reported(lake, a_plan(checks=aside), rows(1), rows(2))
+    assert [file.verdict for file in report.files] == [Verdict.PASS, Verdict.PASS]
+
+
+def test_a_value_that_only_spark_knows_is_handed_over(lake: Lake) -> None:
+    """Spark accepts more spellings of a moment than DuckDB."""
+    metric = failing("name", "COALESCE(CAST(name AS TIMESTAMP) > x, FALSE)".replace("> x", "> at"))
+    by = replace(a_plan(), metrics=(metric,), checks=(none_of(metric),))
+    uri, job = job_for(lake, by, rows(1, name="2013-1-1 5:00"))
+    assert run_job(uri) is Outcome.HANDED_OVER
+    assert "cannot be told" in handed_over(lake, job)
