@@ -485,6 +485,8 @@ class World:
             audited=self.lake.branches[job.branch],
             files=tuple(replace(entry, verdict=worst(entry.checks)) for entry in files),
             reused_from=before.branch,
+            lane=job.lane,
+            lane_why=job.lane_why,
         )
 
     def _of_table_scope(self, job: Job, file: str) -> tuple[CheckResult, ...]:

@@ -8,3 +8,8 @@ class Lane(StrEnum):
 
     SPARK = "spark"
     EXPRESS = "express"
+
+    @property
+    def named(self) -> str:
+        """Return the name as a sentence has it, before "lane" or "job"."""
+        return "Spark" if self is Lane.SPARK else str(self)

@@ -14,7 +14,6 @@ from lakegate.ports import JobRun, JobState
 LONGEST = timedelta(hours=1)  # between a crash and the next attempt
 _DOUBLED = 12  # times: a second is over an hour by then
 _ENDED = {JobState.FAILED: "failed", JobState.CANCELLED: "was cancelled"}
-_NAMES = {Lane.SPARK: "Spark", Lane.EXPRESS: "express"}
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -55,7 +54,7 @@ def ending(run: JobRun) -> str:
 
 
 def why_no_report(run: JobRun, lane: Lane = Lane.SPARK) -> str:
-    return f"the {_NAMES[lane]} job {ending(run)}{_run(run)}"
+    return f"the {lane.named} job {ending(run)}{_run(run)}"
 
 
 def _not_through(run: JobRun) -> str:
