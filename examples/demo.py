@@ -4,11 +4,13 @@ from any state, and then reports what is published already.
 
 import json
 import os
+import posixpath
 import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,8 @@ LATE = (
     "SELECT name, round(avg(dep_delay), 1) AS minutes FROM nyc.flights "
     "JOIN nyc.airlines USING (carrier) GROUP BY 1 ORDER BY 2 DESC"
 )
+BY_SPARK = "    customProperties:\n      - {property: engine, vendor: lakegate, value: spark}\n"
+OTHERS = ("airlines", "airports", "planes")
 DONE, REJECTED = 0, 1
 SUFFIXES = {".parquet", ".yaml"}
 SLACK_SECONDS = 60
@@ -48,9 +52,13 @@ def main() -> int:
     chapter("The local cloud, and the contracts")
     run("local", "up")
     run("contract", "push", *sorted((ROOT / "contracts").glob("*.yaml")))
-    chapter("Dropped: airlines, airports, planes, twelve months and the doctored one")
-    drop(example)
+    chapter("Dropped: airlines, airports, planes, eleven months and the doctored one, which are small: no Spark")
+    at = drop(example)
     run("wait", "--timeout", "600", fine=(DONE, REJECTED))
+    chapter("December, by Spark, because the contract asks for it now")
+    at |= drop_by_spark(example.months[-1])
+    chapter("Which engine judged, and how long it took from the upload to the decision")
+    show_engines(at)
     chapter("The outcome")
     well = summary(example)
     chapter(f"Done in {time.monotonic() - started:.0f} s. The local cloud is still running. What to try next")
@@ -70,18 +78,50 @@ def describe(example: Example) -> None:
         say(f"  - {story}")
 
 
-def drop(example: Example) -> None:
-    """Drop all files. A doctored month that is rejected now is left out, because it would be rejected again."""
+def drop(example: Example) -> dict[str, datetime]:
+    """Drop all files but the last month, and return when each was, by name. A doctored month that is rejected now is
+    left out, because it would be rejected again.
+    """
     if answer("status")["in_flight"]:
         say("An earlier run is still in flight, so wait for its end first.")
         run("wait", "--timeout", "600", fine=(DONE, REJECTED))
-    flights = [*example.months, example.doctored.path]
+    flights = [*example.months[:-1], example.doctored.path]
     if rejected(example):
         say(f"{example.doctored.path.name} was dropped and rejected before: not dropped again.")
         flights.remove(example.doctored.path)
-    for table in ("airlines", "airports", "planes"):
-        run("drop", getattr(example, table), "--table", f"nyc.{table}")
-    run("drop", *flights, "--table", "nyc.flights")
+    at: dict[str, datetime] = {}
+    for table, files in {**{it: [getattr(example, it)] for it in OTHERS}, "flights": flights}.items():
+        at |= dict.fromkeys((file.name for file in files), datetime.now(UTC))
+        run("drop", *files, "--table", f"nyc.{table}")
+    return at
+
+
+def drop_by_spark(month: Path) -> dict[str, datetime]:
+    """Drop a month and wait for it, while the flights' contract asks for Spark. Return when it was, by name."""
+    contract = ROOT / "contracts/flights.yaml"
+    other = DATA / "flights-by-spark.yaml"
+    name = "    physicalName: nyc.flights\n"
+    other.write_text(contract.read_text().replace(name, f"{name}{BY_SPARK}"))
+    run("contract", "push", other)
+    at = {month.name: datetime.now(UTC)}
+    run("drop", month, "--table", "nyc.flights", "--wait")
+    run("contract", "push", contract)
+    return at
+
+
+def show_engines(at: Mapping[str, datetime]) -> None:
+    """Show each batch of files that were dropped now: its files, who judged them and why, and its time."""
+    made = Table("files", "judged by", "because", "seconds", title_justify="left")
+    entries = [entry for state in ("published", "rejected") for entry in answer("status")[state]]
+    for entry in sorted(entries, key=lambda entry: str(entry["since"])):
+        names = [name for name in map(posixpath.basename, entry["files"]) if name in at]
+        reports = [it["report"] for it in answer("show", entry["batch"])["attempts"] if it["report"]] if names else []
+        if reports:
+            took = datetime.fromisoformat(entry["since"]) - at[names[0]]
+            what = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+            said = (reports[-1]["lane"], reports[-1]["lane_why"])
+            made.add_row(what, *said, f"{took.total_seconds():.1f}")
+    screen.print(made)
 
 
 def rejected(example: Example) -> dict[str, Any] | None:

@@ -4,14 +4,13 @@ It imports neither DuckDB nor Arrow, because it is asked when a lane is chosen. 
 value shows later, and is handed over then.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from lakegate.audit.model.files import FileKind
 from lakegate.audit.model.plan import Plan, Scope
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.partitions import partition
 from lakegate.audit.schema.types import Atom, canonical, parse
-from lakegate.duckdb.dialect import digits_of_floats
 
 _PARTED = ("int", "bigint", "date", "timestamp", "timestamp_ntz", "string", "boolean")
 """Types by which rows are parted here. Of floats several spellings are one value, and a partition's path has one."""
@@ -42,5 +41,14 @@ def _of_metrics(plan: Plan) -> Iterator[str]:
             yield "A check compares the file's rows with those of tables on main, which only Spark does."
         if metric.tries:
             yield "A check tries a pattern many times with each text, and only Spark counts how often."
-        if floats and metric.sql and (said := digits_of_floats(metric.sql, floats)):
+        if floats and metric.sql and (said := _digits_asked_for(metric.sql, floats)):
             yield f"Only Spark has the decimal digits of a 32-bit float, which {said} asks for."
+
+
+def _digits_asked_for(sql: str, floats: Collection[str]) -> str | None:
+    """Return what asks for digits. The import is here, because few plans have such columns, and whoever chooses a lane
+    would pay for it at each start.
+    """
+    from lakegate.duckdb.dialect import digits_of_floats  # noqa: PLC0415
+
+    return digits_of_floats(sql, floats)

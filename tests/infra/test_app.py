@@ -108,7 +108,7 @@ def test_subnets_are_for_the_functions_and_the_jobs(tmp_path: Path) -> None:
     chosen = {"name": "other", "subnets": "subnet-0a,subnet-0b", "security_groups": "sg-0123abcd"}
     stack = synthesised(EPHEMERAL | chosen, tmp_path)
     network = {"SecurityGroupIds": ["sg-0123abcd"], "SubnetIds": ["subnet-0a", "subnet-0b"]}
-    assert [each["VpcConfig"] for each in stack.resources("AWS::Lambda::Function").values()] == [network] * 5
+    assert [each["VpcConfig"] for each in stack.resources("AWS::Lambda::Function").values()] == [network] * 6
     assert stack.one("AWS::EMRServerless::Application", "Spark")["NetworkConfiguration"] == network
     policies = {stack.template["Resources"][name]["DeletionPolicy"] for name in stack.resources("AWS::S3::Bucket")}
     assert policies == {"Delete"}

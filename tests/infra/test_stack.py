@@ -17,7 +17,7 @@ from tests.infra.template import Stack, flat
 pytestmark = pytest.mark.synth
 ROOT = Path(__file__).resolve().parents[2]
 BUCKETS = ("Landing", "Lake", "Service")
-FUNCTIONS = ("Ingest", "Settle", "Reconcile", "Canary", "Read", "Act")
+FUNCTIONS = ("Ingest", "Settle", "Reconcile", "Canary", "Read", "Act", "Express")
 QUEUES = ("InboxQueue", "InboxDeadLetters", "SettleDeadLetters", "ReconcileDeadLetters", "CanaryDeadLetters")
 RULES = ("InboxLanded", "SparkJobEnded", "Sweep", "CanaryDue")
 FUNCTION, QUEUE, RULE = "AWS::Lambda::Function", "AWS::SQS::Queue", "AWS::Events::Rule"
@@ -294,6 +294,7 @@ def test_a_canary_lands_by_the_clock(stack: Stack) -> None:
         ("Canary", "canary.handler", 300),
         ("Read", "operate.read", 600),
         ("Act", "operate.act", 600),
+        ("Express", "express.handler", 300),
     ],
 )
 def test_a_function_runs_its_handler_on_the_runtime_of_its_wheels(
@@ -306,9 +307,38 @@ def test_a_function_runs_its_handler_on_the_runtime_of_its_wheels(
     assert function["MemorySize"] >= 1024
 
 
-def test_all_functions_are_the_same_zip(stack: Stack) -> None:
-    keys = {function["Code"]["S3Key"] for function in stack.resources(FUNCTION).values()}
-    assert len(keys) == 1
+def test_all_functions_but_the_express_lanes_are_the_same_zip(stack: Stack) -> None:
+    keys = {name: function["Code"]["S3Key"] for name, function in stack.resources(FUNCTION).items()}
+    own = keys.pop(stack.name(FUNCTION, "ExpressFunction"))
+    assert len(keys) == len(FUNCTIONS) - 1
+    assert {own} != {*keys.values()}
+    assert len({*keys.values()}) == 1
+
+
+def test_settle_is_told_of_the_end_of_an_express_job_whichever_it_is_and_none_is_tried_twice(stack: Stack) -> None:
+    config = stack.one("AWS::Lambda::EventInvokeConfig", "Express")
+    settle = f"<{stack.name(FUNCTION, 'SettleFunction')}.Arn>"
+    assert {name: flat(it["Destination"]) for name, it in config["DestinationConfig"].items()} == {
+        "OnSuccess": settle,
+        "OnFailure": settle,
+    }
+    assert (config["MaximumRetryAttempts"], config["MaximumEventAgeInSeconds"]) == (0, 60)
+    assert ("lambda:InvokeFunction", settle) in stack.rights("ExpressRole")
+
+
+def test_the_express_function_has_room_for_its_packages_and_a_batch(stack: Stack) -> None:
+    function = stack.one(FUNCTION, "ExpressFunction")
+    assert (function["MemorySize"], function["EphemeralStorage"]) == (3008, {"Size": 1024})
+
+
+def test_without_the_express_lane_nothing_is_left_of_it(tmp_path: Path) -> None:
+    stack = synthesised({**EPHEMERAL, "express": "false"}, tmp_path)
+    assert [name for name in stack.template["Resources"] if name.startswith("Express")] == []
+    assert {action for role in stack.resources("AWS::IAM::Role") for action, _ in stack.rights(role)}.isdisjoint(
+        {"lambda:InvokeFunction"}
+    )
+    assert stack.one(FUNCTION, "IngestFunction")["Environment"]["Variables"]["LAKEGATE_EXPRESS_FUNCTION"] == ""
+    assert len(stack.resources(FUNCTION)) == len(FUNCTIONS) - 2  # no canary, either
 
 
 @pytest.mark.parametrize("what", FUNCTIONS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,6 +17,7 @@ from moto import mock_aws
 
 from lakegate.adapters import emr as adapter
 from lakegate.adapters.emr import STATES, EmrJobRunner, tag
+from lakegate.adapters.express import ExpressJobRunner, note_end
 from lakegate.adapters.job_policy import job_policy
 from lakegate.adapters.lanes import LaneRunner
 from lakegate.audit.model.lane import Lane
@@ -24,7 +26,8 @@ from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobRun, JobRunner, JobState, Reach, Usage
 from lakegate.settings import Settings
-from lakegate.testing import MemoryJobRunner, MemoryStore
+from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryStore
+from tests.ports.test_express import told
 
 BATCH = "20130131T0405-1a2b3c4d"
 ATTEMPT = Attempt(table="nyc.flights", batch=BATCH, number=1)
@@ -51,7 +54,7 @@ SETTINGS = Settings(
 @pytest.fixture
 def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    with mock_aws():
+    with mock_aws(config={"lambda": {"use_docker": False}}):
         yield
 
 
@@ -61,26 +64,45 @@ def both_lanes() -> tuple[MemoryJobRunner, MemoryJobRunner, LaneRunner]:
     return spark, express, LaneRunner(spark, express)
 
 
-@pytest.fixture(params=["memory", "lanes", "emr"])
+@pytest.fixture(params=["memory", "lanes", "emr", "express"])
 def runner(request: pytest.FixtureRequest) -> JobRunner:
     if request.param == "memory":
         return MemoryJobRunner(MemoryStore())
     if request.param == "lanes":
         return both_lanes()[-1]
     request.getfixturevalue("aws")
+    if request.param == "express":
+        return ExpressJobRunner(emulated_function(), MemoryStore(), MemoryClock())
     made = boto3.client("emr-serverless").create_application(type="SPARK", releaseLabel="emr-7.13.0", clientToken="t")
     return EmrJobRunner(replace(SETTINGS, application_id=made["applicationId"]))
 
 
+def emulated_function() -> str:
+    """An emulated function, which answers every call at once and does nothing."""
+    trust = {"Version": "2012-10-17", "Statement": []}
+    role = boto3.client("iam").create_role(RoleName="express", AssumeRolePolicyDocument=json.dumps(trust))["Role"]
+    made = boto3.client("lambda").create_function(
+        FunctionName="express", Role=role["Arn"], Runtime="python3.13", Handler="app.handler", Code={"ZipFile": b"zip"}
+    )
+    return made["FunctionName"]
+
+
+def lane_of(runner: JobRunner) -> Lane:
+    return Lane.EXPRESS if isinstance(runner, ExpressJobRunner) else Lane.SPARK
+
+
 def test_a_started_run_is_found_by_its_branch(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB, REACH, Lane.SPARK)
+    run = runner.start(ATTEMPT, JOB, REACH, lane_of(runner))
     found = runner.find(ATTEMPT.branch)
     assert found == replace(runner.get(run), usage=None)
     assert (found.id, found.branch) == (run, ATTEMPT.branch)
 
 
 def test_every_attempt_has_a_run_of_its_own(runner: JobRunner) -> None:
-    first, second = runner.start(ATTEMPT, JOB, REACH, Lane.SPARK), runner.start(ATTEMPT.next(), JOB, REACH, Lane.SPARK)
+    first, second = (
+        runner.start(ATTEMPT, JOB, REACH, lane_of(runner)),
+        runner.start(ATTEMPT.next(), JOB, REACH, lane_of(runner)),
+    )
     assert first != second
     found = runner.find(ATTEMPT.next().branch)
     assert found is not None
@@ -88,13 +110,13 @@ def test_every_attempt_has_a_run_of_its_own(runner: JobRunner) -> None:
 
 
 def test_a_branch_whose_job_never_started_has_no_run(runner: JobRunner) -> None:
-    runner.start(ATTEMPT.next(), JOB, REACH, Lane.SPARK)
+    runner.start(ATTEMPT.next(), JOB, REACH, lane_of(runner))
     assert runner.find(ATTEMPT.branch) is None
 
 
 def test_runs_of_attempts_whose_names_begin_alike_are_told_apart(runner: JobRunner) -> None:
     attempt = Attempt(table=f"{'n' * 120}.{'t' * 120}", batch=BATCH, number=1)
-    runner.start(attempt, JOB, REACH, Lane.SPARK)
+    runner.start(attempt, JOB, REACH, lane_of(runner))
     assert runner.find(attempt.next().branch) is None
 
 
@@ -109,32 +131,35 @@ def test_a_run_that_nobody_started_is_a_mistake(runner: JobRunner) -> None:
 
 
 def test_a_run_that_has_ended_says_when(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB, REACH, Lane.SPARK)
-    cancel(runner, run)
+    run = runner.start(ATTEMPT, JOB, REACH, lane_of(runner))
+    end(runner, run)
     ended = runner.get(run).ended_at
     assert ended is not None
     assert ended.tzinfo is not None
 
 
-def cancel(runner: JobRunner, run_id: str) -> None:
-    """As a person does in the vendor's console: lakegate never does."""
+def end(runner: JobRunner, run_id: str) -> None:
+    """As a person does in the vendor's console, where the vendor has a way to: lakegate never does."""
+    if isinstance(runner, ExpressJobRunner):
+        note_end(runner._store, told(run_id.removeprefix("express-")), datetime.now(UTC))
     if isinstance(runner, EmrJobRunner):
         runner._emr.cancel_job_run(applicationId=runner._settings.application_id, jobRunId=run_id)
     if isinstance(runner, MemoryJobRunner):
         runner.cancel(run_id)
     if isinstance(runner, LaneRunner):
-        cancel(runner._runners[Lane.SPARK], run_id)
+        end(runner._runners[Lane.SPARK], run_id)
 
 
+@pytest.mark.parametrize("runner", ["memory", "lanes", "emr"], indirect=True)
 def test_a_run_that_a_person_cancelled_is_told_as_that(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB, REACH, Lane.SPARK)
-    cancel(runner, run)
+    run = runner.start(ATTEMPT, JOB, REACH, lane_of(runner))
+    end(runner, run)
     assert runner.get(run).state is JobState.CANCELLED
 
 
 def test_a_run_that_has_ended_is_not_under_way(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB, REACH, Lane.SPARK)
-    cancel(runner, run)
+    run = runner.start(ATTEMPT, JOB, REACH, lane_of(runner))
+    end(runner, run)
     assert runner.running() == []
 
 
