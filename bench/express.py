@@ -129,10 +129,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         files = bodies(nyc.write(Path(folder)).months)
         with place(Path(folder)) as here:
             rounds = {"express": chosen.rounds, "spark": chosen.spark_rounds}
-            for lane in TABLES:
-                here.seconds(TABLES[lane], "first", files["1 MB"])  # makes the table, and starts what is cold
+            for table in TABLES.values():
+                here.seconds(table, "first", files["1 MB"])  # makes the table, and starts what is cold
             found = {
-                lane: {size: measured(here, lane, size, files[size], rounds[lane]) for size in ROWS} for lane in TABLES
+                lane: {size: measured(here, lane, size, files[size], count) for size in ROWS}
+                for lane, count in rounds.items()
             }
             lanes = {lane: sorted(here.lanes(table)) for lane, table in TABLES.items()}
     told = {
