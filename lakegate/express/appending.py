@@ -13,10 +13,10 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from lakegate.adapters.iceberg import iceberg_errors
+from lakegate.adapters.iceberg.commits import sent_once
 from lakegate.adapters.lake import LakeIO
 from lakegate.audit.errors import HandedOver
 
-_RETRIES = "commit.retry.num-retries"
 _LONGEST = 200  # bytes of a text that stands in a data file's path: with more, storage may refuse the path
 
 
@@ -66,10 +66,9 @@ def _length(values: Iterable[Any]) -> int:
 
 def commit(table: Table, files: Sequence[DataFile]) -> None:
     """Append the data files in one commit. Raise OutcomeUnknown if nobody knows whether it was made."""
-    table.metadata.properties[_RETRIES] = "0"  # of this copy alone: the table keeps its own
     with (
         iceberg_errors(f"appending to {'.'.join(table.name())}", changes=True),
-        table.transaction() as transaction,
+        sent_once(table).transaction() as transaction,
         transaction.update_snapshot().fast_append() as append,
     ):
         for file in files:

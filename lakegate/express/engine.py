@@ -23,7 +23,7 @@ from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection
-from lakegate.errors import OutcomeUnknown
+from lakegate.errors import Conflict, OutcomeUnknown
 from lakegate.express import appending, footer
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
@@ -58,7 +58,7 @@ class ExpressFiles:
 
     def _fetched(self, file: JobFile) -> bytes:
         try:
-            return self.objects.read(file.uri) if file.size else b""
+            return self.objects.read(file.uri, file.size) if file.size else b""
         except FileNotFoundError as error:
             raise HandedOver(f"The staged copy of {file.key} is gone.") from error
 
@@ -181,7 +181,7 @@ class ExpressEngine:
             files += appending.write(table, rows, self._data, self.limits.partitions)
         try:
             appending.commit(table, files)
-        except OutcomeUnknown:
+        except (Conflict, OutcomeUnknown):  # a request that is delivered twice is told that it came too late
             if not self._is_there({file.file_path for file in files}):
                 raise
         return list(inspections)

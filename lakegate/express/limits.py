@@ -1,4 +1,7 @@
-"""Limits of one batch that this engine takes, so that its memory and its time are bounded before a row is read."""
+"""Limits of one batch that this engine takes, so that its memory and its time are bounded before a row is read.
+
+At its peak a process takes four times the rows' own memory, beside DuckDB's and 250 MB of code: 2 GB by these numbers.
+"""
 
 from dataclasses import dataclass
 
@@ -12,9 +15,9 @@ class Limits:
     """
 
     bytes: int = 64 * _MIB
-    uncompressed: int = 512 * _MIB
+    uncompressed: int = 256 * _MIB
     rows: int = 5_000_000
-    arrow: int = 512 * _MIB
+    arrow: int = 256 * _MIB
     files: int = 100
     partitions: int = 200  # of one file, each a data file
     memory: int = 512 * _MIB  # of DuckDB

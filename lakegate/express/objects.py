@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 from lakegate.adapters.aws import CONFIG, aws_errors, status
 from lakegate.adapters.iceberg import check_storage
 from lakegate.adapters.s3 import S3Store
+from lakegate.audit.errors import HandedOver
 from lakegate.errors import Misconfigured
 
 
@@ -21,11 +22,17 @@ class Objects:
     def _s3(self) -> Any:
         return boto3.client("s3", config=CONFIG)
 
-    def read(self, uri: str) -> bytes:
+    def read(self, uri: str, most: int | None = None) -> bytes:
+        """Read an object. Raise FileNotFoundError if there is none, and HandedOver if it has more than `most` bytes."""
         bucket, key = _place(uri)
         try:
             with aws_errors(f"reading {uri}"):
-                return bytes(self._s3.get_object(Bucket=bucket, Key=key)["Body"].read())
+                found = self._s3.get_object(Bucket=bucket, Key=key)
+                if most is not None and found["ContentLength"] > most:
+                    raise HandedOver(
+                        f"A file has {found['ContentLength']:,} bytes, and not the {most:,} that it landed with."
+                    )
+                return bytes(found["Body"].read())
         except Misconfigured as error:
             if isinstance(cause := error.__cause__, ClientError) and status(cause) == HTTPStatus.NOT_FOUND:
                 raise FileNotFoundError(f"{uri} is missing") from error

@@ -84,7 +84,7 @@ def _cast(read: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
 
 def _check_texts(plan: Plan, inspection: Inspection, rows: pa.Table) -> None:
     """Raise HandedOver if the texts amount to more bytes than the contract takes of a file: Spark words that fault."""
-    texts = [it for it in rows.columns if it.type in _TEXTS]
+    texts = [it for it in rows.drop_columns(FILE_COLUMN).columns if it.type in _TEXTS]
     size = sum(pc.sum(pc.binary_length(text).cast(pa.int64())).as_py() or 0 for text in texts)
     if beyond(plan.files.limits, uncompressed=size):
         raise HandedOver(f"File {inspection.file.key} has more bytes of text than its contract takes.")
