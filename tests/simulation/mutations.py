@@ -362,10 +362,18 @@ MUTATIONS = (
     Mutation(
         says="a job that was frozen for an express lane that is gone waits for it",
         edits=(Edit(function=launch.launch, old="hand_over(service.store, attempt, NO_LANE)", new="pass"),),
+        seeds_from=410,
     ),
     Mutation(
         says="the sweep passes over what was handed over without a job",
-        edits=(Edit(function=reconcile._left_something, old=", handover_name(attempt)", new=","),),
+        edits=(
+            Edit(
+                function=reports.has_left_something,
+                old=", handover_name(attempt), _our_handover_name(attempt)",
+                new="",
+            ),
+        ),
+        seeds_from=410,
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",

@@ -150,7 +150,8 @@ class Simulation:
         notes = [commit.note for commit in world.lake.line(world.lake.head(MAIN).hash) if commit.note]
         kept = {Attempt(table=note.table, batch=note.batch, number=note.attempt).branch for note in notes}
         for branch in sorted(set(branches) & world.lake.branches.keys() - kept):
-            if f"handovers/{branch}.json" in world.store.objects and world.report(branch) is None:
+            names = {f"handovers/{branch}.json", f"attempts/{branch}/handover.json"}
+            if names & world.store.objects.keys() and world.report(branch) is None:
                 raise Violation(f"{branch} is handed over, and its files wait")
 
     def work(self, job: SparkRun) -> None:
