@@ -26,6 +26,7 @@ FIXED = {
     "gc.enabled": "false",
     f"{STATISTICS}{FILE_COLUMN}": "full",
 }
+FILE = TableColumn(name=FILE_COLUMN, type="string", doc="The file version that the row came from.")
 _CALLS = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
 
 

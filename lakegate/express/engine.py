@@ -18,13 +18,14 @@ from lakegate.adapters.iceberg.files import Files
 from lakegate.adapters.lake import storage
 from lakegate.adapters.refs import segment
 from lakegate.audit.engine import Proved
-from lakegate.audit.errors import HandedOver
+from lakegate.audit.errors import HandedOver, JobError
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.errors import Conflict, OutcomeUnknown
 from lakegate.express import appending, footer
+from lakegate.express.creating import create
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.objects import Objects
@@ -163,7 +164,7 @@ class ExpressEngine:
 
     def prepare(self, table: ExpressTable | None, columns: Sequence[TableColumn]) -> None:
         if table is None:
-            raise HandedOver("The table is not there yet, and only Spark creates one.")
+            table = ExpressTable(own=create(self._catalog(Ref(self.job.branch)), self.job.plan, columns))
         check_fit(self.job.plan, table.own, columns)
         self.there = table
 
@@ -172,7 +173,7 @@ class ExpressEngine:
 
     def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         if self.there is None:
-            raise HandedOver("The table is not there yet, and only Spark creates one.")
+            raise JobError(f"batch {self.job.batch}: no table was prepared. Run: lakegate retry {self.job.batch}")
         table, left = self.there.own, self.limits.arrow
         schema, files = schema_to_pyarrow(table.schema(), include_field_ids=False), []
         for each in inspections:

@@ -207,9 +207,14 @@ def test_a_table_that_is_to_change_is_handed_over(lake: Lake) -> None:
     uri, job = job_for(lake, by, rows(1), plan=replace(by, contract_hash="h2"))
     assert run_job(uri) is Outcome.HANDED_OVER
     assert "properties are to change" in handed_over(lake, job)
-    uri, job = job_for(lake, a_plan(), rows(1), makes=False)
-    assert run_job(uri) is Outcome.HANDED_OVER
-    assert "only Spark creates one" in handed_over(lake, job)
+
+
+def test_a_table_that_is_not_there_is_created_on_the_branch(lake: Lake) -> None:
+    uri, job = job_for(lake, a_plan("months(`at`)", "`name`"), rows(1), rows(2), makes=False)
+    assert run_job(uri) is Outcome.REPORTED, handed_over(lake, job)
+    assert [file.verdict for file in report_of(lake, job).files] == [Verdict.PASS, Verdict.PASS]
+    assert sum(file.record_count for file in held(lake, job).values()) == 2
+    assert not held(lake, job, Ref(job.branch, job.base))
 
 
 def test_rows_for_quarantine_are_handed_over(lake: Lake) -> None:
