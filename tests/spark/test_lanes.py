@@ -60,7 +60,8 @@ GOOD: Sequence[Any] = (
     datetime.fromisoformat("2013-01-31T05:00:00.000120"), Decimal("1.10"), Decimal("1.1"), b"\x01\xff", "secret",
 )  # fmt: skip
 ODD: Sequence[Any] = (
-    2, "é" * 300, None, -1, 9, 1.1, float("nan"), False, date(1582, 10, 4), datetime(1969, 12, 31, 23, 59, 59, 999999, UTC),
+    2, "é" * 300, None, -1, 9, 1.1, float("nan"), False, date(1582, 10, 4),
+    datetime(1969, 12, 31, 23, 59, 59, 999999, UTC),
     datetime.fromisoformat("0001-01-01"), Decimal("-0.01"), Decimal("0E-10"), b"x" * 300, "secret",
 )  # fmt: skip
 
