@@ -26,6 +26,7 @@ from lakegate.audit.schema.inspection import Inspection
 from lakegate.errors import Conflict, OutcomeUnknown
 from lakegate.express import appending, footer
 from lakegate.express.creating import create
+from lakegate.express.keys import Base
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.objects import Objects
@@ -148,7 +149,7 @@ class ExpressEngine:
         return appending.DataIO(storage())
 
     def check_references(self, plan: Plan) -> None:
-        """See the protocol. No plan with foreign keys comes here."""
+        """See the protocol. A foreign key that does not fit is found when it is compared, and handed over."""
 
     def view(self, plan: Plan, proved: Proved[ExpressTable]) -> ExpressView:
         schema = schema_to_pyarrow(proved.table.own.schema(), include_field_ids=False)
@@ -159,8 +160,19 @@ class ExpressEngine:
             columns=proved.columns,
             read=lambda file, names: reader.rows(proved.files[file], names),
             duckdb=self.duckdb,
+            base=self._base(proved),
             past=self.job.baseline,
         )
+
+    def _base(self, proved: Proved[ExpressTable]) -> Base:
+        known: dict[str, ExpressTable | None] = {self.job.plan.table: proved.base}
+
+        def load(name: str) -> ExpressTable | None:
+            if name not in known:
+                known[name] = self._load(Ref(self.job.branch, self.job.base), name)
+            return known[name]
+
+        return Base(load=load, fetch=self.objects.read, limits=self.limits, replaced=proved.replaced)
 
     def prepare(self, table: ExpressTable | None, columns: Sequence[TableColumn]) -> None:
         if table is None:

@@ -3,7 +3,7 @@
 # ruff: noqa: S608 - columns are quoted, and expressions are a plan's own
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -70,6 +70,19 @@ class DuckDB:
         with self._over(rows) as connection:
             [found] = connection.execute(_numbers_sql(metrics)).fetchall()
         return {metric.id: _number(metric, value) for metric, value in zip(metrics, found, strict=True)}
+
+    def count(self, query: str, relations: Mapping[str, pa.Table]) -> int:
+        """Return the one number of a query over these relations."""
+        for name, rows in relations.items():
+            self._own.register(name, rows)
+        try:
+            [(found,)] = self._own.execute(query).fetchall()
+        except duckdb.Error as error:
+            raise HandedOver("DuckDB cannot compare the file's keys.") from error
+        finally:
+            for name in relations:
+                self._own.unregister(name)
+        return int(found)
 
     def places(self, metric: Metric, rows: pa.Table, keys: int) -> list[int]:
         """Return the places of the rows to show a person; of keys that repeat, those of the first so many keys."""

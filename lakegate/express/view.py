@@ -16,11 +16,12 @@ from lakegate.audit.evaluation.drift import Past
 from lakegate.audit.evaluation.duplicates import OwnRepeats
 from lakegate.audit.evaluation.quarantine import Results
 from lakegate.audit.evaluation.verdicts import Dependent, Measured, Measurements
-from lakegate.audit.model.plan import Metric, MetricKind, Plan
+from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
 from lakegate.audit.model.report import CheckResult, Source
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import canonical
 from lakegate.express import samples
+from lakegate.express.keys import Base, Batch, resolve
 from lakegate.express.metrics import DuckDB, check_told, is_exact
 
 Read = Callable[[str, Sequence[str]], pa.Table]
@@ -29,18 +30,21 @@ Read = Callable[[str, Sequence[str]], pa.Table]
 
 @dataclass(frozen=True, kw_only=True)
 class ExpressView:
-    """Rows of file versions, with the data files that hold them. `past` is what earlier files measured."""
+    """Rows of file versions, with the data files that hold them, and tables at the base. `past` is what earlier files
+    measured.
+    """
 
     plan: Plan
     files: PerFile
     columns: Mapping[str, IcebergField]
     read: Read
     duckdb: DuckDB
+    base: Base
     past: Past
 
     def measure(self) -> tuple[list[Measurements], dict[str, Dependent]]:
         found = {file: self._measured(file) for file in self.files}
-        keyed = {metric.id for metric in self.plan.metrics if metric.kind is MetricKind.DUPLICATES}
+        keyed = {metric.id for metric in self._own if metric.kind is MetricKind.DUPLICATES}
         repeats: dict[str, Dependent] = {
             name: OwnRepeats(rows={file: int(metrics[name].value or 0) for file, metrics in found.items()})
             for name in keyed
@@ -53,16 +57,29 @@ class ExpressView:
             )
             for file, metrics in found.items()
         ]
-        return measurements, repeats
+        return measurements, repeats | self._of_tables()
+
+    @property
+    def _own(self) -> list[Metric]:
+        """Return the metrics of each file by itself."""
+        return [metric for metric in self.plan.metrics if metric.scope is Scope.BATCH]
+
+    def _of_tables(self) -> dict[str, Dependent]:
+        others = [metric for metric in self.plan.metrics if metric.scope is Scope.TABLE]
+        batch = Batch(files=self.files, columns=self.columns, read=self._read_all)
+        return {metric.id: resolve(self.plan, metric, batch, self.base, self.duckdb) for metric in others}
+
+    def _read_all(self, names: Sequence[str]) -> pa.Table:
+        return pa.concat_tables([self.read(file, names) for file in self.files])
 
     def _rows(self, file: str) -> int:
         return sum(data.rows for data in self.files[file])
 
     def _measured(self, file: str) -> dict[str, Measured]:
-        told = {metric.id: measure(metric, self.files[file], self.columns) for metric in self.plan.metrics}
+        told = {metric.id: measure(metric, self.files[file], self.columns) for metric in self._own}
         proved = {name: value for name, value in told.items() if value is not None}
         known = {name: Measured(value=value, source=Source.STATISTICS) for name, value in proved.items()}
-        left = [metric for metric in self.plan.metrics if metric.id not in known]
+        left = [metric for metric in self._own if metric.id not in known]
         if not left:
             return known
         numbers = self.duckdb.numbers(left, self.read(file, self._needed(left)))

@@ -16,7 +16,7 @@ from lakegate.adapters.iceberg.tables import data_files
 from lakegate.audit.model.codec import to_json, to_plain
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.plan import Plan, Proof, Severity
+from lakegate.audit.model.plan import Metric, MetricKind, Operator, Plan, Proof, Scope, Severity
 from lakegate.audit.model.report import Report, Source, Verdict
 from lakegate.audit.ref import Ref
 from lakegate.cli.terminal import sound
@@ -25,7 +25,7 @@ from lakegate.express.limits import Limits
 from tests.support.jobs import has_begun, parquet, report_of, stage
 from tests.support.lanes import for_express, handed_over, make_table
 from tests.support.nessie import Lake, unique
-from tests.support.plans import duplicates, failing, none_of, nulls, plan
+from tests.support.plans import duplicates, failing, none_of, nulls, orphans, plan
 from tests.support.proxy import Fault, Request, proxy
 from tests.support.schemas import of_report
 
@@ -37,6 +37,8 @@ METRICS = (
     failing("name", "COALESCE(name NOT IN ('a', 'b'), FALSE)"),
     duplicates("id"),
 )
+TAKEN_KEYS = duplicates("id", scope=Scope.TABLE)
+ALL_ROWS = Metric(id="all-rows", kind=MetricKind.ROWS, scope=Scope.TABLE)
 COLUMNS = {"id": "bigint", "name": "string", "x": "double", "at": "timestamp"}
 
 
@@ -60,11 +62,11 @@ def rows(*ids: int | None, name: str = "a", x: float = 1.0, month: int = 1) -> b
     return parquet(pa.table(columns))
 
 
-def job_for(lake: Lake, by: Plan, *files: bytes, makes: bool = True, **more: Any) -> tuple[str, Job]:
-    """A job on a branch of its own, whose base has the table, empty."""
+def job_for(lake: Lake, by: Plan, *files: bytes, makes: bool = True, base: str = "", **more: Any) -> tuple[str, Job]:
+    """A job on a branch of its own, whose base has the table, empty unless the base is given."""
     founding, branch = unique("founding"), unique("wap-flights")
-    lake.branch(founding)
-    if makes:
+    lake.branch(founding, base or None)
+    if makes and not base:
         make_table(lake, by, founding)
     base = lake.branch(branch, lake.head(founding))
     staged = stage(lake, by, branch, base, dict(zip(IDS, files, strict=False)))
@@ -74,8 +76,8 @@ def job_for(lake: Lake, by: Plan, *files: bytes, makes: bool = True, **more: Any
     return staged.uri, job
 
 
-def reported(lake: Lake, by: Plan, *files: bytes) -> tuple[Job, Report]:
-    uri, job = job_for(lake, by, *files)
+def reported(lake: Lake, by: Plan, *files: bytes, base: str = "") -> tuple[Job, Report]:
+    uri, job = job_for(lake, by, *files, base=base)
     assert run_job(uri) is Outcome.REPORTED, handed_over(lake, job)
     return job, report_of(lake, job)
 
@@ -215,6 +217,41 @@ def test_a_table_that_is_not_there_is_created_on_the_branch(lake: Lake) -> None:
     assert [file.verdict for file in report_of(lake, job).files] == [Verdict.PASS, Verdict.PASS]
     assert sum(file.record_count for file in held(lake, job).values()) == 2
     assert not held(lake, job, Ref(job.branch, job.base))
+
+
+def test_a_key_that_the_table_has_is_handed_over_and_new_ones_pass(lake: Lake) -> None:
+    some = replace(none_of(ALL_ROWS), operator=Operator.GREATER)
+    by = replace(a_plan(), metrics=(TAKEN_KEYS, ALL_ROWS), checks=(none_of(TAKEN_KEYS), some))
+    _, first = reported(lake, by, rows(1, 2), rows(3))
+    assert [check.value for check in first.files[1].checks] == [0, 3]
+    _, second = reported(lake, by, rows(4), rows(5, None, None), base=first.audited)
+    assert [[check.value for check in file.checks] for file in second.files] == [[0, 4], [0, 7]]
+    assert second.depends_on == (by.table,)
+    for files in ((rows(6), rows(3)), (rows(7), rows(7))):
+        uri, job = job_for(lake, by, *files, base=first.audited)
+        assert run_job(uri) is Outcome.HANDED_OVER
+        assert "A key repeats" in handed_over(lake, job)
+
+
+def test_a_key_that_refers_to_nothing_is_handed_over_and_others_pass(lake: Lake) -> None:
+    parents = a_plan()
+    _, known = reported(lake, parents, rows(1, 2, 3))
+    refers = orphans(["id"], parents.table, ["id"])
+    by = replace(a_plan(), metrics=(refers,), checks=(none_of(refers),))
+    for_two, for_none = rows(1, None, 3), rows(2, 4)
+    _, report = reported(lake, by, for_two, base=_with_table(lake, by, known.audited))
+    assert [(check.value, check.verdict) for check in report.files[0].checks] == [(0, Verdict.PASS)]
+    uri, job = job_for(lake, by, for_none, base=_with_table(lake, by, known.audited))
+    assert run_job(uri) is Outcome.HANDED_OVER
+    assert "refers to nothing" in handed_over(lake, job)
+
+
+def _with_table(lake: Lake, by: Plan, base: str) -> str:
+    """A commit that has the table beside those of another one."""
+    founding = unique("founding")
+    lake.branch(founding, base)
+    make_table(lake, by, founding)
+    return lake.head(founding)
 
 
 def test_rows_for_quarantine_are_handed_over(lake: Lake) -> None:

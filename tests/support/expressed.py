@@ -29,6 +29,7 @@ from lakegate.audit.model.plan import Metric, Plan, Scope
 from lakegate.audit.schema.types import Atom, parse
 from lakegate.express import appending, footer, rows
 from lakegate.express.creating import schema_of
+from lakegate.express.keys import Base
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.reading import Reader
@@ -126,6 +127,7 @@ class Expressed:
             columns=self.fields,
             read=self.read,
             duckdb=Known(numbers),
+            base=Base(load=lambda _: None, fetch=_local, limits=Limits()),
             past=past,
         )
 
