@@ -10,15 +10,16 @@ from pyiceberg.transforms import parse_transform
 from pyiceberg.types import NestedField
 
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
-from lakegate.audit.definition import FILE, properties
+from lakegate.audit.definition import FILE, FIXED, QUARANTINE, properties
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.partitions import Partition, partition
-from lakegate.audit.schema.types import Atom, digits, kept, parse
+from lakegate.audit.schema.types import Array, Atom, digits, kept, parse
 
 _CALLS = {"years": "year", "months": "month", "days": "day", "hours": "hour"}
 _FIRST_PARTITION = 1000  # Iceberg's id of a table's first partition field
+_NESTED = 10_000  # any number: the catalog is given new ones, in the order of its own
 _TYPES: dict[str, iceberg.PrimitiveType] = {
     "boolean": iceberg.BooleanType(),
     "int": iceberg.IntegerType(),
@@ -45,6 +46,15 @@ def create(catalog: RefCatalog, plan: Plan, columns: Sequence[TableColumn]) -> T
     return made
 
 
+def create_quarantine(catalog: RefCatalog, name: str) -> Table:
+    """Create a quarantine table. Raise OutcomeUnknown if nobody knows whether it was created."""
+    schema = Schema(*(_field(at, column) for at, column in enumerate(QUARANTINE, 1)))
+    with iceberg_errors(f"creating {name}", changes=True):
+        catalog.create_namespace_if_not_exists(name.rpartition(".")[0])
+        made: Table = catalog.create_table(name, schema, properties={"format-version": "2", **FIXED})
+    return made
+
+
 def schema_of(columns: Sequence[TableColumn]) -> Schema:
     """Return these columns, and lakegate's behind them, as Iceberg has them. All are optional."""
     return Schema(*(_field(at, column) for at, column in enumerate((*columns, FILE), 1)))
@@ -55,8 +65,10 @@ def _field(number: int, column: TableColumn) -> NestedField:
     return NestedField(field_id=number, name=column.name, field_type=kind, required=False, doc=column.doc or None)
 
 
-def _type(column: TableColumn) -> iceberg.PrimitiveType:
+def _type(column: TableColumn) -> iceberg.IcebergType:
     stored = kept(parse(column.type))
+    if stored == Array(Atom("string")):  # of a quarantine table: no plan with nested columns comes here
+        return iceberg.ListType(element_id=_NESTED, element_type=iceberg.StringType(), element_required=False)
     if isinstance(stored, Atom) and (size := digits(stored)):
         return iceberg.DecimalType(*size)
     if (found := _TYPES.get(str(stored))) is None:

@@ -6,7 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import requests
@@ -19,12 +21,14 @@ from lakegate.adapters.lake import storage
 from lakegate.adapters.refs import segment
 from lakegate.audit.engine import Proved
 from lakegate.audit.errors import HandedOver, JobError
+from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.ref import Ref
+from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.errors import Conflict, OutcomeUnknown
-from lakegate.express import appending, footer
+from lakegate.express import appending, footer, quarantine
 from lakegate.express.creating import create
 from lakegate.express.keys import Base
 from lakegate.express.limits import Limits
@@ -33,11 +37,10 @@ from lakegate.express.objects import Objects
 from lakegate.express.plan import spark_only
 from lakegate.express.reading import Reader
 from lakegate.express.rows import rows_of
-from lakegate.express.tables import ExpressTable, check_fit
+from lakegate.express.tables import ExpressTable, check_fit, shape
 from lakegate.express.view import ExpressView
 
 _AT_ONCE = 8  # staged files that are fetched concurrently
-_QUARANTINE = "Rows are to go to quarantine, where only Spark takes them."
 
 
 @dataclass(kw_only=True)
@@ -158,9 +161,10 @@ class ExpressEngine:
             plan=plan,
             files=proved.files,
             columns=proved.columns,
-            read=lambda file, names: reader.rows(proved.files[file], names),
+            read=lambda file, names: reader.rows(sorted(proved.files[file], key=attrgetter("path")), names),
             duckdb=self.duckdb,
             base=self._base(proved),
+            entries=proved.difference.added.entries,
             past=self.job.baseline,
         )
 
@@ -215,7 +219,25 @@ class ExpressEngine:
         plan: Plan,
         inspections: Sequence[Inspection],
     ) -> None:
-        raise HandedOver(_QUARANTINE)
+        job, ref, name = self.job, Ref(self.job.branch), quarantine_of(self.job.plan.table)
+        there, base = self.load(name, ref, Ref(job.branch, job.base))
+        aside = quarantine.table_for(self._catalog(ref), job, there, base)
+        [table] = self.load(plan.table, ref)
+        if table is None:
+            raise JobError(f"batch {job.batch}: branch {job.branch} has no table {plan.table}")
+        kinds = {column: kind for column, kind in shape(table.own).columns.items() if column != FILE_COLUMN}
+        going, gone, left = [], [], []
+        for file, checks in failed.items():
+            why, rows = view.reasons(file, checks), view.read(file, [*kinds, FILE_COLUMN])
+            going += quarantine.leave(aside, job, file, quarantine.told(rows, kinds), why, _now(), self._data)
+            gone += [view.entries[data.path] for data in view.files[file]]
+            left += quarantine.kept(table.own, rows, why, self._data, self.limits)
+        appending.commit(aside, going)
+        appending.replace(table.own, gone, left)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 def _check(job: Job, limits: Limits) -> None:

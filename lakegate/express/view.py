@@ -3,7 +3,8 @@
 # ruff: noqa: ARG002 - the arguments are a protocol's
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 import sqlglot
@@ -11,7 +12,6 @@ from sqlglot import exp
 
 from lakegate.audit.completeness import PerFile
 from lakegate.audit.data_files.statistics import IcebergField, measure
-from lakegate.audit.errors import HandedOver
 from lakegate.audit.evaluation.drift import Past
 from lakegate.audit.evaluation.duplicates import OwnRepeats
 from lakegate.audit.evaluation.quarantine import Results
@@ -23,6 +23,7 @@ from lakegate.audit.schema.types import canonical
 from lakegate.express import samples
 from lakegate.express.keys import Base, Batch, resolve
 from lakegate.express.metrics import DuckDB, check_told, is_exact
+from lakegate.express.quarantine import Reasons, reasons
 
 Read = Callable[[str, Sequence[str]], pa.Table]
 """Returns these columns of a file version's rows, by id."""
@@ -31,7 +32,7 @@ Read = Callable[[str, Sequence[str]], pa.Table]
 @dataclass(frozen=True, kw_only=True)
 class ExpressView:
     """Rows of file versions, with the data files that hold them, and tables at the base. `past` is what earlier files
-    measured.
+    measured, and `entries` are PyIceberg's objects of the data files, by path.
     """
 
     plan: Plan
@@ -41,6 +42,7 @@ class ExpressView:
     duckdb: DuckDB
     base: Base
     past: Past
+    entries: Mapping[str, Any] = field(default_factory=dict)
 
     def measure(self) -> tuple[list[Measurements], dict[str, Dependent]]:
         found = {file: self._measured(file) for file in self.files}
@@ -104,7 +106,11 @@ class ExpressView:
             check_told(self.plan, metric, value, self._rows(file), self.past)
 
     def failing_rows(self, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
-        raise HandedOver("Rows fail several checks that send them to quarantine, which only Spark does.")
+        return sum(map(bool, self.reasons(file, checks)))
+
+    def reasons(self, file: str, checks: Sequence[str]) -> Reasons:
+        """Return for each row of a file which of these checks it fails."""
+        return reasons(self.plan, self.read(file, self._all), checks, self.duckdb)
 
     def with_samples(
         self, results: Results, plan: Plan, inspections: Sequence[Inspection]

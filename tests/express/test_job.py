@@ -13,10 +13,11 @@ from jsonschema import Draft202012Validator
 
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.iceberg.tables import data_files
+from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.codec import to_json, to_plain
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.plan import Metric, MetricKind, Operator, Plan, Proof, Scope, Severity
+from lakegate.audit.model.plan import Budget, Metric, MetricKind, Operator, Plan, Proof, Scope, Severity
 from lakegate.audit.model.report import Report, Source, Verdict
 from lakegate.audit.ref import Ref
 from lakegate.cli.terminal import sound
@@ -82,10 +83,11 @@ def reported(lake: Lake, by: Plan, *files: bytes, base: str = "") -> tuple[Job, 
     return job, report_of(lake, job)
 
 
-def held(lake: Lake, job: Job, ref: Ref | None = None) -> Mapping[str, Any]:
+def held(lake: Lake, job: Job, ref: Ref | None = None, table: str = "") -> Mapping[str, Any]:
     """The data files of the branch's table, by path."""
-    table = RefCatalog(lake.nessie_uri, lake.warehouse, ref or Ref(job.branch)).find_table(job.plan.table)
-    return data_files(table) if table else {}
+    catalog = RefCatalog(lake.nessie_uri, lake.warehouse, ref or Ref(job.branch))
+    found = catalog.find_table(table or job.plan.table)
+    return data_files(found) if found else {}
 
 
 def test_good_files_pass_and_each_bad_one_is_told_its_own_fault(lake: Lake) -> None:
@@ -254,13 +256,20 @@ def _with_table(lake: Lake, by: Plan, base: str) -> str:
     return lake.head(founding)
 
 
-def test_rows_for_quarantine_are_handed_over(lake: Lake) -> None:
+def test_rows_for_quarantine_leave_their_file_and_the_rest_stays(lake: Lake) -> None:
     aside = tuple(none_of(metric, Severity.QUARANTINE) for metric in METRICS)
-    uri, job = job_for(lake, a_plan(checks=aside), rows(1), rows(2, 2, 3))
-    assert run_job(uri) is Outcome.HANDED_OVER
-    assert "quarantine" in handed_over(lake, job)
-    job, report = reported(lake, a_plan(checks=aside), rows(1), rows(2))
-    assert [file.verdict for file in report.files] == [Verdict.PASS, Verdict.PASS]
+    by = a_plan("`name`", checks=aside, budget=Budget(percent=50))
+    job, report = reported(lake, by, rows(1, 2), rows(3, 3, 4, 5))
+    assert [(file.verdict, file.rows, file.quarantined_rows) for file in report.files] == [
+        (Verdict.PASS, 2, 0),
+        (Verdict.QUARANTINE, 3, 1),
+    ]
+    [data] = report.files[1].quarantined
+    assert list(held(lake, job, table=quarantine_of(by.table))) == [data.path]
+    assert {data.path for file in report.files for data in file.data_files} == held(lake, job).keys()
+    job, report = reported(lake, by, rows(7, 8), rows(9, 9, 9))  # more than the budget takes
+    assert [(file.verdict, file.rows) for file in report.files] == [(Verdict.PASS, 2), (Verdict.FAIL, 3)]
+    assert not held(lake, job, table=quarantine_of(by.table))
 
 
 def test_a_value_that_only_spark_knows_is_handed_over(lake: Lake) -> None:
