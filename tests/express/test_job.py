@@ -11,14 +11,14 @@ import pyarrow as pa
 import pytest
 from jsonschema import Draft202012Validator
 
-from lakegate.adapters.iceberg import RefCatalog
+from lakegate.adapters.iceberg import IcebergTables, RefCatalog
 from lakegate.adapters.iceberg.tables import data_files
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.codec import to_json, to_plain
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.plan import Budget, Metric, MetricKind, Operator, Plan, Proof, Scope, Severity
-from lakegate.audit.model.report import Report, Source, Verdict
+from lakegate.audit.model.report import Replaced, Report, Source, Verdict
 from lakegate.audit.ref import Ref
 from lakegate.cli.terminal import sound
 from lakegate.express.job import TAKEN, Outcome, run_job
@@ -72,9 +72,13 @@ def job_for(lake: Lake, by: Plan, *files: bytes, makes: bool = True, base: str =
     base = lake.branch(branch, lake.head(founding))
     staged = stage(lake, by, branch, base, dict(zip(IDS, files, strict=False)))
     job = replace(for_express(lake, staged.job), **more)
-    key = staged.uri.removeprefix(f"s3://{lake.bucket}/")
-    lake.s3().put_object(Bucket=lake.bucket, Key=key, Body=to_json(job).encode())
+    freeze(lake, staged.uri, job)
     return staged.uri, job
+
+
+def freeze(lake: Lake, uri: str, job: Job) -> None:
+    key = uri.removeprefix(f"s3://{lake.bucket}/")
+    lake.s3().put_object(Bucket=lake.bucket, Key=key, Body=to_json(job).encode())
 
 
 def reported(lake: Lake, by: Plan, *files: bytes, base: str = "") -> tuple[Job, Report]:
@@ -233,6 +237,27 @@ def test_a_key_that_the_table_has_is_handed_over_and_new_ones_pass(lake: Lake) -
         uri, job = job_for(lake, by, *files, base=first.audited)
         assert run_job(uri) is Outcome.HANDED_OVER
         assert "A key repeats" in handed_over(lake, job)
+
+
+def test_a_version_that_was_taken_off_before_is_replaced_and_its_keys_are_free(lake: Lake) -> None:
+    by = replace(a_plan("`name`"), metrics=(TAKEN_KEYS,), checks=(none_of(TAKEN_KEYS),))
+    _, first = reported(lake, by, rows(1), rows(2, 3))
+    old = first.files[1]
+    uri, job = job_for(lake, by, rows(3, 4), base=first.audited)
+    gone = frozenset(data.path for data in old.data_files)
+    replaces = Replaced(versions=(old.id,), data_files=old.data_files)
+    job = replace(job, files=(replace(job.files[0], id=IDS[5], replaces=replaces),))
+    freeze(lake, uri, job)
+    refused = run_job(uri)
+    assert refused is Outcome.FAILED  # its rows are still there
+    uri, other = job_for(lake, by, rows(3, 4), base=first.audited)
+    IcebergTables(lake.nessie_uri, lake.warehouse).remove(by.table, other.branch, gone)
+    other = replace(other, files=(replace(other.files[0], id=IDS[5], replaces=replaces),))
+    freeze(lake, uri, other)
+    assert run_job(uri) is Outcome.REPORTED, handed_over(lake, other)
+    [file] = report_of(lake, other).files
+    assert (file.verdict, file.rows, file.replaces) == (Verdict.PASS, 2, replaces)
+    assert held(lake, other).keys() == {data.path for data in (*first.files[0].data_files, *file.data_files)}
 
 
 def test_a_key_that_refers_to_nothing_is_handed_over_and_others_pass(lake: Lake) -> None:
