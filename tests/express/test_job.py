@@ -303,4 +303,4 @@ def test_a_value_that_only_spark_knows_is_handed_over(lake: Lake) -> None:
     by = replace(a_plan(), metrics=(metric,), checks=(none_of(metric),))
     uri, job = job_for(lake, by, rows(1, name="2013-1-1 5:00"))
     assert run_job(uri) is Outcome.HANDED_OVER
-    assert "cannot be told" in handed_over(lake, job)
+    assert "only Spark can say" in handed_over(lake, job)
