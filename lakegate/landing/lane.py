@@ -66,7 +66,7 @@ def _what_needs_spark(express: Express, work: Work) -> Iterator[str]:
         yield work.handed_over
     if work.reuses:
         yield "it takes over data files of an earlier attempt"
-    if any(file.replaces.versions for file in work.files):
-        yield "its files replace others of the same key"
+    if any(file.replaces.rewritten for file in work.files):
+        yield "its files replace rows that somebody has rewritten into other data files"
     if why := express.spark_only(work.plan):
         yield why

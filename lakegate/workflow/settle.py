@@ -84,7 +84,7 @@ def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
 
 
 def _retry(service: Service, attempt: Attempt, files: Iterable[FileVersion], released: Collection[FileVersion]) -> None:
-    """Start one next attempt for all of these files, because each attempt is a Spark job. It also takes the released
+    """Start one next attempt for all of these files, because each attempt is a job. It also takes the released
     files that no later attempt has claimed.
     """
     free = not_claimed_later(service, attempt, released) if released else ()

@@ -143,10 +143,15 @@ class Simulation:
                 raise Violation(f"{name}: its files wait, and no job of their table is under way")
 
     def _none_waits_to_be_handed_over(self, branches: list[str]) -> None:
-        """The end of a job that handed its files over has been told, and Spark has them: no time has passed."""
-        for branch in branches:
-            left = f"handovers/{branch}.json" in self.world.store.objects and self.world.report(branch) is None
-            if left and branch in self.world.lake.branches:
+        """The end of a job that handed its files over has been told, and Spark has them: no time has passed. Its branch
+        is kept for what was rejected there, because another version of its key is on main.
+        """
+        world = self.world
+        notes = [commit.note for commit in world.lake.line(world.lake.head(MAIN).hash) if commit.note]
+        kept = {Attempt(table=note.table, batch=note.batch, number=note.attempt).branch for note in notes}
+        for branch in sorted(set(branches) & world.lake.branches.keys() - kept):
+            names = {f"handovers/{branch}.json", f"attempts/{branch}/handover.json"}
+            if names & world.store.objects.keys() and world.report(branch) is None:
                 raise Violation(f"{branch} is handed over, and its files wait")
 
     def work(self, job: SparkRun) -> None:

@@ -25,8 +25,8 @@ ONLY_SPARK = replace(EXPRESS, spark_only=lambda _: "a check of it is Spark's alo
 REASON = "a value that only Spark can compare"
 
 
-def work(*sizes: int, replaces: bool = False, **known: object) -> Work:
-    old = Replaced(versions=("v0",)) if replaces else Replaced()
+def work(*sizes: int, rewritten: bool = False, **known: object) -> Work:
+    old = Replaced(versions=("v0",), rewritten=("f0",) if rewritten else ())
     files = tuple(
         JobFile(id=f"{n}", key=f"{n}", uri=f"s3://s/{n}", size=size, replaces=old) for n, size in enumerate(sizes)
     )
@@ -44,7 +44,7 @@ def work(*sizes: int, replaces: bool = False, **known: object) -> Work:
         (Engine.AUTO, None, work(1), Lane.SPARK, NO_LANE),
         (Engine.EXPRESS, None, work(1), Lane.SPARK, NO_LANE),
         (Engine.EXPRESS, ONLY_SPARK, work(1), Lane.SPARK, "a check of it is Spark's alone"),
-        (Engine.EXPRESS, EXPRESS, work(1, replaces=True), Lane.SPARK, "its files replace others of the same key"),
+        (Engine.EXPRESS, EXPRESS, work(1, rewritten=True), Lane.SPARK, "replace rows that somebody has rewritten"),
         (Engine.EXPRESS, EXPRESS, work(1, reuses=True), Lane.SPARK, "data files of an earlier attempt"),
         (Engine.EXPRESS, EXPRESS, work(1, handed_over="attempt a1 handed"), Lane.SPARK, "attempt a1 handed"),
     ],
@@ -219,6 +219,27 @@ def test_a_file_that_is_decided_when_its_attempt_is_handed_over_is_left_alone(wo
     world.run()
     assert [file.key for file in world.runner.job("run-0003").files] == [two.key]
     assert world.publications_by_name() == {"1.parquet": 1, "2.parquet": 1}
+
+
+def test_a_new_version_of_a_file_takes_the_express_lane_and_replaces_the_old_one(world: World) -> None:
+    for name, rows in (("old", 3), ("new", 4)):
+        world.drop(name, rows=rows, under="nyc/flights/1.parquet")
+        world.run()
+    assert [lane for lane, _ in world.lanes()] == [Lane.EXPRESS] * 2
+    assert world.rows_on_main() == {"new": 4}
+
+
+def test_a_new_version_that_is_handed_over_replaces_the_old_one_by_spark(world: World) -> None:
+    world.drop("old", rows=3, under="nyc/flights/1.parquet")
+    world.run()
+    world.drop("new", rows=4, under="nyc/flights/1.parquet")
+    world.hand_over()
+    for attempt in world.attempts():
+        settle(world.service, attempt)
+    assert world.rows_on_main() == {"old": 3}
+    world.run()
+    assert [lane for lane, _ in world.lanes()] == [Lane.EXPRESS, Lane.EXPRESS, Lane.SPARK]
+    assert world.rows_on_main() == {"new": 4}
 
 
 def test_what_takes_over_data_files_of_an_express_job_takes_spark(world: World) -> None:

@@ -27,7 +27,18 @@ def begun_name(attempt: Attempt) -> str:
 
 
 def handover_name(attempt: Attempt) -> str:
+    """Return the name of what the job leaves that hands its files over."""
     return f"handovers/{attempt.branch}.json"
+
+
+def _our_handover_name(attempt: Attempt) -> str:
+    """Return the name of what we note instead where the job left nothing: workers and jobs have rights apart."""
+    return f"attempts/{attempt.branch}/handover.json"
+
+
+def has_left_something(store: Store, attempt: Attempt) -> bool:
+    """Return True if there is a report of the attempt, or a reason for which its files are handed over."""
+    return bool(store.read_many([report_name(attempt), handover_name(attempt), _our_handover_name(attempt)]))
 
 
 def has_begun(store: Store, attempt: Attempt) -> bool:
@@ -38,15 +49,19 @@ def has_begun(store: Store, attempt: Attempt) -> bool:
 
 
 def hand_over(store: Store, attempt: Attempt, why: str) -> None:
-    """Note that the attempt's files are handed over to Spark, as its job would, unless that is noted already."""
-    store.create(handover_name(attempt), to_json({"reason": why}).encode())
+    """Note that the attempt's files are handed over to Spark, for want of its job's word, unless that is noted."""
+    store.create(_our_handover_name(attempt), to_json({"reason": why}).encode())
 
 
 def why_handed_over(store: Store, attempt: Attempt) -> str:
-    """Return the reason for which the attempt's job handed its files over to Spark, or "" if it did not."""
-    body = store.read(handover_name(attempt))
-    if body is None:
+    """Return the reason for which the attempt's files are handed over to Spark, or "" if they are not. Its job's word
+    is the better one.
+    """
+    names = (handover_name(attempt), _our_handover_name(attempt))
+    found = store.read_many(names)
+    if not found:
         return ""
+    body = next(found[name] for name in names if name in found)
     with suppress(*BROKEN):
         return str(from_json(dict[str, str], body)["reason"]) or UNTOLD
     return UNTOLD
