@@ -26,6 +26,22 @@ FIXED = {
     "gc.enabled": "false",
     f"{STATISTICS}{FILE_COLUMN}": "full",
 }
+FILE = TableColumn(name=FILE_COLUMN, type="string", doc="The file version that the row came from.")
+QUARANTINE = (
+    FILE,
+    TableColumn(name="key", type="string", doc="The file's key in the landing bucket."),
+    TableColumn(name="batch", type="string", doc="The batch in which the row was quarantined."),
+    TableColumn(name="attempt", type="int", doc="The attempt at the batch."),
+    TableColumn(name="reasons", type="array<string>", doc="The checks that the row failed."),
+    TableColumn(
+        name="row_json", type="string", doc="The row as JSON, every value whole; null where it does not parse."
+    ),
+    TableColumn(name="quarantined_at", type="timestamp", doc="When."),
+    TableColumn(name="line", type="bigint", doc="Of a row that does not parse: its line in the file."),
+    TableColumn(name="text", type="string", doc="Its text, as far as it is kept; masked where any column is."),
+    TableColumn(name="why", type="string", doc="What is wrong with it."),
+)
+"""Columns of a quarantine table, which has rows that failed a check."""
 _CALLS = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
 
 

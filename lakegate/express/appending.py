@@ -73,3 +73,16 @@ def commit(table: Table, files: Sequence[DataFile]) -> None:
     ):
         for file in files:
             append.append_data_file(file)
+
+
+def replace(table: Table, gone: Iterable[DataFile], files: Iterable[DataFile]) -> None:
+    """Put data files in the place of others, in one commit. Raise OutcomeUnknown as `commit`."""
+    with (
+        iceberg_errors(f"replacing data files of {'.'.join(table.name())}", changes=True),
+        sent_once(table).transaction() as transaction,
+        transaction.update_snapshot().overwrite() as overwrite,
+    ):
+        for file in gone:
+            overwrite.delete_data_file(file)
+        for file in files:
+            overwrite.append_data_file(file)

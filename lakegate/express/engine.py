@@ -6,7 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
+from operator import attrgetter
 from typing import Any
 
 import requests
@@ -18,24 +20,27 @@ from lakegate.adapters.iceberg.files import Files
 from lakegate.adapters.lake import storage
 from lakegate.adapters.refs import segment
 from lakegate.audit.engine import Proved
-from lakegate.audit.errors import HandedOver
+from lakegate.audit.errors import HandedOver, JobError
+from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.ref import Ref
+from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.errors import Conflict, OutcomeUnknown
-from lakegate.express import appending, footer
+from lakegate.express import appending, footer, quarantine
+from lakegate.express.creating import create
+from lakegate.express.keys import Base
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.objects import Objects
 from lakegate.express.plan import spark_only
 from lakegate.express.reading import Reader
 from lakegate.express.rows import rows_of
-from lakegate.express.tables import ExpressTable, check_fit
+from lakegate.express.tables import ExpressTable, check_fit, shape
 from lakegate.express.view import ExpressView
 
 _AT_ONCE = 8  # staged files that are fetched concurrently
-_QUARANTINE = "Rows are to go to quarantine, where only Spark takes them."
 
 
 @dataclass(kw_only=True)
@@ -147,7 +152,7 @@ class ExpressEngine:
         return appending.DataIO(storage())
 
     def check_references(self, plan: Plan) -> None:
-        """See the protocol. No plan with foreign keys comes here."""
+        """See the protocol. A foreign key that does not fit is found when it is compared, and handed over."""
 
     def view(self, plan: Plan, proved: Proved[ExpressTable]) -> ExpressView:
         schema = schema_to_pyarrow(proved.table.own.schema(), include_field_ids=False)
@@ -156,14 +161,26 @@ class ExpressEngine:
             plan=plan,
             files=proved.files,
             columns=proved.columns,
-            read=lambda file, names: reader.rows(proved.files[file], names),
+            read=lambda file, names: reader.rows(sorted(proved.files[file], key=attrgetter("path")), names),
             duckdb=self.duckdb,
+            base=self._base(proved),
+            entries=proved.difference.added.entries,
             past=self.job.baseline,
         )
 
+    def _base(self, proved: Proved[ExpressTable]) -> Base:
+        known: dict[str, ExpressTable | None] = {self.job.plan.table: proved.base}
+
+        def load(name: str) -> ExpressTable | None:
+            if name not in known:
+                known[name] = self._load(Ref(self.job.branch, self.job.base), name)
+            return known[name]
+
+        return Base(load=load, fetch=self.objects.read, limits=self.limits, replaced=proved.replaced)
+
     def prepare(self, table: ExpressTable | None, columns: Sequence[TableColumn]) -> None:
         if table is None:
-            raise HandedOver("The table is not there yet, and only Spark creates one.")
+            table = ExpressTable(own=create(self._catalog(Ref(self.job.branch)), self.job.plan, columns))
         check_fit(self.job.plan, table.own, columns)
         self.there = table
 
@@ -172,7 +189,7 @@ class ExpressEngine:
 
     def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         if self.there is None:
-            raise HandedOver("The table is not there yet, and only Spark creates one.")
+            raise JobError(f"batch {self.job.batch}: no table was prepared. Run: lakegate retry {self.job.batch}")
         table, left = self.there.own, self.limits.arrow
         schema, files = schema_to_pyarrow(table.schema(), include_field_ids=False), []
         for each in inspections:
@@ -202,7 +219,25 @@ class ExpressEngine:
         plan: Plan,
         inspections: Sequence[Inspection],
     ) -> None:
-        raise HandedOver(_QUARANTINE)
+        job, ref, name = self.job, Ref(self.job.branch), quarantine_of(self.job.plan.table)
+        there, base = self.load(name, ref, Ref(job.branch, job.base))
+        aside = quarantine.table_for(self._catalog(ref), job, there, base)
+        [table] = self.load(plan.table, ref)
+        if table is None:
+            raise JobError(f"batch {job.batch}: branch {job.branch} has no table {plan.table}")
+        kinds = {column: kind for column, kind in shape(table.own).columns.items() if column != FILE_COLUMN}
+        going, gone, left = [], [], []
+        for file, checks in failed.items():
+            why, rows = view.reasons(file, checks), view.read(file, [*kinds, FILE_COLUMN])
+            going += quarantine.leave(aside, job, file, quarantine.told(rows, kinds), why, _now(), self._data)
+            gone += [view.entries[data.path] for data in view.files[file]]
+            left += quarantine.kept(table.own, rows, why, self._data, self.limits)
+        appending.commit(aside, going)
+        appending.replace(table.own, gone, left)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
 
 
 def _check(job: Job, limits: Limits) -> None:

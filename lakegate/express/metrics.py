@@ -3,7 +3,7 @@
 # ruff: noqa: S608 - columns are quoted, and expressions are a plan's own
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -71,10 +71,32 @@ class DuckDB:
             [found] = connection.execute(_numbers_sql(metrics)).fetchall()
         return {metric.id: _number(metric, value) for metric, value in zip(metrics, found, strict=True)}
 
+    def count(self, query: str, relations: Mapping[str, pa.Table]) -> int:
+        """Return the one number of a query over these relations."""
+        for name, rows in relations.items():
+            self._own.register(name, rows)
+        try:
+            [(found,)] = self._own.execute(query).fetchall()
+        except duckdb.Error as error:
+            raise HandedOver("DuckDB cannot compare the file's keys.") from error
+        finally:
+            for name in relations:
+                self._own.unregister(name)
+        return int(found)
+
+    def marks(self, metrics: Sequence[Metric], rows: pa.Table) -> list[tuple[bool, ...]]:
+        """Return for each row whether it counts for each of these metrics. Raise HandedOver if only Spark knows."""
+        at = duckdb_identifier(AT)
+        said = ", ".join(KINDS[metric.kind].failing(metric, _ROWS) for metric in metrics)
+        with self._over(_placed(rows)) as connection:
+            found = connection.execute(f"SELECT {said} FROM {_ROWS.relation} ORDER BY {at}").fetchall()
+        if any(mark is None for row in found for mark in row):
+            raise HandedOver("The file has a value by which only Spark can say whether its row fails a check.")
+        return found
+
     def places(self, metric: Metric, rows: pa.Table, keys: int) -> list[int]:
         """Return the places of the rows to show a person; of keys that repeat, those of the first so many keys."""
-        placed = rows.append_column(AT, pa.array(range(rows.num_rows), pa.int64()))
-        with self._over(placed) as connection:
+        with self._over(_placed(rows)) as connection:
             found = connection.execute(_places_sql(metric, keys)).fetchall()
         return [at for (at,) in found]
 
@@ -102,6 +124,10 @@ def _places_sql(metric: Metric, keys: int) -> str:
     whole = " AND ".join(f"{duckdb_identifier(name)} IS NOT NULL" for name in metric.columns)
     twice = f"SELECT {names} FROM {_ROWS.relation} WHERE {whole} GROUP BY ALL HAVING count(*) > 1"
     return f"SELECT {at} FROM {_ROWS.relation} WHERE ({names}) IN ({twice} ORDER BY ALL LIMIT {keys}) ORDER BY {at}"
+
+
+def _placed(rows: pa.Table) -> pa.Table:
+    return rows.append_column(AT, pa.array(range(rows.num_rows), pa.int64()))
 
 
 def _widened(rows: pa.Table) -> pa.Table:

@@ -14,6 +14,7 @@ from lakegate.audit.schema.types import Atom, canonical, parse
 
 _PARTED = ("int", "bigint", "date", "timestamp", "timestamp_ntz", "string", "boolean")
 """Types by which rows are parted here. Of floats several spellings are one value, and a partition's path has one."""
+_NO_KEYS = {"float", "double", "binary"}
 
 
 def spark_only(plan: Plan) -> str:
@@ -35,10 +36,13 @@ def _reasons(plan: Plan) -> Iterator[str]:
 
 
 def _of_metrics(plan: Plan) -> Iterator[str]:
-    floats = [column.name for column in plan.columns if canonical(column.type) == "float"]
+    kinds = {column.name: canonical(column.type) for column in plan.columns}
+    floats = [name for name, kind in kinds.items() if kind == "float"]
     for metric in plan.metrics:
-        if metric.scope is Scope.TABLE:
-            yield "A check compares the file's rows with those of tables on main, which only Spark does."
+        if metric.refers_to and metric.refers_to.table == plan.table:
+            yield "The table refers to itself, and only Spark looks for its keys among earlier files."
+        if metric.scope is Scope.TABLE and {kinds[name] for name in metric.columns} & _NO_KEYS:
+            yield "Only Spark compares keys of floats or bytes with those of tables on main."
         if metric.tries:
             yield "A check tries a pattern many times with each text, and only Spark counts how often."
         if floats and metric.sql and (said := _digits_asked_for(metric.sql, floats)):

@@ -53,11 +53,11 @@ def _shown(plan: Plan, metric: Metric, rows: pa.Table, places: Sequence[int]) ->
     names = shown_columns(plan, metric)
     known = {column.name: column for column in plan.columns}
     taken = rows.select(names).take(pa.array(places, pa.int64()))
-    columns = [[shown(known[name], value) for value in _values(taken.column(name))] for name in names]
+    columns = [[shown(known[name], value) for value in values_of(taken.column(name))] for name in names]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _values(column: pa.ChunkedArray) -> list[Any]:
+def values_of(column: pa.ChunkedArray) -> list[Any]:
     if pa.types.is_timestamp(column.type):  # without its zone, which is UTC, Python needs no list of zones
         column = column.cast(pa.timestamp("us"))
     return list(column.to_pylist())
@@ -81,10 +81,10 @@ def shown(column: TableColumn, value: Any) -> Any:
 def _number(column: TableColumn, value: float) -> float | str:
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return _shortest(value) if canonical(column.type) == "float" else value
+    return shortest(value) if canonical(column.type) == "float" else value
 
 
-def _shortest(value: float) -> float:
+def shortest(value: float) -> float:
     """Return the number with the fewest digits that is this one in 32 bits."""
     spelled = (float(f"{value:.{digits}g}") for digits in range(1, _DIGITS))
     return next((near for near in spelled if _in_32_bits(near) == value), value)

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.definition import Shape, partitions_of, plan_transform, properties
+from lakegate.audit.definition import FILE, Shape, partitions_of, plan_transform, properties
 from lakegate.audit.errors import Unfit
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.fit import FILE_COLUMN, columns_of, confused
@@ -14,8 +14,6 @@ from lakegate.audit.schema.types import Atom, Pair, Struct, Type, kept, kind, pa
 from spark_jobs.jvm.gateway import jvm
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.jvm.spark_sql import literal, sql_type
-
-_FILE = TableColumn(name=FILE_COLUMN, type="string", doc="The file version that the row came from.")
 
 
 def prepare(spark: SparkSession, plan: Plan, table: Any | None, columns: Sequence[TableColumn] | None = None) -> None:
@@ -31,7 +29,7 @@ def prepare(spark: SparkSession, plan: Plan, table: Any | None, columns: Sequenc
 def create_sql(plan: Plan, columns: Sequence[TableColumn]) -> list[str]:
     """Return the statements that create the plan's table and its namespace."""
     partitions = f" PARTITIONED BY ({_listed(partitions_of(plan))})" if plan.partitions else ""
-    return create_table_sql(plan.table, (*columns, _FILE), properties(plan, columns), partitions)
+    return create_table_sql(plan.table, (*columns, FILE), properties(plan, columns), partitions)
 
 
 def create_table_sql(
@@ -72,7 +70,7 @@ def evolve_sql(plan: Plan, there: Shape, columns: Sequence[TableColumn]) -> list
     differing = [pair for pair in pairs(there.own, target) if pair.other is not None and pair.one != pair.other]
     added = [_added_sql(pair, docs) for pair in differing if pair.one is None]
     # Someone else has created the table, so its rows are of no file version.
-    added += [] if FILE_COLUMN in there.columns else [_column_sql(_FILE)]
+    added += [] if FILE_COLUMN in there.columns else [_column_sql(FILE)]
     return [
         *([f"{altered} ADD COLUMNS ({', '.join(added)})"] if added else []),
         *(f"{altered} ALTER COLUMN {_path(pair)} TYPE {pair.other}" for pair in differing if pair.one is not None),

@@ -11,13 +11,14 @@ import pyarrow as pa
 import pytest
 from jsonschema import Draft202012Validator
 
-from lakegate.adapters.iceberg import RefCatalog
+from lakegate.adapters.iceberg import IcebergTables, RefCatalog
 from lakegate.adapters.iceberg.tables import data_files
+from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.codec import to_json, to_plain
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.plan import Plan, Proof, Severity
-from lakegate.audit.model.report import Report, Source, Verdict
+from lakegate.audit.model.plan import Budget, Metric, MetricKind, Operator, Plan, Proof, Scope, Severity
+from lakegate.audit.model.report import Replaced, Report, Source, Verdict
 from lakegate.audit.ref import Ref
 from lakegate.cli.terminal import sound
 from lakegate.express.job import TAKEN, Outcome, run_job
@@ -25,7 +26,7 @@ from lakegate.express.limits import Limits
 from tests.support.jobs import has_begun, parquet, report_of, stage
 from tests.support.lanes import for_express, handed_over, make_table
 from tests.support.nessie import Lake, unique
-from tests.support.plans import duplicates, failing, none_of, nulls, plan
+from tests.support.plans import duplicates, failing, none_of, nulls, orphans, plan
 from tests.support.proxy import Fault, Request, proxy
 from tests.support.schemas import of_report
 
@@ -37,6 +38,8 @@ METRICS = (
     failing("name", "COALESCE(name NOT IN ('a', 'b'), FALSE)"),
     duplicates("id"),
 )
+TAKEN_KEYS = duplicates("id", scope=Scope.TABLE)
+ALL_ROWS = Metric(id="all-rows", kind=MetricKind.ROWS, scope=Scope.TABLE)
 COLUMNS = {"id": "bigint", "name": "string", "x": "double", "at": "timestamp"}
 
 
@@ -60,30 +63,35 @@ def rows(*ids: int | None, name: str = "a", x: float = 1.0, month: int = 1) -> b
     return parquet(pa.table(columns))
 
 
-def job_for(lake: Lake, by: Plan, *files: bytes, makes: bool = True, **more: Any) -> tuple[str, Job]:
-    """A job on a branch of its own, whose base has the table, empty."""
+def job_for(lake: Lake, by: Plan, *files: bytes, makes: bool = True, base: str = "", **more: Any) -> tuple[str, Job]:
+    """A job on a branch of its own, whose base has the table, empty unless the base is given."""
     founding, branch = unique("founding"), unique("wap-flights")
-    lake.branch(founding)
-    if makes:
+    lake.branch(founding, base or None)
+    if makes and not base:
         make_table(lake, by, founding)
     base = lake.branch(branch, lake.head(founding))
     staged = stage(lake, by, branch, base, dict(zip(IDS, files, strict=False)))
     job = replace(for_express(lake, staged.job), **more)
-    key = staged.uri.removeprefix(f"s3://{lake.bucket}/")
-    lake.s3().put_object(Bucket=lake.bucket, Key=key, Body=to_json(job).encode())
+    freeze(lake, staged.uri, job)
     return staged.uri, job
 
 
-def reported(lake: Lake, by: Plan, *files: bytes) -> tuple[Job, Report]:
-    uri, job = job_for(lake, by, *files)
+def freeze(lake: Lake, uri: str, job: Job) -> None:
+    key = uri.removeprefix(f"s3://{lake.bucket}/")
+    lake.s3().put_object(Bucket=lake.bucket, Key=key, Body=to_json(job).encode())
+
+
+def reported(lake: Lake, by: Plan, *files: bytes, base: str = "") -> tuple[Job, Report]:
+    uri, job = job_for(lake, by, *files, base=base)
     assert run_job(uri) is Outcome.REPORTED, handed_over(lake, job)
     return job, report_of(lake, job)
 
 
-def held(lake: Lake, job: Job, ref: Ref | None = None) -> Mapping[str, Any]:
+def held(lake: Lake, job: Job, ref: Ref | None = None, table: str = "") -> Mapping[str, Any]:
     """The data files of the branch's table, by path."""
-    table = RefCatalog(lake.nessie_uri, lake.warehouse, ref or Ref(job.branch)).find_table(job.plan.table)
-    return data_files(table) if table else {}
+    catalog = RefCatalog(lake.nessie_uri, lake.warehouse, ref or Ref(job.branch))
+    found = catalog.find_table(table or job.plan.table)
+    return data_files(found) if found else {}
 
 
 def test_good_files_pass_and_each_bad_one_is_told_its_own_fault(lake: Lake) -> None:
@@ -207,18 +215,86 @@ def test_a_table_that_is_to_change_is_handed_over(lake: Lake) -> None:
     uri, job = job_for(lake, by, rows(1), plan=replace(by, contract_hash="h2"))
     assert run_job(uri) is Outcome.HANDED_OVER
     assert "properties are to change" in handed_over(lake, job)
-    uri, job = job_for(lake, a_plan(), rows(1), makes=False)
+
+
+def test_a_table_that_is_not_there_is_created_on_the_branch(lake: Lake) -> None:
+    uri, job = job_for(lake, a_plan("months(`at`)", "`name`"), rows(1), rows(2), makes=False)
+    assert run_job(uri) is Outcome.REPORTED, handed_over(lake, job)
+    assert [file.verdict for file in report_of(lake, job).files] == [Verdict.PASS, Verdict.PASS]
+    assert sum(file.record_count for file in held(lake, job).values()) == 2
+    assert not held(lake, job, Ref(job.branch, job.base))
+
+
+def test_a_key_that_the_table_has_is_handed_over_and_new_ones_pass(lake: Lake) -> None:
+    some = replace(none_of(ALL_ROWS), operator=Operator.GREATER)
+    by = replace(a_plan(), metrics=(TAKEN_KEYS, ALL_ROWS), checks=(none_of(TAKEN_KEYS), some))
+    _, first = reported(lake, by, rows(1, 2), rows(3))
+    assert [check.value for check in first.files[1].checks] == [0, 3]
+    _, second = reported(lake, by, rows(4), rows(5, None, None), base=first.audited)
+    assert [[check.value for check in file.checks] for file in second.files] == [[0, 4], [0, 7]]
+    assert second.depends_on == (by.table,)
+    for files in ((rows(6), rows(3)), (rows(7), rows(7))):
+        uri, job = job_for(lake, by, *files, base=first.audited)
+        assert run_job(uri) is Outcome.HANDED_OVER
+        assert "A key repeats" in handed_over(lake, job)
+
+
+def test_a_version_that_was_taken_off_before_is_replaced_and_its_keys_are_free(lake: Lake) -> None:
+    by = replace(a_plan("`name`"), metrics=(TAKEN_KEYS,), checks=(none_of(TAKEN_KEYS),))
+    _, first = reported(lake, by, rows(1), rows(2, 3))
+    old = first.files[1]
+    uri, job = job_for(lake, by, rows(3, 4), base=first.audited)
+    gone = frozenset(data.path for data in old.data_files)
+    replaces = Replaced(versions=(old.id,), data_files=old.data_files)
+    job = replace(job, files=(replace(job.files[0], id=IDS[5], replaces=replaces),))
+    freeze(lake, uri, job)
+    refused = run_job(uri)
+    assert refused is Outcome.FAILED  # its rows are still there
+    uri, other = job_for(lake, by, rows(3, 4), base=first.audited)
+    IcebergTables(lake.nessie_uri, lake.warehouse).remove(by.table, other.branch, gone)
+    other = replace(other, files=(replace(other.files[0], id=IDS[5], replaces=replaces),))
+    freeze(lake, uri, other)
+    assert run_job(uri) is Outcome.REPORTED, handed_over(lake, other)
+    [file] = report_of(lake, other).files
+    assert (file.verdict, file.rows, file.replaces) == (Verdict.PASS, 2, replaces)
+    assert held(lake, other).keys() == {data.path for data in (*first.files[0].data_files, *file.data_files)}
+
+
+def test_a_key_that_refers_to_nothing_is_handed_over_and_others_pass(lake: Lake) -> None:
+    parents = a_plan()
+    _, known = reported(lake, parents, rows(1, 2, 3))
+    refers = orphans(["id"], parents.table, ["id"])
+    by = replace(a_plan(), metrics=(refers,), checks=(none_of(refers),))
+    for_two, for_none = rows(1, None, 3), rows(2, 4)
+    _, report = reported(lake, by, for_two, base=_with_table(lake, by, known.audited))
+    assert [(check.value, check.verdict) for check in report.files[0].checks] == [(0, Verdict.PASS)]
+    uri, job = job_for(lake, by, for_none, base=_with_table(lake, by, known.audited))
     assert run_job(uri) is Outcome.HANDED_OVER
-    assert "only Spark creates one" in handed_over(lake, job)
+    assert "refers to nothing" in handed_over(lake, job)
 
 
-def test_rows_for_quarantine_are_handed_over(lake: Lake) -> None:
+def _with_table(lake: Lake, by: Plan, base: str) -> str:
+    """A commit that has the table beside those of another one."""
+    founding = unique("founding")
+    lake.branch(founding, base)
+    make_table(lake, by, founding)
+    return lake.head(founding)
+
+
+def test_rows_for_quarantine_leave_their_file_and_the_rest_stays(lake: Lake) -> None:
     aside = tuple(none_of(metric, Severity.QUARANTINE) for metric in METRICS)
-    uri, job = job_for(lake, a_plan(checks=aside), rows(1), rows(2, 2, 3))
-    assert run_job(uri) is Outcome.HANDED_OVER
-    assert "quarantine" in handed_over(lake, job)
-    job, report = reported(lake, a_plan(checks=aside), rows(1), rows(2))
-    assert [file.verdict for file in report.files] == [Verdict.PASS, Verdict.PASS]
+    by = a_plan("`name`", checks=aside, budget=Budget(percent=50))
+    job, report = reported(lake, by, rows(1, 2), rows(3, 3, 4, 5))
+    assert [(file.verdict, file.rows, file.quarantined_rows) for file in report.files] == [
+        (Verdict.PASS, 2, 0),
+        (Verdict.QUARANTINE, 3, 1),
+    ]
+    [data] = report.files[1].quarantined
+    assert list(held(lake, job, table=quarantine_of(by.table))) == [data.path]
+    assert {data.path for file in report.files for data in file.data_files} == held(lake, job).keys()
+    job, report = reported(lake, by, rows(7, 8), rows(9, 9, 9))  # more than the budget takes
+    assert [(file.verdict, file.rows) for file in report.files] == [(Verdict.PASS, 2), (Verdict.FAIL, 3)]
+    assert not held(lake, job, table=quarantine_of(by.table))
 
 
 def test_a_value_that_only_spark_knows_is_handed_over(lake: Lake) -> None:
@@ -227,4 +303,4 @@ def test_a_value_that_only_spark_knows_is_handed_over(lake: Lake) -> None:
     by = replace(a_plan(), metrics=(metric,), checks=(none_of(metric),))
     uri, job = job_for(lake, by, rows(1, name="2013-1-1 5:00"))
     assert run_job(uri) is Outcome.HANDED_OVER
-    assert "cannot be told" in handed_over(lake, job)
+    assert "only Spark can say" in handed_over(lake, job)

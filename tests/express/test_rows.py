@@ -21,8 +21,8 @@ from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import fit_all
 from lakegate.express import footer
+from lakegate.express.creating import schema_of
 from lakegate.express.rows import rows_of
-from tests.support.lanes import schema_of
 from tests.support.plans import plan
 
 ENOUGH = 10**9
@@ -36,7 +36,7 @@ def read(by: Plan, table: pa.Table, most: int = ENOUGH) -> pa.Table:
     found = footer.inspect(JobFile(id="f1", key="landed/f1", uri="", size=len(body)), body, DEFAULTS)
     _, [fitted] = fit_all(by, None, [found])
     assert fitted.faults == ()
-    return rows_of(by, fitted, body, schema_to_pyarrow(schema_of(by), include_field_ids=False), most)
+    return rows_of(by, fitted, body, schema_to_pyarrow(schema_of(by.columns), include_field_ids=False), most)
 
 
 def values(by: Plan, kind: pa.DataType, *given: Any) -> list[Any]:

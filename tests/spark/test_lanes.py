@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from lakegate.adapters.iceberg import RefCatalog
 from lakegate.audit.model.codec import to_json, to_plain
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.plan import Plan, Proof
@@ -30,6 +32,7 @@ IDS = tuple(f"{number:020x}" for number in range(1, 10))
 TYPES = {
     "id": (pa.int64(), "bigint"),
     "naïve name": (pa.string(), "string"),
+    "a.b": (pa.int32(), "int"),
     "small": (pa.int16(), "smallint"),
     "whole": (pa.int32(), "int"),
     "half": (pa.float32(), "float"),
@@ -53,18 +56,22 @@ METRICS = (
     failing("at", "COALESCE(at < CAST('1970-01-01T00:00:00+00:00' AS TIMESTAMP), FALSE)"),
 )
 GOOD: Sequence[Any] = (
-    1, "a", 1, 1, 1.5, 2.5, True, date(2013, 1, 31), datetime(2013, 1, 31, 5, tzinfo=UTC),
+    1, "a", 4, 1, 1, 1.5, 2.5, True, date(2013, 1, 31), datetime(2013, 1, 31, 5, tzinfo=UTC),
     datetime.fromisoformat("2013-01-31T05:00:00.000120"), Decimal("1.10"), Decimal("1.1"), b"\x01\xff", "secret",
 )  # fmt: skip
 ODD: Sequence[Any] = (
-    2, "é" * 300, -1, 9, 1.1, float("nan"), False, date(1582, 10, 4), datetime(1969, 12, 31, 23, 59, 59, 999999, UTC),
+    2, "é" * 300, None, -1, 9, 1.1, float("nan"), False, date(1582, 10, 4),
+    datetime(1969, 12, 31, 23, 59, 59, 999999, UTC),
     datetime.fromisoformat("0001-01-01"), Decimal("-0.01"), Decimal("0E-10"), b"x" * 300, "secret",
 )  # fmt: skip
 
 
 def a_plan(*partitions: str) -> Plan:
     made = plan(f"{unique('nyc')}.lanes", {name: spelled for name, (_, spelled) in TYPES.items()}, METRICS, partitions)
-    masked = tuple(replace(column, masked=column.name == "hidden") for column in made.columns)
+    masked = tuple(
+        replace(column, masked=column.name == "hidden", doc=f"The {column.name}'s \\ doc." * (at % 2))
+        for at, column in enumerate(made.columns)
+    )
     return replace(made, columns=masked, key=("id",))
 
 
@@ -119,7 +126,7 @@ def told(report: Report) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("partitions", [(), ("months(`at`)", "bucket(4, `id`)", "`naïve name`")])
+@pytest.mark.parametrize("partitions", [(), ("months(`at`)", "bucket(4, `id`)", "`naïve name`", "`a.b`")])
 def test_both_lanes_report_the_same_and_leave_the_same_table(
     run: Run, on_nessie: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch, partitions: tuple[str, ...]
 ) -> None:
@@ -127,7 +134,10 @@ def test_both_lanes_report_the_same_and_leave_the_same_table(
         monkeypatch.setenv(name, value)
     by = a_plan(*partitions)
     _, first = on(lake, by, lake.head(), files=FILES[:1])
+    uri, also = on(lake, by, lake.head(), files=FILES[:1])
     base = run(first).audited
+    assert run_job(uri) is Outcome.REPORTED, handed_over(lake, also)
+    assert defined(lake, also) == defined(lake, first)
     files = [body for at, body in enumerate(FILES) if not partitions or at != TOO_LONG]
     (uri, express), (_, spark) = on(lake, by, base, files=files), on(lake, by, base, files=files)
     assert run_job(uri) is Outcome.REPORTED, handed_over(lake, express)
@@ -138,6 +148,15 @@ def test_both_lanes_report_the_same_and_leave_the_same_table(
         theirs.columns, theirs.masked, theirs.key, theirs.depends_on,
     )  # fmt: skip
     assert held(on_nessie, express, ours) == held(on_nessie, spark, theirs)
+
+
+def defined(lake: Lake, job: Job) -> Mapping[str, Any]:
+    """All that the branch's table is defined by, but what is of this one table alone."""
+    table = RefCatalog(lake.nessie_uri, lake.warehouse, Ref(job.branch)).find_table(job.plan.table)
+    assert table is not None
+    told = json.loads(table.metadata.model_dump_json())
+    names = ("format-version", "schemas", "partition-specs", "sort-orders", "properties", "last-column-id")
+    return {name: told[name] for name in (*names, "last-partition-id", "default-sort-order-id", "current-schema-id")}
 
 
 def held(spark: SparkSession, job: Job, report: Report) -> Mapping[str, Any]:

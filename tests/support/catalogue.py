@@ -259,11 +259,9 @@ def scope(kind: Kind, metric: Metric) -> str:
     return "history" if kind.word == "drift" else "table" if metric.scope is Scope.TABLE else "batch"
 
 
-def express(kind: Kind, metric: Metric) -> str:
+def express(kind: Kind) -> str:
     """Whether the express lane runs the example, by what chooses the lane."""
-    if spark_only(load(kind.contract, kind.word).plan):
-        return "Spark only"
-    return "batch" if scope(kind, metric) == "batch or table" else "yes"
+    return "Spark only" if spark_only(load(kind.contract, kind.word).plan) else "yes"
 
 
 def table() -> str:
@@ -275,7 +273,7 @@ def table() -> str:
 
 def _row(kind: Kind) -> str:
     _, metric = kind.made
-    ours = [scope(kind, metric), cost(metric), express(kind, metric)]
+    ours = [scope(kind, metric), cost(metric), express(kind)]
     theirs = [name if name == NONE else f"`{name}`" for name in (kind.deequ, kind.soda, kind.gx, kind.dqdl)]
     said = kind.example.replace("|", "\\|")
     return f"| {' | '.join([f'`{kind.word}`', kind.place, f'`{said}`', *ours, *theirs])} |"

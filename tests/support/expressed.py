@@ -28,13 +28,14 @@ from lakegate.audit.model.limits import DEFAULTS
 from lakegate.audit.model.plan import Metric, Plan, Scope
 from lakegate.audit.schema.types import Atom, parse
 from lakegate.express import appending, footer, rows
+from lakegate.express.creating import schema_of
+from lakegate.express.keys import Base
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.reading import Reader
 from lakegate.express.tables import ExpressTable, statistics
 from lakegate.express.view import ExpressView
 from lakegate.synthetic.arrow import arrow_type
-from tests.support.lanes import schema_of
 
 _AT_ONCE = 32  # metrics of one query
 
@@ -71,7 +72,7 @@ class Expressed:
     folder: Path
 
     def __post_init__(self) -> None:
-        schema = schema_of(self.plan)
+        schema = schema_of(self.plan.columns)
         own = {"format-version": "2", **properties(self.plan, self.plan.columns)}
         place = f"file://{self.folder}/{self.plan.table}"
         metadata = new_table_metadata(schema, UNPARTITIONED_PARTITION_SPEC, UNSORTED_SORT_ORDER, place, own)
@@ -126,6 +127,7 @@ class Expressed:
             columns=self.fields,
             read=self.read,
             duckdb=Known(numbers),
+            base=Base(load=lambda _: None, fetch=_local, limits=Limits()),
             past=past,
         )
 
