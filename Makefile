@@ -10,7 +10,7 @@ JOBS ?= 4
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-unit test-hostile test-nessie test-postgres test-http test-spark test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-publish bench-receipts chaos lock clean simulate simulate-nessie
+.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-unit test-hostile test-nessie test-postgres test-http test-spark test-synth test-local search bench bench-audit bench-cold-start bench-express bench-keys bench-publish bench-receipts chaos lock clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -94,6 +94,9 @@ chaos: setup ## break the real local cloud at twelve points of a year of flights
 
 bench-cold-start: setup ## how much faster a function imports its code for the zip's byte code (two minutes)
 	$(BIN)/python -m bench.cold_start
+
+bench-express: setup ## how long a file of 1 and of 10 MB takes from its upload to main, by the express lane and by Spark (fifteen minutes)
+	$(BIN)/python -m bench.express
 
 bench-receipts: setup ## what a million decided files cost the next one, on a real Nessie (ten minutes)
 	$(BIN)/python -m bench.receipts

@@ -15,7 +15,7 @@ from lakegate.settings import WORKER_CORES
 
 PYTHON = "3.13"  # of the functions
 ARCHITECTURES = ("arm64", "x86_64")  # of the functions, as Lambda names them
-SHORTEST_WINDOW, LONGEST_WINDOW = 1, 300  # seconds; Lambda gathers more than ten messages only with a window
+LONGEST_WINDOW = 300  # seconds
 INCOMPLETE_UPLOAD_DAYS = 7
 DAY = 24 * 60  # minutes
 MOST_JOBS, LONGEST_JOB = 1000, 7 * 24 * 60  # EMR Serverless's limits: concurrent runs, minutes
@@ -189,8 +189,8 @@ class Config:
                     "-c nessie_ca is for an https://… address of -c nessie_uri",
                 ),
                 (
-                    not SHORTEST_WINDOW <= self.batch_window <= LONGEST_WINDOW,
-                    f"-c batch_window is {SHORTEST_WINDOW} to {LONGEST_WINDOW} seconds",
+                    not 0 <= self.batch_window <= LONGEST_WINDOW,
+                    f"-c batch_window is 0, which is at once, to {LONGEST_WINDOW} seconds",
                 ),
                 (
                     bool(self.alarm_topic) and not _TOPIC.fullmatch(self.alarm_topic),

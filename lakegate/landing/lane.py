@@ -7,7 +7,6 @@ files are handed over to Spark.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Plan
 from lakegate.counts import count
@@ -29,18 +28,14 @@ class Express:
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """An attempt's work, as far as its lane depends on it. It `reuses` another attempt's data files or appends its
-    own, and `handed_over` says why an earlier attempt handed files over, if one did.
+    """An attempt's work, as far as its lane depends on it: the `sizes` of its files in bytes, whether it takes rows out
+    of data files that somebody has `rewritten`, and why an earlier attempt was `handed_over`, if one was.
     """
 
     plan: Plan
-    files: Sequence[JobFile]
-    reuses: bool = False
+    sizes: Sequence[int]
+    rewritten: bool = False
     handed_over: str = ""
-
-    @property
-    def bytes(self) -> int:
-        return sum(file.size for file in self.files)
 
 
 def lane_of(wanted: Engine, express: Express | None, work: Work) -> tuple[Lane, str]:
@@ -55,18 +50,17 @@ def lane_of(wanted: Engine, express: Express | None, work: Work) -> tuple[Lane, 
         return Lane.SPARK, why
     if wanted is Engine.EXPRESS:
         return Lane.EXPRESS, "its contract asks for the express lane"
-    has = f"it has {count(len(work.files), 'file')} and {count(work.bytes, 'byte')}"
+    files, size = len(work.sizes), sum(work.sizes)
+    has = f"it has {count(files, 'file')} and {count(size, 'byte')}"
     takes = f"the express lane takes {express.most_files:,} and {express.most_bytes:,} at most"
-    fits = work.bytes <= express.most_bytes and len(work.files) <= express.most_files
+    fits = size <= express.most_bytes and files <= express.most_files
     return (Lane.EXPRESS if fits else Lane.SPARK), f"{has}, and {takes}"
 
 
 def _what_needs_spark(express: Express, work: Work) -> Iterator[str]:
     if work.handed_over:
         yield work.handed_over
-    if work.reuses:
-        yield "it takes over data files of an earlier attempt"
-    if any(file.replaces.rewritten for file in work.files):
+    if work.rewritten:
         yield "its files replace rows that somebody has rewritten into other data files"
     if why := express.spark_only(work.plan):
         yield why

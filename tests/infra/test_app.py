@@ -44,7 +44,7 @@ def test_cdk_synth_needs_no_account_and_no_choice_but_a_nessie_and_a_network(tmp
 
 
 def test_wrong_choices_are_all_named_before_anything_is_made(tmp_path: Path) -> None:
-    done = cdk("synth", "--quiet", "--output", tmp_path, "-c", "batch_window=0", "-c", "reconcile_minutes=often")
+    done = cdk("synth", "--quiet", "--output", tmp_path, "-c", "batch_window=-1", "-c", "reconcile_minutes=often")
     assert done.returncode != 0
     assert "batch_window" in done.stderr
     assert "reconcile_minutes=often" in done.stderr

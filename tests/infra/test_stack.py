@@ -167,6 +167,12 @@ def test_the_inbox_is_read_in_batches_that_may_fail_in_part(stack: Stack) -> Non
     assert flat(mapping["EventSourceArn"]) == f"<{stack.name(QUEUE, 'InboxQueue')}.Arn>"
 
 
+def test_without_a_window_lambda_gathers_ten_messages_at_most(tmp_path: Path) -> None:
+    mapping = synthesised({**EPHEMERAL, "batch_window": "0"}, tmp_path).one("AWS::Lambda::EventSourceMapping", "Ingest")
+    assert mapping["BatchSize"] == 10
+    assert "MaximumBatchingWindowInSeconds" not in mapping
+
+
 def test_a_message_stays_hidden_for_six_times_what_ingest_may_take(stack: Stack) -> None:
     timeout = stack.one(FUNCTION, "IngestFunction")["Timeout"]
     window = stack.one("AWS::Lambda::EventSourceMapping", "Ingest")["MaximumBatchingWindowInSeconds"]

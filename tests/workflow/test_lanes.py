@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.lane import Lane
-from lakegate.audit.model.report import Replaced
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.ingestion import Engine
@@ -25,12 +23,8 @@ ONLY_SPARK = replace(EXPRESS, spark_only=lambda _: "a check of it is Spark's alo
 REASON = "a value that only Spark can compare"
 
 
-def work(*sizes: int, rewritten: bool = False, **known: object) -> Work:
-    old = Replaced(versions=("v0",), rewritten=("f0",) if rewritten else ())
-    files = tuple(
-        JobFile(id=f"{n}", key=f"{n}", uri=f"s3://s/{n}", size=size, replaces=old) for n, size in enumerate(sizes)
-    )
-    return Work(plan=PLAN, files=files, **known)  # type: ignore[arg-type]
+def work(*sizes: int, rewritten: bool = False, handed_over: str = "") -> Work:
+    return Work(plan=PLAN, sizes=sizes, rewritten=rewritten, handed_over=handed_over)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +39,6 @@ def work(*sizes: int, rewritten: bool = False, **known: object) -> Work:
         (Engine.EXPRESS, None, work(1), Lane.SPARK, NO_LANE),
         (Engine.EXPRESS, ONLY_SPARK, work(1), Lane.SPARK, "a check of it is Spark's alone"),
         (Engine.EXPRESS, EXPRESS, work(1, rewritten=True), Lane.SPARK, "replace rows that somebody has rewritten"),
-        (Engine.EXPRESS, EXPRESS, work(1, reuses=True), Lane.SPARK, "data files of an earlier attempt"),
         (Engine.EXPRESS, EXPRESS, work(1, handed_over="attempt a1 handed"), Lane.SPARK, "attempt a1 handed"),
     ],
 )
@@ -242,7 +235,8 @@ def test_a_new_version_that_is_handed_over_replaces_the_old_one_by_spark(world: 
     assert world.rows_on_main() == {"new": 4}
 
 
-def test_what_takes_over_data_files_of_an_express_job_takes_spark(world: World) -> None:
+@pytest.mark.parametrize("has_express", [True, False])
+def test_what_is_audited_again_is_appended_again_on_the_express_lane_alone(world: World, *, has_express: bool) -> None:
     world.want_unique_keys()
     world.drop("0", rows=1, holds="key 0")
     world.run()
@@ -251,11 +245,14 @@ def test_what_takes_over_data_files_of_an_express_job_takes_spark(world: World) 
         world.clock.advance(60)
         attempts.append(world.open_attempt(world.drop(name, rows=2, deliver=False, holds=f"key {name}")))
         world.run(settle_after=False)
+    if not has_express:
+        world.have_no_express()
     for attempt in attempts:
         settle(world.service, attempt)
+    [again] = world.runner.running()
     world.run()
-    assert [lane for lane, _ in world.lanes()] == [*[Lane.EXPRESS] * 3, Lane.SPARK]
-    assert "data files of an earlier attempt" in world.lanes()[-1][1]
+    assert world.lanes()[-1] == ((Lane.SPARK, NO_LANE) if not has_express else world.lanes()[0])
+    assert bool(world.runner.job(again.id).reuses) is not has_express
     assert world.rows_on_main() == {"0": 1, "1": 2, "2": 2}
 
 

@@ -3,7 +3,8 @@
 Each step may be done again from the start; a second launch starts nothing new.
 """
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import structlog
 
@@ -12,6 +13,7 @@ from lakegate.audit.model.files import FileFormat
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.limits import beyond
+from lakegate.contracts import Contract
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE
@@ -19,7 +21,7 @@ from lakegate.landing.lane import NO_LANE, Work, lane_of
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.baseline import baseline
 from lakegate.workflow.attempts.claims import Claim, claims_since
-from lakegate.workflow.attempts.history import attempt_history
+from lakegate.workflow.attempts.history import AttemptHistory, attempt_history
 from lakegate.workflow.attempts.job import job_name, job_of, reach_of
 from lakegate.workflow.attempts.replaced import MainSnapshot, remove_replaced
 from lakegate.workflow.attempts.reports import begun_name, hand_over, handover_name, report_name
@@ -63,16 +65,8 @@ def _freeze(service: Service, attempt: Attempt) -> Job | None:
 def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]) -> Job:
     contract = contract_of(service.store, attempt.table)
     plan = contract.plan
-    claimed = [claim.file for claim in claims]
-    history = attempt_history(service, attempt, base, claimed)
-    replacing = any(claim.replaces for claim in claims)  # its job must prove the replacement, from the files themselves
-    report = None if replacing else history.report
-    reused = reusable_data_files(service, attempt, base, plan, report, claimed) if report else None
-    files, left_out = (
-        (reused.files, dict[str, str]()) if reused else _stage_or_leave_out(service, attempt, base, claims, plan.files)
-    )
-    work = Work(plan=plan, files=files, reuses=reused is not None, handed_over=history.why)
-    lane, lane_why = lane_of(contract.ingestion.engine, service.express, work)
+    history = attempt_history(service, attempt, base, [claim.file for claim in claims])
+    load = _load(service, attempt, base, claims, contract, history)
     return Job(
         branch=attempt.branch,
         batch=attempt.batch,
@@ -86,17 +80,53 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
         report_uri=service.store.uri(report_name(attempt)),
         begun_uri=service.store.uri(begun_name(attempt)),
         plan=plan,
-        files=files,
-        baseline=baseline(service, plan, [(file.key, version) for file in files for version in file.replaces.versions]),
+        files=load.files,
+        baseline=baseline(
+            service, plan, [(file.key, version) for file in load.files for version in file.replaces.versions]
+        ),
         consecutive_crashes=history.consecutive_crashes,
         never_began=history.never_began,
         handed_over=history.handed_over,
-        reuses=service.store.uri(report_name(replace(attempt, number=reused.report.attempt))) if reused else "",
-        left_out=left_out,
-        lane=lane,
-        lane_why=lane_why,
-        handover_uri=service.store.uri(handover_name(attempt)) if lane is Lane.EXPRESS else "",
+        reuses=service.store.uri(report_name(replace(attempt, number=load.reused))) if load.reused else "",
+        left_out=dict(load.left_out),
+        lane=load.lane,
+        lane_why=load.why,
+        handover_uri=service.store.uri(handover_name(attempt)) if load.lane is Lane.EXPRESS else "",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """A job's files, why claimed ones are left out, and the lane with the reason. `reused` is the number of the attempt
+    whose data files they are, or 0.
+    """
+
+    files: tuple[JobFile, ...]
+    lane: Lane
+    why: str
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    reused: int = 0
+
+
+def _load(
+    service: Service, attempt: Attempt, base: str, claims: list[Claim], contract: Contract, history: AttemptHistory
+) -> Load:
+    """Choose the lane by the claimed files. On Spark's lane an earlier attempt's data files are reused, if they can be:
+    on the other one, to append once more takes less time than a job of Spark's.
+    """
+    claimed = [claim.file for claim in claims]
+    work = Work(plan=contract.plan, sizes=[file.size for file in claimed], handed_over=history.why)
+    lane, why = lane_of(contract.ingestion.engine, service.express, work)
+    replacing = any(claim.replaces for claim in claims)  # its job must prove the replacement, from the files themselves
+    if history.report and lane is Lane.SPARK and not replacing:
+        reused = reusable_data_files(service, attempt, base, contract.plan, history.report, claimed)
+        if reused:
+            return Load(files=reused.files, lane=lane, why=why, reused=reused.report.attempt)
+    files, left_out = _stage_or_leave_out(service, attempt, base, claims, contract.plan.files)
+    rewritten = any(file.replaces.rewritten for file in files)
+    work = replace(work, sizes=[file.size for file in files], rewritten=rewritten)
+    lane, why = lane_of(contract.ingestion.engine, service.express, work)
+    return Load(files=files, lane=lane, why=why, left_out=left_out)
 
 
 def _stage_or_leave_out(
