@@ -24,6 +24,7 @@ from lakegate.adapters.slack import SlackNotifier
 from lakegate.adapters.sqs import SqsDeadLetters
 from lakegate.adapters.tokens import StsTokens
 from lakegate.counts import count
+from lakegate.express.limits import Limits
 from lakegate.express.plan import spark_only
 from lakegate.landing.lane import Express
 from lakegate.ports import Tokens
@@ -65,8 +66,12 @@ def service(settings: Settings) -> Service:
         attempts=settings.attempts,
         jobs_at_once=settings.jobs_at_once,
         landing_prefixes=prefixes,
-        express=Express(most_bytes=settings.express_megabytes * MB, spark_only=spark_only) if express else None,
+        express=_express_lane(settings) if express else None,
     )
+
+
+def _express_lane(settings: Settings) -> Express:
+    return Express(most_bytes=settings.express_megabytes * MB, most_files=Limits().files, spark_only=spark_only)
 
 
 def nessie_door(settings: Settings) -> TimeoutAdapter:

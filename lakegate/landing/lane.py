@@ -40,7 +40,7 @@ class Work:
 
 def lane_of(wanted: Engine, express: Express | None, work: Work) -> tuple[Lane, str]:
     """Return the lane and the reason for it. A contract that asks for the express lane gets it for a batch of any
-    size, and Spark where nothing else can audit it.
+    size: what is too large for the engine is handed over.
     """
     if wanted is Engine.SPARK:
         return Lane.SPARK, "its contract asks for Spark"

@@ -237,6 +237,7 @@ def test_files_that_are_handed_over_say_so_until_spark_has_them_and_then_say_why
     told = desk.run("show", batch).stdout
     why = "attempt a1 handed its files over: only Spark can compare `a`"
     assert f"on the Spark lane: {why}" in told
+    assert f"It ran on the Spark lane: {why}" in desk.run("show", batch, "--html", "-").stdout
     assert desk.json("show", batch)["attempts"][0]["report"]["lane_why"] == why
     [message] = desk.world.notifier.messages
     assert message.lane == f"Spark: {why}"
