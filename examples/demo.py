@@ -112,7 +112,8 @@ def drop_by_spark(month: Path) -> dict[str, datetime]:
 def show_engines(at: Mapping[str, datetime]) -> None:
     """Show each batch of files that were dropped now: its files, who judged them and why, and its time."""
     made = Table("files", "judged by", "because", "seconds", title_justify="left")
-    entries = [entry for state in ("published", "rejected") for entry in answer("status")[state]]
+    status = answer("status")
+    entries = [entry for state in ("published", "rejected") for entry in status[state]]
     for entry in sorted(entries, key=lambda entry: str(entry["since"])):
         names = [name for name in map(posixpath.basename, entry["files"]) if name in at]
         reports = [it["report"] for it in answer("show", entry["batch"])["attempts"] if it["report"]] if names else []
