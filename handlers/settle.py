@@ -6,12 +6,15 @@ from typing import Any
 
 from handlers.runtime import service
 from lakegate.adapters.events import ended
-from lakegate.adapters.express import is_end, note_end
+from lakegate.adapters.express import forget_ended, is_end, note_end
 from lakegate.workflow.receive import settle_run
 
 
 def handler(event: dict[str, Any], _context: object) -> None:
     """Settle the attempt whose job run ended, and let queued files follow."""
     running = service()
-    run = note_end(running.store, event, running.clock.now()) if is_end(event) else ended(event)
-    settle_run(running, run)
+    if not is_end(event):
+        settle_run(running, ended(event))
+        return
+    settle_run(running, note_end(running.store, event, running.clock.now()))
+    forget_ended(running.store, running.clock.now())

@@ -19,12 +19,13 @@ from botocore.exceptions import (
     ResponseStreamingError,
 )
 from botocore.exceptions import ConnectionError as NotConnected
+from botocore.parsers import ResponseParserError
 
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 
 CONFIG = Config(connect_timeout=5, read_timeout=60, retries={"mode": "standard", "total_max_attempts": 4})
 ONCE = CONFIG.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
-NETWORK = (NotConnected, HTTPClientError, IncompleteReadError, ResponseStreamingError)
+NETWORK = (NotConnected, HTTPClientError, IncompleteReadError, ResponseParserError, ResponseStreamingError)
 THROTTLED = {
     "RequestLimitExceeded",
     "RequestThrottled",

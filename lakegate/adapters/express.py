@@ -7,7 +7,7 @@ notes that. Lambda may call twice for one call, so only the taken note keeps an 
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -72,29 +72,33 @@ class ExpressJobRunner:
         return found
 
     def running(self) -> list[JobRun]:
-        """See the port. The note of a run that has ended is removed, unless nothing else tells that there was one."""
-        found: list[JobRun] = []
-        for name in self._store.names(UNDER_WAY):
-            run = self.find(branch := name.removeprefix(UNDER_WAY))
-            if run and run.state is JobState.RUNNING:
-                found.append(run)
-            elif self._store.read_many([_end_name(branch), _taken_name(branch)]):
-                self._store.delete(name)
-        return found
+        runs = (self.find(name.removeprefix(UNDER_WAY)) for name in self._store.names(UNDER_WAY))
+        return [run for run in runs if run and run.state is JobState.RUNNING]
 
     def find(self, branch: str) -> JobRun | None:
-        """See the port. A run whose end nobody has told of in time has failed."""
-        found = self._store.read_many([_end_name(branch), _taken_name(branch), _running_name(branch)])
-        run_id = f"{PREFIX}{branch}"
-        if ended := found.get(_end_name(branch)):
-            return _ended(branch, ended)
-        latest = _latest(found.get(_taken_name(branch)), found.get(_running_name(branch)))
-        if latest is None:
-            return None
-        if self._clock.now() <= latest:
-            return JobRun(id=run_id, branch=branch, state=JobState.RUNNING)
-        why = f"nobody has told of its end by {latest:%Y-%m-%d %H:%M:%S} UTC"
-        return JobRun(id=run_id, branch=branch, state=JobState.FAILED, reason=why, ended_at=latest)
+        return _found(self._store, branch, self._clock.now())
+
+
+def _found(store: Store, branch: str, now: datetime) -> JobRun | None:
+    """Return a branch's run, if there is one. A run whose end nobody has told of in time has failed."""
+    found = store.read_many([_end_name(branch), _taken_name(branch), _running_name(branch)])
+    if ended := found.get(_end_name(branch)):
+        return _ended(branch, ended)
+    latest = _latest(found.get(_taken_name(branch)), found.get(_running_name(branch)))
+    if latest is None:
+        return None
+    run = JobRun(id=f"{PREFIX}{branch}", branch=branch, state=JobState.RUNNING)
+    why = f"nobody has told of its end by {latest:%Y-%m-%d %H:%M:%S} UTC"
+    return run if now <= latest else replace(run, state=JobState.FAILED, reason=why, ended_at=latest)
+
+
+def forget_ended(store: Store, now: datetime) -> None:
+    """Remove the notes by which runs under way are listed, of those that have ended and are known by other notes."""
+    for name in store.names(UNDER_WAY):
+        run = _found(store, branch := name.removeprefix(UNDER_WAY), now)
+        ended = run and run.state is not JobState.RUNNING
+        if ended and store.read_many([_end_name(branch), _taken_name(branch)]):
+            store.delete(name)
 
 
 def _running_name(branch: str) -> str:

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from lakegate.adapters.aws import Clients, ambient, aws_errors, code
 from lakegate.adapters.emr import UNDER_WAY
 from lakegate.adapters.stacks import Resource
-from lakegate.errors import Conflict, Retryable
+from lakegate.errors import Conflict, LakegateError, Retryable
 
 if TYPE_CHECKING:
     from mypy_boto3_emr_serverless import EMRServerlessClient
@@ -49,18 +49,19 @@ class AwsIntake:
             found = self._ids()
             for rule in self._callers(found):
                 self._events.disable_rule(Name=rule)
-            self._switch(found[MAPPING], "Disabled")
+            for mapping in found[MAPPING]:
+                self._switch(mapping, "Disabled")
 
     def open(self) -> None:
+        """See the port. A mapping or rule that fails stops no other, and is named."""
         with aws_errors("opening the intake"):
             found = self._ids()
             rules = self._callers(found)
             for application in found[APPLICATION]:
                 if not _may_start(self._application(application)):
                     self._let_start(application, may=True)
-            self._switch(found[MAPPING], "Enabled")
-            for rule in rules:
-                self._events.enable_rule(Name=rule)
+        steps = [partial(self._enable_mapping, mapping) for mapping in found[MAPPING]]
+        _raise_first([*steps, *(partial(self._enable_rule, rule) for rule in rules)])
 
     def running(self) -> int:
         with aws_errors("looking for job runs"):
@@ -110,16 +111,40 @@ class AwsIntake:
     def _application(self, application: str) -> "ApplicationTypeDef":
         return self._emr.get_application(applicationId=application)["application"]
 
-    def _switch(self, mappings: Iterable[str], state: str) -> None:
-        """Bring every mapping to this state. A mapping that is on its way to another one cannot be told yet."""
-        for mapping in mappings:
-            what, ask = f"the event source mapping {mapping}", partial(self._mapping_state, mapping)
-            if _awaited(what, ask, {"Enabled", "Disabled"}) != state:
-                self._lambda.update_event_source_mapping(UUID=mapping, Enabled=state == "Enabled")
-                _awaited(what, ask, {state})
+    def _enable_mapping(self, mapping: str) -> None:
+        with aws_errors(f"enabling the event source mapping {mapping}"):
+            self._switch(mapping, "Enabled")
+
+    def _enable_rule(self, rule: str) -> None:
+        with aws_errors(f"enabling the rule {rule}"):
+            self._events.enable_rule(Name=rule)
+
+    def _switch(self, mapping: str, state: str) -> None:
+        """Bring a mapping to this state. One that is on its way to another state cannot be told yet."""
+        what, ask = f"the event source mapping {mapping}", partial(self._mapping_state, mapping)
+        if _awaited(what, ask, {"Enabled", "Disabled"}) != state:
+            self._lambda.update_event_source_mapping(UUID=mapping, Enabled=state == "Enabled")
+            _awaited(what, ask, {state})
 
     def _mapping_state(self, mapping: str) -> str:
         return self._lambda.get_event_source_mapping(UUID=mapping)["State"]
+
+
+def _raise_first(steps: Iterable[Callable[[], None]]) -> None:
+    """Take every step, and raise the first error, with a note of each other one."""
+    errors = [error for step in steps if (error := _failed(step))]
+    for other in errors[1:]:
+        errors[0].add_note(f"Besides: {other}")
+    if errors:
+        raise errors[0]
+
+
+def _failed(step: Callable[[], None]) -> LakegateError | None:
+    try:
+        step()
+    except LakegateError as error:
+        return error
+    return None
 
 
 def _awaited(what: str, ask: Callable[[], str], states: Collection[str]) -> str:

@@ -19,13 +19,16 @@ from lakegate.adapters.surroundings import Surroundings
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.probe import PROBE, Probe, ProbeReport
 from lakegate.cli.exits import Exit
-from lakegate.cli.profile import load_profile
+from lakegate.cli.profile import load_profile, remote
 from lakegate.cli.profile import outputs as outputs_of
 from lakegate.cli.terminal import busy, say, say_json
 from lakegate.deployment.choices import Choices
 from lakegate.doctor import checks
 from lakegate.doctor.checklist import lines
 from lakegate.doctor.finding import Finding, Verdict, ok, tried, unknown
+from lakegate.operations.acts import TryRulesOfActs
+from lakegate.operations.operation import Operation, Operations
+from lakegate.operations.questions import TryRules
 from lakegate.ports import JobRun, JobState
 from lakegate.settings import CommandLine, Settings, adopt_region
 
@@ -33,8 +36,8 @@ POLL = 3.0  # seconds between two looks at the probe's run
 MARKS = {Verdict.OK: "✓", Verdict.WRONG: "✗", Verdict.UNKNOWN: "?"}
 RIGHTS = "try again, or get the right to look (docs/operating.md, Doctor)"
 NESSIE = (
-    "run it from where Nessie can be reached, or have a job look: lakegate doctor --probe. Its release, warehouse and "
-    "rules were not looked at"
+    "run it from where Nessie can be reached; functions look at it below, and a job with lakegate doctor --probe. Its "
+    "release and warehouse were not looked at"
 )
 Check = Callable[[], list[Finding]]
 
@@ -81,7 +84,7 @@ def _checks(stack: str, *, probe: bool, message: bool) -> Iterator[Check]:
     if not _is_well(outputs):
         return
     settings = replace(Settings.from_outputs(found), role=CommandLine.from_env().role)
-    examination = Examination.of(stack, settings)
+    examination = Examination.of(stack, settings, remote(found))
     yield from (examination.intake, examination.landing_bucket)
     if settings.token_endpoint:
         yield examination.token
@@ -89,6 +92,7 @@ def _checks(stack: str, *, probe: bool, message: bool) -> Iterator[Check]:
     yield lambda: nessie
     if _is_well(nessie):
         yield from (examination.release, examination.warehouse, examination.strangers, examination.own_rights)
+    yield from (examination.reading_function, examination.acting_function)
     slack = examination.slack()
     yield lambda: slack
     if _is_well(slack):
@@ -111,12 +115,17 @@ class Examination:
     stacks: Stacks
     surroundings: Surroundings
     bot: SlackNotifier
+    functions: Operations | None = None
 
     @classmethod
-    def of(cls, stack: str, settings: Settings) -> "Examination":
-        surroundings = Surroundings(settings, bootstrap.nessie_door(settings))
+    def of(cls, stack: str, settings: Settings, functions: Operations | None) -> "Examination":
         return cls(
-            stack=stack, settings=settings, stacks=Stacks(), surroundings=surroundings, bot=SlackNotifier(settings)
+            stack=stack,
+            settings=settings,
+            stacks=Stacks(),
+            surroundings=Surroundings(settings, bootstrap.nessie_door(settings)),
+            bot=SlackNotifier(settings),
+            functions=functions,
         )
 
     def intake(self) -> list[Finding]:
@@ -179,6 +188,25 @@ class Examination:
             ),
             NESSIE,
         )
+
+    def reading_function(self) -> list[Finding]:
+        return self._function("read", TryRules(tries=self.settings.has_identity), "make a branch")
+
+    def acting_function(self) -> list[Finding]:
+        what = "make a branch that is not lakegate's"
+        return self._function("act", TryRulesOfActs(tries=self.settings.has_identity), what)
+
+    def _function(self, name: str, operation: Operation[bool], what: str) -> list[Finding]:
+        """Have a function look at Nessie from where it runs, and try what its own role may not."""
+        own, subject = self.functions, f"the function {name}"
+        if own is None:
+            return []
+
+        def read() -> list[Finding]:
+            made = own.run(operation)
+            return checks.function(subject, what, was_refused=not made, has_identity=self.settings.has_identity)
+
+        return tried(subject, read, f"read its log, /aws/lambda/{self.stack}-{name}")
 
     def slack(self) -> list[Finding]:
         secret = self.settings.slack_secret

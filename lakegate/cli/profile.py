@@ -71,8 +71,14 @@ def _operations(service: Service, found: Mapping[str, str]) -> Operations:
     """Return the operations of the installation's own functions, or if an earlier release deployed it, of this process
     with the person's own rights.
     """
+    own = remote(found)
+    return own or Direct(service=service, by=person(), sweep=partial(invoke, found.get("ReconcileFunction", "")))
+
+
+def remote(found: Mapping[str, str]) -> Remote | None:
+    """Return the operations of the functions that the outputs name, or None if an earlier release deployed them."""
     if "ReadUrl" not in found:
-        return Direct(service=service, by=person(), sweep=partial(invoke, found.get("ReconcileFunction", "")))
+        return None
     urls = FunctionUrls(
         read=found["ReadUrl"],
         act=found["ActUrl"],

@@ -37,6 +37,23 @@ CHECKLIST = (
     ("a vendor's SFTP user writes below its prefix", "docs/sftp.md, To try"),
     ("a certificate of a private authority is trusted", "nessie_ca: lakegate doctor --probe"),
     ("what was backed up comes back", "bring the database to an earlier moment (docs/restoring.md); lakegate verify"),
+    ("who has the two policies operates it, and who has neither is refused", "lakegate status, as each of them"),
+    ("EMR Serverless holds a job to its run's own policy", "lakegate drop FILE --wait; aws emr-serverless get-job-run"),
+    ("CloudWatch takes the metrics of the logs", "aws cloudwatch list-metrics --namespace lakegate, and the dashboard"),
+    ("a canary reaches main by the clock", "canary_hours = 1; lakegate status"),
+    ("the bill is what jobs say, and groups by their tags", "lakegate show BATCH; table and batch in Cost Explorer"),
+    ("what nothing needs leaves the lake", "lakegate clean --delete, twice in eight days, with CleanLakePolicy"),
+    ("functions change their processors while files land", "architecture = 'x86_64'; lakegate deploy SETTINGS"),
+    (
+        "the catalog goes on without a task and without a zone",
+        "aws rds reboot-db-instance --force-failover, as files land",
+    ),
+    (
+        "all is reached without a NAT gateway",
+        "endpoints (docs/operating.md, What costs money); lakegate doctor --probe",
+    ),
+    ("another image and other properties of Spark are taken", "image; spark_conf; lakegate doctor --probe"),
+    ("the stacks that may go are removed", "cdk destroy (docs/operating.md, Removing it)"),
 )
 
 

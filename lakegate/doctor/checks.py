@@ -135,6 +135,12 @@ def forbidden(subject: str, what: str, *, was_refused: bool) -> list[Finding]:
     return [wrong(subject, f"may {what}", todo)]
 
 
+def function(subject: str, what: str, *, was_refused: bool, has_identity: bool) -> list[Finding]:
+    """Judge a function that has reached Nessie, and tried what its role may not where there are identities."""
+    reached = ok(subject, "reaches Nessie")
+    return [reached, *forbidden(subject, what, was_refused=was_refused)] if has_identity else [reached]
+
+
 def subnets(found: Iterable[Subnet], region: str) -> list[Finding]:
     """Judge the subnets of functions and jobs."""
     findings = [finding for subnet in found for finding in _subnet(subnet, region)]

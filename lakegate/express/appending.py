@@ -13,7 +13,7 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from lakegate.adapters.iceberg import iceberg_errors
-from lakegate.adapters.iceberg.commits import sent_once
+from lakegate.adapters.iceberg.commits import one_commit
 from lakegate.adapters.lake import LakeIO
 from lakegate.audit.errors import HandedOver
 
@@ -68,7 +68,7 @@ def commit(table: Table, files: Sequence[DataFile]) -> None:
     """Append the data files in one commit. Raise OutcomeUnknown if nobody knows whether it was made."""
     with (
         iceberg_errors(f"appending to {'.'.join(table.name())}", changes=True),
-        sent_once(table).transaction() as transaction,
+        one_commit(table) as transaction,
         transaction.update_snapshot().fast_append() as append,
     ):
         for file in files:
@@ -79,7 +79,7 @@ def replace(table: Table, gone: Iterable[DataFile], files: Iterable[DataFile]) -
     """Put data files in the place of others, in one commit. Raise OutcomeUnknown as `commit`."""
     with (
         iceberg_errors(f"replacing data files of {'.'.join(table.name())}", changes=True),
-        sent_once(table).transaction() as transaction,
+        one_commit(table) as transaction,
         transaction.update_snapshot().overwrite() as overwrite,
     ):
         for file in gone:

@@ -6,6 +6,7 @@ from types import NoneType
 from lakegate.operations import pushing
 from lakegate.operations.operation import Direct, Operation
 from lakegate.operations.pushing import ContractFile, TakenUp
+from lakegate.operations.questions import makes_branch
 from lakegate.workflow.approve import Approved, approve
 from lakegate.workflow.retry import Retried, discard, retry
 
@@ -71,4 +72,17 @@ class Reconcile(Operation[None]):
         installation.sweep()
 
 
-ACTS: tuple[type[Operation[object]], ...] = (PushContracts, Retry, Approve, Discard, Reconcile)
+@dataclass(frozen=True, kw_only=True)
+class TryRulesOfActs(Operation[bool]):
+    """Try the same as `TryRules` by the function that carries acts out, with a branch that is not lakegate's."""
+
+    answer = bool
+    changes = True
+    tries: bool
+
+    def on(self, installation: Direct) -> bool:
+        service = installation.service
+        return makes_branch(service.branches, f"doctor-{service.clock.nonce()}", tries=self.tries)
+
+
+ACTS: tuple[type[Operation[object]], ...] = (PushContracts, Retry, Approve, Discard, Reconcile, TryRulesOfActs)

@@ -3,13 +3,14 @@
 from dataclasses import dataclass, replace
 
 from lakegate.audit.model.plan import Plan
-from lakegate.landing.attempts import Attempt
+from lakegate.errors import Misconfigured
+from lakegate.landing.attempts import PREFIX, Attempt
 from lakegate.landing.routes import Route
 from lakegate.operations import batch, sights
 from lakegate.operations.batch import BatchView
 from lakegate.operations.operation import Direct, Operation
 from lakegate.operations.sights import Seen, Sight, Version, versions_of
-from lakegate.ports import Branch
+from lakegate.ports import MAIN, Branch, Branches
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.backlog import unclaimed
 from lakegate.workflow.registry import Registry, contract_of
@@ -111,6 +112,36 @@ class Follow(Operation[Seen]):
         return sights.look(service, self.moving, self.ended, self.settled, all_moving=self.all_moving)
 
 
+@dataclass(frozen=True, kw_only=True)
+class TryRules(Operation[bool]):
+    """Try whether the function that answers questions may make a branch in the catalog, which rules forbid to its role.
+    Unless it `tries`, it asks for main alone. The answer is True if a branch was made; it is deleted at once.
+    """
+
+    answer = bool
+    changes = False
+    tries: bool
+
+    def on(self, installation: Direct) -> bool:
+        service = installation.service
+        return makes_branch(service.branches, f"{PREFIX}doctor-{service.clock.nonce()}", tries=self.tries)
+
+
+def makes_branch(branches: Branches, name: str, *, tries: bool) -> bool:
+    """Return True if this identity can make a branch of this name. Raise Misconfigured if it may not even see main."""
+    main = branches.head(MAIN)
+    if main is None:
+        raise Misconfigured(f"the catalog has no branch {MAIN}")
+    if not tries:
+        return False
+    try:
+        branches.create_branch(name, main)
+    except Misconfigured:
+        return False
+    branches.delete_branch(name, main)
+    return True
+
+
 QUESTIONS: tuple[type[Operation[object]], ...] = (
     ShowStatus,
     ShowBatch,
@@ -119,4 +150,5 @@ QUESTIONS: tuple[type[Operation[object]], ...] = (
     ListUnclaimed,
     FindVersions,
     Follow,
+    TryRules,
 )

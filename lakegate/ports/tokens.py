@@ -7,4 +7,6 @@ class Tokens(Protocol):
     """Who this process is to the catalog, as tokens that the catalog can verify."""
 
     def token(self) -> str:
-        """Return a token that is valid for longer than any one call takes. Raise Misconfigured if none is given."""
+        """Return a token that is valid for longer than any one call takes. Raise Misconfigured if none is given, and
+        Retryable if the issuer does not answer and the last token has come to its end.
+        """

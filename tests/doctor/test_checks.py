@@ -129,6 +129,23 @@ def test_strangers_are_refused_where_there_are_identities(status: int | None, ve
     assert judged(checks.nessie_strangers(status))[0] is verdict
 
 
+@pytest.mark.parametrize(
+    ("was_refused", "has_identity", "verdicts"),
+    [
+        (True, True, [Verdict.OK, Verdict.OK]),
+        (False, True, [Verdict.OK, Verdict.WRONG]),
+        (False, False, [Verdict.OK]),
+    ],
+)
+def test_a_function_reaches_nessie_and_may_not_what_rules_forbid_it(
+    was_refused: bool,  # noqa: FBT001
+    has_identity: bool,  # noqa: FBT001
+    verdicts: list[Verdict],
+) -> None:
+    found = checks.function("the function act", "make a branch", was_refused=was_refused, has_identity=has_identity)
+    assert [each.verdict for each in found] == verdicts
+
+
 def test_what_rules_forbid_is_refused() -> None:
     assert judged(checks.forbidden("the job", "make a branch", was_refused=True)) == (
         Verdict.OK,

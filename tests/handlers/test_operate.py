@@ -13,12 +13,15 @@ from structlog.testing import capture_logs
 
 from handlers import operate
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Refused, Retryable
+from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.operations import wire
-from lakegate.operations.acts import ACTS, Approve, Discard, PushContracts, Reconcile, Retry
+from lakegate.operations.acts import ACTS, Approve, Discard, PushContracts, Reconcile, Retry, TryRulesOfActs
 from lakegate.operations.operation import Operation
 from lakegate.operations.pushing import ContractFile, TakenUp
-from lakegate.operations.questions import QUESTIONS, ShowBatch, ShowStatus
+from lakegate.operations.questions import QUESTIONS, ShowBatch, ShowStatus, TryRules
+from lakegate.ports import MAIN
+from lakegate.testing import MemoryCatalog
 from lakegate.workflow.retry import UnderWay
 from tests.support.function_urls import ANN, event, text_of
 from tests.workflow.world import CONTRACT, World
@@ -110,6 +113,29 @@ def test_reconciling_takes_up_a_file_whose_event_was_lost(world: World) -> None:
     world.wait_out_the_grace()
     assert ask(Reconcile()) is None
     assert world.job_runs() == 1
+
+
+class Ruled(MemoryCatalog):
+    """A catalog whose rules let nobody make a branch that is not an attempt's."""
+
+    def create_branch(self, name: str, at: str) -> None:
+        if Attempt.parse(name) is None:
+            raise Misconfigured("'CREATE_REFERENCE' is not allowed")
+        super().create_branch(name, at)
+
+
+@pytest.mark.parametrize("kind", [TryRules, TryRulesOfActs])
+def test_a_function_says_whether_its_role_may_make_a_branch_and_leaves_none(
+    world: World, monkeypatch: pytest.MonkeyPatch, kind: Any
+) -> None:
+    assert ask(kind(tries=True))
+    assert not ask(kind(tries=False))
+    monkeypatch.setattr(world, "service", replace(world.service, branches=Ruled(lake=world.lake)))
+    assert not ask(kind(tries=True))
+    assert set(world.lake.branches) == {MAIN}
+    del world.lake.branches[MAIN]
+    with pytest.raises(Misconfigured, match="no branch main"):
+        ask(kind(tries=True))
 
 
 @pytest.mark.parametrize(("handler", "others"), [(operate.read, ACTS), (operate.act, QUESTIONS)])

@@ -9,7 +9,10 @@ from tests.local.installation import DONE, REJECTED, Installation
 from tests.local.kinds import Aws
 
 pytestmark = pytest.mark.local
-RELIED_ON = ("outputs", "intake", "Nessie", "Nessie's release", "warehouse", "Slack", "Slack's channel", "probe")
+RELIED_ON = (
+    *("outputs", "intake", "Nessie", "Nessie's release", "warehouse", "the function read", "the function act"),
+    *("Slack", "Slack's channel", "probe"),
+)
 FOUND_BY_PROBE = ("Python", "Iceberg", "Spark", "Nessie from a job", "catalog from a job")
 
 

@@ -17,6 +17,7 @@ SHUTDOWN = """\
 26/11/21 04:25:31 INFO ShutdownHookManager: Deleting directory /tmp/spark-1
 """
 LAUNCHER = 'Exception in thread "main" org.apache.spark.SparkUserAppException: User application exited with 1\n'
+CREDENTIALS = {"AccessKeyId": "its", "SecretAccessKey": "role", "SessionToken": "s"}
 
 
 @pytest.fixture
@@ -40,15 +41,17 @@ def fetch(uri: str) -> Path | str:
     return Path("/there") / uri.rsplit("/", 1)[-1] if uri.startswith("s3://") else uri
 
 
-def test_s3_files_of_a_job_are_replaced_by_their_copies(image: Image) -> None:
+def test_s3_files_of_a_job_are_replaced_by_their_copies(image: Image, tmp_path: Path) -> None:
     driver = {
         "entryPoint": "s3://b/job.py",
         "entryPointArguments": ["s3://b/job.json"],
         "sparkSubmitParameters": "--jars s3://b/a.jar,s3://b/b.jar --py-files=s3://b/x.zip --conf spark.a='b c'",
     }
 
-    command = image.command(driver, fetch)[1:]
+    command = image.command(tmp_path, driver, fetch)[1:]
 
+    assert command[:2] == ["--properties-file", str(tmp_path / "spark.properties")]
+    command = command[2:]
     assert command[:2] == ["--jars", "local:/there/a.jar,local:/there/b.jar"]
     assert command[2:4] == ["--py-files", "/there/x.zip"]
     assert command[4:] == ["--conf", "spark.a=b c", "/there/job.py", "s3://b/job.json"]
@@ -57,7 +60,7 @@ def test_s3_files_of_a_job_are_replaced_by_their_copies(image: Image) -> None:
 def test_a_jobs_own_properties_win_over_the_images(image: Image, tmp_path: Path) -> None:
     image.write_configuration(tmp_path, {"spark.driver.memory": "3g"}, "-XX:SharedArchiveFile=/a b/c.jsa")
 
-    lines = (tmp_path / "conf/spark-defaults.conf").read_text().splitlines()
+    lines = (tmp_path / "spark.properties").read_text().splitlines()
 
     assert [line for line in lines if line.startswith("spark.driver.memory ")] == ["spark.driver.memory 3g"]
     assert "spark.hadoop.fs.s3.impl org.apache.hadoop.fs.s3a.S3AFileSystem" in lines
@@ -67,12 +70,20 @@ def test_a_jobs_own_properties_win_over_the_images(image: Image, tmp_path: Path)
 def test_driver_leaves_nothing_in_the_systems_temporary_folder(image: Image, tmp_path: Path) -> None:
     image.write_configuration(tmp_path, {})
 
-    lines = (tmp_path / "conf/spark-defaults.conf").read_text().splitlines()
+    lines = (tmp_path / "spark.properties").read_text().splitlines()
 
     [java] = [line for line in lines if line.startswith("spark.driver.defaultJavaOptions ")]
     assert f"-Djava.io.tmpdir={tmp_path / 'tmp'}" in java
     assert f"spark.hadoop.hadoop.tmp.dir {tmp_path / 'tmp'}" in lines
     assert (tmp_path / "tmp").is_dir()
+
+
+def test_drivers_class_path_has_an_empty_folder_of_configuration(image: Image, tmp_path: Path) -> None:
+    image.write_configuration(tmp_path, {})
+
+    folder = image.environment(tmp_path, CREDENTIALS)["SPARK_CONF_DIR"]
+
+    assert list(Path(folder).iterdir()) == []  # else Java makes no archive of classes
 
 
 def test_driver_is_given_the_local_cloud_and_nothing_of_this_environment(
@@ -81,7 +92,7 @@ def test_driver_is_given_the_local_cloud_and_nothing_of_this_environment(
     monkeypatch.setenv("PYTHONPATH", "/somewhere")
     monkeypatch.setenv("AWS_PROFILE", "production")
 
-    given = image.environment(tmp_path, {"AccessKeyId": "its", "SecretAccessKey": "role", "SessionToken": "s"})
+    given = image.environment(tmp_path, CREDENTIALS)
 
     assert given["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4566"
     assert [given[f"AWS_{name}"] for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN")] == [

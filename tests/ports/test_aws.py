@@ -8,6 +8,7 @@ import boto3.exceptions
 import botocore.exceptions
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from lakegate.adapters.aws import CONFIG, ONCE, aws_errors
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
@@ -61,6 +62,7 @@ def test_an_answer_says_what_to_do_now(code: str, status: int, changes: bool, ou
         (botocore.exceptions.ConnectTimeoutError(endpoint_url="http://x"), Retryable),
         (botocore.exceptions.ReadTimeoutError(endpoint_url="http://x"), OutcomeUnknown),
         (botocore.exceptions.ConnectionClosedError(endpoint_url="http://x"), OutcomeUnknown),
+        (ResponseParserError("no XML"), OutcomeUnknown),
         (botocore.exceptions.NoCredentialsError(), Misconfigured),
         (botocore.exceptions.NoRegionError(), Misconfigured),
     ],

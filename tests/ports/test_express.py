@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lakegate.adapters.events import NO_EVENT
-from lakegate.adapters.express import ExpressJobRunner, Taken, is_end, note_end
+from lakegate.adapters.express import ExpressJobRunner, Taken, forget_ended, is_end, note_end
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.lane import Lane
 from lakegate.errors import Misconfigured
@@ -109,7 +109,26 @@ def test_a_run_is_under_way_until_its_end_is_told(runner: ExpressJobRunner, stor
     note_end(store, told(ATTEMPT.branch), runner._clock.now())
     assert runner.running() == []
     assert runner.get(run).state is JobState.SUCCEEDED
-    assert store.names("notes/") == []  # what is listed does not grow with the runs that there were
+
+
+def test_what_is_listed_of_runs_under_way_does_not_grow_with_those_that_there_were(
+    runner: ExpressJobRunner, store: MemoryStore
+) -> None:
+    start(runner)
+    forget_ended(store, runner._clock.now())
+    assert len(runner.running()) == 1
+    note_end(store, told(ATTEMPT.branch), runner._clock.now())
+    forget_ended(store, runner._clock.now())
+    assert store.names("notes/") == []
+    assert state(runner) is JobState.SUCCEEDED
+
+
+def test_whoever_asks_for_runs_writes_nothing(runner: ExpressJobRunner, store: MemoryStore) -> None:
+    start(runner)
+    note_end(store, told(ATTEMPT.branch), runner._clock.now())
+    before = dict(store.objects)
+    assert runner.running() == []
+    assert store.objects == before
 
 
 @pytest.mark.parametrize(("is_taken", "minutes"), [(False, 6.5), (True, 5.5)])
@@ -128,6 +147,7 @@ def test_a_run_that_nobody_tells_the_end_of_has_failed_when_the_function_cannot_
     run = runner.find(ATTEMPT.branch)
     assert run
     assert run.ended_at == limit
+    forget_ended(store, clock.now())
     assert bool(store.names("notes/")) is not is_taken  # nothing else tells that there was one
 
 

@@ -17,7 +17,7 @@ import pydantic
 import pyiceberg.exceptions
 import pytest
 import requests
-from pyiceberg.table import Table
+from pyiceberg.table import Table, TableProperties
 from pyiceberg.table.snapshots import Operation
 from s3fs import S3FileSystem
 
@@ -200,6 +200,32 @@ def test_a_table_at_a_commit_is_asked_for_once_and_on_a_branch_each_time(
     assert place.tables.paths(Ref(work.branch), table) == {first, second}
     assert place.tables.paths(Ref(MAIN, head), table) == {first}
     assert loaded == [work.branch]
+
+
+@pytest.mark.nessie
+def test_a_commit_that_is_refused_is_not_repeated_whatever_the_table_says(
+    nessie_place: NessiePlace, table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, asked, retries = nessie_place, list[str](), TableProperties.COMMIT_NUM_RETRIES
+    known = Work(place, table, [])
+    place.write(known.branch, table, 1)
+    with place.vendor(known.branch).load_table(table).transaction() as transaction:
+        transaction.set_properties({retries: "9"})
+    known.merge()
+    here, there = (Work(place, table, [], number=number) for number in (2, 3))
+    added = frozenset({place.write(there.branch, table, 1)})
+
+    def refuse(catalog: RefCatalog, *_: object) -> None:
+        asked.append(catalog.name)
+        raise pyiceberg.exceptions.CommitFailedException("somebody was first")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RefCatalog, "commit_table", refuse)
+        with pytest.raises(Conflict, match="somebody was first"):
+            place.tables.append(table, here.branch, Ref(there.branch), added)
+    assert asked == [here.branch]
+    place.tables.append(table, here.branch, Ref(there.branch), added)
+    assert place.vendor(here.branch).load_table(table).properties[retries] == "9"
 
 
 class Reads:

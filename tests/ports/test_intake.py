@@ -15,6 +15,7 @@ from moto import mock_aws
 
 from lakegate.adapters.intake import APPLICATION, MAPPING, RULE, AwsIntake
 from lakegate.adapters.stacks import Resource
+from lakegate.errors import Misconfigured
 from lakegate.ports import Intake
 from lakegate.testing import MemoryIntake
 
@@ -119,3 +120,21 @@ def test_what_a_deployment_removes_is_not_opened_and_what_it_adds_is(aws: None) 
     intake.open()
     assert intake.is_open()
     assert events.describe_rule(Name="Added")["State"] == "ENABLED"
+
+
+def test_what_does_not_open_keeps_nothing_else_closed_and_is_named(aws: None) -> None:  # noqa: ARG001
+    events, (function, mapping, _) = boto3.client("events"), made()
+    events.put_rule(Name="Sweep", EventPattern=json.dumps({"source": ["x"]}))
+    events.put_targets(Rule="Sweep", Targets=[{"Id": "1", "Arn": function}])
+    kinds = {mapping: MAPPING, "Sweep": RULE}
+    intake = AwsIntake(lambda: [Resource(name=id_, kind=kind, id=id_) for id_, kind in kinds.items()])
+    intake.close()
+    lost = {f"0000000{number}-0000-0000-0000-000000000000": MAPPING for number in range(2)}
+    kinds = {**lost, **kinds}
+    with pytest.raises(Misconfigured) as told:
+        intake.open()
+    first, second = lost
+    assert f"enabling the event source mapping {first}" in str(told.value)
+    assert [second in note for note in told.value.__notes__] == [True]
+    kinds = {name: kind for name, kind in kinds.items() if name not in lost}
+    assert intake.is_open()

@@ -33,27 +33,6 @@ def twice(network: Proxy, request: pytest.FixtureRequest) -> Proxy:
     return network
 
 
-def test_an_append_that_another_writer_precedes_is_not_repeated(
-    nessie_place: NessiePlace, table: str, network: Proxy
-) -> None:
-    """PyIceberg would repeat it on what the other has written, for as long as half an hour."""
-    nessie_place.write(MAIN, table, 1)
-    work, source = Work(nessie_place, table, []), Work(nessie_place, table, [], number=2)
-    path = nessie_place.write(source.branch, table, 2)
-
-    def another_is_first(request: Request) -> tuple[Fault, int]:
-        if request.commits_a_table:
-            nessie_place.write(work.branch, table, 4)
-            network.met.append((Fault.NONE, request))
-        return Fault.NONE, 0
-
-    network.decide = another_is_first
-    with pytest.raises(Conflict):
-        tables_over(network, nessie_place).append(table, work.branch, Ref(source.branch), frozenset({path}))
-    assert len(network.met) == 1
-    assert path not in nessie_place.tables.paths(Ref(work.branch), table)
-
-
 def tables_over(network: Proxy, place: NessiePlace) -> IcebergTables:
     return IcebergTables(network.uri, place.lake.warehouse)
 

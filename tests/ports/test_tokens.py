@@ -23,10 +23,12 @@ from requests.adapters import HTTPAdapter
 
 from lakegate import bootstrap
 from lakegate.access import Role
+from lakegate.adapters.aws import ONCE
 from lakegate.adapters.client_tokens import SHORTEST, ClientTokens
 from lakegate.adapters.http import IdentifiedAdapter, mount
 from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.nessie import NessieCatalog
+from lakegate.adapters.renewed import Issued, Renewed
 from lakegate.adapters.tokens import StsTokens
 from lakegate.cli.doctor import Examination
 from lakegate.doctor.finding import Verdict
@@ -44,11 +46,14 @@ CANARY = "canary-7f3a"
 
 @dataclass(kw_only=True)
 class Given:
-    """Tokens, the clock that both sides go by, and when each token that was issued expires."""
+    """Tokens, the clock that both sides go by, when each token that was issued expires, and the issuer, which answers
+    or does not.
+    """
 
     tokens: Tokens
     clock: MemoryClock
     issued: Callable[[], dict[str, datetime]]
+    issuer: MemoryTokens | Issuer
 
 
 @pytest.fixture
@@ -64,12 +69,13 @@ def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Issuer]:
 
 
 @pytest.fixture(params=["memory", "sts", "client", "client of short tokens"])
-def given(request: pytest.FixtureRequest) -> Given:
+def given(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Given:
     clock = MemoryClock()
     if request.param == "memory":
         memory = MemoryTokens(clock)
-        return Given(tokens=memory, clock=clock, issued=lambda: memory.until)
+        return Given(tokens=memory, clock=clock, issued=lambda: memory.until, issuer=memory)
     found: Issuer = request.getfixturevalue("issuer")
+    monkeypatch.setattr("lakegate.adapters.tokens.CONFIG", ONCE)  # a test of a silent issuer does not wait for retries
     found.now = clock.now
     found.life = SHORTEST if request.param == "client of short tokens" else timedelta(hours=1)
     tokens: Tokens = (
@@ -79,6 +85,7 @@ def given(request: pytest.FixtureRequest) -> Given:
         tokens=tokens,
         clock=clock,
         issued=lambda: {token: expiry(token) for token in found.issued},
+        issuer=found,
     )
 
 
@@ -102,6 +109,58 @@ def test_many_threads_share_one_token(given: Given) -> None:
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(lambda _: given.tokens.token(), range(32)))) == 1
     assert len(given.issued()) == 1
+
+
+def test_while_the_issuer_is_silent_the_last_token_is_used_for_as_long_as_it_outlives_a_call(given: Given) -> None:
+    first = given.tokens.token()
+    good = given.issued()[first] - given.clock.now() - CALL
+    given.issuer.answers = False
+    given.clock.advance(good.total_seconds() - 1)
+    assert [given.tokens.token() for _ in range(2)] == [first, first]
+    given.clock.advance(2)
+    with pytest.raises(Retryable):
+        given.tokens.token()
+    given.issuer.answers = True
+    assert given.tokens.token() != first
+
+
+class Counted(Renewed):
+    """Tokens of an issuer that answers or does not."""
+
+    def __init__(self, clock: MemoryClock) -> None:
+        super().__init__(clock)
+        self.now, self.asked, self.answers = clock.now, 0, True
+
+    def issue(self) -> Issued:
+        self.asked += 1
+        if not self.answers:
+            raise Retryable("no answer")
+        return Issued(token=f"token {self.asked}", until=self.now() + timedelta(minutes=15))
+
+
+def test_a_silent_issuer_is_asked_again_after_a_while_and_not_at_each_call() -> None:
+    clock = MemoryClock()
+    tokens = Counted(clock)
+    tokens.token()
+    tokens.answers = False
+    clock.advance(10 * 60)
+    for _ in range(60):  # a minute of calls
+        tokens.token()
+        clock.advance(1)
+    assert tokens.asked == 1 + 2
+    tokens.answers = True
+    assert tokens.token() == "token 4"
+
+
+def test_a_refusal_is_told_though_the_last_token_is_still_good(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = MemoryClock()
+    issuer.now, tokens = clock.now, StsTokens("lake", clock)
+    tokens.token()
+    clock.advance(11 * 60)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    with pytest.raises(Misconfigured, match="AccessDenied"):
+        tokens.token()
 
 
 def test_sts_is_asked_for_the_audience_and_no_other(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,6 +43,7 @@ class Issuer(local.Issuer):
     def __init__(self, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         super().__init__(now=now)
         self.issued: list[str] = []
+        self.answers = True  # or says that it cannot
         self.life = timedelta(hours=1)  # of a client's token
         self.passwords = {role: f"{role}-7f3a-{secrets.token_hex(8)}" for role in Role}
         self.known = dict(self.passwords)  # by which the issuer knows the clients
@@ -133,7 +134,9 @@ def issuing(issuer: Issuer) -> Iterator[Issuer]:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             caller = CALLER.search(self.headers.get("Authorization", ""))
             who = caller[1] if caller else "nobody"
-            if self.path == TOKENS:
+            if not issuer.answers:
+                self._answer(503, "", "text/plain")
+            elif self.path == TOKENS:
                 status, found = issuer.grant(parse_qs(body))
                 self._answer(status, json.dumps(found), "application/json")
             elif self.headers.get("X-Amz-Target") == "secretsmanager.GetSecretValue":

@@ -123,7 +123,7 @@ def make_bucket(lake: Lake, name: str) -> None:
 @contextlib.contextmanager
 def emulator(log: Path) -> Iterator[str]:
     """An S3 emulator's endpoint. A process, not a thread: moto's mocks in this process would wipe its buckets."""
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
+    command = [sys.executable, str(Path(__file__).with_name("s3_server.py")), "-H", "127.0.0.1", "-p", "0"]
     with process(command, log, r"Running on (http://127\.0\.0\.1:\d+)") as endpoint:
         yield endpoint
 

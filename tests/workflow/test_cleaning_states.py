@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from hypothesis.stateful import run_state_machine_as_test as run_machine
 
+from lakegate.audit.model.report import parse_report
 from lakegate.errors import LakegateError
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN, Branch, JobRun, Ref
 from lakegate.workflow.approve import approve
-from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.attempts.reports import PREFIX, read_report
 from lakegate.workflow.ledger.undecided import undecided
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
@@ -42,6 +43,7 @@ COVERED = (
     "job: crashed",
     "job: reuses",
     "published",
+    "rebased",
     "replaced",
 )
 
@@ -207,6 +209,7 @@ class Cleaning(RuleBasedStateMachine):
         published = world.publications_by_name()
         Cleaning.counted["published"] += len(published)
         Cleaning.counted["replaced"] += len(published) - len(world.on_main())
+        Cleaning.counted["rebased"] += len(self._merged_otherwise_than_audited())
         for _ in range(100):
             world.end_jobs()
             reconcile(world.service)
@@ -221,6 +224,12 @@ class Cleaning(RuleBasedStateMachine):
         self.nobody_misses_a_file()
         kept = {it for it in world.there() if not self._is_unknown(it)}
         assert kept == world.reached(world.lake.branches[MAIN])
+
+    def _merged_otherwise_than_audited(self) -> set[str | None]:
+        """The commits that were merged and that no audit was of."""
+        merged = {it.merged for it in self.world.lake.line(self.world.lake.branches[MAIN])}
+        reports = [self.world.store.read(name) for name in self.world.store.names(PREFIX)]
+        return merged - {None, *(parse_report(body).audited for body in reports if body)}
 
     def _is_unknown(self, uri: str) -> bool:
         """Whether it is in a folder that no run saw in the catalog."""

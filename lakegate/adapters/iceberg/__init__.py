@@ -2,7 +2,8 @@
 
 `tables` is the port. It opens a `catalog` for each ref, reads `manifests`, follows all that metadata files `reach`,
 and fetches `files`, each once per publish: a table at a commit, a metadata file and the address of a ref never change.
-`commits` are sent once. `errors` translates. PyArrow is not needed: object storage is reached through s3fs.
+`commits` are made once, and `errors` translates. PyArrow is not needed,
+and no function has it: object storage is reached through s3fs.
 """
 
 from lakegate.adapters.iceberg.catalog import RefCatalog

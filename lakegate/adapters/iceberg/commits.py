@@ -1,12 +1,27 @@
-"""Commits to a table by PyIceberg, each sent once."""
+"""Commits by PyIceberg, each made once. Its own repetitions may last half an hour, which no function has, and a table's
+properties may ask for more of them; and what a repetition commits to is a state that nobody has looked at.
+"""
 
-from pyiceberg.table import Table, TableProperties
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table, TableProperties, Transaction
+
+ONE_TRY = {TableProperties.COMMIT_NUM_RETRIES: "0"}
 
 
-def sent_once(table: Table) -> Table:
-    """Return the loaded table with PyIceberg's retries off. They may take longer than a function lives, and repeat an
-    append for others' sake. The table in the catalog keeps its own setting.
+@contextmanager
+def one_commit(table: Table) -> Iterator[Transaction]:
+    """Yield a transaction of the table that makes a snapshot, and is committed once at its end. A commit that is
+    refused because it is there already, as its request was delivered twice, is made.
     """
-    properties = {**table.metadata.properties, TableProperties.COMMIT_NUM_RETRIES: "0"}
-    table.metadata = table.metadata.model_copy(update={"properties": properties})
-    return table
+    table.metadata.properties.update(ONE_TRY)  # of this copy alone: the table keeps its own
+    transaction = table.transaction()
+    try:
+        with transaction:
+            yield transaction
+    except CommitFailedException:
+        made = transaction.table_metadata.current_snapshot_id
+        if made is None or table.catalog.load_table(table.name()).snapshot_by_id(made) is None:
+            raise

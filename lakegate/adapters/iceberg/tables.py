@@ -11,7 +11,7 @@ from pyiceberg.table import Table
 
 from lakegate.adapters.http import TimeoutAdapter
 from lakegate.adapters.iceberg.catalog import OPTIONS, RefCatalog
-from lakegate.adapters.iceberg.commits import sent_once
+from lakegate.adapters.iceberg.commits import one_commit
 from lakegate.adapters.iceberg.errors import iceberg_errors
 from lakegate.adapters.iceberg.files import Files, MetadataIO
 from lakegate.adapters.iceberg.manifests import TableState
@@ -57,7 +57,7 @@ class IcebergTables:
             _refuse(paths - there.keys(), f"{table} at {source} has, beyond what {branch} has, no data file")
         with (
             iceberg_errors(f"appending to {table} on {branch}", changes=True),
-            sent_once(target).transaction() as transaction,
+            one_commit(target) as transaction,
             transaction.update_snapshot().fast_append() as append,
         ):
             for path in sorted(paths):
@@ -98,7 +98,7 @@ class IcebergTables:
             _refuse(paths - set(here), f"{table} at {branch} has no data file")
         with (
             iceberg_errors(f"removing data files from {table} on {branch}", changes=True),
-            sent_once(target).transaction() as transaction,
+            one_commit(target) as transaction,
             transaction.update_snapshot().overwrite() as overwrite,
         ):
             for path in sorted(paths):

@@ -29,7 +29,6 @@ from lakegate_localstack.spark import JVM_OPTIONS, TEMPORARY, Image, failure, sp
 LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.05
 GRACE_SECONDS = 5.0
-CLASSES = "classes.txt"
 
 
 class JobRunner:
@@ -74,6 +73,7 @@ class JobRunner:
             if not self._move(run, State.CANCELLED):
                 self._move(run, State.FAILED, f"{type(exc).__name__}: {exc}")
         finally:
+            self._archive.release(work)
             for name in ("spark", TEMPORARY):
                 shutil.rmtree(work / name, ignore_errors=True)
 
@@ -92,8 +92,8 @@ class JobRunner:
         s3 = as_role(run, own).s3
         overrides = run.request.get("configurationOverrides") or {}
         defaults = spark_defaults(run.application, overrides)
-        image.write_configuration(work, defaults, self._archive.option(work / CLASSES))
-        command = image.command(run.request["jobDriver"]["sparkSubmit"], lambda uri: self._files.fetch(s3, uri))
+        image.write_configuration(work, defaults, *self._archive.options(work))
+        command = image.command(work, run.request["jobDriver"]["sparkSubmit"], lambda uri: self._files.fetch(s3, uri))
         identity = {
             "EMR_SERVERLESS_APPLICATION_ID": run.application["applicationId"],
             "EMR_SERVERLESS_JOB_RUN_ID": run.job_run_id,
@@ -106,9 +106,9 @@ class JobRunner:
             self._move(run, State.RUNNING)
             exit_code = self._wait(run, driver)
         upload_logs(s3, run, work)
-        if exit_code == 0 and (work / CLASSES).exists():
-            with logged_errors(run, "no class archive was made"):
-                self._archive.learn(work / CLASSES)
+        if exit_code == 0:
+            with logged_errors(run, "no class archive was kept"):
+                self._archive.keep(work)
         return exit_code
 
     def _wait(self, run: JobRun, driver: subprocess.Popen[bytes]) -> int:

@@ -25,6 +25,8 @@ SIZES = re.compile(
 SPARK_LAUNCHER = re.compile(r"SparkUserAppException|Exception in thread")
 DETAILS_LENGTH = 1000
 TEMPORARY = "tmp"
+PROPERTIES = "spark.properties"
+NO_CONFIGURATION = "conf"  # an empty folder: Spark puts it into the class path, where a class archive allows no files
 # A driver lives for seconds, so quick compilation is worth more than good code.
 JVM_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 LOG4J = """\
@@ -76,15 +78,16 @@ class Image:
         }
 
     def write_configuration(self, work: Path, overrides: Mapping[str, str], *jvm_options: str) -> None:
-        folder, temporary = work / "conf", work / TEMPORARY
-        for made in (folder, temporary):
-            made.mkdir()
-        logging = f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}"
-        options = shlex.join([*JVM_OPTIONS, logging, f"-Djava.io.tmpdir={temporary}", *jvm_options])
+        logging, temporary = work / "log4j2.properties", work / TEMPORARY
+        temporary.mkdir()
+        (self.settings.cache / NO_CONFIGURATION).mkdir(parents=True, exist_ok=True)
+        options = shlex.join(
+            [*JVM_OPTIONS, f"-Dlog4j2.configurationFile={logging}", f"-Djava.io.tmpdir={temporary}", *jvm_options]
+        )
         places = {"spark.driver.defaultJavaOptions": options, "spark.hadoop.hadoop.tmp.dir": str(temporary)}
         properties = self.defaults() | places | dict(overrides)
-        (folder / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in properties.items()))
-        (folder / "log4j2.properties").write_text(LOG4J)
+        (work / PROPERTIES).write_text("".join(f"{name} {value}\n" for name, value in properties.items()))
+        logging.write_text(LOG4J)
 
     def environment(self, work: Path, credentials: Mapping[str, str]) -> dict[str, str]:
         """Return the driver's environment; `credentials` are those of the run's role, in the words of STS."""
@@ -98,7 +101,7 @@ class Image:
             "TMPDIR": str(work),
             "JAVA_HOME": str(java),
             "SPARK_HOME": str(self.settings.spark_home),
-            "SPARK_CONF_DIR": str(work / "conf"),
+            "SPARK_CONF_DIR": str(self.settings.cache / NO_CONFIGURATION),
             "SPARK_LOCAL_DIRS": str(work / "spark"),
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_LAUNCHER_OPTS": " ".join(JVM_OPTIONS),
@@ -110,11 +113,13 @@ class Image:
             "AWS_SESSION_TOKEN": credentials["SessionToken"],
         }
 
-    def command(self, driver: Mapping[str, Any], fetch: Callable[[str], Path | str]) -> list[str]:
+    def command(self, work: Path, driver: Mapping[str, Any], fetch: Callable[[str], Path | str]) -> list[str]:
         """Return the `spark-submit` command, with `s3://` files replaced by `fetch`'s local paths."""
         parameters = shlex.split(driver.get("sparkSubmitParameters") or "")
         return [
             str(self.settings.spark_home / "bin/spark-submit"),
+            "--properties-file",
+            str(work / PROPERTIES),
             *_fetched(parameters, fetch),
             str(fetch(driver["entryPoint"])),
             *driver.get("entryPointArguments", ()),
