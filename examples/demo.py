@@ -9,8 +9,8 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +52,13 @@ def main() -> int:
     chapter("The local cloud, and the contracts")
     run("local", "up")
     run("contract", "push", *sorted((ROOT / "contracts").glob("*.yaml")))
-    chapter("Dropped: airlines, airports, planes, eleven months and the doctored one, which are small: no Spark")
-    at = drop(example)
+    chapter("Dropped: all but December. These files are small and need no Spark")
+    dropped = drop(example)
     run("wait", "--timeout", "600", fine=(DONE, REJECTED))
     chapter("December, by Spark, because the contract asks for it now")
-    at |= drop_by_spark(example.months[-1])
-    chapter("Which engine judged, and how long it took from the upload to the decision")
-    show_engines(at)
+    dropped |= drop_by_spark(example.months[-1])
+    chapter("Which engine judged, why, and how long its job took")
+    show_engines(dropped)
     chapter("The outcome")
     well = summary(example)
     chapter(f"Done in {time.monotonic() - started:.0f} s. The local cloud is still running. What to try next")
@@ -78,9 +78,9 @@ def describe(example: Example) -> None:
         say(f"  - {story}")
 
 
-def drop(example: Example) -> dict[str, datetime]:
-    """Drop all files but the last month, and return when each was, by name. A doctored month that is rejected now is
-    left out, because it would be rejected again.
+def drop(example: Example) -> set[str]:
+    """Drop all files but the last month, and return their names. A doctored month that is rejected now is left out,
+    because it would be rejected again.
     """
     if answer("status")["in_flight"]:
         say("An earlier run is still in flight, so wait for its end first.")
@@ -89,39 +89,43 @@ def drop(example: Example) -> dict[str, datetime]:
     if rejected(example):
         say(f"{example.doctored.path.name} was dropped and rejected before: not dropped again.")
         flights.remove(example.doctored.path)
-    at: dict[str, datetime] = {}
-    for table, files in {**{it: [getattr(example, it)] for it in OTHERS}, "flights": flights}.items():
-        at |= dict.fromkeys((file.name for file in files), datetime.now(UTC))
+    groups = {**{table: [getattr(example, table)] for table in OTHERS}, "flights": flights}
+    for table, files in groups.items():
         run("drop", *files, "--table", f"nyc.{table}")
-    return at
+    return {file.name for files in groups.values() for file in files}
 
 
-def drop_by_spark(month: Path) -> dict[str, datetime]:
-    """Drop a month and wait for it, while the flights' contract asks for Spark. Return when it was, by name."""
+def drop_by_spark(month: Path) -> set[str]:
+    """Drop a month and wait for it, while the flights' contract asks for Spark. Return its name."""
     contract = ROOT / "contracts/flights.yaml"
     other = DATA / "flights-by-spark.yaml"
     name = "    physicalName: nyc.flights\n"
     other.write_text(contract.read_text().replace(name, f"{name}{BY_SPARK}"))
     run("contract", "push", other)
-    at = {month.name: datetime.now(UTC)}
     run("drop", month, "--table", "nyc.flights", "--wait")
     run("contract", "push", contract)
-    return at
+    return {month.name}
 
 
-def show_engines(at: Mapping[str, datetime]) -> None:
-    """Show each batch of files that were dropped now: its files, who judged them and why, and its time."""
-    made = Table("files", "judged by", "because", "seconds", title_justify="left")
-    entries = [entry for state in ("published", "rejected") for entry in answer("status")[state]]
+def show_engines(dropped: Collection[str]) -> None:
+    """Show each batch of files that were dropped now: its files, who judged them and why, and its last job's time."""
+    made = Table("files", "judged by", "because", "seconds of its job", title_justify="left")
+    status = answer("status")
+    entries = [entry for state in ("published", "rejected") for entry in status[state]]
     for entry in sorted(entries, key=lambda entry: str(entry["since"])):
-        names = [name for name in map(posixpath.basename, entry["files"]) if name in at]
-        reports = [it["report"] for it in answer("show", entry["batch"])["attempts"] if it["report"]] if names else []
-        if reports:
-            took = datetime.fromisoformat(entry["since"]) - at[names[0]]
+        names = [name for name in map(posixpath.basename, entry["files"]) if name in dropped]
+        tries = [it for it in answer("show", entry["batch"])["attempts"] if it["report"]] if names else []
+        if tries:
             what = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
-            said = (reports[-1]["lane"], reports[-1]["lane_why"])
-            made.add_row(what, *said, f"{took.total_seconds():.1f}")
+            made.add_row(what, tries[-1]["report"]["lane"], tries[-1]["report"]["lane_why"], seconds(tries[-1]))
     screen.print(made)
+
+
+def seconds(attempt: Mapping[str, Any]) -> str:
+    """Return what an attempt's run took, or until that is known its job, which is a part of it."""
+    report, usage = attempt["report"], attempt["usage"]
+    job = datetime.fromisoformat(report["finished_at"]) - datetime.fromisoformat(report["started_at"])
+    return str(max(1, usage["seconds"])) if usage else f"over {job.total_seconds():.0f}"
 
 
 def rejected(example: Example) -> dict[str, Any] | None:
