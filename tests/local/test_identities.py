@@ -100,9 +100,9 @@ def test_a_file_s_way_is_committed_by_each_part_s_role_and_no_process_is_told_a_
     good = {job: key.replace("bad", "good") for job, key in bad.items()}
     own = token(settings, sts_of_person(settings))
     seen, keys = installation.seen, {*good.values(), *bad.values()}
-    for job in bad:
+    for job, key in bad.items():
         installation.put(good[job], parquet(rows(0, 10)))
-        installation.put(bad[job], parquet(rows(20, 10).drop(["name"])))
+        installation.put(key, parquet(rows(20, 10).drop(["name"])))
 
     def is_decided() -> bool:
         seen.update(processes(settings))
