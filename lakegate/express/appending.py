@@ -4,7 +4,7 @@ It never repeats a commit. PyIceberg's own retries are off, and nothing is delet
 answer is lost.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from lakegate.adapters.iceberg import iceberg_errors
-from lakegate.adapters.iceberg.commits import one_commit
+from lakegate.adapters.iceberg.commits import ONE_TRY, one_commit
 from lakegate.adapters.lake import LakeIO
 from lakegate.audit.errors import HandedOver
 
@@ -73,6 +73,16 @@ def commit(table: Table, files: Sequence[DataFile]) -> None:
     ):
         for file in files:
             append.append_data_file(file)
+
+
+def set_properties(table: Table, values: Mapping[str, str]) -> None:
+    """Set properties of the table, in one commit. Raise OutcomeUnknown as `commit`."""
+    table.metadata.properties.update(ONE_TRY)  # of this copy alone
+    with (
+        iceberg_errors(f"setting properties of {'.'.join(table.name())}", changes=True),
+        table.transaction() as transaction,
+    ):
+        transaction.set_properties(dict(values))
 
 
 def replace(table: Table, gone: Iterable[DataFile], files: Iterable[DataFile]) -> None:

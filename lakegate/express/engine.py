@@ -37,7 +37,7 @@ from lakegate.express.objects import Objects
 from lakegate.express.plan import spark_only
 from lakegate.express.reading import Reader
 from lakegate.express.rows import rows_of
-from lakegate.express.tables import ExpressTable, check_fit, shape
+from lakegate.express.tables import ExpressTable, fit, shape
 from lakegate.express.view import ExpressView
 
 _AT_ONCE = 8  # staged files that are fetched concurrently
@@ -181,7 +181,8 @@ class ExpressEngine:
     def prepare(self, table: ExpressTable | None, columns: Sequence[TableColumn]) -> None:
         if table is None:
             table = ExpressTable(own=create(self._catalog(Ref(self.job.branch)), self.job.plan, columns))
-        check_fit(self.job.plan, table.own, columns)
+        if changed := fit(self.job.plan, table.own, columns):
+            appending.set_properties(table.own, changed)
         self.there = table
 
     def remove_replaced(self, table: ExpressTable, files: Mapping[str, Any]) -> None:

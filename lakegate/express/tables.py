@@ -18,7 +18,7 @@ from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergFiel
 from lakegate.audit.definition import Shape, partitions_of, plan_transform, properties
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.plan import Plan, TableColumn
-from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.fit import FILE_COLUMN, columns_of
 from lakegate.audit.schema.types import Struct, kept, parse
 
 _SPARK: Mapping[type[iceberg.IcebergType], str] = {
@@ -117,8 +117,10 @@ def _spark_type(kind: iceberg.IcebergType) -> str:
     raise HandedOver("The table has a column of a type that only Spark writes.")
 
 
-def check_fit(plan: Plan, table: Table, columns: Sequence[TableColumn]) -> None:
-    """Raise HandedOver unless the table is just what the plan and these columns ask for: only Spark changes a table."""
+def fit(plan: Plan, table: Table, columns: Sequence[TableColumn]) -> dict[str, str]:
+    """Return the properties that the table lacks. Raise HandedOver unless it is else just what the plan and these
+    columns ask for: only Spark changes columns.
+    """
     there = shape(table)
     target = Struct({column.name: kept(parse(column.type)) for column in columns})
     if FILE_COLUMN not in there.columns or dict(there.own.fields) != dict(target.fields):
@@ -126,9 +128,11 @@ def check_fit(plan: Plan, table: Table, columns: Sequence[TableColumn]) -> None:
     if there.partitions != partitions_of(plan):
         raise HandedOver("The table is not partitioned as its contract says.")
     wanted = properties(plan, columns, there)
-    if any(there.properties.get(name) != value for name, value in wanted.items()):
-        raise HandedOver("The table's properties are to change with its contract, and only Spark changes them.")
+    changed = {name: value for name, value in wanted.items() if there.properties.get(name) != value}
+    if changed and dict(there.contract.fields) != dict(columns_of(plan).fields):
+        raise HandedOver("The contract has other columns than at the last write, which Spark looks at.")
     _check_writable(table, wanted)
+    return changed
 
 
 def _check_writable(table: Table, wanted: Collection[str]) -> None:

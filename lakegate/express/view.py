@@ -91,10 +91,10 @@ class ExpressView:
 
     def _needed(self, metrics: Sequence[Metric]) -> list[str]:
         """Return the columns that these metrics ask for, one at least: rows are counted by it."""
-        names = {name for metric in metrics for name in _asked(metric)}
+        names = {name.lower() for metric in metrics for name in _asked(metric)}  # SQL goes by no case
         if any(metric.kind is MetricKind.QUERY for metric in metrics):
             return self._all
-        return [name for name in self._all if name in names] or self._all[:1]
+        return [name for name in self._all if name.lower() in names] or self._all[:1]
 
     @property
     def _all(self) -> list[str]:

@@ -17,9 +17,22 @@ from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.codec import to_json, to_plain
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.plan import Budget, Metric, MetricKind, Operator, Plan, Proof, Scope, Severity
+from lakegate.audit.model.plan import (
+    Budget,
+    Metric,
+    MetricKind,
+    Operator,
+    Plan,
+    Proof,
+    SchemaPolicy,
+    Scope,
+    Severity,
+    Stance,
+    TableColumn,
+)
 from lakegate.audit.model.report import Replaced, Report, Source, Verdict
 from lakegate.audit.ref import Ref
+from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.cli.terminal import sound
 from lakegate.express.job import TAKEN, Outcome, run_job
 from lakegate.express.limits import Limits
@@ -211,11 +224,25 @@ def test_what_is_not_for_this_engine_is_handed_over_before_a_byte_is_on_the_bran
         report_of(lake, job)
 
 
-def test_a_table_that_is_to_change_is_handed_over(lake: Lake) -> None:
+def test_a_table_says_by_which_contract_it_was_written_last(lake: Lake) -> None:
     by = a_plan()
     uri, job = job_for(lake, by, rows(1), plan=replace(by, contract_hash="h2"))
-    assert run_job(uri) is Outcome.HANDED_OVER
-    assert "properties are to change" in handed_over(lake, job)
+    assert run_job(uri) is Outcome.REPORTED, handed_over(lake, job)
+    table = RefCatalog(lake.nessie_uri, lake.warehouse, Ref(job.branch)).find_table(by.table)
+    assert table is not None
+    assert table.properties[CONTRACT_HASH] == "h2"
+    assert "commit.retry.num-retries" not in table.properties
+
+
+def test_a_table_whose_columns_are_to_change_is_handed_over(lake: Lake) -> None:
+    by = a_plan()
+    lenient = SchemaPolicy(missing_columns=Stance.ALLOW, new_columns=Stance.DISCARD)
+    for columns in (by.columns[:-1], (*by.columns, TableColumn(name="more", type="int"))):
+        other = replace(by, contract_hash="h2", columns=columns, policy=lenient)
+        uri, job = job_for(lake, by, rows(1), plan=other)
+        assert run_job(uri) is Outcome.HANDED_OVER
+        assert "columns" in handed_over(lake, job)
+        assert lake.head(job.branch) == job.base
 
 
 def test_a_table_that_is_not_there_is_created_on_the_branch(lake: Lake) -> None:

@@ -56,6 +56,22 @@ def test_the_mean_of_nothing_is_no_number(duck: DuckDB) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sql", "number"),
+    [
+        ("COUNT_IF(`x` > 1)", 0),
+        ("100 * COUNT_IF(`x` IN (1, 2)) / COUNT(*)", 0),
+        ("COUNT_IF(`x` > 1) FILTER(WHERE `id` > 9)", 0),
+        ("PERCENTILE(`d`, 0.25)", 25.0075),
+    ],
+)
+def test_counts_of_nothing_and_quantiles_of_decimals_are_as_sparks(duck: DuckDB, sql: str, number: float) -> None:
+    rows = pa.table({
+        "id": [1, 2], "x": pa.nulls(2, pa.float64()), "d": pa.array([Decimal("0.01"), Decimal("100.00")]),
+    })  # fmt: skip
+    assert duck.numbers([value(sql)], rows)["value"] == pytest.approx(number)
+
+
+@pytest.mark.parametrize(
     "metric",
     [
         failing("s", "COALESCE(CAST(s AS TIMESTAMP) < CAST('2013-01-01' AS TIMESTAMP), FALSE)"),

@@ -155,8 +155,10 @@ def defined(lake: Lake, job: Job) -> Mapping[str, Any]:
     table = RefCatalog(lake.nessie_uri, lake.warehouse, Ref(job.branch)).find_table(job.plan.table)
     assert table is not None
     told = json.loads(table.metadata.model_dump_json())
-    names = ("format-version", "schemas", "partition-specs", "sort-orders", "properties", "last-column-id")
-    return {name: told[name] for name in (*names, "last-partition-id", "default-sort-order-id", "current-schema-id")}
+    told["properties"].pop("owner", None)  # who ran Spark; nothing asks for it
+    names = ("format-version", "schemas", "partition-specs", "sort-orders", "last-column-id", "current-schema-id")
+    values = {f"property {name}": value for name, value in told["properties"].items()}
+    return {**{name: told[name] for name in (*names, "last-partition-id", "default-sort-order-id")}, **values}
 
 
 def held(spark: SparkSession, job: Job, report: Report) -> Mapping[str, Any]:
