@@ -62,6 +62,8 @@ DEPLOYED = Config(
     grace_seconds=300,
     compact_after_days=20,
     attempts=5,
+    express=False,
+    express_megabytes=16,
     uploaders=("arn:aws:iam::123456789012:root=acme/",),
     landing_days=90,
     landing_bucket="theirs",

@@ -161,18 +161,18 @@ def installation(cloud: LocalSettings, aws: Callable[[str], Any]) -> Installatio
 
 @pytest.fixture
 def things(installation: Installation, tmp_path: Path) -> Things:
-    return pushed(installation, tmp_path, CONTRACT)
+    return pushed(installation, tmp_path)
 
 
 @pytest.fixture
 def spark_things(installation: Installation, tmp_path: Path) -> Things:
     """The same of a table whose jobs are Spark's."""
-    return pushed(installation, tmp_path, on_spark(CONTRACT))
+    return pushed(installation, tmp_path, on_spark)
 
 
-def pushed(installation: Installation, folder: Path, contract: str) -> Things:
+def pushed(installation: Installation, folder: Path, changed: Callable[[str], str] = str) -> Things:
     name = f"t{uuid.uuid4().hex[:8]}"
     made = Things(table=f"shop.{name}", prefix=f"shop/{name}", contract=folder / f"{name}.yaml")
-    made.contract.write_text(contract.format(table=made.table, prefix=made.prefix))
+    made.contract.write_text(changed(CONTRACT.format(table=made.table, prefix=made.prefix)))
     installation.run("contract", "push", made.contract)
     return made

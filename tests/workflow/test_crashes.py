@@ -13,7 +13,6 @@ from lakegate.workflow.status import status
 from tests.workflow.world import World
 
 PORTS = ("branches", "ledger", "publisher", "tables", "runner", "landing", "store", "notifier")
-ENOUGH_SWEEPS = 12
 
 
 class Crash(BaseException):
@@ -83,10 +82,7 @@ def recover(world: World) -> None:
     for name, rows, aside in (("1", 3, 1), ("2", 3, 1), ("3", 4, 0), ("4", 4, 2)):
         if name not in world.files:
             world.drop(name, rows=rows, aside=aside, bad="broken" if name == "2" else "", deliver=False)
-    for _ in range(ENOUGH_SWEEPS):
-        world.clock.advance(30 * 60)
-        reconcile(world.service)
-        world.runner.finish_all()
+    world.come_to_rest()
 
 
 def assert_all_is_well(world: World) -> None:
@@ -162,10 +158,7 @@ def test_a_crash_at_any_call_keeps_no_batch_from_its_turn(*, after: bool) -> Non
     while died:
         world, dying = World(), Dying(calls, after=after)
         take_turns_until_it_dies(world, dying)
-        for _ in range(ENOUGH_SWEEPS // 2):
-            world.clock.advance(30 * 60)
-            assert reconcile(world.service) == []
-            world.runner.finish_all()
+        world.come_to_rest()
         assert world.rows_on_main() in ({"0": 1, "1": 3, "2": 3}, {"0": 1, "2": 3, "3": 3})
         assert len(world.rejected()) == len(world.branches()) == 1
         assert len(world.messages()) in (1, 2)  # one may be repeated

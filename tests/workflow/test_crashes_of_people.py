@@ -32,7 +32,6 @@ from tests.workflow.test_interleavings import (
     lived,
     other_bytes_under_a_published_key,
     rebased_twice,
-    recover,
     retried,
     swept,
     two_new_attempts,
@@ -172,7 +171,7 @@ def test_a_crash_at_any_call(make: Callable[[], Scene], *, after: bool) -> None:
         with suppress(Crash):
             scene.one(dying_service(scene.world.service, dying))
         scene.other(scene.world.service)
-        recover(scene.world)
+        scene.world.come_to_rest()
         assert_well_after_a_crash(scene)
         died, calls = dying.died, calls + 1
     assert calls > 5

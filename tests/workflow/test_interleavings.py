@@ -28,7 +28,6 @@ from lakegate.workflow.status import status
 from tests.workflow.world import PLANES, TABLE, World
 
 PORTS = ("branches", "ledger", "publisher", "tables", "runner", "landing", "store", "notifier")
-ENOUGH_SWEEPS = 8
 PATIENCE = 300.0  # it only ends a test that hangs
 NEVER = 1_000_000
 
@@ -120,14 +119,6 @@ class Scene:
 
 
 PUBLISHED, REJECTED, DISCARDED = Decision
-
-
-def recover(world: World) -> None:
-    """What happens anyway: jobs end, and reconcile sweeps."""
-    for _ in range(ENOUGH_SWEEPS):
-        world.clock.advance(30 * 60)
-        assert reconcile(world.service) == []
-        world.end_jobs()
 
 
 def assert_all_is_well(scene: Scene) -> None:
@@ -804,7 +795,7 @@ def test_two_workers_at_once(make: Callable[[], Scene]) -> None:
     while stopped:
         scene = make()
         first, _ = interleave(scene.world, scene.one, scene.other, (stop, NEVER))
-        recover(scene.world)
+        scene.world.come_to_rest()
         assert_all_is_well(scene)
         stopped, stop = first.stopped, stop + 1
     assert stop > 5
@@ -831,7 +822,7 @@ def test_two_workers_at_once_of_which_one_has_a_branch_without_claims(make: Call
             second.until_it_stops()
             first.to_its_end()
             second.to_its_end()
-            recover(scene.world)
+            scene.world.come_to_rest()
             assert_all_is_well(scene)
             assert "after the audit" not in str(scene.world.entries())
             other_stopped, other_stop, tried = second.stopped, other_stop + 1, tried + 1
@@ -872,7 +863,7 @@ def test_two_workers_at_once_while_a_contract_is_pushed_by_which_nothing_is_left
         world.push_contract(changed=True, reuploads="reject")
         first.to_its_end()
         second.to_its_end()
-        recover(world)
+        world.come_to_rest()
         decisions: Mapping[str, Decision | None] = {"0": PUBLISHED, "newer": REJECTED}
         told = {"0": [MessageKind.REJECTED]}
         assert_all_is_well(Scene(world=world, one=swept, other=swept, decisions=(decisions,), told=told))
@@ -893,7 +884,7 @@ def test_what_two_pushes_within_one_settling_leave_is_settled_again_and_all_is_t
         world.push_contract(changed=True)
         stopped, stop = worker.stopped, stop + 1
         worker.to_its_end()
-        recover(world)
+        world.come_to_rest()
         rest: dict[str, Decision | None] = {"0": PUBLISHED, "1": PUBLISHED, "bad": REJECTED}
         told, newer = world.told(), world.entries()["newer"]
         decisions = (rest | {"newer": PUBLISHED}, rest | {"newer": REJECTED})

@@ -39,6 +39,7 @@ from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attemp
 from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.receive import receive, settle_and_gather
 from lakegate.workflow.receiving.arrivals import Arrival
+from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import contract_name, push
 from lakegate.workflow.service import Service
 from lakegate.workflow.status import status
@@ -78,6 +79,9 @@ DRIFT = """
       - {type: custom, engine: lakegate, implementation: {drift: {of: rowCount}, mustBeLessThan: 10}}
 """
 
+MOST_SWEEPS = 40
+STILL_SWEEPS = 3  # an hour and a half: a crash is waited out for an hour at most
+
 
 @dataclass(frozen=True, kw_only=True)
 class Story:
@@ -110,7 +114,7 @@ class World:
     names: dict[str, str] = field(default_factory=dict)
     tables_made: int = 0
     reused: list[str] = field(default_factory=list)  # branches whose jobs had nothing to append
-    jobs_at_once: int = 1000  # so that no test but those of queued files meets a busy table
+    jobs_at_once: int = 100  # so that no test but those of queued files meets a busy table
     depends_on: tuple[str, ...] = ()  # the tables that the job's verdicts depend on
     rewritten: dict[str, dict[str, int]] = field(default_factory=dict)  # rows by file version, of data files of several
 
@@ -319,6 +323,22 @@ class World:
                 self.runner.finish(run.id)
             else:
                 self.runner.fail(run.id, "its branch is gone")
+
+    def come_to_rest(self) -> None:
+        """What happens anyway: every half an hour a sweep, and jobs end; until nothing has changed for longer than
+        anything waits.
+        """
+        before, still = None, 0
+        for _ in range(MOST_SWEEPS):
+            self.clock.advance(30 * 60)
+            assert reconcile(self.service) == []
+            self.end_jobs()
+            now = ({**self.lake.branches}, self.store.names(""), len(self.notifier.messages), len(self.runner.runs))
+            still = still + 1 if now == before else 0
+            if still == STILL_SWEEPS:
+                return
+            before = now
+        raise AssertionError(f"after {MOST_SWEEPS} sweeps something still goes on")
 
     def spoil_reports(self) -> None:
         """As those of another release's job would be."""
