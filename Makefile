@@ -11,7 +11,7 @@ BUNDLE ?= emr-spark-8.1.0
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-publish bench-receipts chaos lock clean simulate simulate-nessie
+.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos lock clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -57,7 +57,7 @@ test-hostile: setup ## hostile names, files and contracts, by how work grows wit
 	$(PYTEST) -m hostile tests/hostile
 
 test-nessie: setup ## tests against a real Nessie
-	$(PYTEST) -m nessie tests/cli tests/flow tests/ports tests/spark
+	$(PYTEST) -m nessie tests/cli tests/express tests/flow tests/ports tests/spark
 
 test-postgres: setup ## the ports' contracts and the whole flow against a real Nessie over PostgreSQL (no part of make test)
 	$(PYTEST) -m nessie --postgres tests/ports tests/flow
@@ -68,7 +68,7 @@ test-http: setup ## simulated faults of the network before a real Nessie (five m
 test-spark: setup ## tests in a Spark session
 	$(PYTEST) -m "spark and not nessie" tests/contracts tests/hostile tests/spark
 
-test-bundle: setup ## tests of the job on the Spark and Python of BUNDLE=emr-spark-8.1.0, the default on AWS (fifteen minutes; no part of make test)
+test-bundle: setup ## tests of the job on the Spark and Python of BUNDLE=emr-spark-8.1.0 (fifteen minutes; no part of make test)
 	@$(PYTHON) tools/setup.py $(BUNDLE)
 	.local/envs/$(BUNDLE)/bin/python -m pytest -m "spark and not nessie" tests/contracts tests/hostile tests/spark
 
@@ -99,6 +99,9 @@ chaos: setup ## break the real local cloud at twelve points of a year of flights
 
 bench-cold-start: setup ## how much faster a function imports its code for the zip's byte code (two minutes)
 	$(BIN)/python -m bench.cold_start
+
+bench-express: setup ## how long a file of 1 and of 10 MB takes from its upload to main, by the express lane and by Spark (fifteen minutes)
+	$(BIN)/python -m bench.express
 
 bench-receipts: setup ## what a million decided files cost the next one, on a real Nessie (ten minutes)
 	$(BIN)/python -m bench.receipts

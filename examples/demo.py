@@ -4,11 +4,13 @@ from any state, and then reports what is published already.
 
 import json
 import os
+import posixpath
 import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,8 @@ LATE = (
     "SELECT name, round(avg(dep_delay), 1) AS minutes FROM nyc.flights "
     "JOIN nyc.airlines USING (carrier) GROUP BY 1 ORDER BY 2 DESC"
 )
+BY_SPARK = "    customProperties:\n      - {property: engine, vendor: lakegate, value: spark}\n"
+OTHERS = ("airlines", "airports", "planes")
 DONE, REJECTED = 0, 1
 SUFFIXES = {".parquet", ".yaml"}
 SLACK_SECONDS = 60
@@ -48,9 +52,13 @@ def main() -> int:
     chapter("The local cloud, and the contracts")
     run("local", "up")
     run("contract", "push", *sorted((ROOT / "contracts").glob("*.yaml")))
-    chapter("Dropped: airlines, airports, planes, twelve months and the doctored one")
-    drop(example)
+    chapter("Dropped: all but December. These files are small and need no Spark")
+    dropped = drop(example)
     run("wait", "--timeout", "600", fine=(DONE, REJECTED))
+    chapter("December, by Spark, because the contract asks for it now")
+    dropped |= drop_by_spark(example.months[-1])
+    chapter("Which engine judged, why, and how long its job took")
+    show_engines(dropped)
     chapter("The outcome")
     well = summary(example)
     chapter(f"Done in {time.monotonic() - started:.0f} s. The local cloud is still running. What to try next")
@@ -70,18 +78,54 @@ def describe(example: Example) -> None:
         say(f"  - {story}")
 
 
-def drop(example: Example) -> None:
-    """Drop all files. A doctored month that is rejected now is left out, because it would be rejected again."""
+def drop(example: Example) -> set[str]:
+    """Drop all files but the last month, and return their names. A doctored month that is rejected now is left out,
+    because it would be rejected again.
+    """
     if answer("status")["in_flight"]:
         say("An earlier run is still in flight, so wait for its end first.")
         run("wait", "--timeout", "600", fine=(DONE, REJECTED))
-    flights = [*example.months, example.doctored.path]
+    flights = [*example.months[:-1], example.doctored.path]
     if rejected(example):
         say(f"{example.doctored.path.name} was dropped and rejected before: not dropped again.")
         flights.remove(example.doctored.path)
-    for table in ("airlines", "airports", "planes"):
-        run("drop", getattr(example, table), "--table", f"nyc.{table}")
-    run("drop", *flights, "--table", "nyc.flights")
+    groups = {**{table: [getattr(example, table)] for table in OTHERS}, "flights": flights}
+    for table, files in groups.items():
+        run("drop", *files, "--table", f"nyc.{table}")
+    return {file.name for files in groups.values() for file in files}
+
+
+def drop_by_spark(month: Path) -> set[str]:
+    """Drop a month and wait for it, while the flights' contract asks for Spark. Return its name."""
+    contract = ROOT / "contracts/flights.yaml"
+    other = DATA / "flights-by-spark.yaml"
+    name = "    physicalName: nyc.flights\n"
+    other.write_text(contract.read_text().replace(name, f"{name}{BY_SPARK}"))
+    run("contract", "push", other)
+    run("drop", month, "--table", "nyc.flights", "--wait")
+    run("contract", "push", contract)
+    return {month.name}
+
+
+def show_engines(dropped: Collection[str]) -> None:
+    """Show each batch of files that were dropped now: its files, who judged them and why, and its last job's time."""
+    made = Table("files", "judged by", "because", "seconds of its job", title_justify="left")
+    status = answer("status")
+    entries = [entry for state in ("published", "rejected") for entry in status[state]]
+    for entry in sorted(entries, key=lambda entry: str(entry["since"])):
+        names = [name for name in map(posixpath.basename, entry["files"]) if name in dropped]
+        tries = [it for it in answer("show", entry["batch"])["attempts"] if it["report"]] if names else []
+        if tries:
+            what = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+            made.add_row(what, tries[-1]["report"]["lane"], tries[-1]["report"]["lane_why"], seconds(tries[-1]))
+    screen.print(made)
+
+
+def seconds(attempt: Mapping[str, Any]) -> str:
+    """Return what an attempt's run took, or until that is known its job, which is a part of it."""
+    report, usage = attempt["report"], attempt["usage"]
+    job = datetime.fromisoformat(report["finished_at"]) - datetime.fromisoformat(report["started_at"])
+    return str(max(1, usage["seconds"])) if usage else f"over {job.total_seconds():.0f}"
 
 
 def rejected(example: Example) -> dict[str, Any] | None:

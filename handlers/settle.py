@@ -1,14 +1,20 @@
 """EventBridge → settle: "EMR Serverless Job Run State Change" of a run that ended. The event carries no reason and no
-attempt.
+attempt. Of a run of the express lane, Lambda tells as the destination of its call.
 """
 
 from typing import Any
 
 from handlers.runtime import service
 from lakegate.adapters.events import ended
+from lakegate.adapters.express import forget_ended, is_end, note_end
 from lakegate.workflow.receive import settle_run
 
 
 def handler(event: dict[str, Any], _context: object) -> None:
     """Settle the attempt whose job run ended, and let queued files follow."""
-    settle_run(service(), ended(event))
+    running = service()
+    if not is_end(event):
+        settle_run(running, ended(event))
+        return
+    settle_run(running, note_end(running.store, event, running.clock.now()))
+    forget_ended(running.store, running.clock.now())

@@ -20,7 +20,7 @@ from infra.data.stack import DataStack
 from infra.ingest.spark import Artifacts
 from infra.ingest.stack import IngestStack
 from infra.network import Network
-from infra.packaging import package, trusting
+from infra.packaging import express, package, trusting
 from infra.settings_file import SettingsFile
 from lakegate.bundles import of_release
 from lakegate.errors import Misconfigured
@@ -44,14 +44,16 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
         analytics_reporting=False,
     )
     config = _config(app.node.try_get_context)
-    bundles = package(ROOT, ROOT / ".local/build" / config.architecture, config.architecture)
+    build_folder = ROOT / ".local/build" / config.architecture
+    bundles = package(ROOT, build_folder, config.architecture)
     artifacts = Artifacts(
         entry_point=ROOT / "spark_jobs/append_and_audit.py",
         py_files=bundles.py_files,
         jars=tuple(ROOT / ".local/jars" / jar for jar in jars(config)),
     )
     functions = trusting(bundles.functions, config.nessie_ca) if config.nessie_ca else bundles.functions
-    compose(app, config, functions, artifacts)
+    of_express = express(ROOT, build_folder, config.architecture, functions) if config.express else None
+    compose(app, config, functions, artifacts, of_express)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
     return app
 
@@ -62,7 +64,7 @@ def jars(config: Config) -> tuple[str, ...]:
     return (*found, OF_CLIENTS) if config.token_endpoint else found
 
 
-def compose(app: App, config: Config, functions: Path, artifacts: Artifacts) -> None:
+def compose(app: App, config: Config, functions: Path, artifacts: Artifacts, express: Path | None) -> None:
     """Put the stacks into the app, each after those that it needs."""
     data = DataStack(app, config=config)
     if config.nessie_uri:
@@ -76,6 +78,7 @@ def compose(app: App, config: Config, functions: Path, artifacts: Artifacts) -> 
         nessie_uri=uri,
         network=network,
         functions=functions,
+        express=express,
         artifacts=artifacts,
     )
 

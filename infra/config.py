@@ -16,10 +16,11 @@ from lakegate.settings import WORKER_CORES
 
 PYTHON = "3.13"  # of the functions
 ARCHITECTURES = ("arm64", "x86_64")  # of the functions, as Lambda names them
-SHORTEST_WINDOW, LONGEST_WINDOW = 1, 300  # seconds; Lambda gathers more than ten messages only with a window
+LONGEST_WINDOW = 300  # seconds
 INCOMPLETE_UPLOAD_DAYS = 7
 DAY = 24 * 60  # minutes
 MOST_JOBS, LONGEST_JOB = 1000, 7 * 24 * 60  # EMR Serverless's limits: concurrent runs, minutes
+MOST_EXPRESS = 64  # megabytes of a batch, which is what the engine takes
 LONGEST_CANARY = 6 * 24  # hours; an alarm looks back seven days
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,26}")  # <name>-landing-<account>-<region> has at most 63 characters then
 _ADDRESS = re.compile(r"https?://[^/\s]+(/\S*)?")
@@ -82,6 +83,8 @@ class Config:
     grace_seconds: int = 120
     compact_after_days: int = 14
     attempts: int = 3
+    express: bool = True
+    express_megabytes: int = 32
     uploaders: tuple[str, ...] = ()
     landing_days: int = 0  # 0: for ever
     landing_bucket: str = ""
@@ -186,8 +189,8 @@ class Config:
                     "-c nessie_ca is for an https://… address of -c nessie_uri",
                 ),
                 (
-                    not SHORTEST_WINDOW <= self.batch_window <= LONGEST_WINDOW,
-                    f"-c batch_window is {SHORTEST_WINDOW} to {LONGEST_WINDOW} seconds",
+                    not 0 <= self.batch_window <= LONGEST_WINDOW,
+                    f"-c batch_window is 0, which is at once, to {LONGEST_WINDOW} seconds",
                 ),
                 (
                     bool(self.alarm_topic) and not _TOPIC.fullmatch(self.alarm_topic),
@@ -250,6 +253,10 @@ class Config:
                     f"-c job_timeout_minutes is 1 to {LONGEST_JOB:,}, which is seven days",
                 ),
                 (self.attempts < 1, "-c attempts is 1 or more"),
+                (
+                    not 1 <= self.express_megabytes <= MOST_EXPRESS,
+                    f"-c express_megabytes is 1 to {MOST_EXPRESS}; with -c express=false Spark runs every batch",
+                ),
                 (
                     self.compact_after_days <= INCOMPLETE_UPLOAD_DAYS,
                     f"-c compact_after_days is over {INCOMPLETE_UPLOAD_DAYS}: S3 dates an upload in parts by its start",

@@ -1,29 +1,35 @@
-"""Packaging of a deployment's two zips: `functions.zip` for Lambda and `lakegate.zip` for Spark's `--py-files`.
+"""Packaging of a deployment's zips: `functions.zip` for Lambda and `lakegate.zip` for Spark's `--py-files`.
 
 The same inputs give the same bytes, and a zip is not made again while its inputs are unchanged. It uploads nothing.
-The functions' zip is for one architecture of Lambda, and no other.
+The functions' zip is for one architecture of Lambda, and no other. That of the express lane holds the same, and a
+packed archive: DuckDB and Arrow beside the others' packages pass what Lambda unpacks.
 """
 
 import fcntl
 import hashlib
+import io
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import zstandard
 from uv import find_uv_bin
 
 from infra.config import PYTHON
 from lakegate.errors import Misconfigured
-from lakegate.settings import CA_FILE
+from lakegate.settings import CA_FILE, PACKAGES
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
 REQUIREMENTS = Path("handlers/requirements.txt")
+OF_EXPRESS = Path("handlers/express.txt")
 # The runtime is Amazon Linux 2023, which has glibc 2.34.
 PLATFORMS = {"arm64": "aarch64-manylinux_2_34", "x86_64": "x86_64-manylinux_2_34"}
 # Set-up makes it. Byte code is of one version of Python, and the same for every architecture.
@@ -31,9 +37,14 @@ INTERPRETER = Path(__file__).resolve().parents[1] / ".local/envs/functions/bin/p
 # Installers' own records, which differ from run to run.
 INSTALLERS_NOTES = {"INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_build.json", "uv_cache.json"}
 LEFT_OUT = {"tests", "test"}
+# Of PyArrow: sources and headers, servers of Arrow Flight, and copies of libraries under names that none is loaded by.
+UNUSED = re.compile(
+    r"pyarrow/(include|src)/|.*\.(pyx|pxd|pxi)$|.*flight|adbc_driver|.*-stubs/|pyarrow/libarrow_python\w*\.so(\.[0-9.]+\..*)?$"
+)
 # A function's folder is read-only, so without byte code in the zip every cold start compiles every module. The code
 # is not compared with its source. It names the folder that Lambda unpacks to, or Python would rename all of it.
-COMPILE = ("-m", "compileall", "-q", "-f", "--invalidation-mode", "unchecked-hash", "-p", "/var/task")
+COMPILE = ("-m", "compileall", "-q", "-f", "--invalidation-mode", "unchecked-hash")
+TASK, UNPACKED = "/var/task", "/tmp/packages"  # noqa: S108 (Lambda's own folders)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +102,46 @@ def _third_party(root: Path, build: Path, architecture: str, python: str) -> Pat
     return _up_to_date(target, _digest(root, [root / REQUIREMENTS], architecture + python), make)
 
 
+def express(root: Path, build: Path, architecture: str, functions: Path) -> Path:
+    """Return the functions' zip with the express lane's packages in it, packed."""
+    packages = _packages(root, build, architecture)
+    target = build / "express.zip"
+    shutil.copyfile(functions, target)
+    with zipfile.ZipFile(target, "a") as archive:
+        entry = _entry(PACKAGES)
+        entry.compress_type = zipfile.ZIP_STORED
+        archive.writestr(entry, packages.read_bytes())
+    return target
+
+
+def _packages(root: Path, build: Path, architecture: str) -> Path:
+    """Return an archive of the express lane's own packages, which is unpacked in a second."""
+    folder, requirements = build / "express", root / OF_EXPRESS
+
+    def make(partial: Path) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        _install(requirements, folder, PLATFORMS[architecture])
+        _compile(folder, UNPACKED)
+        with (
+            partial.open("wb") as target,
+            zstandard.ZstdCompressor().stream_writer(target) as packed,
+            tarfile.open(fileobj=packed, mode="w|") as archive,
+        ):
+            for path in _shipped(folder):
+                if not UNUSED.match(name := path.relative_to(folder).as_posix()):
+                    archive.addfile(_member(name, path.stat().st_size), io.BytesIO(path.read_bytes()))
+        shutil.rmtree(folder)
+
+    return _up_to_date(build / PACKAGES, _digest(root, [requirements], architecture + _python()), make)
+
+
+def _member(name: str, size: int) -> tarfile.TarInfo:
+    """Return a file's entry, of which every machine makes the same bytes."""
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = size, 0o644
+    return member
+
+
 def _install(requirements: Path, folder: Path, platform: str) -> None:
     """Install wheels for Lambda's platform, independent of this machine's, each checked against its hash."""
     subprocess.run(  # noqa: S603 - fixed arguments
@@ -104,11 +155,13 @@ def _install(requirements: Path, folder: Path, platform: str) -> None:
     )
 
 
-def _compile(folder: Path) -> None:
-    """Add byte code to every module below the folder. A process of its own does so, in the order of names, because
-    byte code depends a little on what the compiling process did before.
+def _compile(folder: Path, place: str = TASK) -> None:
+    """Add byte code to every module below the folder, for the place that it is unpacked to. A process of its own does
+    so, in the order of names, because byte code depends a little on what the compiling process did before.
     """
-    subprocess.run([INTERPRETER, "-I", "-S", *COMPILE, "-s", folder, folder], check=True)  # noqa: S603 - fixed
+    subprocess.run(  # noqa: S603 - fixed arguments
+        [INTERPRETER, "-I", "-S", *COMPILE, "-p", place, "-s", folder, folder], check=True
+    )
 
 
 def _shipped(folder: Path) -> Iterator[Path]:
@@ -126,7 +179,9 @@ def _sources(root: Path, name: str) -> list[Path]:
     return [
         path
         for path in sorted((root / name).rglob("*"))
-        if path.is_file() and "__pycache__" not in path.parts and path != root / REQUIREMENTS
+        if path.is_file()
+        and "__pycache__" not in path.parts
+        and path.relative_to(root) not in (REQUIREMENTS, OF_EXPRESS)
     ]
 
 

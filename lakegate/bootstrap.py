@@ -13,21 +13,27 @@ from lakegate.adapters.client_tokens import ClientTokens
 from lakegate.adapters.clock import SystemClock
 from lakegate.adapters.emf import EmfTelemetry
 from lakegate.adapters.emr import EmrJobRunner
+from lakegate.adapters.express import ExpressJobRunner
 from lakegate.adapters.http import TimeoutAdapter, door
 from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.immutable_cache import ImmutableCache
+from lakegate.adapters.lanes import LaneRunner
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.s3 import S3Landing, S3Store
 from lakegate.adapters.slack import SlackNotifier
 from lakegate.adapters.sqs import SqsDeadLetters
 from lakegate.adapters.tokens import StsTokens
 from lakegate.counts import count
+from lakegate.express.limits import Limits
+from lakegate.express.plan import spark_only
+from lakegate.landing.lane import Express
 from lakegate.ports import Tokens
 from lakegate.settings import Settings
 from lakegate.shown import in_json
 from lakegate.workflow.service import Service
 
 LONGEST = 10_000  # characters of one field
+MB = 1024**2
 
 
 def service(settings: Settings) -> Service:
@@ -36,14 +42,16 @@ def service(settings: Settings) -> Service:
     catalog, clock = NessieCatalog(settings.nessie_uri, http), SystemClock()
     prefixes = tuple(settings.landing_prefixes.split(","))
     queues = (settings.ingest_dead_letter_queue_url, settings.settle_dead_letter_queue_url)
+    store, spark = ImmutableCache(S3Store(settings.service_bucket)), EmrJobRunner(settings)
+    express = ExpressJobRunner(settings.express_function, store, clock) if settings.express_function else None
     return Service(
         branches=catalog,
         ledger=catalog,
         publisher=catalog,
         tables=IcebergTables(settings.nessie_uri, settings.warehouse, http),
-        runner=EmrJobRunner(settings),
+        runner=LaneRunner(spark, express) if express else spark,
         landing=S3Landing(settings.landing_bucket, settings.service_bucket, prefixes),
-        store=ImmutableCache(S3Store(settings.service_bucket)),
+        store=store,
         notifier=SlackNotifier(settings),
         telemetry=EmfTelemetry(settings.name, clock),
         dead_letters=SqsDeadLetters([url for url in queues if url]),
@@ -58,7 +66,12 @@ def service(settings: Settings) -> Service:
         attempts=settings.attempts,
         jobs_at_once=settings.jobs_at_once,
         landing_prefixes=prefixes,
+        express=_express_lane(settings) if express else None,
     )
+
+
+def _express_lane(settings: Settings) -> Express:
+    return Express(most_bytes=settings.express_megabytes * MB, most_files=Limits().files, spark_only=spark_only)
 
 
 def nessie_door(settings: Settings) -> TimeoutAdapter:

@@ -55,7 +55,7 @@ EMR_SPARK_8 = Bundle(
     avro="4.1.1",
 )
 BUNDLES = (EMR_7, EMR_SPARK_8)
-DEFAULT = EMR_SPARK_8
+DEFAULT = EMR_7  # of the other, one run of tests/spark/test_identity.py found a token in the log of Spark
 RELEASES = " or ".join(bundle.shown for bundle in BUNDLES)
 
 

@@ -21,6 +21,7 @@ ENV_FILE = PREFIX + "ENV_FILE"
 WAREHOUSE = "warehouse"  # the lake bucket's folder that holds the catalog's warehouse
 CODE = Path(__file__).parent.parent  # a function's own folder
 CA_FILE = "nessie-ca.pem"  # there, because Lambda's environment has no room for certificates
+PACKAGES = "packages.tar.zst"  # of the express lane, there, because unpacked they pass Lambda's limit
 DESCRIPTION = "lakegate: write, audit, publish for Apache Iceberg"  # of a stack, by which installations are found
 WORKER_CORES = 2  # vCPUs of a job's driver, and of each executor
 LONGEST_QUEUE = 720  # minutes that a job run may queue before EMR Serverless gives it up
@@ -52,6 +53,8 @@ class Settings:
     role: str = ""  # of this process, which says whose client it is
     release: str = EMR_7.release  # of EMR Serverless; a stack that does not say it is older than the others
     executors: int = 3  # of a job at most, beside its driver
+    express_function: str = ""  # that runs small batches; "": Spark runs all of them
+    express_megabytes: int = 0  # of a batch's files, that it takes at most
     spark_conf: str = ""  # JSON: a job's Spark properties by name, beside lakegate's
     slack_secret: str = ""
     slack_channel: str = ""

@@ -24,6 +24,7 @@ EXPORTS = (
     "requirements.txt",
     "requirements-dev.txt",
     "handlers/requirements.txt",
+    "handlers/express.txt",
     "localstack/requirements.txt",
     "localstack/functions.txt",
     "tools/bootstrap.txt",

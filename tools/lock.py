@@ -41,7 +41,7 @@ def groups(*names: str) -> tuple[str, ...]:
     return tuple(f"--group={name}" for name in names)
 
 
-PRODUCT_GROUPS = ("spark", "local", "example", "setup", "test", "lint")
+PRODUCT_GROUPS = ("express", "spark", "local", "example", "setup", "test", "lint")
 EXPORTS = (
     Export(
         path="requirements.txt",
@@ -57,6 +57,11 @@ EXPORTS = (
         path="handlers/requirements.txt",
         what="What ships in the functions' zip.",
         arguments=("pyproject.toml",),
+    ),
+    Export(
+        path="handlers/express.txt",
+        what="What the express lane's function has beside the functions' packages.",
+        arguments=groups("express"),
     ),
     Export(
         path="localstack/requirements.txt",

@@ -162,7 +162,7 @@ class Storage(Construct):
             role,
             self.service,
             READ,
-            ("contracts", "attempts", "begun", "reports", "notes", "receipts", "closed"),
+            ("contracts", "attempts", "begun", "reports", "handovers", "notes", "receipts", "closed"),
         )
 
     def push_contracts(self, role: aws_iam.Role) -> None:
@@ -197,6 +197,14 @@ class Storage(Construct):
         self._below(role, self.service, READ, ("attempts", "begun", "staging", "reports", JOB_LOGS))
         self._below(role, self.service, WRITE, ("begun", "reports"))
         self._below(role, self.service, WRITE_PARTS, (JOB_LOGS,))
+        _add(role, self.unlock(ENCRYPT, self.service))
+
+    def run_express_job(self, role: aws_iam.Role) -> None:
+        """Allow a role to read an attempt's frozen and staged objects, note that it begins, and write its report, or
+        why Spark has to do the job.
+        """
+        self._below(role, self.service, READ, ("attempts", "staging"))
+        self._below(role, self.service, WRITE, ("begun", "reports", "handovers"))
         _add(role, self.unlock(ENCRYPT, self.service))
 
     def write_warehouse(self, role: aws_iam.Role) -> None:

@@ -22,7 +22,11 @@ ROWS: tuple[tuple[tuple[str, str, tuple[Signal, ...]], ...], ...] = (
     ),
     (
         ("Batches and branches", MOST, (Signal.UNDECIDED_BATCHES, Signal.OPEN_BRANCHES)),
-        ("Jobs that crashed, merges that were tried again", SUM, (Signal.JOBS_FAILED, Signal.PUBLISH_CONFLICTS)),
+        (
+            "Jobs that crashed, files handed over to Spark, merges that were tried again",
+            SUM,
+            (Signal.JOBS_FAILED, Signal.FILES_HANDED_OVER, Signal.PUBLISH_CONFLICTS),
+        ),
         ("Seconds of jobs", SUM, (Signal.JOB_SECONDS,)),
         ("Billed", SUM, (Signal.VCPU_HOURS, Signal.MEMORY_GB_HOURS, Signal.STORAGE_GB_HOURS)),
     ),

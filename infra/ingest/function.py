@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from aws_cdk import Duration, aws_events, aws_iam, aws_lambda, aws_logs
+from aws_cdk import Duration, Size, aws_events, aws_iam, aws_lambda, aws_logs
 from aws_cdk.aws_events_targets import LambdaFunction
 from constructs import Construct
 
@@ -47,6 +47,8 @@ class Function(Construct):
         code: aws_lambda.Code,
         timeout: Duration,
         handler: str = "",
+        memory: int = MEMORY,
+        scratch: Size | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self._config, self._keys, self.timeout = config, keys, timeout
@@ -62,7 +64,8 @@ class Function(Construct):
             handler=f"handlers.{handler or self._what + '.handler'}",
             code=code,
             environment=_environment(settings),
-            memory_size=MEMORY,
+            memory_size=memory,
+            ephemeral_storage_size=scratch,
             timeout=timeout,
             role=self.role,
             log_group=self._log_group(),
@@ -110,11 +113,11 @@ class Function(Construct):
             says=f"{self.name} has not run for {minutes}.",
             below=True,
         )
-        self._watch_errors(period)
+        self.watch_errors(period)
 
     def watch_calls(self) -> None:
         """Create alarms on calls that fail, and on calls that Lambda refuses, of a function that a queue calls."""
-        self._watch_errors(QUARTER)
+        self.watch_errors()
         alarm(
             self,
             "Throttled",
@@ -125,7 +128,8 @@ class Function(Construct):
             threshold=THROTTLED,
         )
 
-    def _watch_errors(self, period: Duration) -> None:
+    def watch_errors(self, period: Duration = QUARTER) -> None:
+        """Create an alarm on calls that fail."""
         minutes = count(round(period.to_minutes()), "minute")
         alarm(
             self,

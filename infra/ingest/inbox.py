@@ -13,7 +13,7 @@ from infra.ingest.dead_letters import KEPT, DeadLetters
 from infra.ingest.function import Function
 from infra.keys import DECRYPT, SQS, Keys
 
-BATCH_SIZE = 1000
+BATCH_SIZE, WITHOUT_WINDOW = 1000, 10  # messages of a call at most, and without a window, as Lambda has it
 MAX_RECEIVES = 5
 # Lambda's minimum: with fewer readers on the queue, more files that landed together form one batch.
 READERS = 2
@@ -37,7 +37,7 @@ class Inbox(Construct):
         self._keys = keys
         self.dead_letters = DeadLetters(self, "DeadLetters", of="ingest", config=config, keys=keys)
         self.dead_letters.alarm()
-        self._window = Duration.seconds(config.batch_window)
+        self._window = Duration.seconds(config.batch_window) if config.batch_window else None
         # Lambda's rule: six times the function's time-out, plus the batching window.
         visibility = Duration.seconds(6 * timeout.to_seconds() + config.batch_window)
         self.queue = aws_sqs.Queue(
@@ -80,7 +80,7 @@ class Inbox(Construct):
         function.function.add_event_source_mapping(
             "Inbox",
             event_source_arn=self.queue.queue_arn,
-            batch_size=BATCH_SIZE,
+            batch_size=BATCH_SIZE if self._window else WITHOUT_WINDOW,
             max_batching_window=self._window,
             report_batch_item_failures=True,
             max_concurrency=READERS,

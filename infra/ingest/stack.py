@@ -15,6 +15,7 @@ from infra.config import Config
 from infra.data.stack import DataStack
 from infra.ingest.dashboard import Dashboard
 from infra.ingest.dead_letters import DeadLetters
+from infra.ingest.express import Express
 from infra.ingest.function import Function
 from infra.ingest.identity import identify, read_secret
 from infra.ingest.inbox import Inbox
@@ -41,8 +42,10 @@ class IngestStack(Stack):
         nessie_uri: str,
         network: Network,
         functions: Path,
+        express: Path | None,
         artifacts: Artifacts,
     ) -> None:
+        """`functions` and `express` are zips; without the latter there is no express lane."""
         super().__init__(
             scope,
             config.name,
@@ -72,6 +75,13 @@ class IngestStack(Stack):
         self.reconcile = function("Reconcile", settings=publish, timeout=LONG)
         self.read = function("Read", settings=observer, timeout=LONG, handler="operate.read")
         self.act = function("Act", settings=publish, timeout=LONG, handler="operate.act")
+        self.express: Express | None = None
+        if express:
+            spark, code = self._as(Role.SPARK), Code.from_asset(str(express))
+            self.express = Express(
+                self, "Express", config=config, keys=keys, network=network, settings=spark, code=code
+            )
+            self.express.tell(self.settle)
         self.people = People(self, "People", read=self.read, act=self.act)
 
         interval = Duration.minutes(config.reconcile_minutes)
@@ -83,10 +93,13 @@ class IngestStack(Stack):
         self._grant(config)
         if config.token_audience or config.token_endpoint:
             self._identify(config)
-        watched = [self.ingest, self.settle, self.reconcile]
+        watched: list[Function] = [self.ingest, self.settle, self.reconcile]
         if config.canary_hours:
             watched.append(self._canary(config, function))
         self.ingest.watch_calls()
+        if self.express:
+            watched.append(self.express)
+            self.express.watch_errors()
         Signals(self, "Signals", config=config, sweep=self.reconcile)
         Dashboard(
             self,
@@ -115,6 +128,8 @@ class IngestStack(Stack):
             self.storage.read_landing(function.role)
             self.storage.use_service(function.role)
             self.spark.run_jobs(function.role)
+            if self.express:
+                self.express.run_jobs(function.role)
             if config.slack_secret:
                 secret, keys = config.slack_secret, self.storage.keys
                 read_secret(function, "SlackSecret", role=function.role, name=secret, keys=keys)
@@ -122,6 +137,9 @@ class IngestStack(Stack):
         for role in (self.ingest.role, self.settle.role, self.reconcile.role, self.act.role, self.spark.role):
             self.storage.write_warehouse(role)
         self.storage.run_job(self.spark.role)
+        if self.express:
+            self.storage.run_express_job(self.express.role)
+            self.storage.write_warehouse(self.express.role)
         self.storage.push_contracts(self.act.role)
         self.storage.read_landing(self.read.role)
         self.storage.observe_service(self.read.role)
@@ -138,6 +156,7 @@ class IngestStack(Stack):
             (self.ingest, Role.INGEST),
             (self.read, Role.OBSERVER),
             (self.spark, Role.SPARK),
+            *([(self.express, Role.SPARK)] if self.express else []),
         ]
         secrets = {each.role: each.secret for each in parsed(config.token_clients) if each.secret}
         for who, part in parts:
@@ -174,6 +193,8 @@ class IngestStack(Stack):
             job_jars=self.spark.jar_uris,
             release=config.release,
             executors=config.executors,
+            express_function=f"{config.name}-express" if config.express else "",
+            express_megabytes=config.express_megabytes if config.express else 0,
             spark_conf=json.dumps(config.spark_properties) if config.spark_conf else "",
             slack_secret=config.slack_secret,
             slack_channel=config.slack_channel,

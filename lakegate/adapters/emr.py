@@ -19,6 +19,7 @@ from botocore.exceptions import ClientError
 from lakegate import bundles
 from lakegate.adapters.aws import CONFIG, aws_errors, code
 from lakegate.adapters.job_policy import job_policy
+from lakegate.audit.model.lane import Lane
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt, earliest_time
 from lakegate.ports import JobRun, JobState, Reach, Usage
@@ -69,7 +70,9 @@ class EmrJobRunner:
     def _emr(self) -> "EMRServerlessClient":
         return boto3.client("emr-serverless", config=CONFIG)
 
-    def start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:
+    def start(self, attempt: Attempt, job_uri: str, reach: Reach, lane: Lane) -> str:
+        if lane is not Lane.SPARK:
+            raise Misconfigured(f"EMR Serverless has no {lane} lane, and {attempt.branch} has a job for it")
         self._listing = None
         with aws_errors(f"starting the job of {attempt.branch}"):
             try:

@@ -208,6 +208,7 @@ def _facts(message: Message) -> list[Block]:
         "Batch": code(message.batch),
         "Branch": code(message.branch),
         "Published": _published(message),
+        "Lane": plain(message.lane, REASON),
     }
     fields = [_text(f"*{name}*\n{fact}") for name, fact in facts.items() if fact]
     return [{"type": "section", "fields": fields}] if fields else []

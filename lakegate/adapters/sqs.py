@@ -10,6 +10,7 @@ import boto3
 
 from lakegate.adapters.aws import CONFIG, aws_errors
 from lakegate.adapters.events import NO_EVENT, ended, landed
+from lakegate.adapters.express import is_end, run_of
 from lakegate.landing.chunks import chunked
 from lakegate.ports import DeadLetter
 
@@ -69,5 +70,5 @@ def _letter(message: "MessageTypeDef") -> DeadLetter:
     with suppress(*NO_EVENT):
         return DeadLetter(id=message["MessageId"], landed=landed(event))
     with suppress(*NO_EVENT):
-        return DeadLetter(id=message["MessageId"], run=ended(event))
+        return DeadLetter(id=message["MessageId"], run=run_of(event) if is_end(event) else ended(event))
     return DeadLetter(id=message["MessageId"])

@@ -11,3 +11,13 @@ class Unfit(Exception):
 
 class ListedTwice(JobError):
     """A table lists a file twice: a reader finds its rows twice."""
+
+
+class HandedOver(Exception):
+    """This engine cannot say exactly what Spark would, or the batch is beyond its limits. The reason is one plain
+    sentence for people. There is no verdict: an attempt on Spark takes the files.
+    """
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason

@@ -365,6 +365,8 @@ def _report(run: Run, files: Iterable[FileReport]) -> Report:
         key=plan.key,
         masked=masked(plan.columns),
         rewritten=run.removed.files,
+        lane=job.lane,
+        lane_why=job.lane_why,
     )
 
 

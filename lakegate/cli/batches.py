@@ -3,12 +3,13 @@
 It decides nothing itself.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from rich.console import RenderableType
 from rich.text import Text
 
+from lakegate.audit.model.lane import Lane
 from lakegate.cli import terminal
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
@@ -46,10 +47,11 @@ def status(installation: Installation, *, as_json: bool) -> Exit:
 
 
 def _in_flight(now: Status, at: datetime) -> list[RenderableType]:
-    made = terminal.table("table", "state", "since", "files", title=f"In flight ({_files(now.in_flight)})")
+    lanes = _lanes(now.in_flight)
+    made = terminal.table("table", "state", *lanes, "since", "files", title=f"In flight ({_files(now.in_flight)})")
     for line in now.in_flight[:SHOWN]:
-        files = _named(line)
-        made.add_row(clean(line.table), terminal.state(line.state), ago(line.since, at), files)
+        its = [clean(line.lane) for _ in lanes]
+        made.add_row(clean(line.table), terminal.state(line.state), *its, ago(line.since, at), _named(line))
     why = [part for line in now.in_flight[:SHOWN] if line.reasons for part in (f"{line.batch}:", *_reasons(line), "")]
     said = dict.fromkeys((line.batch or line.table, line.waits) for line in now.in_flight[:SHOWN] if line.waits)
     waits = [part for who, why in said for part in (f"{who} waits:", indented(why, 4), "")]
@@ -120,11 +122,18 @@ def _published(now: Status, at: datetime) -> list[RenderableType]:
     rows = sum(line.rows for line in lines)
     title = f"Published ({_files(lines)}, {count(rows, 'row')}{_of_last(now)})"
     more = [name for name in ("quarantined", "replaced") if any(getattr(line, name) for line in lines)]
-    made = terminal.table("table", "rows", *more, "when", "files", title=title, right=["rows", *more])
+    lanes = _lanes(lines)
+    made = terminal.table("table", "rows", *more, *lanes, "when", "files", title=title, right=["rows", *more])
     for line in lines[:SHOWN]:
         numbers = [f"{number:,}" if (number := getattr(line, name)) else "" for name in more]
-        made.add_row(clean(line.table), f"{line.rows:,}", *numbers, ago(line.since, at), _named(line))
+        its = [clean(line.lane) for _ in lanes]
+        made.add_row(clean(line.table), f"{line.rows:,}", *numbers, *its, ago(line.since, at), _named(line))
     return [made, *_more(lines), *_billed(lines)] if lines else []
+
+
+def _lanes(lines: Iterable[Line]) -> list[str]:
+    """Return the column for lanes, where some line is not on Spark's."""
+    return ["lane"] if any(line.lane == Lane.EXPRESS for line in lines) else []
 
 
 def _billed(lines: Sequence[Line]) -> list[Text]:

@@ -12,14 +12,14 @@ from jinja2 import Environment, StrictUndefined
 
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
-from lakegate.cli.report import checks_of, columns_of, shown, tally, took
+from lakegate.cli.report import checks_of, columns_of, lane, shown, tally, took
 from lakegate.cli.terminal import busy, clean, complain
 from lakegate.counts import count
 from lakegate.operations.batch import BatchView, files_of, has_rows, rows_command
 from lakegate.operations.questions import ShowBatch
 
 PRINTED = Path("-")
-TOOLS = (checks_of, columns_of, files_of, has_rows, rows_command, shown, tally, took)
+TOOLS = (checks_of, columns_of, files_of, has_rows, lane, rows_command, shown, tally, took)
 
 
 def write(installation: Installation, batch: str, to: Path) -> Exit:

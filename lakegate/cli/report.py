@@ -4,7 +4,7 @@ nothing and interprets no verdict.
 
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
 from lakegate.counts import count
-from lakegate.operations.batch import VERDICTS
+from lakegate.operations.batch import VERDICTS, Try
 from lakegate.ports import Usage
 
 
@@ -28,6 +28,11 @@ def took(usage: Usage) -> str:
     hours = f"{usage.vcpu_hours:,.3f} vCPU-hours, {usage.memory_gb_hours:,.3f} GB-hours"
     disk = f", {usage.storage_gb_hours:,.3f} GB-hours of disk" if usage.storage_gb_hours else ""
     return f"job ran for {usage.seconds:,} s, billed {hours}{disk}"
+
+
+def lane(attempt: Try) -> str:
+    """Return `on the express lane: …`, with the reason."""
+    return f"on the {attempt.lane} lane" + (f": {attempt.lane_why}" if attempt.lane_why else "")
 
 
 def columns_of(report: Report, check: CheckResult) -> list[str]:

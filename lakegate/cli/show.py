@@ -9,7 +9,7 @@ from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
 from lakegate.cli import terminal
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
-from lakegate.cli.report import checks_of, columns_of, shown, tally, took
+from lakegate.cli.report import checks_of, columns_of, lane, shown, tally, took
 from lakegate.cli.terminal import busy, clean, console, indented, say, say_json
 from lakegate.counts import count
 from lakegate.operations.batch import BatchView, Try, files_of, has_rows, rows_command
@@ -76,6 +76,8 @@ def _attempt(view: BatchView, attempt: Try, *, every_check: bool) -> Iterator[Re
     yield Text(f"\nAttempt a{attempt.attempt}", style="bold")
     yield f"  branch: {attempt.branch} ({fate})"
     report = attempt.report
+    if attempt.lane:
+        yield indented(lane(attempt), 2, "dim")
     if attempt.usage:
         yield Text(f"  its {took(attempt.usage)}", style="dim")
     if report is None:

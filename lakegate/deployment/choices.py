@@ -8,7 +8,12 @@ from typing import Any, Self
 RECORD = "Lakegate"  # of the template's metadata, which a later deployment reads
 NO_RECORD = "choices"  # accepts a stack that has no record
 RUNTIME = "runtime"  # of the functions, which a release chooses and nobody gives
-OLDEST = {RUNTIME: "python3.11", "architecture": "x86_64"}  # of a stack whose record has no such name yet
+OLDEST = {  # of a stack whose record has no such name yet
+    RUNTIME: "python3.11",
+    "architecture": "x86_64",
+    "express": False,
+    "express_megabytes": 32,
+}
 
 
 class Kind(StrEnum):
@@ -77,6 +82,7 @@ DROPPED = {
     "canary_hours": "no canary lands, and nobody hears of a loop that is broken while nothing lands",
     "rejected_percent": "nobody hears of many rejected files",
     "architecture": "functions run on ARM64",
+    "express": "small batches are audited in a function again, and not by Spark",
     "image": "jobs run in the release's own image",
     "spark_conf": "jobs run without these properties",
     "uploaders": "whoever is not named can no longer upload",
@@ -123,6 +129,7 @@ SECONDS = "calls may fail for the seconds in which AWS changes the functions, an
 NOTED = {  # of changes that lose nothing
     RUNTIME: f"functions run on another Python; {SECONDS}",
     "architecture": f"functions run on other processors; {SECONDS}",
+    "express": "small batches are audited in a function instead of by Spark, or no longer: the verdicts are the same",
 }
 MEANINGS = {Kind.DROPPED: DROPPED, Kind.CHANGED: CHANGED, Kind.ADDED: ADDED}
 

@@ -9,6 +9,10 @@ CHECKLIST = (
     ("EMR's image runs the job, with the tested Python, Iceberg and AWS SDK", "lakegate doctor --probe"),
     ("functions import their code on ARM64", "lakegate status, which the function read answers"),
     ("the first file reaches main", "lakegate contract push CONTRACT && lakegate drop FILE --wait"),
+    (
+        "the express lane's function unpacks its packages, runs a job and Lambda tells settle of its end",
+        "lakegate drop FILE --wait; lakegate show BATCH",
+    ),
     ("a bad file stays on its branch, and Slack tells", "lakegate drop BAD --wait; lakegate status"),
     ("a job's end settles its batch before the sweep does", "lakegate drop FILE --wait, with reconcile_minutes = 60"),
     ("the sweep finds a file without its event", "disable the rule Landed; lakegate drop FILE --wait; enable it"),

@@ -300,12 +300,26 @@ def _summed(node: exp.Expr) -> exp.Expr:
 
 
 def _filtered(node: exp.Expr) -> exp.Expr:
+    if isinstance(node.this, exp.CountIf):
+        return _or_none(node)
     return _summed(node) if isinstance(node.this, exp.Sum) else node.copy()
 
 
+def _counted(node: exp.Expr) -> exp.Expr:
+    return node.copy() if isinstance(node.parent, exp.Filter) else _or_none(node)
+
+
+def _or_none(node: exp.Expr) -> exp.Expr:
+    """Return a count that is zero where DuckDB has none: if there is no row, or the condition is null in all."""
+    return exp.Coalesce(this=node.copy(), expressions=[exp.Literal.number(0)])
+
+
 def _quantile(node: exp.Expr) -> exp.Expr:
-    """Return DuckDB's continuous quantile, which interpolates between two values as Spark does."""
-    return _called("quantile_cont", node.this, node.args["quantile"])
+    """Return DuckDB's continuous quantile, which interpolates between two values as Spark does: in 64-bit floats, or a
+    decimal's quantile would have no more places than the column.
+    """
+    number = exp.Cast(this=node.this, to=exp.DataType.build("double"))
+    return _called("quantile_cont", number, node.args["quantile"])
 
 
 def _exists(node: exp.Expr) -> exp.Expr:
@@ -352,6 +366,7 @@ _WORDS: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.AddMonths: _later,
     exp.Sum: _summed,
     exp.Filter: _filtered,
+    exp.CountIf: _counted,
     exp.Quantile: _quantile,
     exp.Exists: _exists,
     exp.ArrayDistinct: _distinct,

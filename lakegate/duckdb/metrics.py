@@ -31,20 +31,29 @@ Said = Callable[[Metric, Rows], str]
 
 @dataclass(frozen=True, kw_only=True)
 class DuckDBKind:
-    """One kind of metric in SQL. Its `number` is a subquery, `failing` is the condition of a row that counts, and
-    `shown` the condition of a row to show a person; None for a kind without such rows in a table.
+    """One kind of metric in SQL. Its number is an `aggregate` over the relation, for several of which one pass is
+    enough, or else a `query` of its own. `failing` is the condition of a row that counts, and `shown` the condition of
+    a row to show a person; None for a kind without such rows in a table.
     """
 
-    number: Said
+    aggregate: Said | None = None
+    query: Said | None = None
     failing: Said = lambda _, __: "false"
     shown: Said | None = None
+
+    def number(self, metric: Metric, rows: Rows) -> str:
+        """Return the number as a subquery."""
+        if self.aggregate:
+            return f"(SELECT {self.aggregate(metric, rows)} FROM {rows.relation})"
+        if self.query is None:
+            raise NotImplementedError(f"a metric of kind {metric.kind} has no number")
+        return self.query(metric, rows)
 
 
 def _counted(metric: Metric, rows: Rows) -> str:
     """Count the failing rows. The result is null if only Spark knows whether one of the rows fails."""
     wrong = f"({KINDS[metric.kind].failing(metric, rows)})"
-    known = f"bool_and({wrong} IS NOT NULL) IS NOT FALSE"
-    return f"(SELECT CASE WHEN {known} THEN count_if({wrong}) END FROM {rows.relation})"
+    return f"CASE WHEN bool_and({wrong} IS NOT NULL) IS NOT FALSE THEN count_if({wrong}) END"
 
 
 def _null(metric: Metric, _: Rows) -> str:
@@ -94,14 +103,14 @@ def _listed(columns: Sequence[str]) -> str:
 
 
 KINDS: Mapping[MetricKind, DuckDBKind] = {
-    MetricKind.ROWS: DuckDBKind(number=lambda _, rows: f"(SELECT count(*) FROM {rows.relation})"),
-    MetricKind.NULLS: DuckDBKind(number=_counted, failing=_null, shown=_null),
-    MetricKind.FAILING: DuckDBKind(number=_counted, failing=_broken, shown=_broken),
-    MetricKind.DUPLICATES: DuckDBKind(number=_repeats, failing=_repeating, shown=_repeated),
-    MetricKind.ORPHANS: DuckDBKind(number=_counted, failing=_orphaned, shown=_orphaned),
-    MetricKind.MALFORMED: DuckDBKind(number=lambda _, __: "0"),  # rows of a relation have been parsed
-    MetricKind.VALUE: DuckDBKind(number=lambda it, rows: f"(SELECT {translated(it.sql)} FROM {rows.relation})"),
+    MetricKind.ROWS: DuckDBKind(aggregate=lambda _, __: "count(*)"),
+    MetricKind.NULLS: DuckDBKind(aggregate=_counted, failing=_null, shown=_null),
+    MetricKind.FAILING: DuckDBKind(aggregate=_counted, failing=_broken, shown=_broken),
+    MetricKind.DUPLICATES: DuckDBKind(query=_repeats, failing=_repeating, shown=_repeated),
+    MetricKind.ORPHANS: DuckDBKind(aggregate=_counted, failing=_orphaned, shown=_orphaned),
+    MetricKind.MALFORMED: DuckDBKind(query=lambda _, __: "0"),  # rows of a relation have been parsed
+    MetricKind.VALUE: DuckDBKind(aggregate=lambda metric, _: translated(metric.sql)),
     MetricKind.QUERY: DuckDBKind(
-        number=lambda it, rows: f"(WITH {ROWS_VIEW} AS (FROM {rows.relation}) {translated(it.sql)})"
+        query=lambda it, rows: f"(WITH {ROWS_VIEW} AS (FROM {rows.relation}) {translated(it.sql)})"
     ),
 }

@@ -1,4 +1,6 @@
-"""A contract's settings for ingesting files, whatever is in them: how many go together, and what a re-upload does."""
+"""A contract's settings for ingesting files, whatever is in them: how many go together, what a re-upload does, and
+which engine audits them.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,10 +17,19 @@ class Reuploads(StrEnum):
     REJECT = "reject"  # they are rejected, and people are told
 
 
+class Engine(StrEnum):
+    """Engines that a contract may ask for."""
+
+    AUTO = "auto"  # the express lane for small batches that it can audit, and Spark for all others
+    SPARK = "spark"
+    EXPRESS = "express"  # the express lane for whatever it can audit
+
+
 @dataclass(frozen=True, kw_only=True)
 class Ingestion:
     """A batch's limits: at most so many files and so many bytes. A single larger file is a batch of its own."""
 
     reuploads: Reuploads = Reuploads.REPLACE
+    engine: Engine = Engine.AUTO
     batch_files: int = MOST_FILES
     batch_bytes: int = 100_000_000_000

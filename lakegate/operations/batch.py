@@ -12,6 +12,7 @@ from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import PREFIX, Attempt
 from lakegate.ports import Decided, Usage
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
+from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.attempts.usage import usage_of
 from lakegate.workflow.ledger.decisions import DECISIONS
@@ -26,7 +27,7 @@ VERDICTS = (Verdict.FAIL, Verdict.QUARANTINE, Verdict.WARN, Verdict.PASS)  # in 
 
 @dataclass(frozen=True, kw_only=True)
 class Try:
-    """One attempt as it stands: its branch (kept or not), its job, what its run took, its report."""
+    """One attempt as it stands: its branch (kept or not), its job with its lane, what its run took, its report."""
 
     attempt: int
     branch: str
@@ -35,6 +36,8 @@ class Try:
     job: str
     usage: Usage | None
     report: Report | None
+    lane: str = ""
+    lane_why: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,8 +92,17 @@ def _try(service: Service, attempt: Attempt, *, kept: bool) -> Try:
     except (Refused, Misconfigured) as why:
         said.append(str(why))
     job = ": ".join([*([job] if job else []), *said])
+    frozen = readable_job_of(service.store, attempt)
     return Try(
-        attempt=attempt.number, branch=attempt.branch, kept=kept, claims=claims, job=job, usage=usage, report=report
+        attempt=attempt.number,
+        branch=attempt.branch,
+        kept=kept,
+        claims=claims,
+        job=job,
+        usage=usage,
+        report=report,
+        lane=frozen.lane.named if frozen else "",
+        lane_why=frozen.lane_why if frozen else "",
     )
 
 

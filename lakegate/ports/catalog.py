@@ -124,7 +124,7 @@ class DecidedFile:
 @dataclass(frozen=True, kw_only=True)
 class Note:
     """A decision's description in its commit on main: it becomes the commit's properties, and is read back from the
-    log. `more` files were too many to name; their receipts tell of them.
+    log. `more` files were too many to name; their receipts tell of them. What was audited and published has the `lane`.
     """
 
     decision: Decision
@@ -135,6 +135,7 @@ class Note:
     more: int = 0
     why: str = ""
     by: str = ""
+    lane: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

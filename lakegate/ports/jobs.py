@@ -1,4 +1,4 @@
-"""Port of the job runner, which runs an attempt's Spark job in another process."""
+"""Port of the job runner, which runs an attempt's job in another process."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from lakegate.audit.model.lane import Lane
 from lakegate.landing.attempts import Attempt
 
 
@@ -55,11 +56,12 @@ class Reach:
 
 
 class JobRunner(Protocol):
-    """A runner of an attempt's Spark job in another process."""
+    """A runner of an attempt's job in another process."""
 
-    def start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:
-        """Start the attempt's job, which may touch its reach and nothing more where the runner can see to it. Return
-        the run's id; starting it again returns the same run.
+    def start(self, attempt: Attempt, job_uri: str, reach: Reach, lane: Lane) -> str:
+        """Start the attempt's job on its lane. It may touch its reach and nothing more where the runner can see to it.
+        Return the run's id; starting it again returns the same run. Raise Misconfigured for a lane that the runner does
+        not have.
         """
 
     def get(self, run_id: str) -> JobRun:

@@ -28,7 +28,9 @@ class MessageFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """A message to people. `commands` are the ones to run next; all text may contain anything a stranger wrote."""
+    """A message to people. `commands` are the ones to run next. `lane` says in words which
+    engine audited the files and why, where there is a choice. All text may contain anything a stranger wrote.
+    """
 
     kind: MessageKind
     batch: str
@@ -40,6 +42,7 @@ class Message:
     quarantined_rows: int = 0
     replaced_rows: int = 0
     why: str = ""
+    lane: str = ""
     commands: tuple[str, ...] = ()
 
 

@@ -14,6 +14,7 @@ class Signal(StrEnum):
     FILES_REJECTED = "FilesRejected"
     PUBLISH_CONFLICTS = "PublishConflicts"  # main moved between the last look and the merge
     JOBS_FAILED = "JobsFailed"  # crashed, without a report
+    FILES_HANDED_OVER = "FilesHandedOver"  # by the express lane, to Spark
     JOB_SECONDS = "JobSeconds"
     VCPU_HOURS = "VcpuHours"  # billed, as the others
     MEMORY_GB_HOURS = "MemoryGbHours"

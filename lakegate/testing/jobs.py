@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.job import CUT_OFF, Job, parse_job
+from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.report import Report
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
@@ -17,23 +18,29 @@ USAGE = Usage(seconds=90, vcpu_hours=0.1, memory_gb_hours=0.4, storage_gb_hours=
 
 class MemoryJobRunner:
     """`JobRunner` whose jobs wait until a test runs or fails them. `work` is the job: its report is stored as a job
-    would store it.
+    would store it. Its runs' ids begin with the `name`.
     """
 
     def __init__(
-        self, store: MemoryStore, work: Callable[[Job], Report] | None = None, clock: MemoryClock | None = None
+        self,
+        store: MemoryStore,
+        work: Callable[[Job], Report] | None = None,
+        clock: MemoryClock | None = None,
+        name: str = "run",
     ) -> None:
-        self.store, self.work, self.clock = store, work, clock or MemoryClock()
+        self.store, self.work, self.clock, self.name = store, work, clock or MemoryClock(), name
         self.runs: dict[str, JobRun] = {}
         self.jobs: dict[str, str] = {}
         self.reaches: dict[str, Reach] = {}
+        self.lanes: dict[str, Lane] = {}
 
-    def start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:
+    def start(self, attempt: Attempt, job_uri: str, reach: Reach, lane: Lane) -> str:
         found = self.find(attempt.branch)
         if found:
             return found.id
-        run = JobRun(id=f"run-{len(self.runs) + 1:04d}", branch=attempt.branch, state=JobState.RUNNING)
+        run = JobRun(id=f"{self.name}-{len(self.runs) + 1:04d}", branch=attempt.branch, state=JobState.RUNNING)
         self.runs[run.id], self.jobs[run.id], self.reaches[run.id] = run, job_uri, reach
+        self.lanes[run.id] = lane
         return run.id
 
     def get(self, run_id: str) -> JobRun:
@@ -74,6 +81,12 @@ class MemoryJobRunner:
         if not never_began:
             self._begin(run_id, CUT_OFF if cut_off else b"")
         self._end(run_id, JobState.FAILED, reason)
+
+    def hand_over(self, run_id: str, reason: str) -> None:
+        """End a run of the express lane that hands its files over."""
+        self._begin(run_id)
+        self.store.create(self.store.name(self.job(run_id).handover_uri), to_json({"reason": reason}).encode())
+        self._end(run_id, JobState.SUCCEEDED, "")
 
     def job(self, run_id: str) -> Job:
         return parse_job(self.store.objects[self.store.name(self.jobs[run_id])])

@@ -170,5 +170,10 @@ def _note(audited: Audited, files: list[FileVersion]) -> Note:
         for entry in [audited.reported[file.id]]
     )
     return Note(
-        decision=Decision.PUBLISHED, table=attempt.table, batch=attempt.batch, attempt=attempt.number, files=decided
+        decision=Decision.PUBLISHED,
+        table=attempt.table,
+        batch=attempt.batch,
+        attempt=attempt.number,
+        files=decided,
+        lane=audited.report.lane,
     )

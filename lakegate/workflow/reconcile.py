@@ -18,7 +18,7 @@ from lakegate.landing.standing import is_open
 from lakegate.ports import Branch, Signal
 from lakegate.workflow.attempts.claims import files_claimed_at
 from lakegate.workflow.attempts.launch import launch
-from lakegate.workflow.attempts.reports import report_name
+from lakegate.workflow.attempts.reports import has_left_something
 from lakegate.workflow.attempts.usage import note_usage_of_lost_event
 from lakegate.workflow.backlog import Backlog, look, note_unclaimed, still_unrouted
 from lakegate.workflow.ledger.compaction import compact
@@ -114,7 +114,7 @@ def _continue(service: Service, branch: Branch) -> None:
 
 
 def _go_on(service: Service, branch: Branch, attempt: Attempt, claims: list[FileVersion], *, undecided: bool) -> None:
-    if service.store.read(report_name(attempt)) is not None or service.runner.find(attempt.branch) is not None:
+    if has_left_something(service.store, attempt) or service.runner.find(attempt.branch) is not None:
         settle(service, attempt)
         note_usage_of_lost_event(service, attempt)
     elif undecided:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from lakegate.audit.model.client import Client
+from lakegate.landing.lane import Express
 from lakegate.ports import (
     Branches,
     Clock,
@@ -26,7 +27,8 @@ class Service:
     Receipts move to the archive `compact_after` they landed, and closed entries of those with more entries than
     `truncate_above`. A batch is rejected after so many `attempts` in a row whose job crashed. Jobs send the catalog
     tokens of the `job_client`, or of their own role for the `token_audience`, or none. `jobs_at_once` jobs run at a
-    time. Nothing is seen in the landing bucket but what lies below the `landing_prefixes`.
+    time. Nothing is seen in the landing bucket but what lies below the `landing_prefixes`. Without `express`, Spark
+    audits everything.
     """
 
     branches: Branches
@@ -51,3 +53,4 @@ class Service:
     attempts: int = 3
     jobs_at_once: int = 2
     landing_prefixes: tuple[str, ...] = ("",)
+    express: Express | None = None

@@ -19,7 +19,7 @@ from lakegate.landing.standing import is_open
 from lakegate.ports import Signal
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts, not_claimed_later
 from lakegate.workflow.attempts.job import job_of
-from lakegate.workflow.attempts.reports import End, accept_report, note_end
+from lakegate.workflow.attempts.reports import End, accept_report, hand_over, note_end
 from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.ledger.decisions import record
 from lakegate.workflow.ledger.receipts import receipts_now
@@ -77,12 +77,14 @@ def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
     record(service, attempt, Decision.REJECTED, todo.reject)
     if ended.crash:
         service.telemetry.emit({Signal.JOBS_FAILED: 1}, attempt.table)
+    if ended.handed_over:
+        service.telemetry.emit({Signal.FILES_HANDED_OVER: len(todo.retry)}, attempt.table)
     _finish(service, attempt, claims, ended)
     return True
 
 
 def _retry(service: Service, attempt: Attempt, files: Iterable[FileVersion], released: Collection[FileVersion]) -> None:
-    """Start one next attempt for all of these files, because each attempt is a Spark job. It also takes the released
+    """Start one next attempt for all of these files, because each attempt is a job. It also takes the released
     files that no later attempt has claimed.
     """
     free = not_claimed_later(service, attempt, released) if released else ()
@@ -98,12 +100,16 @@ def accept_end(service: Service, attempt: Attempt, job: Job) -> Ended | None:
 
 
 def _give_up(service: Service, facts: Facts, retried: Collection[FileVersion]) -> bool:
-    """Note that the attempt is given up, if its job crashed and a next attempt is to follow. Return False if its report
-    was noted first: the attempt is then settled by its report.
+    """Note that the attempt is given up, or handed over, if its job left no report and a next attempt is to follow.
+    Return False if its report was noted first: the attempt is then settled by its report.
     """
-    crashed = facts.ended.crash
-    how = End.GIVEN_UP if crashed and crashed.began else End.NEVER_BEGAN
-    return not (crashed and retried) or note_end(service.store, facts.attempt, how)
+    ended, crashed = facts.ended, facts.ended.crash
+    if not retried or not (crashed or ended.handed_over):
+        return True
+    if ended.handed_over:
+        hand_over(service.store, facts.attempt, ended.why)
+        return note_end(service.store, facts.attempt, End.HANDED_OVER)
+    return note_end(service.store, facts.attempt, End.GIVEN_UP if crashed and crashed.began else End.NEVER_BEGAN)
 
 
 def _publish(

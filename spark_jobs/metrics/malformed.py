@@ -12,6 +12,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from lakegate.audit.evaluation import samples
 from lakegate.audit.evaluation.mask import MASK, raw
 from lakegate.audit.model.plan import MetricKind, Plan
 from lakegate.audit.model.report import CheckResult
@@ -20,7 +21,6 @@ from lakegate.audit.schema.inspection import Inspection
 from spark_jobs.formats.text.lines import AT, BLOCK, TEXT, lines
 from spark_jobs.formats.text.rows import parsed
 from spark_jobs.jvm.isolate import THREADS
-from spark_jobs.metrics import samples
 
 LINE, WHY = "line", "why"
 MOST_TEXT = 10_000  # characters of a quarantined row

@@ -12,11 +12,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.data_files.difference import Difference
+from lakegate.audit.definition import FIXED, QUARANTINE
 from lakegate.audit.errors import JobError
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.evaluation.verdicts import malformed_checks
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.plan import Plan, TableColumn
+from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.formats.text.lines import TEXT
@@ -27,7 +28,7 @@ from spark_jobs.metrics.kinds import KINDS, failing
 from spark_jobs.metrics.malformed import LINE, WHY
 from spark_jobs.tables import iceberg
 from spark_jobs.tables.base import Base
-from spark_jobs.tables.ddl import FIXED, add_columns_sql, create_table_sql, set_properties_sql, table_name
+from spark_jobs.tables.ddl import add_columns_sql, create_table_sql, set_properties_sql, table_name
 from spark_jobs.tables.overwrite import overwrite
 
 Failed = Mapping[str, Sequence[str]]
@@ -38,20 +39,6 @@ _JSON_OPTIONS = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
-_COLUMNS = (
-    TableColumn(name=FILE_COLUMN, type="string", doc="The file version that the row came from."),
-    TableColumn(name="key", type="string", doc="The file's key in the landing bucket."),
-    TableColumn(name="batch", type="string", doc="The batch in which the row was quarantined."),
-    TableColumn(name="attempt", type="int", doc="The attempt at the batch."),
-    TableColumn(name="reasons", type="array<string>", doc="The checks that the row failed."),
-    TableColumn(
-        name="row_json", type="string", doc="The row as JSON, every value whole; null where it does not parse."
-    ),
-    TableColumn(name="quarantined_at", type="timestamp", doc="When."),
-    TableColumn(name="line", type="bigint", doc="Of a row that does not parse: its line in the file."),
-    TableColumn(name="text", type="string", doc="Its text, as far as it is kept; masked where any column is."),
-    TableColumn(name="why", type="string", doc="What is wrong with it."),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,14 +127,14 @@ def _prepare_table(spark: SparkSession, job: Job) -> None:
             f"batch {job.batch}: on branch {job.branch}, table {table} is not what it was at the base: an earlier run "
             f"of this job has written there. Run: lakegate retry {job.batch}"
         )
-    for statement in create_table_sql(table, _COLUMNS, FIXED) if there is None else _upgrade_sql(spark, table, there):
+    for statement in create_table_sql(table, QUARANTINE, FIXED) if there is None else _upgrade_sql(spark, table, there):
         spark.sql(statement)
 
 
 def _upgrade_sql(spark: SparkSession, table: str, there: Any) -> list[str]:
     """Return the statements for a table of an earlier release, or one with settings that someone has changed."""
     known = iceberg.fields(spark, there)
-    new = [column for column in _COLUMNS if column.name not in known]
+    new = [column for column in QUARANTINE if column.name not in known]
     return [
         *([add_columns_sql(table, new)] if new else []),
         *set_properties_sql(table, FIXED, dict(there.properties())),
@@ -182,5 +169,5 @@ def _quarantined(job: Job, rows: DataFrame, more: Mapping[str, Column]) -> DataF
         **more,
     }
     return rows.select(
-        *(values.get(column.name, F.lit(None).cast(column.type)).alias(column.name) for column in _COLUMNS)
+        *(values.get(column.name, F.lit(None).cast(column.type)).alias(column.name) for column in QUARANTINE)
     )

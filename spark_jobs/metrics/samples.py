@@ -6,7 +6,7 @@ chance as the report takes, and neither Spark nor the driver holds them all.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -16,9 +16,20 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.window import Window
 
 from lakegate.audit.evaluation.mask import MASK
+from lakegate.audit.evaluation.quarantine import Results
+from lakegate.audit.evaluation.samples import (
+    TEXT,
+    Row,
+    by_keys,
+    evenly,
+    rows_per_sample,
+    shown_columns,
+    to_sample,
+    with_rows,
+)
 from lakegate.audit.evaluation.verdicts import good
 from lakegate.audit.model.plan import Metric, Plan, TableColumn
-from lakegate.audit.model.report import CheckResult, Verdict
+from lakegate.audit.model.report import CheckResult
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import canonical, spark_identifier
 from spark_jobs.metrics.failing_keys import ROWS_OF_KEY, Landed
@@ -26,15 +37,6 @@ from spark_jobs.metrics.keys import Batch
 from spark_jobs.metrics.kinds import KINDS, ByKey, failing
 from spark_jobs.tables.base import Base
 
-Results = Mapping[str, tuple[CheckResult, ...]]
-Row = dict[str, Any]
-ROWS = 100  # of a check on a file, at most
-FEWEST = 5  # even if very much fails
-ALL_ROWS = 20_000  # of a batch, about
-PAIRS = 1000  # of file and metric; more samples help nobody
-BYTES = 3_000_000  # of a batch, about
-COLUMNS = 20
-TEXT = 200
 _DICE, _SIDES = "_lakegate_dice", 1 << 30
 _RANK = "_lakegate_rank"
 _SPARE = 2  # times the rows wanted are kept, because chance may leave too few
@@ -82,37 +84,13 @@ def with_samples(plan: Plan, results: Results, batch: Batch, base: Base) -> dict
     limit = rows_per_sample(pairs)
     rows = batch.read(dict.fromkeys(file for each in wanted for file in each.failing)).select("*", _dice())
     search = Search(results=results, plan=plan, batch=batch, base=base, limit=limit, rows=rows)
-    samples = _find_rows(search, wanted)
-    chosen = {key: within_bytes(rows, BYTES // pairs) for key, rows in samples.items()}
-    return {
-        file: tuple(replace(check, sample=chosen.get((file, _metric_to_sample(check)), ())) for check in checks)
-        for file, checks in results.items()
-    }
-
-
-def rows_per_sample(pairs: int) -> int:
-    """Return how many rows the report takes of each of so many pairs of file and metric."""
-    return max(FEWEST, min(ROWS, ALL_ROWS // pairs))
-
-
-def _metric_to_sample(check: CheckResult) -> str:
-    """Return the metric that a check wants failing rows of; "" if it passed or knows none."""
-    return check.metric if check.failing_rows and check.verdict is not Verdict.PASS else ""
+    return with_rows(results, _find_rows(search, wanted), pairs)
 
 
 def _wanted(plan: Plan, results: Results) -> list[Wanted]:
     """Return the metrics with rows that can be found, and the files that fail them."""
-    found: dict[str, dict[str, int]] = {}
-    pairs = {
-        (check.metric, file): check.failing_rows
-        for file, checks in results.items()
-        for check in checks
-        if _metric_to_sample(check)
-    }
-    for (metric, file), rows in list(pairs.items())[:PAIRS]:
-        found.setdefault(metric, {})[file] = rows
-    known = [metric for metric in map(plan.metric, found) if KINDS[metric.kind].finds_rows]
-    return [Wanted(number=number, metric=metric, failing=found[metric.id]) for number, metric in enumerate(known)]
+    known = [(metric, files) for metric, files in to_sample(plan, results) if KINDS[metric.kind].finds_rows]
+    return [Wanted(number=number, metric=metric, failing=files) for number, (metric, files) in enumerate(known)]
 
 
 def _dice() -> Column:
@@ -123,7 +101,7 @@ def _find_rows(search: Search, wanted: Sequence[Wanted]) -> dict[tuple[str, str]
     """Return failing rows by file and metric."""
     plan = search.plan
     tells = [_failing_condition(search, each) for each in wanted]
-    shown = {each.number: _shown_columns(plan, each.metric) for each in wanted}
+    shown = {each.number: shown_columns(plan, each.metric) for each in wanted}
     names = dict.fromkeys(name for columns in shown.values() for name in columns)
     found: dict[tuple[str, str], list[Row]] = {}
     for file, tags, text in _collect(search, tells, [column for column in plan.columns if column.name in names]):
@@ -131,7 +109,7 @@ def _find_rows(search: Search, wanted: Sequence[Wanted]) -> dict[tuple[str, str]
         for each in (each for each, is_failing in zip(wanted, tags, strict=True) if is_failing):
             found.setdefault((file, each.metric.id), []).append({name: row[name] for name in shown[each.number]})
     by_id = {each.metric.id: each.metric for each in wanted}
-    return {key: _evenly(rows, by_id[key[1]], search.limit) for key, rows in found.items()}
+    return {key: _chosen(rows, by_id[key[1]], search.limit) for key, rows in found.items()}
 
 
 def _collect(search: Search, tells: Sequence[Column], columns: Sequence[TableColumn]) -> list[Any]:
@@ -176,29 +154,10 @@ def _key_condition(search: Search, wanted: Wanted, by_key: ByKey) -> Column:
     return F.col(joined[FILE_COLUMN]).isNotNull() & search.sampled(rows)
 
 
-def _evenly(rows: list[Row], metric: Metric, limit: int) -> list[Row]:
+def _chosen(rows: list[Row], metric: Metric, limit: int) -> list[Row]:
     """Return at most `limit` rows: from the whole file, or key by key if rows belong together."""
     by_key = KINDS[metric.kind].by_key
-    if by_key and by_key.together:
-        return sorted(rows, key=lambda row: [str(row[name]) for name in metric.columns])[:limit]
-    return [rows[at * len(rows) // limit] for at in range(limit)] if len(rows) > limit else rows
-
-
-def within_bytes(rows: Sequence[Row], size: int) -> tuple[Row, ...]:
-    """Return the first rows that fit into `size` bytes of JSON, at least one."""
-    taken = 0
-    for number, row in enumerate(rows):
-        taken += len(json.dumps(row, ensure_ascii=False).encode())
-        if taken > size:
-            return tuple(rows[: max(number, 1)])
-    return tuple(rows)
-
-
-def _shown_columns(plan: Plan, metric: Metric) -> list[str]:
-    """Return the row's key, the columns at fault, and as many others as a person reads."""
-    there = [column.name for column in plan.columns]
-    first = [name for name in (*plan.key, *metric.columns) if name in there]
-    return list(dict.fromkeys([*first, *there]))[:COLUMNS]
+    return by_keys(rows, metric, limit) if by_key and by_key.together else evenly(rows, limit)
 
 
 def _shown_value(column: TableColumn) -> Column:

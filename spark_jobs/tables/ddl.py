@@ -1,62 +1,19 @@
-"""The table's definition on the branch: created from the plan, or evolved by new and wider columns. It drops nothing.
-
-Columns are optional in Iceberg, because the audit checks nulls by file and reports them.
-"""
+"""The table on the branch: created from the plan, or evolved by new and wider columns. It drops nothing."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.data_files.statistics import asked
+from lakegate.audit.definition import FILE, Shape, partitions_of, plan_transform, properties
 from lakegate.audit.errors import Unfit
 from lakegate.audit.model.plan import Plan, TableColumn
-from lakegate.audit.schema.fit import CONTRACT_HASH, FILE_COLUMN, columns_of, confused
-from lakegate.audit.schema.partitions import Partition, partition
+from lakegate.audit.schema.fit import FILE_COLUMN, columns_of, confused
 from lakegate.audit.schema.types import Atom, Pair, Struct, Type, kept, kind, pairs, parse, promoted, spark_identifier
 from spark_jobs.jvm.gateway import jvm
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.jvm.spark_sql import literal, sql_type
-
-CONTRACT_COLUMNS = "lakegate.contract-columns"
-_STATISTICS = "write.metadata.metrics.column."
-FIXED = {
-    # Iceberg keeps bounds for parquet, not for Avro. They prove that a data file has rows of one file version only.
-    "write.format.default": "parquet",
-    "write.distribution-mode": "none",
-    "write.spark.fanout.enabled": "true",
-    # A batch's data files keep their own manifests, so comparing two commits does not read the whole table.
-    "commit.manifest-merge.enabled": "false",
-    # Branches hold files and snapshots that main does not name: tools that remove them refuse such a table.
-    "gc.enabled": "false",
-    f"{_STATISTICS}{FILE_COLUMN}": "full",
-}
-_FILE = TableColumn(name=FILE_COLUMN, type="string", doc="The file version that the row came from.")
-_CALLS = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shape:
-    """A table's definition: Spark SQL type by column, partition transforms in the plan's spelling, properties."""
-
-    columns: Mapping[str, str]
-    partitions: tuple[str, ...]
-    properties: Mapping[str, str]
-
-    @property
-    def own(self) -> Struct:
-        """Return the columns without lakegate's."""
-        return Struct({name: parse(text) for name, text in self.columns.items() if name != FILE_COLUMN})
-
-    @property
-    def contract(self) -> Struct:
-        """Return the columns that the contract had at the last write; all others came with files."""
-        recorded = self.properties.get(CONTRACT_COLUMNS)
-        known = parse(recorded) if recorded else self.own
-        return known if isinstance(known, Struct) else self.own
 
 
 def prepare(spark: SparkSession, plan: Plan, table: Any | None, columns: Sequence[TableColumn] | None = None) -> None:
@@ -71,8 +28,8 @@ def prepare(spark: SparkSession, plan: Plan, table: Any | None, columns: Sequenc
 
 def create_sql(plan: Plan, columns: Sequence[TableColumn]) -> list[str]:
     """Return the statements that create the plan's table and its namespace."""
-    partitions = f" PARTITIONED BY ({_listed(_partitions(plan))})" if plan.partitions else ""
-    return create_table_sql(plan.table, (*columns, _FILE), properties(plan, columns), partitions)
+    partitions = f" PARTITIONED BY ({_listed(partitions_of(plan))})" if plan.partitions else ""
+    return create_table_sql(plan.table, (*columns, FILE), properties(plan, columns), partitions)
 
 
 def create_table_sql(
@@ -113,26 +70,12 @@ def evolve_sql(plan: Plan, there: Shape, columns: Sequence[TableColumn]) -> list
     differing = [pair for pair in pairs(there.own, target) if pair.other is not None and pair.one != pair.other]
     added = [_added_sql(pair, docs) for pair in differing if pair.one is None]
     # Someone else has created the table, so its rows are of no file version.
-    added += [] if FILE_COLUMN in there.columns else [_column_sql(_FILE)]
+    added += [] if FILE_COLUMN in there.columns else [_column_sql(FILE)]
     return [
         *([f"{altered} ADD COLUMNS ({', '.join(added)})"] if added else []),
         *(f"{altered} ALTER COLUMN {_path(pair)} TYPE {pair.other}" for pair in differing if pair.one is not None),
         *set_properties_sql(plan.table, properties(plan, columns, there), there.properties),
     ]
-
-
-def properties(plan: Plan, columns: Sequence[TableColumn] | None = None, there: Shape | None = None) -> dict[str, str]:
-    """Return the table's properties: the contract's hash, write settings, and statistics of every column with a check.
-
-    By default Iceberg keeps statistics of the first hundred columns only. The contract's own columns are recorded as
-    soon as the table has others.
-    """
-    checked = {column for metric in plan.metrics for column in asked(metric)}
-    statistics = {f"{_STATISTICS}{name}": "truncate(16)" for name in sorted(checked)}
-    contract = columns_of(plan)
-    more = columns is not None and dict(contract.fields) != {each.name: kept(parse(each.type)) for each in columns}
-    recorded = {CONTRACT_COLUMNS: str(contract)} if more or (there and CONTRACT_COLUMNS in there.properties) else {}
-    return {CONTRACT_HASH: plan.contract_hash, **recorded, **statistics, **FIXED}
 
 
 def shape(spark: SparkSession, table: Any) -> Shape:
@@ -143,9 +86,7 @@ def shape(spark: SparkSession, table: Any) -> Shape:
     name = table.schema().findColumnName  # of a nested field, too
     return Shape(
         columns={field["name"]: str(sql_type(field["type"])) for field in fields},
-        partitions=tuple(
-            _plan_transform(field["transform"], str(name(field["source-id"]))) for field in spec["fields"]
-        ),
+        partitions=tuple(plan_transform(field["transform"], str(name(field["source-id"]))) for field in spec["fields"]),
         properties=dict(table.properties()),
     )
 
@@ -156,7 +97,7 @@ def mismatches(plan: Plan, there: Shape) -> list[str]:
     differences = [_contract_mismatch(pair) for pair in pairs(known, contract)]
     differences += [_table_mismatch(pair) for pair in pairs(there.own, contract)]
     differences += confused(there.own, contract)
-    asked = _partitions(plan)
+    asked = partitions_of(plan)
     if there.partitions != asked:
         differences.append(
             f"the table is partitioned by {_listed(there.partitions)}, the contract says {_listed(asked)}"
@@ -224,20 +165,6 @@ def table_name(catalog: str, table: str) -> str:
 
 def _properties_sql(values: Mapping[str, str]) -> str:
     return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in values.items())
-
-
-def _partitions(plan: Plan) -> tuple[str, ...]:
-    """Return the plan's partitions in one spelling, which is also a statement's."""
-    return tuple(str(partition(spelled)) for spelled in plan.partitions)
-
-
-def _plan_transform(transform: str, column: str) -> str:
-    """Return an Iceberg transform in the plan's spelling: `month` → ``months(`x`)``, `bucket[16]` → ``bucket(16,
-    `x`)``.
-    """
-    if sized := re.fullmatch(r"(\w+)\[(\d+)]", transform):
-        return str(Partition(column=column, transform=sized[1], width=int(sized[2])))
-    return str(Partition(column=column, transform=_CALLS.get(transform, transform)))
 
 
 def _listed(partitions: Iterable[str]) -> str:

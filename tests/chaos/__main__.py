@@ -34,6 +34,7 @@ from tests.chaos.outcomes import BY_ITSELF, BY_RETRY, Outcome
 from tests.chaos.points import points, service_of
 from tests.local.installation import DONE, REJECTED, Installation
 from tests.local.ports import PORTS, free_ports
+from tests.local.things import on_spark
 
 ROOT = Path(__file__).parents[2]
 FIGURES = ROOT / "bench/figures/chaos.json"
@@ -179,6 +180,9 @@ def _prepared(cloud: Cloud, folder: Path) -> Play:
     made = Installation(settings=cloud.settings, outputs=outputs, aws=cache(partial(client, cloud.settings)))
     example = nyc.write(folder)
     made.run("contract", "push", *sorted((ROOT / "contracts").glob("*.yaml")))
+    by_spark = folder / "flights.yaml"  # whose driver is killed
+    by_spark.write_text(on_spark((ROOT / "contracts/flights.yaml").read_text()))
+    made.run("contract", "push", by_spark)
     for name in ("airlines", "airports", "planes"):
         made.run("drop", getattr(example, name), "--table", f"nyc.{name}")
     made.wait()

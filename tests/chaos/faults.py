@@ -53,6 +53,19 @@ class Faults:
         _kill(lambda: self._of(handler))
 
     @contextlib.contextmanager
+    def function_stands_still(self, handler: str) -> Iterator[Callable[[], None]]:
+        """The function's processes get no further inside the block, and are killed by what this gives."""
+        found = _found(lambda: self._of(handler), "stop")
+        for process in found:
+            process.send_signal(signal.SIGSTOP)
+        try:
+            yield lambda: _kill(lambda: found)
+        finally:
+            for process in found:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.send_signal(signal.SIGCONT)
+
+    @contextlib.contextmanager
     def nobody_settles(self) -> Iterator[None]:
         """Neither the end of a job nor a sweep calls a function inside the block."""
         events = client(self.cloud.settings, "events")

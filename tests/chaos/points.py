@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from lakegate import bootstrap
 from lakegate.adapters.emr import EmrJobRunner
+from lakegate.adapters.lanes import LaneRunner
+from lakegate.audit.model.lane import Lane
 from lakegate.errors import LakegateError
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN, Ref
@@ -64,8 +66,9 @@ class Points:
 
     def _has_a_run(self, attempt: Attempt) -> bool:
         runner = self.service.runner
-        if isinstance(runner, EmrJobRunner):
-            runner._listing = None  # which is good for seconds: a short job would have come and gone
+        spark = runner._runners[Lane.SPARK] if isinstance(runner, LaneRunner) else runner
+        if isinstance(spark, EmrJobRunner):
+            spark._listing = None  # which is good for seconds: a short job would have come and gone
         return runner.find(attempt.branch) is not None
 
     def _attempts(self) -> list[Attempt]:

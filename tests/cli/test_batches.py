@@ -214,6 +214,42 @@ def test_status_sums_up_what_the_published_batches_are_billed_for(desk: Desk) ->
     assert [line["usage"]["seconds"] for line in desk.json("status")["published"]] == [90, 90]
 
 
+def test_what_is_under_way_says_its_lane_where_there_are_two(desk: Desk) -> None:
+    desk.run("drop", desk.file("1.parquet"), "--table", "nyc.flights")
+    desk.deliver()
+    assert "lane" not in desk.run("status").stdout
+    desk.world.have_express()
+    desk.run("drop", desk.file("2.parquet"), "--table", "nyc.flights")
+    desk.deliver()
+    assert "lane" in desk.run("status").stdout
+    assert sorted(line["lane"] for line in desk.json("status")["in_flight"]) == ["express", "spark"]
+
+
+def test_files_that_are_handed_over_say_so_until_spark_has_them_and_then_say_why_it_has(desk: Desk) -> None:
+    desk.world.have_express()
+    desk.run("drop", desk.file("1.parquet", b"bad"), "--table", "nyc.flights")
+    desk.deliver()
+    desk.world.hand_over("only Spark can compare `a`")
+    [line] = desk.json("status")["in_flight"]
+    assert (line["state"], line["reasons"]) == ("handed over to Spark", ["only Spark can compare `a`"])
+    desk.world.run()
+    batch = desk.json("status")["rejected"][0]["batch"]
+    told = desk.run("show", batch).stdout
+    why = "attempt a1 handed its files over: only Spark can compare `a`"
+    assert f"on the Spark lane: {why}" in told
+    assert f"It ran on the Spark lane: {why}" in desk.run("show", batch, "--html", "-").stdout
+    assert desk.json("show", batch)["attempts"][0]["report"]["lane_why"] == why
+    [message] = desk.world.notifier.messages
+    assert message.lane == f"Spark: {why}"
+
+
+def test_a_published_line_has_the_lane_that_its_commit_names(desk: Desk) -> None:
+    desk.world.have_express()
+    batch = desk.published()
+    assert desk.json("status")["published"][0]["lane"] == "express"
+    assert "on the express lane: it has 1 file and" in desk.run("show", batch).stdout
+
+
 def test_show_of_a_published_batch_sums_its_checks_up(desk: Desk) -> None:
     told = desk.run("show", desk.published()).stdout
     assert "pass  nyc/flights/1.parquet" in told

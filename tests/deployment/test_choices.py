@@ -62,6 +62,8 @@ DEPLOYED = Config(
     grace_seconds=300,
     compact_after_days=20,
     attempts=5,
+    express=False,
+    express_megabytes=16,
     uploaders=("arn:aws:iam::123456789012:root=acme/",),
     landing_days=90,
     landing_bucket="theirs",
@@ -172,7 +174,7 @@ def test_an_image_is_changed_with_the_release(given: Config) -> None:
 
 def test_an_image_stops_a_release_of_lakegate_whose_default_has_another_spark() -> None:
     before = replace(DEPLOYED, release=Config.release)
-    older = replace(choices(before), values={**choices(before).values, "release": "emr-7.13.0"})
+    older = replace(choices(before), values={**choices(before).values, "release": "emr-spark-8.1.0"})
     (only,) = differences(older, choices(before))
     assert (only.name, only.means, only.stops) == ("release", CHANGED["release"], True)
 

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from lakegate import bootstrap
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.job import Job
+from lakegate.audit.model.lane import Lane
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, JobState, Reach
@@ -60,7 +61,7 @@ class SubmittedRuns:
     runs: dict[str, JobRun] = field(default_factory=dict)
     jobs: dict[str, str] = field(default_factory=dict)
 
-    def start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:  # noqa: ARG002
+    def start(self, attempt: Attempt, job_uri: str, reach: Reach, lane: Lane) -> str:  # noqa: ARG002
         found = self.find(attempt.branch)
         if found is None:
             found = JobRun(id=f"run-{len(self.runs)}", branch=attempt.branch, state=JobState.RUNNING)

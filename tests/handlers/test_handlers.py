@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 
 from handlers import canary, ingest, reconcile, settle
+from lakegate.adapters.express import ExpressJobRunner
 from lakegate.errors import Retryable
 from lakegate.landing.files import FileVersion
+from lakegate.ports import JobState
 from lakegate.testing.jobs import USAGE
 from lakegate.workflow.attempts.usage import usage_of
+from tests.ports.test_express import told
 from tests.workflow.world import World
 
 
@@ -109,6 +112,16 @@ def test_the_end_of_a_job_run_is_noted_with_what_it_took_although_its_batch_is_s
     assert usage_of(world.store, attempt) is None
     settle.handler(state_change(run.id), None)
     assert usage_of(world.store, attempt) == USAGE
+
+
+def test_the_end_of_an_express_job_is_noted_as_lambda_tells_it_and_settles_its_attempt(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settled: list[str] = []
+    monkeypatch.setattr(settle, "settle_run", lambda _, run: settled.append(run))
+    settle.handler(told("wap-a.b-a1"), None)
+    assert settled == ["express-wap-a.b-a1"]
+    assert ExpressJobRunner("express", world.store, world.clock).get(*settled).state is JobState.SUCCEEDED
 
 
 def test_reconcile_fails_its_invocation_when_a_step_could_not_be_finished(

@@ -67,13 +67,14 @@ def made_up(context: Mapping[str, object], outdir: Path) -> Any:
     from infra.app import FLAGS, compose
     from infra.ingest.spark import Artifacts
 
-    files = [outdir / name for name in ("functions.zip", "job.py", "job.zip", "job.jar")]
+    files = [outdir / name for name in ("functions.zip", "express.zip", "job.py", "job.zip", "job.jar")]
     for file in files:
         file.write_bytes(file.name.encode())
-    functions, entry_point, py_files, jar = files
+    functions, express, entry_point, py_files, jar = files
     app = App(context=FLAGS, outdir=str(outdir / "cdk.out"), analytics_reporting=False)
     artifacts = Artifacts(entry_point=entry_point, py_files=py_files, jars=(jar,))
-    compose(app, Config.read(context.get), functions, artifacts)
+    config = Config.read(context.get)
+    compose(app, config, functions, artifacts, express if config.express else None)
     return app
 
 

@@ -84,6 +84,7 @@ def test_every_signal_that_an_alarm_is_about_is_emitted_by_a_flow_that_provokes_
         ("listing-slow", ("Maximum", 300, 1, 300, "ignore")),
         ("jobs-failed", ("Sum", 3600, 1, 3, "notBreaching")),
         ("ingest-errors", ("Sum", 900, 1, 2, "notBreaching")),
+        ("express-errors", ("Sum", 900, 1, 2, "notBreaching")),
         ("ingest-throttled", ("Sum", 900, 1, 5, "notBreaching")),
     ],
 )

@@ -45,7 +45,7 @@ def test_cdk_synth_needs_no_account_and_no_choice_but_a_nessie_and_a_network(tmp
 
 
 def test_wrong_choices_are_all_named_before_anything_is_made(tmp_path: Path) -> None:
-    done = cdk("synth", "--quiet", "--output", tmp_path, "-c", "batch_window=0", "-c", "reconcile_minutes=often")
+    done = cdk("synth", "--quiet", "--output", tmp_path, "-c", "batch_window=-1", "-c", "reconcile_minutes=often")
     assert done.returncode != 0
     assert "batch_window" in done.stderr
     assert "reconcile_minutes=often" in done.stderr
@@ -110,7 +110,7 @@ def test_subnets_are_for_the_functions_and_the_jobs(tmp_path: Path) -> None:
     chosen = {"name": "other", "subnets": "subnet-0a,subnet-0b", "security_groups": "sg-0123abcd"}
     stack = synthesised(EPHEMERAL | chosen, tmp_path)
     network = {"SecurityGroupIds": ["sg-0123abcd"], "SubnetIds": ["subnet-0a", "subnet-0b"]}
-    assert [each["VpcConfig"] for each in stack.resources("AWS::Lambda::Function").values()] == [network] * 5
+    assert [each["VpcConfig"] for each in stack.resources("AWS::Lambda::Function").values()] == [network] * 6
     assert stack.one("AWS::EMRServerless::Application", "Spark")["NetworkConfiguration"] == network
     policies = {stack.template["Resources"][name]["DeletionPolicy"] for name in stack.resources("AWS::S3::Bucket")}
     assert policies == {"Delete"}

@@ -41,7 +41,7 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"batch_window": "0"}, "batch_window is 1 to 300"),
+        ({"batch_window": "-1"}, "batch_window is 0, which is at once, to 300"),
         ({"batch_window": "soon"}, "batch_window=soon"),
         ({"reconcile_minutes": "0"}, "reconcile_minutes is 1 to 1,440"),
         ({"reconcile_minutes": "1441"}, "reconcile_minutes is 1 to 1,440"),
@@ -242,7 +242,7 @@ def test_a_landing_bucket_that_is_there_has_prefixes_or_is_taken_whole() -> None
 
 def test_all_wrong_choices_are_named_at_once() -> None:
     with pytest.raises(Misconfigured) as caught:
-        Config.read({"batch_window": "0", "reconcile_minutes": "x", "ephemeral": "y"}.get)
+        Config.read({"batch_window": "-1", "reconcile_minutes": "x", "ephemeral": "y"}.get)
     assert [name in str(caught.value) for name in ("batch_window", "reconcile_minutes", "ephemeral")] == [True] * 3
 
 

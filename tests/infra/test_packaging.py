@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 import zipfile
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+import zstandard
 from lakegate_local.synth import ARCHITECTURE
 
+from handlers.packages import unpack
 from infra import packaging
 from infra.config import Config
+from infra.ingest.express import SCRATCH
 from infra.packaging import INTERPRETER, Bundles, trusting
 from lakegate.errors import Misconfigured
-from lakegate.settings import CA_FILE
+from lakegate.settings import CA_FILE, PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 250 * 1024 * 1024  # what Lambda unpacks
@@ -41,7 +48,8 @@ def checkout(tmp_path: Path) -> Path:
     for name in ("handlers/ingest.py", "lakegate/settings.py", "lakegate/data/schema.json", "spark_jobs/job.py"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(f"# {name}\n")
-    (root / "handlers/requirements.txt").write_text("# nothing\n")
+    for name in ("requirements", "express"):
+        (root / f"handlers/{name}.txt").write_text("# nothing\n")
     return root
 
 
@@ -133,6 +141,75 @@ def test_the_functions_zip_is_the_same_bytes_twice(function_zip: Path) -> None:
     assert again.read_bytes() == function_zip.read_bytes()
 
 
+def test_the_express_lanes_zip_is_the_functions_and_an_archive_and_the_same_bytes_twice(
+    checkout: Path, tmp_path: Path
+) -> None:
+    functions = package(checkout, tmp_path).functions
+    whole = packaging.express(checkout, tmp_path, "x86_64", functions).read_bytes()
+    before, made = contents(functions), contents(tmp_path / "express.zip")
+    assert made.keys() - before.keys() == {PACKAGES}
+    assert made.items() > before.items()
+    (tmp_path / PACKAGES).with_suffix(".inputs").unlink()
+    assert packaging.express(checkout, tmp_path, "x86_64", functions).read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("name", "is_left_out"),
+    [
+        ("pyarrow/include/arrow/api.h", True),
+        ("pyarrow/lib.pyx", True),
+        ("pyarrow/libarrow_flight.so.2600", True),
+        ("pyarrow/libarrow_python.so", True),
+        ("pyarrow/libarrow_python.so.2600.1.0", True),
+        ("pyarrow/libarrow_python.so.2600", False),
+        ("pyarrow/libarrow.so.2600", False),
+        ("pyarrow/parquet/core.py", False),
+        ("_duckdb.abi3.so", False),
+    ],
+)
+def test_of_the_express_lanes_packages_is_left_out_what_nothing_loads(name: str, is_left_out: bool) -> None:  # noqa: FBT001
+    assert bool(packaging.UNUSED.match(name)) is is_left_out
+
+
+@pytest.fixture
+def members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A function's folder with an archive of one module, and a temporary folder of its own."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "scratch").mkdir()
+    body = b"packed = True"
+    with (
+        (tmp_path / PACKAGES).open("wb") as target,
+        zstandard.ZstdCompressor().stream_writer(target) as packed,
+        tarfile.open(fileobj=packed, mode="w|") as archive,
+    ):
+        archive.addfile(packaging._member("a_packed_module.py", len(body)), io.BytesIO(body))
+    return tmp_path
+
+
+def test_packed_packages_are_found_once_they_are_unpacked_and_are_not_unpacked_twice(members: Path) -> None:
+    unpack(members)
+    module = members / "scratch/packages/a_packed_module.py"
+    assert find_spec("a_packed_module") is not None
+    before = module.stat()
+    unpack(members)
+    assert module.stat().st_ino == before.st_ino
+
+
+def test_what_a_killed_process_has_half_unpacked_is_unpacked_again(members: Path) -> None:
+    half = members / "scratch/packages.partial/a_packed_module.py"
+    half.parent.mkdir()
+    half.write_text("pack")
+    unpack(members)
+    assert (members / "scratch/packages/a_packed_module.py").read_text() == "packed = True"
+
+
+def test_without_an_archive_the_packages_are_those_that_are_installed(tmp_path: Path) -> None:
+    before = [*sys.path]
+    unpack(tmp_path)
+    assert sys.path == before
+
+
 @pytest.mark.synth
 def test_authorities_are_one_more_file_and_the_same_bytes_twice(checkout: Path, tmp_path: Path) -> None:
     plain = package(checkout, tmp_path).functions
@@ -151,6 +228,23 @@ def test_the_functions_zip_fits_lambda(function_zip: Path) -> None:
         entries = archive.infolist()
     assert sum(entry.file_size for entry in entries) < LIMIT
     assert len(entries) == len({entry.filename for entry in entries})
+
+
+@pytest.mark.synth
+def test_the_express_lanes_zip_fits_lambda_and_its_packages_fit_its_disk(function_zip: Path) -> None:
+    build = ROOT / ".local/build" / Config().architecture
+    whole = packaging.express(ROOT, build, Config().architecture, function_zip)
+    with zipfile.ZipFile(whole) as archive:
+        entries = archive.infolist()
+        with (
+            archive.open(PACKAGES) as packed,
+            zstandard.ZstdDecompressor().stream_reader(packed) as stream,
+            tarfile.open(fileobj=stream, mode="r|") as packages,
+        ):
+            members = [*packages]
+    assert sum(entry.file_size for entry in entries) < LIMIT
+    assert LIMIT / 2 < sum(member.size for member in members) < SCRATCH.to_mebibytes() * 2**20 / 2
+    assert {"duckdb", "pyarrow", "pyiceberg_core"} <= {member.name.split("/")[0] for member in members}
 
 
 @pytest.mark.synth

@@ -12,7 +12,7 @@ from tests.support.iam import listed
 pytestmark = pytest.mark.synth
 STARTERS = ("IngestRole", "SettleRole", "ReconcileRole", "ActRole")  # of attempts
 FUNCTIONS = (*STARTERS, "ReadRole")
-ROLES = (*FUNCTIONS, "SparkRole")
+ROLES = (*FUNCTIONS, "ExpressRole", "SparkRole")
 BUCKET = "AWS::S3::Bucket"
 FIND = {("s3:ListBucket", "")}
 
@@ -39,12 +39,15 @@ READ_LANDING = {
 }
 USE_SERVICE = (
     FIND
-    | below("contracts", "attempts", "begun", "reports", "staging", "notes", "receipts", "closed", actions=READ)
+    | below("contracts", "attempts", "begun", "reports", "handovers", actions=READ)
+    | below("staging", "notes", "receipts", "closed", actions=READ)
     | below("staging", actions=WRITE_PARTS)
     | below("attempts", "notes", "receipts", "closed", actions=WRITE)
     | below("notes", actions=("s3:DeleteObject",))
 )
-OBSERVE_SERVICE = FIND | below("contracts", "attempts", "begun", "reports", "notes", "receipts", "closed", actions=READ)
+OBSERVE_SERVICE = FIND | below(
+    *("contracts", "attempts", "begun", "reports", "handovers", "notes", "receipts", "closed"), actions=READ
+)
 PUSH = below("contracts", actions=("s3:PutObject",))
 RUN_JOB = (
     FIND
@@ -52,6 +55,7 @@ RUN_JOB = (
     | below("begun", "reports", actions=WRITE)
     | below("logs/applications", actions=WRITE_PARTS)
 )
+RUN_EXPRESS_JOB = below("attempts", "staging", actions=READ) | below("begun", "reports", "handovers", actions=WRITE)
 SEND = {("sqs:SendMessage", "")}  # Lambda, for a function whose call has failed
 WAREHOUSE = FIND | below("warehouse", actions=(*READ, *WRITE_PARTS))
 
@@ -61,8 +65,9 @@ def test_a_function_reads_the_landing_bucket_and_nothing_more(stack: Stack, role
     assert stack.rights_in(role, BUCKET, "StorageLanding") == READ_LANDING
 
 
-def test_the_spark_job_has_no_right_in_the_landing_bucket(stack: Stack) -> None:
-    assert stack.rights_in("SparkRole", BUCKET, "StorageLanding") == set()
+@pytest.mark.parametrize("role", ["SparkRole", "ExpressRole"])
+def test_a_job_has_no_right_in_the_landing_bucket(stack: Stack, role: str) -> None:
+    assert stack.rights_in(role, BUCKET, "StorageLanding") == set()
 
 
 @pytest.mark.parametrize(
@@ -74,6 +79,7 @@ def test_the_spark_job_has_no_right_in_the_landing_bucket(stack: Stack) -> None:
         ("ActRole", USE_SERVICE | PUSH),
         ("ReadRole", OBSERVE_SERVICE),
         ("SparkRole", RUN_JOB),
+        ("ExpressRole", RUN_EXPRESS_JOB),
     ],
 )
 def test_each_role_uses_its_own_prefixes_of_the_service_bucket(
@@ -82,7 +88,7 @@ def test_each_role_uses_its_own_prefixes_of_the_service_bucket(
     assert stack.rights_in(role, BUCKET, "StorageService") == rights
 
 
-@pytest.mark.parametrize("role", [*STARTERS, "SparkRole"])
+@pytest.mark.parametrize("role", [*STARTERS, "SparkRole", "ExpressRole"])
 def test_who_opens_attempts_settles_or_appends_adds_to_the_warehouse_and_deletes_nothing(
     stack: Stack, role: str
 ) -> None:
@@ -162,7 +168,7 @@ def test_no_role_may_do_everything_or_act_on_everything_but_a_functions_network_
     stack: Stack, role: str
 ) -> None:
     wide = {(action, resource) for action, resource in stack.rights(role) if "*" in action or resource == "*"}
-    network = NETWORK if role in FUNCTIONS else set()
+    network = NETWORK if role != "SparkRole" else set()
     assert wide == {(action, "*") for action in {*network, TOKENS}}
 
 
@@ -192,8 +198,21 @@ def test_a_function_hands_the_job_role_to_emr_alone(stack: Stack, role: str) -> 
     ]
 
 
+@pytest.mark.parametrize("role", STARTERS)
+def test_a_function_calls_the_express_lanes_by_its_name(stack: Stack, role: str) -> None:
+    [called] = [resource for action, resource in stack.rights(role) if action == "lambda:InvokeFunction"]
+    assert called.endswith(":function:lakegate-express")
+
+
 def test_the_spark_job_starts_no_jobs_and_reads_no_secret(stack: Stack) -> None:
     assert {action.split(":")[0] for action, _ in stack.rights("SparkRole")} == {"s3", "sts"}
+
+
+def test_the_express_job_starts_no_jobs_reads_no_secret_and_takes_from_no_queue(stack: Stack) -> None:
+    called = {resource for action, resource in stack.rights("ExpressRole") if action.startswith("lambda:")}
+    assert called == {f"<{stack.name('AWS::Lambda::Function', 'SettleFunction')}.Arn>"}
+    services = {action.split(":")[0] for action, _ in stack.rights("ExpressRole")}
+    assert services == {"s3", "sts", "logs", "lambda", "ec2"}
 
 
 def test_the_spark_job_reads_what_was_uploaded_for_this_stack_and_no_other_stacks_assets(stack: Stack) -> None:
@@ -228,6 +247,7 @@ def test_a_function_reads_the_slack_secret_alone(stack: Stack, role: str) -> Non
         ("ActRole", set()),
         ("ReadRole", set()),
         ("SparkRole", set()),
+        ("ExpressRole", set()),
     ],
 )
 def test_ingest_alone_takes_from_the_queue(stack: Stack, role: str, actions: set[str]) -> None:
@@ -241,7 +261,7 @@ def test_the_sweep_alone_reads_dead_letters_and_deletes_those_that_it_has_handle
     assert rights == {role: drained if role in ("ReconcileRole", "ActRole") else set() for role in ROLES}
 
 
-@pytest.mark.parametrize("role", FUNCTIONS)
+@pytest.mark.parametrize("role", [*FUNCTIONS, "ExpressRole"])
 def test_a_function_writes_to_its_own_log_alone(stack: Stack, role: str) -> None:
     log = stack.name("AWS::Logs::LogGroup", role.replace("Role", "Log"))
     logs = {resource for action, resource in stack.rights(role) if action.startswith("logs:")}
@@ -256,6 +276,7 @@ def test_a_function_writes_to_its_own_log_alone(stack: Stack, role: str) -> None
         ("ReconcileRole", "lambda.amazonaws.com"),
         ("ActRole", "lambda.amazonaws.com"),
         ("ReadRole", "lambda.amazonaws.com"),
+        ("ExpressRole", "lambda.amazonaws.com"),
         ("SparkRole", "emr-serverless.amazonaws.com"),
     ],
 )

@@ -53,13 +53,13 @@ vcpus = "16"
   "arn:aws:iam::123456789012:root",
   "somebody",
 ]
-batch_window = 0
+batch_window = -1
 """
     assert faults(path, text) == [
         "dev.toml:2: slak_secret is no setting: did you mean slack_secret?",
         "dev.toml:3: vcpus is a whole number",
         f"dev.toml:7: {UPLOADERS}",
-        "dev.toml:11: batch_window is 1 to 300 seconds",
+        "dev.toml:11: batch_window is 0, which is at once, to 300 seconds",
     ]
 
 
@@ -106,7 +106,9 @@ def test_a_fault_of_what_is_missing_names_the_file(path: Path) -> None:
 
 
 def test_a_fault_of_the_command_line_keeps_its_name(path: Path) -> None:
-    assert faults(path, NETWORK + "batch_window = 5\n", batch_window="0") == ["-c batch_window is 1 to 300 seconds"]
+    assert faults(path, NETWORK + "batch_window = 5\n", batch_window="-1") == [
+        "-c batch_window is 0, which is at once, to 300 seconds"
+    ]
 
 
 def test_text_that_is_not_toml_is_told_with_its_line(path: Path) -> None:

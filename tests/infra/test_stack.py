@@ -17,7 +17,7 @@ from tests.infra.template import Stack, flat
 pytestmark = pytest.mark.synth
 ROOT = Path(__file__).resolve().parents[2]
 BUCKETS = ("Landing", "Lake", "Service")
-FUNCTIONS = ("Ingest", "Settle", "Reconcile", "Canary", "Read", "Act")
+FUNCTIONS = ("Ingest", "Settle", "Reconcile", "Canary", "Read", "Act", "Express")
 QUEUES = ("InboxQueue", "InboxDeadLetters", "SettleDeadLetters", "ReconcileDeadLetters", "CanaryDeadLetters")
 RULES = ("InboxLanded", "SparkJobEnded", "Sweep", "CanaryDue")
 FUNCTION, QUEUE, RULE = "AWS::Lambda::Function", "AWS::SQS::Queue", "AWS::Events::Rule"
@@ -167,6 +167,12 @@ def test_the_inbox_is_read_in_batches_that_may_fail_in_part(stack: Stack) -> Non
     assert flat(mapping["EventSourceArn"]) == f"<{stack.name(QUEUE, 'InboxQueue')}.Arn>"
 
 
+def test_without_a_window_lambda_gathers_ten_messages_at_most(tmp_path: Path) -> None:
+    mapping = synthesised({**EPHEMERAL, "batch_window": "0"}, tmp_path).one("AWS::Lambda::EventSourceMapping", "Ingest")
+    assert mapping["BatchSize"] == 10
+    assert "MaximumBatchingWindowInSeconds" not in mapping
+
+
 def test_a_message_stays_hidden_for_six_times_what_ingest_may_take(stack: Stack) -> None:
     timeout = stack.one(FUNCTION, "IngestFunction")["Timeout"]
     window = stack.one("AWS::Lambda::EventSourceMapping", "Ingest")["MaximumBatchingWindowInSeconds"]
@@ -294,6 +300,7 @@ def test_a_canary_lands_by_the_clock(stack: Stack) -> None:
         ("Canary", "canary.handler", 300),
         ("Read", "operate.read", 600),
         ("Act", "operate.act", 600),
+        ("Express", "express.handler", 300),
     ],
 )
 def test_a_function_runs_its_handler_on_the_runtime_of_its_wheels(
@@ -306,9 +313,38 @@ def test_a_function_runs_its_handler_on_the_runtime_of_its_wheels(
     assert function["MemorySize"] >= 1024
 
 
-def test_all_functions_are_the_same_zip(stack: Stack) -> None:
-    keys = {function["Code"]["S3Key"] for function in stack.resources(FUNCTION).values()}
-    assert len(keys) == 1
+def test_all_functions_but_the_express_lanes_are_the_same_zip(stack: Stack) -> None:
+    keys = {name: function["Code"]["S3Key"] for name, function in stack.resources(FUNCTION).items()}
+    own = keys.pop(stack.name(FUNCTION, "ExpressFunction"))
+    assert len(keys) == len(FUNCTIONS) - 1
+    assert {own} != {*keys.values()}
+    assert len({*keys.values()}) == 1
+
+
+def test_settle_is_told_of_the_end_of_an_express_job_whichever_it_is_and_none_is_tried_twice(stack: Stack) -> None:
+    config = stack.one("AWS::Lambda::EventInvokeConfig", "Express")
+    settle = f"<{stack.name(FUNCTION, 'SettleFunction')}.Arn>"
+    assert {name: flat(it["Destination"]) for name, it in config["DestinationConfig"].items()} == {
+        "OnSuccess": settle,
+        "OnFailure": settle,
+    }
+    assert (config["MaximumRetryAttempts"], config["MaximumEventAgeInSeconds"]) == (0, 60)
+    assert ("lambda:InvokeFunction", settle) in stack.rights("ExpressRole")
+
+
+def test_the_express_function_has_room_for_its_packages_and_a_batch(stack: Stack) -> None:
+    function = stack.one(FUNCTION, "ExpressFunction")
+    assert (function["MemorySize"], function["EphemeralStorage"]) == (3008, {"Size": 1024})
+
+
+def test_without_the_express_lane_nothing_is_left_of_it(tmp_path: Path) -> None:
+    stack = synthesised({**EPHEMERAL, "express": "false"}, tmp_path)
+    assert [name for name in stack.template["Resources"] if name.startswith("Express")] == []
+    assert {action for role in stack.resources("AWS::IAM::Role") for action, _ in stack.rights(role)}.isdisjoint(
+        {"lambda:InvokeFunction"}
+    )
+    assert stack.one(FUNCTION, "IngestFunction")["Environment"]["Variables"]["LAKEGATE_EXPRESS_FUNCTION"] == ""
+    assert len(stack.resources(FUNCTION)) == len(FUNCTIONS) - 2  # no canary, either
 
 
 @pytest.mark.parametrize("what", FUNCTIONS)
@@ -330,7 +366,7 @@ def test_a_functions_log_is_its_own_and_ends_some_day(stack: Stack, what: str) -
 
 def test_the_application_runs_spark_on_the_pinned_release_and_only_when_needed(stack: Stack) -> None:
     application = stack.one("AWS::EMRServerless::Application", "SparkApplication")
-    assert (application["ReleaseLabel"], application["Type"]) == ("emr-spark-8.1.0", "SPARK")
+    assert (application["ReleaseLabel"], application["Type"]) == ("emr-7.13.0", "SPARK")
     assert not {"ImageConfiguration", "RuntimeConfiguration"} & application.keys()
     assert application["Architecture"] == "X86_64"
     assert application["AutoStartConfiguration"] == {"Enabled": True}
@@ -383,7 +419,7 @@ def properties_of_a_run(stack: Stack) -> dict[str, str]:
 def test_every_job_run_has_our_python_and_as_many_workers_as_its_share_of_the_quota(stack: Stack) -> None:
     application = stack.one("AWS::EMRServerless::Application", "SparkApplication")
     said = properties_of_a_run(stack)
-    assert {value for name, value in said.items() if "python" in name.lower()} == {"python3.13"}
+    assert {value for name, value in said.items() if "python" in name.lower()} == {"python3.11"}
     assert {"spark.pyspark.python", "spark.pyspark.driver.python"} <= said.keys()
     cores = int(said["spark.driver.cores"]) + 3 * int(said["spark.executor.cores"])
     begins_with = {said["spark.dynamicAllocation.initialExecutors"], said["spark.executor.instances"]}

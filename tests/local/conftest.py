@@ -20,7 +20,7 @@ from lakegate_local.synth import ARCHITECTURE
 from tests.local.installation import Installation
 from tests.local.kinds import Aws
 from tests.local.ports import PORTS, free_ports
-from tests.local.things import CONTRACT, Things
+from tests.local.things import CONTRACT, Things, on_spark
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/any"
 # A minute of a job's time-out, and of the sweep's schedule, lasts this long, so that a test need not wait for one.
@@ -161,8 +161,18 @@ def installation(cloud: LocalSettings, aws: Callable[[str], Any]) -> Installatio
 
 @pytest.fixture
 def things(installation: Installation, tmp_path: Path) -> Things:
+    return pushed(installation, tmp_path)
+
+
+@pytest.fixture
+def spark_things(installation: Installation, tmp_path: Path) -> Things:
+    """The same of a table whose jobs are Spark's."""
+    return pushed(installation, tmp_path, on_spark)
+
+
+def pushed(installation: Installation, folder: Path, changed: Callable[[str], str] = str) -> Things:
     name = f"t{uuid.uuid4().hex[:8]}"
-    made = Things(table=f"shop.{name}", prefix=f"shop/{name}", contract=tmp_path / f"{name}.yaml")
-    made.contract.write_text(CONTRACT.format(table=made.table, prefix=made.prefix))
+    made = Things(table=f"shop.{name}", prefix=f"shop/{name}", contract=folder / f"{name}.yaml")
+    made.contract.write_text(changed(CONTRACT.format(table=made.table, prefix=made.prefix)))
     installation.run("contract", "push", made.contract)
     return made

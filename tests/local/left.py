@@ -27,7 +27,8 @@ from tests.local.tokens import asked, history, sts_of_person, token
 
 OWN_KEYS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")  # of a process's environment, where AWS puts them, too
 SERVERS_OWN = "data"  # of the run folder: what the servers keep there is read by their calls
-JARS, ZIPS, GZIP, PARQUET, AVRO = (".jar",), b"PK\x03\x04", b"\x1f\x8b", b"PAR1", b"Obj\x01"
+JARS, PACKED = (".jar",), ".tar.zst"  # third parties' alone, as the lock has them by their hashes
+ZIPS, GZIP, PARQUET, AVRO = b"PK\x03\x04", b"\x1f\x8b", b"PAR1", b"Obj\x01"
 READERS = 4
 Text = tuple[str, str]  # where it is, and what it says
 
@@ -47,7 +48,8 @@ def text(body: bytes) -> str:
         return zlib.decompress(body, wbits=zlib.MAX_WBITS | 16).decode("latin-1")
     if body.startswith(ZIPS):
         with zipfile.ZipFile(io.BytesIO(body)) as packed:
-            return "\n".join(f"{name}: {packed.read(name).decode('latin-1')}" for name in packed.namelist())
+            names = [name for name in packed.namelist() if not name.endswith(PACKED)]
+            return "\n".join(f"{name}: {packed.read(name).decode('latin-1')}" for name in names)
     if body.startswith(AVRO):
         return said + str(list(fastavro.reader(io.BytesIO(body))))
     if body.startswith(PARQUET):

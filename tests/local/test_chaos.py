@@ -30,28 +30,28 @@ def profile(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> Mapp
 
 
 def test_a_file_is_published_once_and_by_itself_whatever_dies_on_its_way(
-    installation: Installation, things: Things, profile: Mapping[str, Any]
+    installation: Installation, spark_things: Things, profile: Mapping[str, Any]
 ) -> None:
     faults = Faults(cloud=Cloud(settings=installation.settings), pause=PAUSE)
     service = service_of(installation.outputs, profile)
-    here = points(service, things.table)
-    key = f"{things.prefix}/1.parquet"
+    here = points(service, spark_things.table)
+    key = f"{spark_things.prefix}/1.parquet"
     installation.put(key, parquet(rows(0, 10)))
     here.until("branch made")
     faults.kill_function("handlers.ingest")
     here.until("job started")
     with faults.nobody_settles():
-        faults.kill_driver(things.table)
+        faults.kill_driver(spark_things.table)
         faults.stop_localstack()
-        installation.run("query", f"SELECT * FROM {things.table}", code=2)  # there is no such table on main
-        here = points(service, things.table)
+        installation.run("query", f"SELECT * FROM {spark_things.table}", code=2)  # there is no such table on main
+        here = points(service, spark_things.table)
         here.until("job started", meanwhile=lambda: installation.run("reconcile", code=None))
         here.until("report written")
         faults.kill_settling(installation.outputs["SettleFunction"], here.run())
     assert here.furthest() == "report written"
     faults.kill_nessie()
     installation.wait(key)
-    assert installation.query(f"SELECT count(*) AS n, count(DISTINCT id) AS ids FROM {things.table}") == [
+    assert installation.query(f"SELECT count(*) AS n, count(DISTINCT id) AS ids FROM {spark_things.table}") == [
         {"n": 10, "ids": 10}
     ]
     status = installation.json("status")

@@ -110,10 +110,10 @@ def state(installation: Installation) -> str:
 
 
 def test_an_application_changes_under_load_by_one_command_and_nothing_is_lost(
-    changed: Installation, things: Things, aws: Aws, application: dict[str, str], tmp_path: Path
+    changed: Installation, spark_things: Things, aws: Aws, application: dict[str, str], tmp_path: Path
 ) -> None:
     file = settings_file(tmp_path / "dev.toml", changed, jobs_at_once=4, vcpus=32, release="emr-7.12.0")
-    with files_landing(changed, things) as seen:
+    with files_landing(changed, spark_things) as seen:
         told = changed.run("deploy", file, "--no-probe")
     assert {(True, "STARTED"), (False, "STARTED"), (False, "STOPPED")} <= {*seen}
     assert "added: vcpus, 16 → 32" in told
@@ -122,7 +122,9 @@ def test_an_application_changes_under_load_by_one_command_and_nothing_is_lost(
     assert (found["releaseLabel"], found["schedulerConfiguration"]["maxConcurrentRuns"]) == ("emr-7.12.0", 4)
 
     count = len(seen) + 1
-    changed.wait(*(key(things, number) for number in range(count)))
+    changed.wait(*(key(spark_things, number) for number in range(count)))
     files = "count(DISTINCT _lakegate_file) AS files"
-    (rows_on_main,) = changed.query(f"SELECT count(*) AS n, count(DISTINCT id) AS ids, {files} FROM {things.table}")
+    (rows_on_main,) = changed.query(
+        f"SELECT count(*) AS n, count(DISTINCT id) AS ids, {files} FROM {spark_things.table}"
+    )
     assert rows_on_main == {"n": count * ROWS, "ids": count * ROWS, "files": count}

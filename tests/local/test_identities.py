@@ -67,7 +67,7 @@ def test_whoever_brings_the_cloud_up_again_is_the_same_person(cloud: LocalSettin
 
 def test_each_role_of_the_stack_has_its_part(installation: Installation, aws: Aws) -> None:
     settings, outputs = installation.settings, installation.outputs
-    functions = ("Ingest", "Settle", "Reconcile", "Act", "Read")
+    functions = ("Ingest", "Settle", "Reconcile", "Act", "Read", "Express")
     roles = {
         name: aws("lambda").get_function_configuration(FunctionName=f"{settings.stack}-{name.lower()}")["Role"]
         for name in functions
@@ -82,6 +82,7 @@ def test_each_role_of_the_stack_has_its_part(installation: Installation, aws: Aw
         "Reconcile": "publish",
         "Act": "publish",
         "Read": "observer",
+        "Express": "spark",
         "job": "spark",
     }
 
@@ -92,34 +93,38 @@ def claims(own: str) -> Any:
 
 
 def test_a_file_s_way_is_committed_by_each_part_s_role_and_no_process_is_told_a_token(
-    installation: Installation, things: Things, until: Callable[..., Any]
+    installation: Installation, spark_things: Things, things: Things, until: Callable[..., Any]
 ) -> None:
-    settings, good, bad = installation.settings, f"{things.prefix}/good.parquet", f"{things.prefix}/bad.parquet"
+    settings = installation.settings
+    bad = {"SparkRole": f"{spark_things.prefix}/bad.parquet", "ExpressRole": f"{things.prefix}/bad.parquet"}
+    good = {job: key.replace("bad", "good") for job, key in bad.items()}
     own = token(settings, sts_of_person(settings))
-    seen = installation.seen
-    installation.put(good, parquet(rows(0, 10)))
-    installation.put(bad, parquet(rows(20, 10).drop(["name"])))
+    seen, keys = installation.seen, {*good.values(), *bad.values()}
+    for job, key in bad.items():
+        installation.put(good[job], parquet(rows(0, 10)))
+        installation.put(key, parquet(rows(20, 10).drop(["name"])))
 
     def is_decided() -> bool:
         seen.update(processes(settings))
-        return installation.run("wait", good, bad, "--timeout", "1", code=None) != "" and {good, bad} <= {
+        return installation.run("wait", *keys, "--timeout", "1", code=None) != "" and keys <= {
             key for name in ("published", "rejected") for it in installation.json("status")[name] for key in it["files"]
         }
 
     until(is_decided)
-    installation.wait(good, bad, code=REJECTED)
-    [commit] = [it for it in history(settings, own, "main") if f"published {things.table}" in it["message"]]
-    assert role(commit) in ("SettleRole", "ReconcileRole")
-    [branch] = {it["branch"] for it in installation.json("status")["rejected"] if bad in it["files"]}
+    installation.wait(*keys, code=REJECTED)
     before = {it["hash"] for it in history(settings, own, "main")}
-    on_branch = [role(it) for it in history(settings, own, branch) if it["hash"] not in before]
-    assert "SparkRole" in on_branch
-    assert set(on_branch) <= {"SparkRole", "IngestRole", "SettleRole", "ReconcileRole"}  # any of three may claim files
+    for job, table in (("SparkRole", spark_things.table), ("ExpressRole", things.table)):
+        [commit] = [it for it in history(settings, own, "main") if f"published {table}" in it["message"]]
+        assert role(commit) in ("SettleRole", "ReconcileRole")
+        [branch] = {it["branch"] for it in installation.json("status")["rejected"] if bad[job] in it["files"]}
+        on_branch = [role(it) for it in history(settings, own, branch) if it["hash"] not in before]
+        assert set(on_branch) <= {job, "IngestRole", "SettleRole", "ReconcileRole"}  # any of three may claim files
+        assert job in on_branch
     assert any("EMR_SERVERLESS_JOB_RUN_ID" in text for _, text in seen), "the job was not seen at work"
     assert [said[:300] for _, said in seen if beginning(own) in said] == []
 
 
 def role(commit: Any) -> str:
     """Which of the stack's roles committed it."""
-    names = ("IngestRole", "SettleRole", "ReconcileRole", "SparkRole")
+    names = ("IngestRole", "SettleRole", "ReconcileRole", "SparkRole", "ExpressRole")
     return next((name for name in names if name in commit["committer"]), commit["committer"])

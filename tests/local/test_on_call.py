@@ -17,19 +17,19 @@ pytestmark = pytest.mark.local
 
 
 def test_what_a_job_is_billed_for_is_shown_and_its_tags_name_table_and_batch(
-    installation: Installation, things: Things, until: Make
+    installation: Installation, spark_things: Things, until: Make
 ) -> None:
-    key = f"{things.prefix}/1.parquet"
+    key = f"{spark_things.prefix}/1.parquet"
     installation.put(key, parquet(rows(0, 10)))
     installation.wait(key)
     (entry,) = [it for it in installation.json("status")["published"] if key in it["files"]]
     usage = until(lambda: installation.json("show", entry["batch"])["attempts"][0]["usage"])  # once its run has ended
     assert usage["vcpu_hours"] > 0
     emr, application = installation.aws("emr-serverless"), installation.outputs["ApplicationId"]
-    branch = Attempt(table=things.table, batch=entry["batch"], number=1).branch
+    branch = Attempt(table=spark_things.table, batch=entry["batch"], number=1).branch
     (run,) = [it for it in emr.list_job_runs(applicationId=application)["jobRuns"] if it["name"] == branch]
     tags = emr.get_job_run(applicationId=application, jobRunId=run["id"])["jobRun"]["tags"]
-    assert tags == {"table": things.table, "batch": entry["batch"]}
+    assert tags == {"table": spark_things.table, "batch": entry["batch"]}
 
 
 def test_the_sweeps_log_has_metrics_that_cloudwatch_takes(installation: Installation, until: Make) -> None:
@@ -46,11 +46,11 @@ def test_the_sweeps_log_has_metrics_that_cloudwatch_takes(installation: Installa
 
 
 def test_dead_letters_of_what_is_done_go_with_the_next_sweep_and_others_stay(
-    installation: Installation, things: Things, until: Make
+    installation: Installation, spark_things: Things, until: Make
 ) -> None:
     settle = installation.outputs["SettleFunction"]
     installation.aws("lambda").invoke(FunctionName=settle, InvocationType="Event", Payload=b'{"detail": {}}')
-    key = f"{things.prefix}/1.parquet"
+    key = f"{spark_things.prefix}/1.parquet"
     version = installation.put(key, parquet(rows(0, 10)))
     installation.wait(key)
     emr, application = installation.aws("emr-serverless"), installation.outputs["ApplicationId"]

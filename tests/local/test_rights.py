@@ -30,8 +30,13 @@ from tests.support.aws_calls import RIGHTS, Call, asked, recorded
 pytestmark = pytest.mark.local
 
 # The four have the same rights to open and to settle an attempt, and which of them does it first is a matter of time.
-STARTERS, READ, CANARY, JOB, SERVICES = "starters", "read", "canary", "job", "services"
-FUNCTIONS = {STARTERS: ("Ingest", "Settle", "Reconcile", "Act"), READ: ("Read",), CANARY: ("Canary",)}
+STARTERS, READ, CANARY, EXPRESS, JOB, SERVICES = "starters", "read", "canary", "express", "job", "services"
+FUNCTIONS = {
+    STARTERS: ("Ingest", "Settle", "Reconcile", "Act"),
+    READ: ("Read",),
+    CANARY: ("Canary",),
+    EXPRESS: ("Express",),
+}
 GROUPS = [*FUNCTIONS, JOB, SERVICES]
 LAKE, LANDING = (f"-{name}-{ACCOUNT}-{REGION}" for name in ("lake", "landing"))
 UNUSED = (
@@ -71,6 +76,13 @@ UNUSED = (
     ),
     Unused(of=READ, action="s3:GetObject", on=("/closed/*",), why="a key has to be replaced often"),
     Unused(of=CANARY, action="sqs:SendMessage", on=("-canary-dead-letters",), why="a canary has to fail"),
+    Unused(
+        of=EXPRESS,
+        action="s3:AbortMultipartUpload",
+        on=("/warehouse/*",),
+        why="Arrow's client ends an upload in parts that fails",
+    ),
+    Unused(of=EXPRESS, action="s3:ListBucket", on=(LAKE,), why="a missing file would be told as forbidden"),
     Unused(
         of=JOB,
         action="s3:AbortMultipartUpload",
@@ -199,6 +211,8 @@ def walk(installation: Installation, aws: Aws, folder: Path) -> None:
         aws("sqs").send_message(QueueUrl=outputs[f"{name}DeadLetterQueueUrl"], MessageBody=body)
     installation.put("elsewhere/rights.parquet", parquet(rows(0, 1)))
     installation.put("shop/rights/1.parquet", parquet(rows(0, 11)))
+    # Two jobs of Spark's, whose own policies differ: what else lands takes the express lane.
+    installation.put("shop/rights_orders/2.csv.gz", gzip.compress(b"id;thing;mail\n3;4;\n"))
     bad = "shop/rights/bad.parquet"
     installation.put(bad, parquet(rows(20, 5).drop(["name"])))
     installation.wait(bad, "shop/rights/1.parquet", code=REJECTED)

@@ -34,6 +34,14 @@ schema:
         logicalTypeOptions: {{minimum: 0}}
 """
 
+BY_SPARK = "    customProperties:\n      - {property: engine, vendor: lakegate, value: spark}\n"
+
+
+def on_spark(contract: str) -> str:
+    """The same contract, which asks for Spark: for a test that is about it."""
+    before, properties, after = contract.partition("    properties:\n")
+    return before + BY_SPARK + properties + after
+
 
 @dataclass(frozen=True, kw_only=True)
 class Things:

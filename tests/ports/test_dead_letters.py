@@ -14,6 +14,7 @@ from lakegate.adapters import sqs
 from lakegate.adapters.sqs import SqsDeadLetters
 from lakegate.ports import DeadLetter, DeadLetters
 from lakegate.testing import MemoryDeadLetters
+from tests.ports.test_express import told
 
 CREATED = {
     "detail-type": "Object Created",
@@ -100,6 +101,7 @@ def test_deleting_none_is_fine(letters: tuple[DeadLetters, Put]) -> None:
         (json.dumps(failed(CREATED)), LANDED, ""),
         (json.dumps(ENDED), None, "00run"),
         (json.dumps(failed(ENDED)), None, "00run"),
+        (json.dumps(failed(told("wap-a.b-a1"))), None, "express-wap-a.b-a1"),
         (json.dumps(failed(None)), None, ""),
         ("hello", None, ""),
         ("[]", None, ""),

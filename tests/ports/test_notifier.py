@@ -144,6 +144,11 @@ def test_blocks_that_slack_does_not_take_are_told_in_short_with_what_to_run(
     assert sent["text"] == f'{summary(REJECTED)}\n```lakegate show {BATCH}\nlakegate discard {BATCH} --why "…"```'
 
 
+def test_a_message_says_which_lane_audited_where_there_is_a_choice() -> None:
+    assert "Lane" not in json.dumps(blocks(REJECTED))
+    assert "*Lane*\\nexpress: it is small" in json.dumps(blocks(replace(REJECTED, lane="express: it is small")))
+
+
 def test_what_slack_refuses_for_another_reason_is_not_told_in_short(
     slack: SlackNotifier, stand_in: SlackStandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:

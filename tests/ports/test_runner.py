@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,14 +17,18 @@ from moto import mock_aws
 
 from lakegate.adapters import emr as adapter
 from lakegate.adapters.emr import STATES, EmrJobRunner, spark_defaults, tag
+from lakegate.adapters.express import ExpressJobRunner, note_end
 from lakegate.adapters.job_policy import job_policy
+from lakegate.adapters.lanes import LaneRunner
+from lakegate.audit.model.lane import Lane
 from lakegate.bundles import BUNDLES
 from lakegate.contracts.reading import LONGEST_TABLE
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobRun, JobRunner, JobState, Reach, Usage
 from lakegate.settings import Settings
-from lakegate.testing import MemoryJobRunner, MemoryStore
+from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryStore
+from tests.ports.test_express import told
 
 BATCH = "20130131T0405-1a2b3c4d"
 ATTEMPT = Attempt(table="nyc.flights", batch=BATCH, number=1)
@@ -51,28 +56,55 @@ SETTINGS = Settings(
 @pytest.fixture
 def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    with mock_aws():
+    with mock_aws(config={"lambda": {"use_docker": False}}):
         yield
 
 
-@pytest.fixture(params=["memory", "emr"])
+def both_lanes() -> tuple[MemoryJobRunner, MemoryJobRunner, LaneRunner]:
+    """Runners of the Spark lane, of the express lane, and of both."""
+    spark, express = (MemoryJobRunner(MemoryStore(), name=name) for name in ("spark", "express"))
+    return spark, express, LaneRunner(spark, express)
+
+
+@pytest.fixture(params=["memory", "lanes", "emr", "express"])
 def runner(request: pytest.FixtureRequest) -> JobRunner:
     if request.param == "memory":
         return MemoryJobRunner(MemoryStore())
+    if request.param == "lanes":
+        return both_lanes()[-1]
     request.getfixturevalue("aws")
+    if request.param == "express":
+        return ExpressJobRunner(emulated_function(), MemoryStore(), MemoryClock())
     made = boto3.client("emr-serverless").create_application(type="SPARK", releaseLabel="emr-7.13.0", clientToken="t")
     return EmrJobRunner(replace(SETTINGS, application_id=made["applicationId"]))
 
 
+def emulated_function() -> str:
+    """An emulated function, which answers every call at once and does nothing."""
+    trust = {"Version": "2012-10-17", "Statement": []}
+    role = boto3.client("iam").create_role(RoleName="express", AssumeRolePolicyDocument=json.dumps(trust))["Role"]
+    made = boto3.client("lambda").create_function(
+        FunctionName="express", Role=role["Arn"], Runtime="python3.13", Handler="app.handler", Code={"ZipFile": b"zip"}
+    )
+    return made["FunctionName"]
+
+
+def lane_of(runner: JobRunner) -> Lane:
+    return Lane.EXPRESS if isinstance(runner, ExpressJobRunner) else Lane.SPARK
+
+
 def test_a_started_run_is_found_by_its_branch(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB, REACH)
+    run = runner.start(ATTEMPT, JOB, REACH, lane_of(runner))
     found = runner.find(ATTEMPT.branch)
     assert found == replace(runner.get(run), usage=None)
     assert (found.id, found.branch) == (run, ATTEMPT.branch)
 
 
 def test_every_attempt_has_a_run_of_its_own(runner: JobRunner) -> None:
-    first, second = runner.start(ATTEMPT, JOB, REACH), runner.start(ATTEMPT.next(), JOB, REACH)
+    first, second = (
+        runner.start(ATTEMPT, JOB, REACH, lane_of(runner)),
+        runner.start(ATTEMPT.next(), JOB, REACH, lane_of(runner)),
+    )
     assert first != second
     found = runner.find(ATTEMPT.next().branch)
     assert found is not None
@@ -80,13 +112,13 @@ def test_every_attempt_has_a_run_of_its_own(runner: JobRunner) -> None:
 
 
 def test_a_branch_whose_job_never_started_has_no_run(runner: JobRunner) -> None:
-    runner.start(ATTEMPT.next(), JOB, REACH)
+    runner.start(ATTEMPT.next(), JOB, REACH, lane_of(runner))
     assert runner.find(ATTEMPT.branch) is None
 
 
 def test_runs_of_attempts_whose_names_begin_alike_are_told_apart(runner: JobRunner) -> None:
     attempt = Attempt(table=f"{'n' * 120}.{'t' * 120}", batch=BATCH, number=1)
-    runner.start(attempt, JOB, REACH)
+    runner.start(attempt, JOB, REACH, lane_of(runner))
     assert runner.find(attempt.next().branch) is None
 
 
@@ -101,24 +133,29 @@ def test_a_run_that_nobody_started_is_a_mistake(runner: JobRunner) -> None:
 
 
 def test_a_run_that_has_ended_says_when(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB, REACH)
-    cancel(runner, run)
+    run = runner.start(ATTEMPT, JOB, REACH, lane_of(runner))
+    end(runner, run)
     ended = runner.get(run).ended_at
     assert ended is not None
     assert ended.tzinfo is not None
 
 
-def cancel(runner: JobRunner, run_id: str) -> None:
-    """As a person does in the vendor's console: lakegate never does."""
+def end(runner: JobRunner, run_id: str) -> None:
+    """As a person does in the vendor's console, where the vendor has a way to: lakegate never does."""
+    if isinstance(runner, ExpressJobRunner):
+        note_end(runner._store, told(run_id.removeprefix("express-")), datetime.now(UTC))
     if isinstance(runner, EmrJobRunner):
         runner._emr.cancel_job_run(applicationId=runner._settings.application_id, jobRunId=run_id)
     if isinstance(runner, MemoryJobRunner):
         runner.cancel(run_id)
+    if isinstance(runner, LaneRunner):
+        end(runner._runners[Lane.SPARK], run_id)
 
 
+@pytest.mark.parametrize("runner", ["memory", "lanes", "emr"], indirect=True)
 def test_a_run_that_a_person_cancelled_is_told_as_that(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB, REACH)
-    cancel(runner, run)
+    run = runner.start(ATTEMPT, JOB, REACH, lane_of(runner))
+    end(runner, run)
     assert runner.get(run).state is JobState.CANCELLED
 
 
@@ -134,20 +171,38 @@ def test_no_job_runs_on_a_release_whose_spark_was_not_tested() -> None:
 
 
 def test_a_run_that_has_ended_is_not_under_way(runner: JobRunner) -> None:
-    run = runner.start(ATTEMPT, JOB, REACH)
-    cancel(runner, run)
+    run = runner.start(ATTEMPT, JOB, REACH, lane_of(runner))
+    end(runner, run)
     assert runner.running() == []
 
 
 def test_a_run_that_waits_for_its_turn_is_under_way_in_memory() -> None:
     runner = MemoryJobRunner(MemoryStore())
-    runner.start(ATTEMPT, JOB, REACH)
+    runner.start(ATTEMPT, JOB, REACH, Lane.SPARK)
     assert [run.branch for run in runner.running()] == [ATTEMPT.branch]
 
 
 def test_starting_again_is_the_same_run_in_memory() -> None:
     runner = MemoryJobRunner(MemoryStore())
-    assert runner.start(ATTEMPT, JOB, REACH) == runner.start(ATTEMPT, JOB, REACH)
+    assert runner.start(ATTEMPT, JOB, REACH, Lane.SPARK) == runner.start(ATTEMPT, JOB, REACH, Lane.SPARK)
+
+
+def test_each_run_keeps_to_its_lane_in_memory() -> None:
+    runner = MemoryJobRunner(MemoryStore())
+    runs = [runner.start(ATTEMPT, JOB, REACH, Lane.EXPRESS), runner.start(ATTEMPT.next(), JOB, REACH, Lane.SPARK)]
+    assert [runner.lanes[run] for run in runs] == [Lane.EXPRESS, Lane.SPARK]
+
+
+def test_each_lane_s_job_goes_to_its_own_runner_and_both_are_asked_about_runs() -> None:
+    spark, express, runner = both_lanes()
+    other = ATTEMPT.next()
+    fast, slow = (
+        runner.start(attempt, JOB, REACH, lane) for attempt, lane in ((ATTEMPT, Lane.EXPRESS), (other, Lane.SPARK))
+    )
+    assert (list(express.runs), list(spark.runs)) == ([fast], [slow])
+    assert [runner.get(run).branch for run in (fast, slow)] == [ATTEMPT.branch, other.branch]
+    assert {run.id for run in runner.running()} == {fast, slow}
+    assert [run and run.id for run in map(runner.find, (ATTEMPT.branch, other.branch))] == [fast, slow]
 
 
 # What is particular to EMR Serverless. Its emulator ignores the token and ends every run well at once.
@@ -243,7 +298,7 @@ def described(entry: dict[str, Any]) -> dict[str, Any]:
 def test_a_job_is_started_once_with_the_attempts_token_and_frozen_arguments(emr: tuple[EmrJobRunner, Stubber]) -> None:
     runner, stub = emr
     stub.add_response("start_job_run", STARTED, ASKED)
-    assert runner.start(ATTEMPT, JOB, REACH) == "00run"
+    assert runner.start(ATTEMPT, JOB, REACH, Lane.SPARK) == "00run"
 
 
 @pytest.mark.parametrize(
@@ -273,11 +328,17 @@ def test_a_run_that_has_ended_says_what_it_took_and_is_billed_for(emr: tuple[Emr
     assert runner.get("00run1").usage == Usage(seconds=180, vcpu_hours=0.2, memory_gb_hours=0.8, storage_gb_hours=5.5)
 
 
+def test_a_job_of_the_express_lane_is_no_job_of_emr_serverless(emr: tuple[EmrJobRunner, Stubber]) -> None:
+    runner, _ = emr
+    with pytest.raises(Misconfigured, match="no express lane"):
+        runner.start(ATTEMPT, JOB, REACH, Lane.EXPRESS)
+
+
 def test_a_token_used_before_a_new_deployment_is_the_run_that_it_started(emr: tuple[EmrJobRunner, Stubber]) -> None:
     runner, stub = emr
     stub.add_client_error("start_job_run", "ConflictException", http_status_code=409)
     stub.add_response("list_job_runs", {"jobRuns": [listed(1)]}, LISTING)
-    assert runner.start(ATTEMPT, JOB, REACH) == "00run1"
+    assert runner.start(ATTEMPT, JOB, REACH, Lane.SPARK) == "00run1"
 
 
 def test_a_job_that_is_being_started_elsewhere_is_a_conflict(emr: tuple[EmrJobRunner, Stubber]) -> None:
@@ -285,7 +346,7 @@ def test_a_job_that_is_being_started_elsewhere_is_a_conflict(emr: tuple[EmrJobRu
     stub.add_client_error("start_job_run", "ConflictException", http_status_code=409)
     stub.add_response("list_job_runs", {"jobRuns": []}, LISTING)
     with pytest.raises(Conflict):
-        runner.start(ATTEMPT, JOB, REACH)
+        runner.start(ATTEMPT, JOB, REACH, Lane.SPARK)
 
 
 def test_the_latest_run_of_a_branch_is_found_on_any_page(emr: tuple[EmrJobRunner, Stubber]) -> None:

@@ -12,11 +12,13 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.report import Report
 from lakegate.errors import Conflict, LakegateError
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
+from lakegate.landing.lane import Express
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, Catalog, Message, MessageKind, Note, Reach, Ref, Tables
 from lakegate.testing import (
@@ -41,7 +43,7 @@ from lakegate.workflow.reconcile import LONGEST_LIFE, reconcile
 from lakegate.workflow.registry import contract_name
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.service import Service
-from tests.simulation.spark import Lake, Rewrites, SparkRun, Story, as_written, deleting, files_of
+from tests.simulation.spark import ExpressRun, Lake, Rewrites, SparkRun, Story, as_written, deleting, files_of
 from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker, stopping, stops, working
 
 FROZEN = ("reports/", "attempts/")
@@ -181,8 +183,8 @@ class WatchedRunner(MemoryJobRunner):
         super().__init__(world.store, clock=world.clock)
         self._world = world
 
-    def start(self, attempt: Attempt, job_uri: str, reach: Reach) -> str:
-        run = super().start(attempt, job_uri, reach)
+    def start(self, attempt: Attempt, job_uri: str, reach: Reach, lane: Lane) -> str:
+        run = super().start(attempt, job_uri, reach, lane)
         self._world.started_after.setdefault(run, self._world.calls)
         return run
 
@@ -259,6 +261,13 @@ class Installation:
         """So many run at a time."""
         self.service = replace(self.service, jobs_at_once=slots)
         self.reached = replace(self.reached, jobs_at_once=slots)
+
+    def have_express(self, *, there: bool = True) -> None:
+        """A deployment gives the installation an express lane, or takes it away."""
+        self.say(f"express lane: {'comes' if there else 'goes'}")
+        express = Express(most_bytes=10**9, spark_only=lambda _: "") if there else None
+        self.service = replace(self.service, express=express)
+        self.reached = replace(self.reached, express=express)
 
     def check_share(self, branch: str) -> None:
         """No worker opens a batch of a table that has had a job under way since before it began, if as many jobs as may
@@ -338,16 +347,19 @@ class Installation:
     def running_jobs(self) -> list[SparkRun]:
         for run_id in self.runner.runs:
             if run_id not in self.jobs:
-                self.jobs[run_id] = SparkRun(self, run_id)
+                kind = ExpressRun if self.runner.lanes[run_id] is Lane.EXPRESS else SparkRun
+                self.jobs[run_id] = kind(self, run_id)
         return [job for job in self.jobs.values() if not job.ended]
 
     def work(self, job: SparkRun) -> None:
         self.say("job: a step", f"of {job.branch}: {job.step()}")
-        if job.ended:
+        if job.ended and not job.is_second:
             self.job_events.append(job.branch)
 
     def kill_job(self, job: SparkRun) -> None:
         self.say("job: killed" if job.began else "job: never begins", job.branch)
+        if isinstance(job, ExpressRun) and job.leaving:
+            self.say(f"job: killed {job.leaving}", job.branch)
         job.die()
         self.job_events.append(job.branch)
 
@@ -360,6 +372,15 @@ class Installation:
         self.say("job: given up, goes on as a zombie", job.branch)
         job.is_given_up()
         self.job_events.append(job.branch)
+
+    def hand_over(self, job: ExpressRun) -> None:
+        self.say("job: meets what only Spark can say", job.branch)
+        job.hand_over()
+
+    def run_again(self, job: ExpressRun) -> None:
+        """Its event is delivered twice, so there are two at one attempt; nobody hears of the second one."""
+        self.say("job: is invoked twice", job.branch)
+        self.jobs[f"{job.id} again {len(self.jobs)}"] = ExpressRun(self, job.id)
 
     def deliver_job_event(self, branch: str, *, again: bool) -> None:
         if not again:

@@ -12,6 +12,8 @@ from functools import cached_property, lru_cache
 from itertools import takewhile
 
 from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.report import DataFile, FileReport, Report, Verdict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -303,7 +305,8 @@ def _failures(world: Installation, entry: Entry) -> int:
     """How many jobs of the batch began on files and failed one after the other, up to this attempt's."""
     attempts = [Attempt(table=entry.table, batch=entry.batch, number=it) for it in range(entry.attempt, 0, -1)]
     runs = [run for attempt in attempts if (run := world.runner.find(attempt.branch))]
-    failed_runs = takewhile(lambda run: run.state is JobState.FAILED, runs)
+    spark = [run for run in runs if world.runner.lanes[run.id] is Lane.SPARK]  # of the other lane's nothing counts
+    failed_runs = takewhile(lambda run: run.state is JobState.FAILED, spark)
     return sum(world.jobs[run.id].began for run in failed_runs if run.id in world.jobs)
 
 
@@ -514,13 +517,26 @@ def a_branch_goes_when_its_life_is_over_and_people_were_told_before(end: End) ->
 def _nothing_else(end: End, branch: str, files: set[str]) -> Iterator[str]:
     """Where the attempt was given up nobody knows whose rows are on its branch, whatever its job reported later."""
     end_of_attempt = end.world.store.objects.get(f"attempts/{branch}/end.json", b"")
-    report = None if b"given up" in end_of_attempt else end.world.report(branch)
+    gone = b"given up" in end_of_attempt or b"handed over" in end_of_attempt
+    report = None if gone else end.world.report(branch)
     if report:
         here, base = (
             rows_at(end.world, end.world.lake.at(ref), report.table) for ref in (Ref(branch), Ref(MAIN, report.base))
         )
         if more := {file_of(path) for path in here.keys() - base.keys()} - files:
             yield f"{branch} still has rows of {sorted(more)}"
+
+
+def what_express_left_is_audited_by_spark(end: End) -> Iterator[str]:
+    """By the next attempts at the same files, until a person has them tried again."""
+    world, left = end.world, list[Job]()
+    for job in map(world.runner.job, world.runner.runs):
+        its, again = {file.id for file in job.files}, job.batch in world.retried
+        before = [it for it in left if it.batch == job.batch and its & {file.id for file in it.files} and not again]
+        if before and job.lane is Lane.EXPRESS:
+            yield f"{job.branch} is tried on the express lane, and {before[-1].branch} left its files to Spark"
+        if job.lane is Lane.EXPRESS and world.report(job.branch) is None:
+            left.append(job)
 
 
 def people_were_told(end: End) -> Iterator[str]:
@@ -615,6 +631,7 @@ AT_THE_END: tuple[Callable[[End], Iterator[str]], ...] = (
     nothing_is_under_way,
     every_branch_keeps_what_was_rejected_there_and_nothing_else,
     a_branch_goes_when_its_life_is_over_and_people_were_told_before,
+    what_express_left_is_audited_by_spark,
     people_were_told,
     people_were_told_what_is_true,
     a_key_of_a_rejected_file_is_free,

@@ -16,17 +16,17 @@ from lakegate.adapters.http import status_error
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.audit import completeness
 from lakegate.audit import run as audit
-from lakegate.landing import standing
+from lakegate.landing import lane, standing
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Receipt
 from lakegate.testing import MemoryLake
 from lakegate.workflow import publish, receive, reconcile, settle
-from lakegate.workflow.attempts import reports, start
+from lakegate.workflow.attempts import history, launch, reports, start
 from lakegate.workflow.ledger import compaction, decisions, receipts, truncation
 from lakegate.workflow.notices import expiry, outbox
 from lakegate.workflow.publishing import guards, proofs, rebase
 from lakegate.workflow.receiving import shares
-from lakegate.workflow.settlement import rules
+from lakegate.workflow.settlement import reader, rules
 from tests.simulation.spark import StoryEngine
 
 OURS = ("lakegate.", "tests.simulation.")
@@ -148,7 +148,7 @@ MUTATIONS = (
     Mutation(
         says="a table grows that is not what it was",
         edits=(Edit(function=guards.guard_tables, old="there == before and", new=""),),
-        seeds_from=1320,
+        seeds_from=3170,
     ),
     Mutation(
         says="a publish brings columns of files that stay behind",
@@ -323,7 +323,7 @@ MUTATIONS = (
     Mutation(
         says="files whose keys are free are audited apart from those that passed",
         edits=(Edit(function=settle._retry, old="if released else", new="if released and not files else"),),
-        seeds_from=2160,
+        seeds_from=4075,
     ),
     Mutation(
         says="a job that never began on its files has crashed",
@@ -333,6 +333,47 @@ MUTATIONS = (
         says="a job that was cut off from its files has crashed",
         edits=(Edit(function=reports.has_begun, old="not in (None, CUT_OFF)", new="is not None"),),
         seeds_from=210,
+    ),
+    Mutation(
+        says="files that are handed over are rejected",
+        edits=(Edit(function=rules.settlement, old="in RULES:", new="in RULES[1:]:"),),
+    ),
+    Mutation(
+        says="files that are handed over wait as after a crash",
+        edits=(
+            Edit(
+                function=rules._settlement,
+                old="if each.until), None)",
+                new="if each.until or facts.ended.handed_over), None)",
+            ),
+        ),
+    ),
+    Mutation(
+        says="files that were handed over are tried on the express lane again",
+        edits=(Edit(function=lane._what_needs_spark, old="if work.handed_over:", new="if False:"),),
+    ),
+    Mutation(
+        says="an express job that fails has crashed",
+        edits=(
+            Edit(function=reader._of_run, old="if of_express else", new="if False else"),
+            Edit(function=history.attempt_history, old="if job.lane is Lane.EXPRESS:", new="if False:"),
+        ),
+    ),
+    Mutation(
+        says="a job that was frozen for an express lane that is gone waits for it",
+        edits=(Edit(function=launch.launch, old="hand_over(service.store, attempt, NO_LANE)", new="pass"),),
+        seeds_from=410,
+    ),
+    Mutation(
+        says="the sweep passes over what was handed over without a job",
+        edits=(
+            Edit(
+                function=reports.has_left_something,
+                old=", handover_name(attempt), _our_handover_name(attempt)",
+                new="",
+            ),
+        ),
+        seeds_from=410,
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",

@@ -14,7 +14,7 @@ from lakegate.landing.ingestion import Reuploads
 from lakegate.ports import MAIN
 from tests.simulation.installation import FLIGHTS, PLANES, Terms, Violation
 from tests.simulation.simulation import Simulation
-from tests.simulation.spark import KEY, SparkRun, Story
+from tests.simulation.spark import KEY, ExpressRun, SparkRun, Story
 from tests.simulation.worker import PORTS, Fate, Worker
 
 FAULTS = (Fate.THROTTLED, Fate.LOST, Fate.UNANSWERED, Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
@@ -86,6 +86,8 @@ WEIGHTS = {
     "lose_event": 0.5,
     "lose_job_event": 0.5,
     "kill_job": 0.5,
+    "run_again": 0.3,
+    "change_express": 0.2,
     "give_job_up": 0.5,
     "sweep": 1.5,
     "rest": 1.0,
@@ -120,6 +122,10 @@ class Schedule(Simulation):
         self.mixture = self.draw(self.chance)
         super().__init__(self.mixture.terms, trace)
         self.world.limit_jobs(self.mixture.slots)
+        self.unsure = 0.0  # how often a step of an express job meets what only Spark can say
+        if seed % 2:
+            self.world.have_express()
+            self.unsure = self.chance.choice((0.0, 0.1, 0.3))
         self.last: Worker | None = None  # who went on
         self.left = {
             "upload": self.mixture.files,
@@ -139,6 +145,8 @@ class Schedule(Simulation):
             "delete_planes": 1,
             "compact": 2,
             "lost_jobs": 0,
+            "run_again": 1,
+            "change_express": 1,
         }
         if self.chance.random() < 0.9:
             self.push_contract()
@@ -210,6 +218,9 @@ class Schedule(Simulation):
             found["work"] = lambda: self.work(chance.choice(jobs))
             found["kill_job"] = lambda: self._end_badly(chance.choice(jobs))
             found["give_job_up"] = lambda: world.give_job_up(chance.choice(jobs))
+            found |= self._of_express([job for job in jobs if isinstance(job, ExpressRun)])
+        if world.service.express:
+            found["change_express"] = lambda: world.have_express(there=False)
         if flights := world.data_files(FLIGHTS):
             found["compact"] = lambda: world.compact(chance.sample(flights, chance.randint(1, len(flights))))
         if planes := world.data_files(PLANES):
@@ -217,6 +228,10 @@ class Schedule(Simulation):
         if branches := sorted(world.lake.branches.keys() - {MAIN}):
             found["meddle"] = lambda: world.meddle(chance.choice(branches))
         return found | (self._new_workers() if len(world.workers) < AT_ONCE else {})
+
+    def _of_express(self, jobs: list[ExpressRun]) -> dict[str, Callable[[], object]]:
+        world, chance = self.world, self.chance
+        return {"run_again": lambda: world.run_again(chance.choice(jobs))} if jobs else {}
 
     def _new_workers(self) -> dict[str, Callable[[], object]]:
         world, chance = self.world, self.chance
@@ -324,8 +339,13 @@ class Schedule(Simulation):
         if self.left["lost_jobs"] and self.chance.random() < (SOMETIMES if job.began else MOSTLY):
             self.left["lost_jobs"] -= 1
             self._end_badly(job)
-        else:
-            super().work(job)
+            return
+        if isinstance(job, ExpressRun) and job.leaving and self._rarely():
+            self.world.kill_job(job)
+            return
+        if isinstance(job, ExpressRun) and not job.leaving and self.chance.random() < self.unsure:
+            self.world.hand_over(job)
+        super().work(job)
 
     def _upload(self) -> None:
         chance = self.chance

@@ -129,6 +129,7 @@ class Simulation:
         self.finish()
         if events and self.watch.contracts and not self.broken:
             self._none_waits_for_nothing()
+            self._none_waits_to_be_handed_over(events)
 
     def _none_waits_for_nothing(self) -> None:
         """Whoever came to the end of a job has looked: of a table with queued files a job is under way, or is about to
@@ -140,6 +141,18 @@ class Simulation:
         for name in self.world.store.names(QUEUED):
             if not any(f"/{table}/" in name for table in busy):
                 raise Violation(f"{name}: its files wait, and no job of their table is under way")
+
+    def _none_waits_to_be_handed_over(self, branches: list[str]) -> None:
+        """The end of a job that handed its files over has been told, and Spark has them: no time has passed. Its branch
+        is kept for what was rejected there, because another version of its key is on main.
+        """
+        world = self.world
+        notes = [commit.note for commit in world.lake.line(world.lake.head(MAIN).hash) if commit.note]
+        kept = {Attempt(table=note.table, batch=note.batch, number=note.attempt).branch for note in notes}
+        for branch in sorted(set(branches) & world.lake.branches.keys() - kept):
+            names = {f"handovers/{branch}.json", f"attempts/{branch}/handover.json"}
+            if names & world.store.objects.keys() and world.report(branch) is None:
+                raise Violation(f"{branch} is handed over, and its files wait")
 
     def work(self, job: SparkRun) -> None:
         """The job does its next step."""

@@ -7,6 +7,7 @@ or be given up and go on as a zombie, between any two of its writes.
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Protocol
 
 from greenlet import getcurrent, greenlet
@@ -15,7 +16,7 @@ from lakegate.audit.completeness import RowCounts
 from lakegate.audit.data_files.difference import DataFiles, Difference
 from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
 from lakegate.audit.engine import Proved
-from lakegate.audit.errors import JobError
+from lakegate.audit.errors import HandedOver, JobError
 from lakegate.audit.evaluation.duplicates import Pattern, Repeats
 from lakegate.audit.evaluation.quarantine import Results, quarantine_of
 from lakegate.audit.evaluation.table_scope import Orphans
@@ -102,6 +103,7 @@ class SparkRun:
         self.cluster, self.id = cluster, run_id
         self.branch = cluster.runner.get(run_id).branch
         self.began, self.ended = False, False
+        self.is_second = False  # of two at one attempt
         self._strand = greenlet(self._work)
 
     def step(self) -> str:
@@ -151,6 +153,55 @@ class SparkRun:
         """Whoever holds the run says when it goes on, if ever."""
         self.began = True  # the first that it does is to note so
         getcurrent().parent.switch(did)
+
+
+class Leaving(StrEnum):
+    """How far an express job is that hands its files over."""
+
+    NOT = ""
+    ABOUT = "before it hands over"
+    IN = "in the hand-over"
+    AFTER = "after the hand-over"
+
+
+class ExpressRun(SparkRun):
+    """One run of the express lane's job, which may find at any step that only Spark can go on."""
+
+    def __init__(self, cluster: Cluster, run_id: str) -> None:
+        super().__init__(cluster, run_id)
+        self.leaving = Leaving.NOT
+
+    def hand_over(self) -> None:
+        """At its next step."""
+        self.leaving = Leaving.ABOUT
+
+    def _say(self, state: JobState, reason: str) -> None:
+        if not self.is_second:
+            super()._say(state, reason)
+
+    def _work(self) -> None:
+        job, store = self.cluster.runner.job(self.id), self.cluster.store
+        if not store.create(f"{store.name(job.begun_uri)}/express.json", b"{}"):
+            self.is_second = True
+            return
+        engine = StoryEngine(cluster=self.cluster, job=job, did=self._pause_or_leave)
+        try:
+            report = append_and_audit(Run(job=job, engine=engine, now=self.cluster.clock.now, ticks=float))
+            self._pause_or_leave("audits")
+        except HandedOver as why:
+            self._pause("stops")
+            store.create(store.name(job.handover_uri), to_json({"reason": str(why)}).encode())
+            self.leaving = Leaving.AFTER
+            self._pause("hands over")
+            return
+        store.write(store.name(job.report_uri), to_json(report).encode())
+        self._pause("reports")
+
+    def _pause_or_leave(self, did: str) -> None:
+        self._pause(did)
+        if self.leaving is Leaving.ABOUT:
+            self.leaving = Leaving.IN
+            raise HandedOver("a value that only Spark can compare")
 
 
 @dataclass(frozen=True, kw_only=True)

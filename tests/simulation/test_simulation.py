@@ -8,6 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tests.simulation.spark import Leaving
 from tests.simulation.volume import run_all
 from tests.simulation.worker import OUTCOME_MATTERS, Fate
 
@@ -38,7 +39,11 @@ COVERED = (
     "event: lost",
     "event: sent again",
     "files: queued",
+    "express lane: goes",
     "job: cut off",
+    *(f"job: killed {when}" for when in Leaving if when),
+    "job: is invoked twice",
+    "job: meets what only Spark can say",
     "job: given up, goes on as a zombie",
     "job: killed",
     "job: never begins",

@@ -20,7 +20,7 @@ from tests.simulation.installation import FLIGHTS, Installation, Terms, Violatio
 from tests.simulation.mutations import MUTATIONS, Mutation
 from tests.simulation.schedule import REUPLOADS
 from tests.simulation.simulation import Simulation
-from tests.simulation.spark import Story
+from tests.simulation.spark import ExpressRun, Story
 from tests.simulation.worker import Fate
 
 ODD = ("", "", "", "bad", "nulls", "warn", "unreadable")
@@ -40,6 +40,7 @@ BAD_ENDS = {
     "given up": Installation.give_job_up,
     "cut off": Installation.cut_job_off,
 }
+LEAVES = "leaves its files to Spark"
 COVERED = (
     *(f"call: {fate}" for fate in Fate),
     *(f"worker: {kind}" for kind in ("ingest", "settle", "sweep", "retry", "discard", "approve")),
@@ -49,6 +50,7 @@ COVERED = (
     "event: sent again",
     "job: given up, goes on as a zombie",
     "job: killed",
+    "job: meets what only Spark can say",
     "main: commit of what is discarded",
     "main: commit of what is rejected",
     "main: merge of what is published",
@@ -77,12 +79,17 @@ class Lakegate(RuleBasedStateMachine):
         reuploads=st.sampled_from(REUPLOADS),
         files=st.lists(FILES, max_size=3),
         decided=st.booleans(),
+        express=st.booleans(),
     )
-    def begin(self, *, strict: bool, unique: bool, reuploads: Any, files: list[Any], decided: bool) -> None:
+    def begin(
+        self, *, strict: bool, unique: bool, reuploads: Any, files: list[Any], decided: bool, express: bool
+    ) -> None:
         """Perhaps with files whose jobs are about to run, or that are decided."""
         self.simulation = Simulation(Terms(strict=strict, unique=unique, reuploads=reuploads, afterwards=reuploads))
         self.simulation.push_contract()
         self.world = self.simulation.world
+        if express:
+            self.world.have_express()
         for file in files:
             self._upload(*file)
             self.world.deliver(list(self.world.queue), again=False)
@@ -118,14 +125,16 @@ class Lakegate(RuleBasedStateMachine):
         self._finish_workers()
 
     @precondition(lambda self: self.world.running_jobs())
-    @rule(data=st.data(), steps=st.sampled_from([1, 2, 9, 9]), end=st.sampled_from(["", "", "", *BAD_ENDS]))
+    @rule(data=st.data(), steps=st.sampled_from([1, 2, 9, 9]), end=st.sampled_from(["", "", "", LEAVES, *BAD_ENDS]))
     def run_job(self, data: st.DataObject, steps: int, end: str) -> None:
         job = data.draw(st.sampled_from(self.world.running_jobs()))
         for _ in range(steps if not end else steps % 3):
             if not job.ended:
                 self.world.work(job)
-        if end and not job.ended:
+        if end in BAD_ENDS and not job.ended:
             BAD_ENDS[end](self.world, job)
+        if end == LEAVES and isinstance(job, ExpressRun) and not job.ended and not job.leaving:
+            self.world.hand_over(job)
         self.simulation.look()
 
     @precondition(lambda self: self.world.job_events)

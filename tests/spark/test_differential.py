@@ -1,20 +1,24 @@
 """Random contracts over random tables: every number, verdict and row put aside is what an evaluation of the words says.
 
 The contract goes through the compiler, the audit and the verdicts; its words are evaluated in DuckDB and plain Python
-(tests/support/told.py), which know none of that. The seed is the same in every run; `DIFFERENTIAL_SEED=random`
+(tests/support/told.py), which know none of that. And of one file of each table the express engine says the same of
+every contract as Spark, or hands it over. The seed is the same in every run; `DIFFERENTIAL_SEED=random`
 (`make search`) takes another, which the failing message names: `DIFFERENTIAL_SEED=…` repeats that run.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial, reduce
 from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,11 +28,14 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from lakegate.audit.definition import FIXED
+from lakegate.audit.errors import HandedOver
 from lakegate.audit.evaluation.drift import Past
+from lakegate.audit.evaluation.moment import bind_now
 from lakegate.audit.evaluation.quarantine import BUDGET, afterwards, leaving, unforgiving
 from lakegate.audit.evaluation.verdicts import Dependent, Measurements, evaluate, good
 from lakegate.audit.model.codec import to_json
-from lakegate.audit.model.plan import Plan, TableColumn
+from lakegate.audit.model.plan import Metric, Plan, TableColumn
 from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Report, Verdict
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.contracts import load
@@ -43,9 +50,10 @@ from spark_jobs.metrics import quarantine
 from spark_jobs.metrics.measure import measure_all, row_metrics
 from spark_jobs.tables import iceberg
 from spark_jobs.tables.base import Base
-from spark_jobs.tables.ddl import FIXED, create_table_sql, prepare
-from tests.support import held
+from spark_jobs.tables.ddl import create_table_sql, prepare
+from tests.support import expressed, held
 from tests.support.drawn import PARENTS, Contract, Files, Parents, Table, contract, parents, table
+from tests.support.plans import plan as made
 from tests.support.said import Age, Column, Repeats, Said
 from tests.support.told import Aside, Judged, Told, Value, aside_of, judged, settled, wanted
 
@@ -274,6 +282,78 @@ def compare(audit: Audit, contracts: Sequence[Contract], told: Told) -> Iterator
         yield from (f"{each.text}\n{difference}" for difference in wrong)
 
 
+# ------------------------------------------------------------------ and that the express engine says it, or nothing
+
+
+@dataclass(kw_only=True)
+class Shares:
+    """How many pairs of contract and file were compared between the engines, and how many of them handed over."""
+
+    pairs: int = 0
+    handed_over: int = 0
+
+
+def differences_of_express(audit: Audit, folder: Path, shares: Shares) -> Iterator[str]:
+    """Where the express engine has another number than Spark, or another result of a check."""
+    moving = {metric.id for metric in audit.every.metrics if bind_now(_of(metric), MOMENT) != _of(metric)}
+    every = bind_now(expressed.narrowed(replace(audit.every, partitions=())), datetime.now(UTC))
+    if (there := _first_expressed(audit, every, folder)) is None:
+        return
+    measured, dependents = audit.measured
+    [spark] = [each for each in measured if each.file == there.file]
+    keyed = {name: found(there.file, ()) for name, found in dependents.items()}
+    theirs, ours = {**spark.metrics, **keyed}, there.numbers()
+    for metric in every.metrics:
+        loose = 1e-3 if metric.id in moving else 1e-9
+        if metric.id in ours and not _close(theirs[metric.id].value, ours[metric.id], loose):
+            yield f"{there.file}: express says {ours[metric.id]} of {metric}; Spark: {theirs[metric.id]}"
+    for plan in audit.plans:
+        yield from _other_results(audit, _bound(plan, every), there, ours, spark, moving, shares)
+
+
+def _of(metric: Metric) -> Plan:
+    return made("random.t", {}, [metric])
+
+
+def _bound(plan: Plan, every: Plan) -> Plan:
+    """What the engine may take of a plan, with the metrics as they are bound to a moment."""
+    narrow = expressed.narrowed(plan)
+    return replace(narrow, metrics=tuple(it for it in every.metrics if it.id in {own.id for own in narrow.metrics}))
+
+
+def _first_expressed(audit: Audit, every: Plan, folder: Path) -> expressed.Expressed | None:
+    """The first file with rows that the engine takes."""
+    for file, rows in audit.drawn.files.items():
+        if rows:
+            with suppress(HandedOver):
+                return expressed.Expressed(plan=every, file=file, rows=rows, folder=folder)
+    return None
+
+
+def _other_results(
+    audit: Audit,
+    plan: Plan,
+    there: expressed.Expressed,
+    numbers: Mapping[str, float | None],
+    spark: Measurements,
+    moving: Collection[str],
+    shares: Shares,
+) -> Iterator[str]:
+    past, dependents = audit.history(plan), audit.measured[1]
+    own = replace(spark, metrics={it.id: spark.metrics[it.id] for it in plan.metrics if it.id in spark.metrics})
+    keyed = {it.id: dependents[it.id] for it in plan.metrics if it.id in dependents}
+    shares.pairs += 1
+    try:
+        ours = evaluate(plan, *there.view(plan, numbers, past).measure(), past)[there.file]
+    except HandedOver:
+        shares.handed_over += 1
+        return
+    for said, known in zip(ours, evaluate(plan, [own], keyed, past)[there.file], strict=True):
+        same = (said.verdict, said.failing_rows, said.rows) == (known.verdict, known.failing_rows, known.rows)
+        if not same or (said.metric not in moving and said.reason != known.reason):
+            yield f"{there.file}: express says {said}; Spark: {known}"
+
+
 @pytest.fixture
 def others(spark: SparkSession) -> tuple[Parents, Any]:
     """The one table that all foreign keys refer to, and what it is in the lake: two data files."""
@@ -286,7 +366,9 @@ def others(spark: SparkSession) -> tuple[Parents, Any]:
     return drawn, iceberg.load(spark, LAKE, PARENTS)
 
 
-def differing(spark: SparkSession, others: tuple[Parents, Any], dice: random.Random, name: str) -> list[str]:
+def differing(
+    spark: SparkSession, others: tuple[Parents, Any], dice: random.Random, name: str, folder: Path, shares: Shares
+) -> list[str]:
     """A random table with its contracts: what lakegate says of them that their words do not."""
     drawn = table(dice, others[0])
     contracts = [contract(dice, drawn, quarantines=at % QUARANTINING == 0) for at in range(CONTRACTS)]
@@ -295,7 +377,8 @@ def differing(spark: SparkSession, others: tuple[Parents, Any], dice: random.Ran
     )
     plans = [replace(load(each.text, "random").plan, table=name) for each in contracts]
     audit = Audit(spark=spark, name=name, drawn=drawn, plans=plans, parents=others[1])
-    return [f"{drawn}\n{each}" for each in compare(audit, contracts, told)]
+    found = [*compare(audit, contracts, told), *differences_of_express(audit, folder, shares)]
+    return [f"{drawn}\n{each}" for each in found]
 
 
 def _evaluate(spark: SparkSession, *, by_generated_code: bool) -> None:
@@ -305,9 +388,9 @@ def _evaluate(spark: SparkSession, *, by_generated_code: bool) -> None:
 
 
 def test_random_contracts_over_random_tables_say_what_their_words_say(
-    spark: SparkSession, others: tuple[Parents, Any]
+    spark: SparkSession, others: tuple[Parents, Any], tmp_path: Path
 ) -> None:
-    numbers = count()
+    numbers, shares = count(), Shares()
 
     @seed(SEED)
     @settings(max_examples=TABLES, deadline=None, database=None, phases=[Phase.generate])
@@ -315,8 +398,10 @@ def test_random_contracts_over_random_tables_say_what_their_words_say(
     def same(dice: random.Random) -> None:
         number = next(numbers)
         _evaluate(spark, by_generated_code=number % 2 == 0)
-        wrong = differing(spark, others, dice, f"random.t{number}")
+        wrong = differing(spark, others, dice, f"random.t{number}", tmp_path, shares)
         assert not wrong, f"DIFFERENTIAL_SEED={SEED}\n" + "\n".join(wrong)
 
     same()
     assert next(numbers) == TABLES, f"DIFFERENTIAL_SEED={SEED}"
+    logging.getLogger(__name__).info("express: %s", shares)
+    assert shares.handed_over < shares.pairs / 2, shares

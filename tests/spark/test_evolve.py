@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from lakegate.audit.definition import CONTRACT_COLUMNS, Shape
 from lakegate.audit.errors import Unfit
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.plan import Plan, SchemaPolicy, Stance
@@ -22,7 +23,7 @@ from spark_jobs.appending.rows import rows_of
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import iceberg
-from spark_jobs.tables.ddl import CONTRACT_COLUMNS, Shape, mismatches, prepare, shape
+from spark_jobs.tables.ddl import mismatches, prepare, shape
 from tests.support.held import Table
 from tests.support.jobs import parquet
 from tests.support.plans import plan

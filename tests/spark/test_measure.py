@@ -11,6 +11,7 @@ from decimal import Decimal
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from lakegate.audit.evaluation import samples as chosen
 from lakegate.audit.evaluation.mask import MASK
 from lakegate.audit.evaluation.verdicts import evaluate
 from lakegate.audit.model.plan import Plan, Proof, Scope, Severity
@@ -195,7 +196,7 @@ def test_up_to_a_hundred_rows_of_each_check_and_file_are_shown_after_one_look(sp
 def test_very_many_failing_rows_still_make_a_report_of_a_few_megabytes(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(samples, "BYTES", 6000)
+    monkeypatch.setattr(chosen, "BYTES", 6000)
     by = plan("nyc.t", {"x": "int", "s": "string"}, [nulls("x"), failing("s", "s IS NOT NULL")])
     judged = Table(spark=spark, plan=by).hold({"f1": [(None, "long" * 60, None)] * 60}).judged()
     assert [0 < len(check.sample) < 15 for check in judged["f1"]] == [True, True]

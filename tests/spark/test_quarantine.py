@@ -13,6 +13,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from lakegate.audit.definition import QUARANTINE
 from lakegate.audit.errors import JobError
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.files import FileFormat, FileKind
@@ -26,7 +27,6 @@ from lakegate.ports import Ref
 from spark_jobs import append_and_audit
 from spark_jobs.jvm.gateway import jvm
 from spark_jobs.jvm.session import LAKE, open_catalog
-from spark_jobs.metrics import quarantine
 from spark_jobs.tables import iceberg
 from spark_jobs.tables.ddl import create_table_sql
 from tests.support.jobs import parquet, stage
@@ -215,9 +215,7 @@ def with_old_quarantine(spark: SparkSession, lake: Lake, by: Plan, at: str) -> s
     branch = unique("old")
     job = stage(lake, by, branch, lake.branch(branch, at), {}).job
     open_catalog(spark, LAKE, job, Ref(branch))
-    for statement in create_table_sql(
-        quarantine_of(by.table), quarantine._COLUMNS[:7], {"write.format.default": "avro"}
-    ):
+    for statement in create_table_sql(quarantine_of(by.table), QUARANTINE[:7], {"write.format.default": "avro"}):
         spark.sql(statement)
     return lake.head(branch)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import SparkSession
 
+from lakegate.audit.definition import Shape, properties
 from lakegate.audit.errors import Unfit
 from lakegate.audit.model.plan import Plan, Proof
 from lakegate.audit.schema.fit import FILE_COLUMN
@@ -14,7 +15,7 @@ from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.appending import path_lengths
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import iceberg
-from spark_jobs.tables.ddl import Shape, create_sql, evolve_sql, prepare, properties, shape
+from spark_jobs.tables.ddl import create_sql, evolve_sql, prepare, shape
 from tests.support.plans import failing, nulls, plan
 
 COLUMNS = {"id": "bigint", "at": "timestamp", "name": "string"}

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import Row, SparkSession
 
+from lakegate.audit.evaluation import samples
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.plan import Metric, MetricKind, Plan, Severity
@@ -28,7 +29,7 @@ from spark_jobs.appending.rows import rows_of
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.formats.text.parsing import value
 from spark_jobs.jvm.spark_sql import literal
-from spark_jobs.metrics import malformed, samples
+from spark_jobs.metrics import malformed
 from tests.support.plans import plan
 
 pytestmark = pytest.mark.spark

@@ -13,6 +13,7 @@ from lakegate.contracts import load
 from lakegate.contracts.checks.column_rules import COLUMN_RULES, OPTION_RULES
 from lakegate.contracts.checks.custom import COLUMN, CUSTOM, TABLE
 from lakegate.contracts.checks.quality import LIBRARY
+from lakegate.express.plan import spark_only
 
 PAGE = Path(__file__).parents[2] / "docs" / "checks.md"
 BEGIN, END = "<!-- checks: begin -->", "<!-- checks: end -->"
@@ -258,18 +259,24 @@ def scope(kind: Kind, metric: Metric) -> str:
     return "history" if kind.word == "drift" else "table" if metric.scope is Scope.TABLE else "batch"
 
 
+def express(kind: Kind) -> str:
+    """Whether the express lane runs the example, by what chooses the lane."""
+    return "Spark only" if spark_only(load(kind.contract, kind.word).plan) else "yes"
+
+
 def table() -> str:
     """The whole table."""
-    head = ["check", "of", "example", "scope", "costs", "Deequ", "Soda", "Great Expectations", "Glue DQDL"]
+    head = ["check", "of", "example", "scope", "costs", "express", "Deequ", "Soda", "Great Expectations", "Glue DQDL"]
     rows = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}", *map(_row, KINDS)]
     return "\n".join(rows)
 
 
 def _row(kind: Kind) -> str:
     _, metric = kind.made
+    ours = [scope(kind, metric), cost(metric), express(kind)]
     theirs = [name if name == NONE else f"`{name}`" for name in (kind.deequ, kind.soda, kind.gx, kind.dqdl)]
     said = kind.example.replace("|", "\\|")
-    return f"| {' | '.join([f'`{kind.word}`', kind.place, f'`{said}`', scope(kind, metric), cost(metric), *theirs])} |"
+    return f"| {' | '.join([f'`{kind.word}`', kind.place, f'`{said}`', *ours, *theirs])} |"
 
 
 def written() -> str:

@@ -12,6 +12,7 @@ from lakegate import bootstrap, shown
 from lakegate.adapters import slack, sqs
 from lakegate.adapters.nessie import notes
 from lakegate.audit import bounded_http
+from lakegate.audit.evaluation import samples
 from lakegate.audit.model import limits
 from lakegate.audit.model.limits import DEFAULTS
 from lakegate.contracts import reading
@@ -19,13 +20,14 @@ from lakegate.contracts.checks import check
 from lakegate.contracts.odcs import document, size_limits
 from lakegate.contracts.regex import cost, portable
 from lakegate.contracts.sql import growth, statements
+from lakegate.express.limits import Limits as Express
 from lakegate.landing import ingestion, routes
 from lakegate.workflow import backlog, reconcile, registry, status
 from lakegate.workflow.cleaning import candidates
 from lakegate.workflow.receiving import queued
 from spark_jobs.appending import partition_counts
 from spark_jobs.formats.avro import blocks, claims
-from spark_jobs.metrics import malformed, samples
+from spark_jobs.metrics import malformed
 from spark_jobs.tables import nessie
 
 PAGE = Path(__file__).parents[2] / "docs/limits.md"
@@ -59,6 +61,7 @@ def size(count: int) -> str:
     return f"{whole // 1024:,} GiB" if whole >= 1024 else f"{whole:,} MiB" if whole else f"{count // 1024:,} KiB"
 
 
+EXPRESS, TO_SPARK = Express(), "the express lane; Spark takes the batch"
 PUSH, INSPECT, AUDIT = "`contract check`; the contract is refused", "the inspection; the file is rejected", "the audit"
 PARTS: dict[str, list[Row]] = {
     "Keys and routes": [
@@ -110,6 +113,16 @@ PARTS: dict[str, list[Row]] = {
         row("growth of a text by SQL", f"{growth.TIMES} times and {growth.CHARACTERS:,} characters", PUSH),
         row("pieces of SQL, those of queries in FROM each time that they are named", growth.PIECES, PUSH),
         row("pieces of a WHERE, for each aggregate that it is put to", statements.COPIES, PUSH),
+    ],
+    "The express lane": [
+        row("bytes of a batch's files", size(EXPRESS.bytes), TO_SPARK),
+        row("bytes out of them, by their footers", size(EXPRESS.uncompressed), TO_SPARK),
+        row("bytes of their rows in memory", size(EXPRESS.arrow), TO_SPARK),
+        row("rows of a batch", EXPRESS.rows, TO_SPARK),
+        row("files of a batch", EXPRESS.files, TO_SPARK),
+        row("partitions that one file writes", EXPRESS.partitions, TO_SPARK),
+        row("data files of a table whose keys are compared with the batch's", EXPRESS.compared, TO_SPARK),
+        row("bytes of memory of DuckDB", size(EXPRESS.memory), TO_SPARK),
     ],
     "Batches and sweeps": [
         row("files of a batch", ingestion.MOST_FILES, "receiving; the rest are another batch", "batchFiles"),

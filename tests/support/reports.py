@@ -24,4 +24,6 @@ def audited_report(job: Job, audited: str, files: Iterable[FileReport], at: date
         started_at=at,
         finished_at=at,
         files=tuple(files),
+        lane=job.lane,
+        lane_why=job.lane_why,
     )

@@ -5,6 +5,7 @@ from typing import NoReturn
 
 import pytest
 
+from lakegate.audit.model.lane import Lane
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import State
@@ -295,10 +296,10 @@ def test_an_attempt_that_cannot_be_started_holds_back_its_table_for_an_hour_at_t
     broken = world.drop("1", rows=1, deliver=False)
     start = world.runner.start
 
-    def started(attempt: Attempt, job_uri: str, reach: Reach) -> str:
+    def started(attempt: Attempt, job_uri: str, reach: Reach, lane: Lane) -> str:
         if broken in world.claims(attempt):
             raise Misconfigured("its job is too large")
-        return start(attempt, job_uri, reach)
+        return start(attempt, job_uri, reach, lane)
 
     monkeypatch.setattr(world.service.runner, "start", started)
     with pytest.raises(Misconfigured):

@@ -100,6 +100,13 @@ def a_channel_that_is_down(world: World) -> None:
     reconcile(world.service)
 
 
+def a_hand_over(world: World) -> None:
+    world.have_express()
+    world.drop("1.parquet", rows=3)
+    world.hand_over()
+    world.run()
+
+
 FLOWS: list[tuple[Callable[[World], None], Signal, list[float]]] = [
     (a_good_file, Signal.FILES_RECEIVED, [1]),
     (a_good_file, Signal.FILES_PUBLISHED, [1]),
@@ -111,6 +118,8 @@ FLOWS: list[tuple[Callable[[World], None], Signal, list[float]]] = [
     (a_job_that_ends, Signal.MEMORY_GB_HOURS, [USAGE.memory_gb_hours]),
     (a_job_that_ends, Signal.STORAGE_GB_HOURS, [USAGE.storage_gb_hours]),
     (a_job_that_crashes, Signal.JOBS_FAILED, [1]),
+    (a_hand_over, Signal.FILES_HANDED_OVER, [1]),
+    (a_hand_over, Signal.JOBS_FAILED, []),
     (main_that_moves, Signal.PUBLISH_CONFLICTS, [1]),
     (a_good_file, Signal.PUBLISH_CONFLICTS, []),
     (a_sweep, Signal.CATALOG_UNREACHABLE, [0]),

@@ -7,6 +7,7 @@ import structlog
 from structlog.contextvars import merge_contextvars
 from structlog.testing import capture_logs
 
+from lakegate.audit.model.lane import Lane
 from lakegate.errors import OutcomeUnknown, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -161,9 +162,9 @@ def test_unrouted_versions_of_one_key_keep_no_other_unrouted_file_waiting_and_st
     monkeypatch.setattr(sweeps, "AT_ONCE", 3)
     start, started = world.runner.start, list[str]()
 
-    def noted(attempt: Attempt, uri: str, reach: Reach) -> str:
+    def noted(attempt: Attempt, uri: str, reach: Reach, lane: Lane) -> str:
         started.append(attempt.branch)
-        return start(attempt, uri, reach)
+        return start(attempt, uri, reach, lane)
 
     monkeypatch.setattr(world.service.runner, "start", noted)
     world.remove_contract()

@@ -12,11 +12,13 @@ from lakegate.audit.evaluation.reuse import combined, of_table_scope
 from lakegate.audit.evaluation.verdicts import verdict as worst
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Severity
 from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Replaced, Report, Rewritten, Source, Verdict
 from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
+from lakegate.landing.lane import Express
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, FileChanges, Message, MessageKind, Ref, TableIdentity
@@ -283,6 +285,22 @@ class World:
         for run in self.runner.running():
             self.runner.fail(run.id, reason, never_began=never_began, cut_off=cut_off)
 
+    def have_express(self, most_bytes: int = 10_000, spark_only: str = "") -> None:
+        """From now on the installation has an express lane; `spark_only` is what it says of every plan."""
+        self.service = replace(self.service, express=Express(most_bytes=most_bytes, spark_only=lambda _: spark_only))
+
+    def have_no_express(self) -> None:
+        self.service = replace(self.service, express=None)
+
+    def hand_over(self, reason: str = "a value that only Spark can compare") -> None:
+        """The jobs that are waiting now hand their files over."""
+        for run in self.runner.running():
+            self.runner.hand_over(run.id, reason)
+
+    def lanes(self) -> list[tuple[Lane, str]]:
+        """Of the jobs that were frozen, in the order of their runs."""
+        return [(job.lane, job.lane_why) for job in map(self.runner.job, self.runner.runs)]
+
     def allow_attempts(self, number: int) -> None:
         """So many in a row may crash before their batch is rejected."""
         self.service = replace(self.service, attempts=number)
@@ -487,6 +505,8 @@ class World:
             audited=self.lake.branches[job.branch],
             files=tuple(replace(entry, verdict=worst(entry.checks)) for entry in files),
             reused_from=before.branch,
+            lane=job.lane,
+            lane_why=job.lane_why,
         )
 
     def _of_table_scope(self, job: Job, file: str) -> tuple[CheckResult, ...]:

@@ -51,6 +51,7 @@ def properties(note: Note) -> dict[str, str]:
         "more": str(more) if more else "",
         "why": note.why,
         "by": note.by,
+        "lane": note.lane,
     }
     return {PREFIX + name: value for name, value in told.items() if value}
 
@@ -115,6 +116,7 @@ def decided(meta: Mapping[str, Any]) -> Decided | None:
             more=int(told.get(f"{PREFIX}more", "0")),
             why=told.get(f"{PREFIX}why", ""),
             by=told.get(f"{PREFIX}by", ""),
+            lane=told.get(f"{PREFIX}lane", ""),
         )
     except NO_NOTE:  # another client's commit, with a property that looks like ours
         return None

@@ -1,4 +1,4 @@
-"""A job: the input of an attempt's Spark job, frozen when the attempt starts. It holds no secrets: anyone who may see
+"""A job: the input of an attempt's job, frozen when the attempt starts. It holds no secrets: anyone who may see
 the run may read it.
 """
 
@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from lakegate.audit.model.client import Client
 from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.model.report import DataFile, Replaced
 
@@ -37,10 +38,14 @@ class Job:
     first, by metric id. `consecutive_crashes` are the numbers of the attempts at these files whose jobs crashed in
     succession just before this one, and `never_began` those among them whose jobs never reached the files: a job notes
     at `begun_uri` that it reaches them, and `CUT_OFF` if it is cut off then.
+    `handed_over` are the numbers of the attempts that handed over these files, or some of them, to Spark.
     `left_out` maps claimed file versions (by id) that are not among the files to the reason.
 
     With `reuses` the data files are on the branch already, as an earlier attempt appended them, and this is the URI of
     its report: its verdicts of batch scope hold, and only checks of table scope run.
+
+    The job runs on the `lane`, for the reason in `lane_why`. On the express lane it may hand its files over to Spark:
+    it then leaves a reason at `handover_uri`, and no report.
 
     With a `client` the job sends the catalog this client's tokens, and else with a `token_audience` tokens of its own
     role for this audience.
@@ -60,11 +65,15 @@ class Job:
     baseline: dict[str, tuple[float, ...]] = field(default_factory=dict)
     consecutive_crashes: tuple[int, ...] = ()
     never_began: tuple[int, ...] = ()
+    handed_over: tuple[int, ...] = ()
     reuses: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
     token_audience: str = ""
     client: Client | None = None
     nessie_ca: str = ""
+    lane: Lane = Lane.SPARK
+    lane_why: str = ""
+    handover_uri: str = ""
     format: int = 1
 
     @property

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from lakegate.audit.model.codec import from_json
+from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Severity, Unit
 from lakegate.counts import count
 
@@ -197,7 +198,8 @@ class Report:
     `reused_from` is the branch of an earlier attempt, if this one reuses its data files and their verdicts of batch
     scope from it: only checks of table scope were run, at `base`.
 
-    `rewritten` covers all files together that replace rows which were since rewritten into other data files.
+    `rewritten` covers all files together that replace rows which were since rewritten into other data files. `lane` is
+    that of the attempt's job, with the reason.
     """
 
     branch: str
@@ -221,6 +223,8 @@ class Report:
     masked: tuple[str, ...] = ()
     reused_from: str = ""
     rewritten: Rewritten = field(default_factory=Rewritten)
+    lane: Lane = Lane.SPARK
+    lane_why: str = ""
     format: int = 1
 
     @property

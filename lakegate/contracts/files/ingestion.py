@@ -2,7 +2,7 @@
 
 from lakegate.contracts.odcs.document import Item
 from lakegate.contracts.odcs.settings import choice, whole_number
-from lakegate.landing.ingestion import MOST_FILES, Ingestion, Reuploads
+from lakegate.landing.ingestion import MOST_FILES, Engine, Ingestion, Reuploads
 
 
 def ingestion_of(table: Item) -> Ingestion:
@@ -10,6 +10,7 @@ def ingestion_of(table: Item) -> Ingestion:
     usual = Ingestion()
     return Ingestion(
         reuploads=choice(table, "reuploads", Reuploads),
+        engine=choice(table, "engine", Engine),
         batch_files=whole_number(table, "batchFiles", usual.batch_files, most=MOST_FILES),
         batch_bytes=whole_number(table, "batchBytes", usual.batch_bytes),
     )

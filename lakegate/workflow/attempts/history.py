@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.report import Report
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
@@ -15,7 +16,7 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import entry_of
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.job import job_of
-from lakegate.workflow.attempts.reports import had_begun, report_in_force
+from lakegate.workflow.attempts.reports import UNTOLD, had_begun, report_in_force, why_handed_over
 from lakegate.workflow.ledger.receipts import receipts_of
 from lakegate.workflow.service import Service
 
@@ -23,11 +24,14 @@ from lakegate.workflow.service import Service
 @dataclass(frozen=True, kw_only=True)
 class AttemptHistory:
     """The numbers of the attempts that crashed one after the other just before this one, and the report of the attempt
-    before those, if it left one. `never_began` are those crashed attempts whose jobs never reached the files.
+    before those, if it left one. `never_began` are those crashed attempts whose jobs never reached the files. Those in
+    `handed_over` are no crashes: since then, Spark has the files, and `why` is the last one's reason.
     """
 
     consecutive_crashes: tuple[int, ...] = ()
     never_began: tuple[int, ...] = ()
+    handed_over: tuple[int, ...] = ()
+    why: str = ""
     report: Report | None = None
 
 
@@ -35,7 +39,7 @@ def attempt_history(service: Service, attempt: Attempt, base: str, files: Iterab
     """Return the history of an attempt that claims these files; `base` is the commit its branch was made from. Attempts
     without a job, and those at other files, do not count.
     """
-    files, report, crashed = list(files), None, list[Attempt]()
+    files, report, crashed, handed_over = list(files), None, list[Attempt](), set[int]()
     for number in range(attempt.number - 1, _last_rejected(service, attempt, base, files), -1):
         earlier = replace(attempt, number=number)
         job = job_of(service.store, earlier)
@@ -43,14 +47,24 @@ def attempt_history(service: Service, attempt: Attempt, base: str, files: Iterab
             continue
         with suppress(Refused):  # a report that cannot be read counts as none
             report = report_in_force(service.store, earlier)
+        handed_over.update(job.handed_over)
         if report:
             break
-        crashed.insert(0, earlier)
+        if job.lane is Lane.EXPRESS:
+            handed_over.add(number)
+        else:
+            crashed.insert(0, earlier)
     return AttemptHistory(
         consecutive_crashes=tuple(each.number for each in crashed),
         never_began=tuple(each.number for each in crashed if not had_begun(service.store, each)),
+        handed_over=tuple(sorted(handed_over)),
+        why=_why(service, replace(attempt, number=max(handed_over))) if handed_over else "",
         report=report,
     )
+
+
+def _why(service: Service, last: Attempt) -> str:
+    return f"attempt a{last.number} handed its files over: {why_handed_over(service.store, last) or UNTOLD}"
 
 
 def _last_rejected(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> int:

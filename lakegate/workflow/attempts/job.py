@@ -50,7 +50,7 @@ def reach_of(service: Service, attempt: Attempt, job: Job) -> Reach:
     earlier = (job.reuses,) if job.reuses else ()
     return Reach(
         reads=(service.store.uri(job_name(attempt)), *staged, *earlier),
-        writes=(job.begun_uri, job.report_uri),
+        writes=(job.begun_uri, job.report_uri, *([job.handover_uri] if job.handover_uri else [])),
         tables={table: folders.get(table, "") for table in written},
         referred={table: folders.get(table, "") for table in referred},
     )

@@ -3,24 +3,28 @@
 Each step may be done again from the start; a second launch starts nothing new.
 """
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import structlog
 
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.files import FileFormat
 from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.limits import beyond
+from lakegate.contracts import Contract
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE
+from lakegate.landing.lane import NO_LANE, Work, lane_of
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.baseline import baseline
 from lakegate.workflow.attempts.claims import Claim, claims_since
-from lakegate.workflow.attempts.history import attempt_history
+from lakegate.workflow.attempts.history import AttemptHistory, attempt_history
 from lakegate.workflow.attempts.job import job_name, job_of, reach_of
 from lakegate.workflow.attempts.replaced import MainSnapshot, remove_replaced
-from lakegate.workflow.attempts.reports import begun_name, report_name
+from lakegate.workflow.attempts.reports import begun_name, hand_over, handover_name, report_name
 from lakegate.workflow.attempts.reuse import reusable_data_files, reuse_data_files
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
@@ -30,15 +34,19 @@ log = structlog.get_logger()
 
 def launch(service: Service, attempt: Attempt) -> None:
     """Freeze the job of an attempt that has claims, make its branch ready and start the job. The branch gets the data
-    files that the job reuses, and loses those that its files replace. A second launch starts nothing new.
+    files that the job reuses, and loses those that its files replace. A second launch starts nothing new. Without an
+    express lane, a job that was frozen for it is handed over.
     """
     job = job_of(service.store, attempt) or _freeze(service, attempt)
     if job is None:
         return
+    if job.lane is Lane.EXPRESS and service.express is None:
+        hand_over(service.store, attempt, NO_LANE)  # it was there when the job was frozen
+        return
     reuse_data_files(service, job)
     remove_replaced(service, job)
-    run = service.runner.start(attempt, service.store.uri(job_name(attempt)), reach_of(service, attempt, job))
-    log.info("job_started", branch=attempt.branch, table=attempt.table, batch=attempt.batch, run=run)
+    run = service.runner.start(attempt, service.store.uri(job_name(attempt)), reach_of(service, attempt, job), job.lane)
+    log.info("job_started", branch=attempt.branch, table=attempt.table, batch=attempt.batch, lane=job.lane, run=run)
 
 
 def _freeze(service: Service, attempt: Attempt) -> Job | None:
@@ -55,15 +63,10 @@ def _freeze(service: Service, attempt: Attempt) -> Job | None:
 
 
 def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]) -> Job:
-    plan = contract_of(service.store, attempt.table).plan
-    claimed = [claim.file for claim in claims]
-    history = attempt_history(service, attempt, base, claimed)
-    replacing = any(claim.replaces for claim in claims)  # its job must prove the replacement, from the files themselves
-    report = None if replacing else history.report
-    reused = reusable_data_files(service, attempt, base, plan, report, claimed) if report else None
-    files, left_out = (
-        (reused.files, dict[str, str]()) if reused else _stage_or_leave_out(service, attempt, base, claims, plan.files)
-    )
+    contract = contract_of(service.store, attempt.table)
+    plan = contract.plan
+    history = attempt_history(service, attempt, base, [claim.file for claim in claims])
+    load = _load(service, attempt, base, claims, contract, history)
     return Job(
         branch=attempt.branch,
         batch=attempt.batch,
@@ -77,13 +80,53 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
         report_uri=service.store.uri(report_name(attempt)),
         begun_uri=service.store.uri(begun_name(attempt)),
         plan=plan,
-        files=files,
-        baseline=baseline(service, plan, [(file.key, version) for file in files for version in file.replaces.versions]),
+        files=load.files,
+        baseline=baseline(
+            service, plan, [(file.key, version) for file in load.files for version in file.replaces.versions]
+        ),
         consecutive_crashes=history.consecutive_crashes,
         never_began=history.never_began,
-        reuses=service.store.uri(report_name(replace(attempt, number=reused.report.attempt))) if reused else "",
-        left_out=left_out,
+        handed_over=history.handed_over,
+        reuses=service.store.uri(report_name(replace(attempt, number=load.reused))) if load.reused else "",
+        left_out=dict(load.left_out),
+        lane=load.lane,
+        lane_why=load.why,
+        handover_uri=service.store.uri(handover_name(attempt)) if load.lane is Lane.EXPRESS else "",
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """A job's files, why claimed ones are left out, and the lane with the reason. `reused` is the number of the attempt
+    whose data files they are, or 0.
+    """
+
+    files: tuple[JobFile, ...]
+    lane: Lane
+    why: str
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    reused: int = 0
+
+
+def _load(
+    service: Service, attempt: Attempt, base: str, claims: list[Claim], contract: Contract, history: AttemptHistory
+) -> Load:
+    """Choose the lane by the claimed files. On Spark's lane an earlier attempt's data files are reused, if they can be:
+    on the other one, to append once more takes less time than a job of Spark's.
+    """
+    claimed = [claim.file for claim in claims]
+    work = Work(plan=contract.plan, sizes=[file.size for file in claimed], handed_over=history.why)
+    lane, why = lane_of(contract.ingestion.engine, service.express, work)
+    replacing = any(claim.replaces for claim in claims)  # its job must prove the replacement, from the files themselves
+    if history.report and lane is Lane.SPARK and not replacing:
+        reused = reusable_data_files(service, attempt, base, contract.plan, history.report, claimed)
+        if reused:
+            return Load(files=reused.files, lane=lane, why=why, reused=reused.report.attempt)
+    files, left_out = _stage_or_leave_out(service, attempt, base, claims, contract.plan.files)
+    rewritten = any(file.replaces.rewritten for file in files)
+    work = replace(work, sizes=[file.size for file in files], rewritten=rewritten)
+    lane, why = lane_of(contract.ingestion.engine, service.express, work)
+    return Load(files=files, lane=lane, why=why, left_out=left_out)
 
 
 def _stage_or_leave_out(

@@ -1,13 +1,13 @@
 """Reports of attempts, and notes of how attempts ended, which say whether a report counts.
 
-An attempt ends once: with its report, or given up so that another may follow. The first note holds for everybody, so a
-job that finishes after it was given up changes nothing.
+An attempt ends once: with its report, or given up or handed over so that another may follow. The first note holds for
+everybody, so a job that finishes after it was given up changes nothing.
 """
 
 from contextlib import suppress
 from enum import StrEnum
 
-from lakegate.audit.model.codec import BROKEN, NewerFormat, to_json
+from lakegate.audit.model.codec import BROKEN, NewerFormat, from_json, to_json
 from lakegate.audit.model.job import CUT_OFF
 from lakegate.audit.model.report import Report, parse_report
 from lakegate.errors import Misconfigured, Refused
@@ -15,6 +15,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.ports import Store
 
 PREFIX = "reports/"
+UNTOLD = "its express job left no reason that can be read"
 
 
 def report_name(attempt: Attempt) -> str:
@@ -25,6 +26,21 @@ def begun_name(attempt: Attempt) -> str:
     return f"begun/{attempt.branch}"
 
 
+def handover_name(attempt: Attempt) -> str:
+    """Return the name of what the job leaves that hands its files over."""
+    return f"handovers/{attempt.branch}.json"
+
+
+def _our_handover_name(attempt: Attempt) -> str:
+    """Return the name of what we note instead where the job left nothing: workers and jobs have rights apart."""
+    return f"attempts/{attempt.branch}/handover.json"
+
+
+def has_left_something(store: Store, attempt: Attempt) -> bool:
+    """Return True if there is a report of the attempt, or a reason for which its files are handed over."""
+    return bool(store.read_many([report_name(attempt), handover_name(attempt), _our_handover_name(attempt)]))
+
+
 def has_begun(store: Store, attempt: Attempt) -> bool:
     """Return True if the attempt's job reached its files and was not cut off from them. Only then does a crash say
     something about the files.
@@ -32,19 +48,41 @@ def has_begun(store: Store, attempt: Attempt) -> bool:
     return store.read(begun_name(attempt)) not in (None, CUT_OFF)
 
 
+def hand_over(store: Store, attempt: Attempt, why: str) -> None:
+    """Note that the attempt's files are handed over to Spark, for want of its job's word, unless that is noted."""
+    store.create(_our_handover_name(attempt), to_json({"reason": why}).encode())
+
+
+def why_handed_over(store: Store, attempt: Attempt) -> str:
+    """Return the reason for which the attempt's files are handed over to Spark, or "" if they are not. Its job's word
+    is the better one.
+    """
+    names = (handover_name(attempt), _our_handover_name(attempt))
+    found = store.read_many(names)
+    if not found:
+        return ""
+    body = next(found[name] for name in names if name in found)
+    with suppress(*BROKEN):
+        return str(from_json(dict[str, str], body)["reason"]) or UNTOLD
+    return UNTOLD
+
+
 class End(StrEnum):
-    """An attempt's end: its report counts, or it was given up, perhaps before its job reached the files."""
+    """An attempt's end: its report counts, or it was given up, perhaps before its job reached the files, or it was
+    handed over to Spark.
+    """
 
     REPORTED = "reported"
     GIVEN_UP = "given up"
     NEVER_BEGAN = "given up before it began"
+    HANDED_OVER = "handed over"
 
 
-_GIVEN_UP = (End.GIVEN_UP, End.NEVER_BEGAN)
+_GIVEN_UP = (End.GIVEN_UP, End.NEVER_BEGAN, End.HANDED_OVER)
 
 
 def note_end(store: Store, attempt: Attempt, how: End) -> bool:
-    """Note the attempt's end unless one is noted already. Return True if the noted end is this one; the two ways of
+    """Note the attempt's end unless one is noted already. Return True if the noted end is this one; the ways of
     giving up count as one.
     """
     alike = (how,) if how is End.REPORTED else _GIVEN_UP

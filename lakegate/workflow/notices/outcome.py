@@ -1,7 +1,9 @@
 """Notices of an attempt's outcome: files it rejected, published with warnings, or cannot begin on."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
+from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.report import FileReport, Verdict
 from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
@@ -53,13 +55,23 @@ def notify_outcome(
     if rejected:
         files = [(file, entry_of(receipts, file)) for file in rejected]
         rows = sum(report.rows for _, report in reported)
-        notify(service, rejection(attempt), _rejected(attempt, files, ended, len(published), rows))
+        told = replace(_rejected(attempt, files, ended, len(published), rows), lane=_lane(service, ended))
+        notify(service, rejection(attempt), told)
     passed = [(file, report) for file, report in reported if report.verdict is not Verdict.FAIL]
     if len(passed) < len(reported):
         notify_approved(service, attempt)
     if any(report.warnings for _, report in passed):
-        notify(service, f"{attempt.branch}-warned", _warned(attempt, passed, [report for _, report in reported]))
+        told = replace(_warned(attempt, passed, [report for _, report in reported]), lane=_lane(service, ended))
+        notify(service, f"{attempt.branch}-warned", told)
     return rejected
+
+
+def _lane(service: Service, ended: Ended) -> str:
+    """Return which lane audited the files, and why; nothing where an installation has but one."""
+    report = ended.report
+    if report is None or (service.express is None and report.lane is Lane.SPARK):
+        return ""
+    return f"{report.lane.named}: {report.lane_why}"
 
 
 def notify_waiting(service: Service, facts: Facts, plan: Settlement) -> None:

@@ -9,18 +9,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.lane import Lane
 from lakegate.errors import Conflict, LakegateError, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.standing import is_open
-from lakegate.ports import MAIN, Branch, JobState, Ref
+from lakegate.ports import MAIN, Branch, JobRun, JobState, Ref
 from lakegate.workflow.attempts.claims import files_claimed_at, files_claimed_on
 from lakegate.workflow.attempts.job import job_of
-from lakegate.workflow.attempts.reports import has_begun, report_name
+from lakegate.workflow.attempts.reports import has_begun, report_name, why_handed_over
 from lakegate.workflow.ledger.receipts import receipts_of
 from lakegate.workflow.overview.line import Line
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.backoff import ending
+from lakegate.workflow.settlement.backoff import ending, why_no_report
 from lakegate.workflow.settlement.queue import facts_of
 from lakegate.workflow.settlement.reader import crash_of, end_of
 from lakegate.workflow.settlement.rules import Wait, settlement
@@ -29,6 +31,7 @@ AT_ONCE = 10  # branches that are looked at: as many connections as clients keep
 EXPLAINED = 20  # batches that say what they wait for: each costs some twenty requests
 UNREAD = "unreadable"
 AUDITED = "audited"
+HANDED_OVER = "handed over to Spark"
 ENDED = "in a job that "  # a state of a job that has ended badly begins so
 
 
@@ -76,12 +79,14 @@ def _claims(service: Service, attempt: Attempt, head: str, main: Ref) -> Look | 
 
 def _flight(service: Service, attempt: Attempt, files: Sequence[FileVersion]) -> Line:
     try:
-        state, reasons = _stage(service, attempt)
+        job = job_of(service.store, attempt)
+        state, reasons = _stage(service, attempt, job)
     except Retryable:
         raise
     except Exception as error:  # noqa: BLE001 (one attempt, whose line shows the error)
-        state, reasons = UNREAD, (_text(error),)
-    return _line(attempt, files, state, reasons, min(file.landed_at for file in files))
+        job, state, reasons = None, UNREAD, (_text(error),)
+    line = _line(attempt, files, state, reasons, min(file.landed_at for file in files))
+    return replace(line, lane=job.lane, lane_why=job.lane_why) if job else line
 
 
 def _line(
@@ -101,14 +106,17 @@ def _line(
     )
 
 
-def _stage(service: Service, attempt: Attempt) -> tuple[str, tuple[str, ...]]:
-    """Return how far an attempt is, in words, and the reasons if its job has ended badly."""
+def _stage(service: Service, attempt: Attempt, job: Job | None) -> tuple[str, tuple[str, ...]]:
+    """Return how far an attempt is, in words, and the reasons if its job has ended badly, or has handed its files
+    over.
+    """
     if service.store.read(report_name(attempt)) is not None:
         return AUDITED, ()
     run = service.runner.find(attempt.branch)
+    if job and job.lane is Lane.EXPRESS and (why := _left_by_express(service, attempt, job, run)):
+        return HANDED_OVER, (why,)
     if run is None:
         return "claimed", ()
-    job = job_of(service.store, attempt)
     if run.state is JobState.RUNNING:
         began = job is None or has_begun(service.store, attempt)
         return "appending and auditing" if began else "waiting for a job", ()
@@ -118,6 +126,12 @@ def _stage(service: Service, attempt: Attempt) -> tuple[str, tuple[str, ...]]:
         return f"{ENDED}{ending(run)}", reasons
     what = f"{ENDED}{ending(run) if crashed.began else 'read no file'}"
     return f"{what}; attempt a{attempt.number + 1} starts after {crashed.due:%Y-%m-%d %H:%M:%S} UTC", reasons
+
+
+def _left_by_express(service: Service, attempt: Attempt, job: Job, run: JobRun | None) -> str:
+    """Return why an attempt on the express lane leaves its files to Spark, or "" if it does not."""
+    has_ended = run is not None and run.state in (JobState.FAILED, JobState.SUCCEEDED)
+    return why_handed_over(service.store, attempt) or (why_no_report(run, job.lane) if run and has_ended else "")
 
 
 def explained(service: Service, lines: Sequence[Line]) -> tuple[Line, ...]:

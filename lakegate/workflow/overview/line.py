@@ -12,7 +12,9 @@ from lakegate.ports import Usage
 class Line:
     """Files of one batch in the same state. `versions` are parallel to `files`; `attempt` is 0 if none was needed.
     `rows` counts neither the `quarantined` ones nor those that were `replaced`. A line in flight that waits says what
-    it `waits_for`, and until when, if that is known. `usage` is of the attempt's job run, and is read by `with_usage`.
+    it `waits_for`, and until when, if that is known. The `lane` is that of its job, if there is one yet, with the
+    reason; of decided lines, published ones have the lane. `usage` is of the attempt's job run, and is read by
+    `with_usage`.
     """
 
     batch: str
@@ -30,6 +32,8 @@ class Line:
     waits_for: str = ""
     waits_until: datetime | None = None
     usage: Usage | None = None
+    lane: str = ""
+    lane_why: str = ""
 
     @property
     def waits(self) -> str:

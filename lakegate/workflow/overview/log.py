@@ -55,6 +55,7 @@ def _line(note: Note, files: list[DecidedFile], state: str, at: datetime, open_b
         reasons=_reasons(files) or ((note.why,) if note.why else ()),
         since=at,
         attempt=note.attempt,
+        lane=note.lane,
         quarantined=sum(file.quarantined for file in files),
         replaced=sum(file.replaced for file in files),
     )

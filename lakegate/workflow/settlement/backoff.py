@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from lakegate.audit.model.job import Job
+from lakegate.audit.model.lane import Lane
 from lakegate.ports import JobRun, JobState
 
 LONGEST = timedelta(hours=1)  # between a crash and the next attempt
@@ -52,8 +53,8 @@ def ending(run: JobRun) -> str:
     return _ENDED.get(run.state, "ended without a report")
 
 
-def why_no_report(run: JobRun) -> str:
-    return f"the Spark job {ending(run)}{_run(run)}"
+def why_no_report(run: JobRun, lane: Lane = Lane.SPARK) -> str:
+    return f"the {lane.named} job {ending(run)}{_run(run)}"
 
 
 def _not_through(run: JobRun) -> str:

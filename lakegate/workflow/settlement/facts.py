@@ -21,11 +21,14 @@ from lakegate.workflow.settlement.backoff import Crash
 
 @dataclass(frozen=True, kw_only=True)
 class Ended:
-    """The end of an attempt's job: its `report`, or `why` there is none that counts, and the `crash` if it was one."""
+    """The end of an attempt's job: its `report`, or `why` there is none that counts, and the `crash` if it was one. The
+    files are `handed_over` to Spark if the express lane left no report of them.
+    """
 
     report: Report | None = None
     why: str = ""
     crash: Crash | None = None
+    handed_over: bool = False
 
     @property
     def error(self) -> str:

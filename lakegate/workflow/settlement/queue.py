@@ -82,10 +82,14 @@ def _is_reaudited(service: Service, attempt: Attempt) -> bool:
 
 
 def _was_audited(service: Service, attempt: Attempt, job: Job) -> bool:
-    """Return True if its files' last attempt has a report. Attempts that crashed just before do not count."""
+    """Return True if its files' last attempt has a report. Attempts that crashed just before, or were handed
+    over, do not count.
+    """
     ids = {file.id for file in job.files}
     for number in range(min(job.consecutive_crashes, default=attempt.number) - 1, 0, -1):
         other = replace(attempt, number=number)
+        if number in job.handed_over:
+            continue
         its = readable_job_of(service.store, other)
         if its and not ids.isdisjoint(file.id for file in its.files):
             return _report(service, other) is not None

@@ -10,6 +10,7 @@ from dataclasses import replace
 import structlog
 
 from lakegate.audit.model.job import Job
+from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.report import Report
 from lakegate.errors import PASSING, Refused
 from lakegate.landing.attempts import Attempt
@@ -18,7 +19,7 @@ from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.ports import MAIN, JobRun, JobState, Store
 from lakegate.workflow.attempts.claims import files_claimed_on, files_open_to, list_open_attempts, not_claimed_later
 from lakegate.workflow.attempts.job import readable_job_of
-from lakegate.workflow.attempts.reports import had_begun, readable_report, report_in_force
+from lakegate.workflow.attempts.reports import had_begun, readable_report, report_in_force, why_handed_over
 from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
@@ -39,24 +40,42 @@ ReportOf = Callable[[Store, Attempt], Report | None]
 def end_of(service: Service, attempt: Attempt, job: Job, report_of: ReportOf = report_in_force) -> Ended | None:
     """Return the end of the attempt's job, or None while it is under way. `report_of` returns a report that counts."""
     try:
-        ended = _report_or_run(service, attempt, report_of)
+        ended = _report_or_run(service, attempt, job, report_of)
     except Refused as why:
         return Ended(why=str(why))
     if ended is None:
         return None
     if isinstance(ended, Report):
         return Ended(report=ended)
+    if isinstance(ended, str):
+        return Ended(why=ended, handed_over=True)
     crashed = crash_of(service, attempt, job, ended)
     return Ended(why=str(crashed or why_no_report(ended)), crash=crashed)
 
 
-def _report_or_run(service: Service, attempt: Attempt, report_of: ReportOf) -> Report | JobRun | None:
-    if report := report_of(service.store, attempt):
-        return report
+def _report_or_run(service: Service, attempt: Attempt, job: Job, report_of: ReportOf) -> Report | str | JobRun | None:
+    """Return the report, the reason for which the files are handed over, or the run that left neither; None while it is
+    under way.
+    """
+    if found := _what_is_left(service, attempt, job, report_of):
+        return found
     run = service.runner.find(attempt.branch)
     if run is None or run.state is JobState.RUNNING:
         return None
-    return report_of(service.store, attempt) or run  # it may have been written between the two looks
+    # It may have been written between the two looks.
+    return _what_is_left(service, attempt, job, report_of) or _of_run(job, run)
+
+
+def _what_is_left(service: Service, attempt: Attempt, job: Job, report_of: ReportOf) -> Report | str | None:
+    if report := report_of(service.store, attempt):
+        return report
+    return why_handed_over(service.store, attempt) if job.lane is Lane.EXPRESS else None
+
+
+def _of_run(job: Job, run: JobRun) -> str | JobRun:
+    """Return the run, or the reason why its files are handed over: the express lane has one try, however it ended."""
+    of_express = job.lane is Lane.EXPRESS and run.state is not JobState.CANCELLED
+    return why_no_report(run, job.lane) if of_express else run
 
 
 def crash_of(service: Service, attempt: Attempt, job: Job, run: JobRun) -> Crash | None:
@@ -71,7 +90,13 @@ def observe(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileV
     if facts.in_order and facts.good:
         facts = replace(facts, reuploads=contract_of(service.store, attempt.table).ingestion.reuploads)
     missing = unresolved_references(facts, [*with_quarantined_rows(facts), *facts.bad])
-    if facts.reuploads or ended.crash or missing or (ended.report and with_released_keys(job.plan, ended.report)):
+    if (
+        facts.reuploads
+        or ended.crash
+        or ended.handed_over
+        or missing
+        or (ended.report and with_released_keys(job.plan, ended.report))
+    ):
         facts = replace(facts, receipts=receipts_now(service, facts.files))
     return with_references(service, facts, missing)
 

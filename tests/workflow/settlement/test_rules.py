@@ -125,6 +125,12 @@ def test_a_job_that_never_reached_its_files_is_tried_again_however_often() -> No
     assert (plan.retry, plan.reject) == ((A,), ())
 
 
+def test_what_is_handed_over_is_tried_again_at_once_however_many_jobs_have_crashed() -> None:
+    known = decided(B, Decision.PUBLISHED)
+    plan = settlement(facts(Ended(why="only Spark can say it", handed_over=True), A, B, receipts=known))
+    assert plan == Settlement(retry=(A,))
+
+
 def test_a_cancelled_job_is_not_tried_again() -> None:
     assert rejected(settlement(facts(Ended(why="the Spark job was cancelled"), A))) == {
         A: ("the Spark job was cancelled",)

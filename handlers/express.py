@@ -1,0 +1,25 @@
+"""An asynchronous call → an attempt's job on the express lane. Lambda tells settle of the end, whichever it is: this
+function's rights are those of a job, which settles nothing.
+"""
+
+from time import monotonic
+from typing import Any
+
+from handlers.packages import unpack
+
+unpack()
+
+from lakegate.express.job import Outcome, run_job  # noqa: E402 (its packages were packed until now)
+
+
+class JobFailed(Exception):
+    """The job left no report. Its log says why, and no more than that is told here: it may be about masked values."""
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    """Run the job, unless it was taken before: Lambda may make one call twice. Return what it took."""
+    began = monotonic()
+    outcome = run_job(event["job"])
+    if outcome in (Outcome.FAILED, Outcome.CUT_OFF):
+        raise JobFailed(f"the job of {event['branch']} has ended without a report: {outcome}")
+    return {"seconds": monotonic() - began, "memory_mb": int(context.memory_limit_in_mb), "outcome": str(outcome)}

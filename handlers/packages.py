@@ -1,0 +1,31 @@
+"""Packages of the express lane, which lie packed in its function's folder: unpacked they pass Lambda's limit."""
+
+import shutil
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+import zstandard
+
+from lakegate.settings import CODE, PACKAGES
+
+
+def unpack(code: Path = CODE) -> None:
+    """Have Python find the packages, unpacked in the temporary folder, which outlives a process on Lambda. Do nothing
+    without an archive, where they are installed.
+    """
+    archive, folder = code / PACKAGES, Path(tempfile.gettempdir()) / "packages"
+    if not archive.exists():
+        return
+    if not folder.exists():
+        partial = folder.with_suffix(".partial")
+        shutil.rmtree(partial, ignore_errors=True)
+        with (
+            archive.open("rb") as packed,
+            zstandard.ZstdDecompressor().stream_reader(packed) as stream,
+            tarfile.open(fileobj=stream, mode="r|") as members,
+        ):
+            members.extractall(partial, filter="data")
+        partial.replace(folder)
+    sys.path.append(str(folder))

@@ -1,0 +1,182 @@
+"""`JobRunner` on a Lambda function: the express lane. A run is known from notes in the store alone, because Lambda
+lists no calls that wait or are under way.
+
+The runner notes that it called the function, the function that it has taken the run, and whoever is told of the end
+notes that. Lambda may call twice for one call, so only the taken note keeps an attempt from running twice.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import boto3
+
+from lakegate.adapters.aws import CONFIG, aws_errors
+from lakegate.audit.model.codec import BROKEN, from_json, to_json
+from lakegate.audit.model.lane import Lane
+from lakegate.errors import Misconfigured
+from lakegate.landing.attempts import Attempt
+from lakegate.ports import Clock, JobRun, JobState, Reach, Store, Usage
+
+if TYPE_CHECKING:
+    from mypy_boto3_lambda import LambdaClient
+
+PREFIX = "express-"  # of a run's id, before its branch
+UNDER_WAY = "notes/express/"
+TIMEOUT = timedelta(minutes=5)  # of the function
+LONGEST_WAIT = timedelta(minutes=1)  # of a call for its turn, after which Lambda gives it up
+MARGIN = timedelta(seconds=30)  # for what is told late
+MB_IN_GB, SECONDS_IN_HOUR = 1024, 3600
+SUCCESS, TAKEN = "Success", "taken"  # Lambda's word for an answer, and the function's for a run that another call took
+
+
+@dataclass(frozen=True, kw_only=True)
+class Taken:
+    """A note of the time at which a run was called or taken."""
+
+    taken_at: datetime
+
+
+class ExpressJobRunner:
+    """A job runner of one function, for one lane. Nobody can cancel its runs."""
+
+    def __init__(self, function: str, store: Store, clock: Clock) -> None:
+        self._function, self._store, self._clock = function, store, clock
+
+    @cached_property
+    def _lambda(self) -> "LambdaClient":
+        return boto3.client("lambda", config=CONFIG)
+
+    def start(self, attempt: Attempt, job_uri: str, reach: Reach, lane: Lane) -> str:  # noqa: ARG002 - its role narrows
+        """See the port. A call that cannot be noted is made again by the next start, and does nothing then."""
+        if lane is not Lane.EXPRESS:
+            raise Misconfigured(f"the express function does not run the {lane} lane of {attempt.branch}")
+        noted = _running_name(attempt.branch)
+        if self._store.read(noted) is None:
+            with aws_errors(f"starting the express job of {attempt.branch}"):
+                self._lambda.invoke(
+                    FunctionName=self._function,
+                    InvocationType="Event",
+                    Payload=json.dumps({"branch": attempt.branch, "job": job_uri}),
+                )
+            self._store.create(noted, to_json(Taken(taken_at=self._clock.now())).encode())
+        return f"{PREFIX}{attempt.branch}"
+
+    def get(self, run_id: str) -> JobRun:
+        found = self.find(run_id.removeprefix(PREFIX)) if run_id.startswith(PREFIX) else None
+        if found is None:
+            raise Misconfigured(f"there is no express run {run_id}")
+        return found
+
+    def running(self) -> list[JobRun]:
+        runs = (self.find(name.removeprefix(UNDER_WAY)) for name in self._store.names(UNDER_WAY))
+        return [run for run in runs if run and run.state is JobState.RUNNING]
+
+    def find(self, branch: str) -> JobRun | None:
+        return _found(self._store, branch, self._clock.now())
+
+
+def _found(store: Store, branch: str, now: datetime) -> JobRun | None:
+    """Return a branch's run, if there is one. A run whose end nobody has told of in time has failed."""
+    found = store.read_many([_end_name(branch), _taken_name(branch), _running_name(branch)])
+    if ended := found.get(_end_name(branch)):
+        return _ended(branch, ended)
+    latest = _latest(found.get(_taken_name(branch)), found.get(_running_name(branch)))
+    if latest is None:
+        return None
+    run = JobRun(id=f"{PREFIX}{branch}", branch=branch, state=JobState.RUNNING)
+    why = f"nobody has told of its end by {latest:%Y-%m-%d %H:%M:%S} UTC"
+    return run if now <= latest else replace(run, state=JobState.FAILED, reason=why, ended_at=latest)
+
+
+def forget_ended(store: Store, now: datetime) -> None:
+    """Remove the notes by which runs under way are listed, of those that have ended and are known by other notes."""
+    for name in store.names(UNDER_WAY):
+        run = _found(store, branch := name.removeprefix(UNDER_WAY), now)
+        ended = run and run.state is not JobState.RUNNING
+        if ended and store.read_many([_end_name(branch), _taken_name(branch)]):
+            store.delete(name)
+
+
+def _running_name(branch: str) -> str:
+    return f"{UNDER_WAY}{branch}"
+
+
+def _taken_name(branch: str) -> str:
+    return f"begun/{branch}/express.json"
+
+
+def _end_name(branch: str) -> str:
+    return f"attempts/{branch}/express.json"
+
+
+def _ended(branch: str, note: bytes) -> JobRun:
+    try:
+        return from_json(JobRun, note)
+    except BROKEN as error:
+        what = f"the note {_end_name(branch)} can't be read: {error!r}"
+        raise Misconfigured(f"{what}. The attempt's files stay undecided until it is repaired") from error
+
+
+def _latest(taken: bytes | None, called: bytes | None) -> datetime | None:
+    """Return the time by which the run has ended, or None if there is none."""
+    if taken is not None and (at := _time(taken)):
+        return at + TIMEOUT + MARGIN
+    if called is not None and (at := _time(called)):
+        return at + LONGEST_WAIT + TIMEOUT + MARGIN
+    return None
+
+
+def _time(note: bytes) -> datetime | None:
+    try:
+        return from_json(Taken, note).taken_at
+    except BROKEN:
+        return None
+
+
+def is_end(event: Mapping[str, Any]) -> bool:
+    """Return True if Lambda tells of the end of an asynchronous call."""
+    return "requestPayload" in event
+
+
+def run_of(told: Mapping[str, Any]) -> str:
+    """Return the id of the run that Lambda tells of. Raise one of NO_EVENT for anything else."""
+    return f"{PREFIX}{told['requestPayload']['branch']}"
+
+
+def note_end(store: Store, told: Mapping[str, Any], at: datetime) -> str:
+    """Note the end of a run as Lambda tells it of an asynchronous call, and return the run's id. A second call for it,
+    which found it taken, tells nothing of its end. Raise one of NO_EVENT for anything else.
+    """
+    run_id = run_of(told)
+    condition, answer = str(told["requestContext"]["condition"]), told.get("responsePayload") or {}
+    if answer.get("outcome") == TAKEN:
+        return run_id
+    branch = run_id.removeprefix(PREFIX)
+    run = JobRun(
+        id=run_id,
+        branch=branch,
+        state=JobState.SUCCEEDED if condition == SUCCESS else JobState.FAILED,
+        reason="" if condition == SUCCESS else _reason(condition, answer),
+        ended_at=at,
+        usage=_usage(answer) if condition == SUCCESS else None,
+    )
+    store.create(_end_name(branch), to_json(run).encode())
+    return run_id
+
+
+def _reason(condition: str, answer: Mapping[str, Any]) -> str:
+    """Return why a call failed, without the error's text, which may hold values that are masked elsewhere."""
+    kind = str(answer.get("errorType", ""))
+    return f"{condition}: {kind} (its text is in the function's log)" if kind else condition
+
+
+def _usage(answer: Mapping[str, Any]) -> Usage:
+    """Return what a run took, as the function tells it. Lambda bills memory by time, and a share of a core with it."""
+    seconds, gb = float(answer["seconds"]), float(answer["memory_mb"]) / MB_IN_GB
+    return Usage(
+        seconds=round(seconds), vcpu_hours=0, memory_gb_hours=gb * seconds / SECONDS_IN_HOUR, storage_gb_hours=0
+    )

@@ -1,0 +1,90 @@
+"""A table that is not there yet, created on the branch as Spark creates it from the same plan."""
+
+from collections.abc import Sequence
+
+from pyiceberg import types as iceberg
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.transforms import parse_transform
+from pyiceberg.types import NestedField
+
+from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
+from lakegate.audit.definition import FILE, FIXED, QUARANTINE, properties
+from lakegate.audit.errors import HandedOver
+from lakegate.audit.model.plan import Plan, TableColumn
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.partitions import Partition, partition
+from lakegate.audit.schema.types import Array, Atom, digits, kept, parse
+
+_CALLS = {"years": "year", "months": "month", "days": "day", "hours": "hour"}
+_FIRST_PARTITION = 1000  # Iceberg's id of a table's first partition field
+_NESTED = 10_000  # any number: the catalog is given new ones, in the order of its own
+_TYPES: dict[str, iceberg.PrimitiveType] = {
+    "boolean": iceberg.BooleanType(),
+    "int": iceberg.IntegerType(),
+    "bigint": iceberg.LongType(),
+    "float": iceberg.FloatType(),
+    "double": iceberg.DoubleType(),
+    "string": iceberg.StringType(),
+    "binary": iceberg.BinaryType(),
+    "date": iceberg.DateType(),
+    "timestamp": iceberg.TimestamptzType(),
+    "timestamp_ntz": iceberg.TimestampType(),
+}
+
+
+def create(catalog: RefCatalog, plan: Plan, columns: Sequence[TableColumn]) -> Table:
+    """Create the plan's table, and its namespace if there is none, with these columns. Raise OutcomeUnknown if nobody
+    knows whether it was created.
+    """
+    schema = schema_of(columns)
+    spec, values = spec_of(plan, schema), {"format-version": "2", **properties(plan, columns)}
+    with iceberg_errors(f"creating {plan.table}", changes=True):
+        catalog.create_namespace_if_not_exists(plan.table.rpartition(".")[0])
+        made: Table = catalog.create_table(plan.table, schema, partition_spec=spec, properties=values)
+    return made
+
+
+def create_quarantine(catalog: RefCatalog, name: str) -> Table:
+    """Create a quarantine table. Raise OutcomeUnknown if nobody knows whether it was created."""
+    schema = Schema(*(_field(at, column) for at, column in enumerate(QUARANTINE, 1)))
+    with iceberg_errors(f"creating {name}", changes=True):
+        catalog.create_namespace_if_not_exists(name.rpartition(".")[0])
+        made: Table = catalog.create_table(name, schema, properties={"format-version": "2", **FIXED})
+    return made
+
+
+def schema_of(columns: Sequence[TableColumn]) -> Schema:
+    """Return these columns, and lakegate's behind them, as Iceberg has them. All are optional."""
+    return Schema(*(_field(at, column) for at, column in enumerate((*columns, FILE), 1)))
+
+
+def _field(number: int, column: TableColumn) -> NestedField:
+    kind = _type(column)
+    return NestedField(field_id=number, name=column.name, field_type=kind, required=False, doc=column.doc or None)
+
+
+def _type(column: TableColumn) -> iceberg.IcebergType:
+    stored = kept(parse(column.type))
+    if stored == Array(Atom("string")):  # of a quarantine table: no plan with nested columns comes here
+        return iceberg.ListType(element_id=_NESTED, element_type=iceberg.StringType(), element_required=False)
+    if isinstance(stored, Atom) and (size := digits(stored)):
+        return iceberg.DecimalType(*size)
+    if (found := _TYPES.get(str(stored))) is None:
+        raise HandedOver(f"Column {display_name(column.name)} has a type that only Spark writes.")
+    return found
+
+
+def spec_of(plan: Plan, schema: Schema) -> PartitionSpec:
+    """Return the plan's partitions as Iceberg has them."""
+    found = [partition(spelled) for spelled in plan.partitions]
+    return PartitionSpec(*(_part(schema, each, _FIRST_PARTITION + at) for at, each in enumerate(found)))
+
+
+def _part(schema: Schema, part: Partition, number: int) -> PartitionField:
+    name = _CALLS.get(part.transform, part.transform)
+    transform = parse_transform(name if part.width is None else f"{name}[{part.width}]")
+    # By its name as it is: PyIceberg's own search takes a dot for a way into a nested column.
+    [source] = [field.field_id for field in schema.fields if field.name == part.column]
+    return PartitionField(source_id=source, field_id=number, transform=transform, name=part.field)

@@ -1,0 +1,94 @@
+"""The job of an attempt on the express lane: append its files on the branch, audit the branch, write the report.
+
+A job ends in one way of four: with a report, handed over, cut off from a service, or failed without a word. Bad data is
+reported. It never works on an attempt that another run of it has taken.
+"""
+
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from lakegate.adapters.client_tokens import ClientTokens
+from lakegate.adapters.clock import SystemClock
+from lakegate.adapters.http import door
+from lakegate.adapters.tokens import StsTokens
+from lakegate.audit.errors import HandedOver
+from lakegate.audit.evaluation.mask import masked
+from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.job import CUT_OFF, Job, parse_job
+from lakegate.audit.model.report import Report
+from lakegate.audit.run import Run, append_and_audit
+from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
+from lakegate.express.engine import ExpressEngine
+from lakegate.express.limits import Limits
+from lakegate.express.objects import Objects
+from lakegate.ports import Tokens
+
+TAKEN = "express.json"
+_OUTAGES = (OSError, Retryable, OutcomeUnknown, Misconfigured)
+_LOG = logging.getLogger(__name__)
+
+
+class Outcome(StrEnum):
+    """An end of a run."""
+
+    REPORTED = "reported"
+    HANDED_OVER = "handed over"
+    CUT_OFF = "cut off"  # a service was out of reach, or refused the job: no file is at fault
+    FAILED = "failed"
+    TAKEN = "taken"  # by another run of it: nothing was done
+
+
+def run_job(uri: str, limits: Limits | None = None, now: Callable[[], datetime] | None = None) -> Outcome:
+    """Run the job at `uri`, and write how it ended where the job says. Raise only what says that no job was read, or
+    that its end could not be written.
+    """
+    objects, clock = Objects(), now or _now
+    job = parse_job(objects.read(uri))
+    if not objects.create(f"{job.begun_uri}/{TAKEN}", to_json({"taken_at": clock()}).encode()):
+        return Outcome.TAKEN
+    try:
+        report = _report(job, limits or Limits(), clock)
+    except HandedOver as error:
+        return _hand_over(objects, job, error.reason)
+    except _OUTAGES as error:
+        _log(job, Outcome.CUT_OFF, error)
+        with suppress(LakegateError):  # without the note it counts as a crash
+            objects.write(job.begun_uri, CUT_OFF)
+        return Outcome.CUT_OFF
+    except Exception as error:  # noqa: BLE001 - Spark is asked about what this engine was not made for
+        _log(job, Outcome.FAILED, error)
+        return Outcome.FAILED
+    objects.write(job.report_uri, to_json(report).encode())
+    return Outcome.REPORTED
+
+
+def _log(job: Job, outcome: Outcome, error: Exception) -> None:
+    """Log the error, but not its text if that may hold masked values."""
+    what = f"batch {job.batch} of {job.plan.table}, branch {job.branch}: {outcome} by {type(error).__name__}"
+    _LOG.error(what, exc_info=None if masked(job.plan.columns) else error)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _report(job: Job, limits: Limits, now: Callable[[], datetime]) -> Report:
+    http = door(job.nessie_uri, tokens(job), job.nessie_ca)
+    with ExpressEngine.opened(job, limits, http) as engine:
+        return append_and_audit(Run(job=job, engine=engine, now=now))
+
+
+def tokens(job: Job) -> Tokens | None:
+    """Return the tokens of the job: of its client, of this process's own role, or none."""
+    clock = SystemClock()
+    if job.client:
+        return ClientTokens(job.client, clock, job.nessie_ca)
+    return StsTokens(job.token_audience, clock) if job.token_audience else None
+
+
+def _hand_over(objects: Objects, job: Job, reason: str) -> Outcome:
+    objects.create(job.handover_uri, to_json({"reason": reason}).encode())
+    return Outcome.HANDED_OVER

@@ -1,0 +1,160 @@
+"""Metrics of rows by DuckDB, each as Spark computes it. Where DuckDB cannot say that, the batch is handed over."""
+
+# ruff: noqa: S608 - columns are quoted, and expressions are a plan's own
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+
+from lakegate.audit.errors import HandedOver
+from lakegate.audit.evaluation.drift import Past
+from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate
+from lakegate.audit.model.plan import Metric, MetricKind, Plan
+from lakegate.audit.model.report import CheckResult, Source, Verdict
+from lakegate.duckdb.dialect import MACROS, STRICTLY, duckdb_identifier
+from lakegate.duckdb.metrics import KINDS, Rows
+from lakegate.express.limits import Limits
+
+AT = "_lakegate_at"  # the place of a row; no contract's column may have this name
+_ROWS = Rows(relation="_lakegate_rows_read", order=AT)
+_EXACT = (exp.Count, exp.CountIf, exp.Min, exp.Max)
+_NEAR, _TOLD = 1e-9, 1e-12
+"""By how much a number may differ with the order of summing, when its verdict is at stake, and when its spelling is."""
+
+
+class DuckDB:
+    """One DuckDB in memory, without access to files or the network."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._own = duckdb.connect()
+        settings = (
+            f"SET memory_limit = '{limits.memory // 1024**2}MiB'",
+            "SET temp_directory = ''",  # what does not fit in memory is handed over
+            f"SET threads = {limits.threads}",
+            "SET TimeZone = 'UTC'",
+            "SET enable_external_access = false",
+            "SET lock_configuration = true",
+        )
+        for statement in (*MACROS, STRICTLY, *settings):
+            self._own.execute(statement)
+
+    def close(self) -> None:
+        self._own.close()
+
+    @contextmanager
+    def _over(self, rows: pa.Table) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Yield a connection that has the rows as one relation. An error of DuckDB is of a value that only Spark knows,
+        or of a batch too large.
+        """
+        self._own.register(_ROWS.relation, _widened(rows))
+        try:
+            yield self._own
+        except duckdb.Error as error:
+            raise HandedOver("DuckDB cannot compute a check with the file's values.") from error
+        finally:
+            self._own.unregister(_ROWS.relation)
+
+    def numbers(self, metrics: Sequence[Metric], rows: pa.Table) -> dict[str, float | None]:
+        """Return the metrics of these rows, which are one file's; None where a number about all rows has none. Raise
+        HandedOver if DuckDB does not know one.
+        """
+        if not metrics:
+            return {}
+        with self._over(rows) as connection:
+            [found] = connection.execute(_numbers_sql(metrics)).fetchall()
+        return {metric.id: _number(metric, value) for metric, value in zip(metrics, found, strict=True)}
+
+    def count(self, query: str, relations: Mapping[str, pa.Table]) -> int:
+        """Return the one number of a query over these relations."""
+        for name, rows in relations.items():
+            self._own.register(name, rows)
+        try:
+            [(found,)] = self._own.execute(query).fetchall()
+        except duckdb.Error as error:
+            raise HandedOver("DuckDB cannot compare the file's keys.") from error
+        finally:
+            for name in relations:
+                self._own.unregister(name)
+        return int(found)
+
+    def marks(self, metrics: Sequence[Metric], rows: pa.Table) -> list[tuple[bool, ...]]:
+        """Return for each row whether it counts for each of these metrics. Raise HandedOver if only Spark knows."""
+        at = duckdb_identifier(AT)
+        said = ", ".join(KINDS[metric.kind].failing(metric, _ROWS) for metric in metrics)
+        with self._over(_placed(rows)) as connection:
+            found = connection.execute(f"SELECT {said} FROM {_ROWS.relation} ORDER BY {at}").fetchall()
+        if any(mark is None for row in found for mark in row):
+            raise HandedOver("The file has a value by which only Spark can say whether its row fails a check.")
+        return found
+
+    def places(self, metric: Metric, rows: pa.Table, keys: int) -> list[int]:
+        """Return the places of the rows to show a person; of keys that repeat, those of the first so many keys."""
+        with self._over(_placed(rows)) as connection:
+            found = connection.execute(_places_sql(metric, keys)).fetchall()
+        return [at for (at,) in found]
+
+
+def _numbers_sql(metrics: Sequence[Metric]) -> str:
+    """Return the query of all these numbers, in which one pass gives all that are aggregates."""
+    passed = {it.id: said(it, _ROWS) for it in metrics if (said := KINDS[it.kind].aggregate)}
+    names = {name: f"_{at}" for at, name in enumerate(passed)}
+    numbers = ", ".join(names.get(it.id) or KINDS[it.kind].number(it, _ROWS) for it in metrics)
+    aggregates = ", ".join(f"{said} AS {names[name]}" for name, said in passed.items())
+    return f"SELECT {numbers}" + (f" FROM (SELECT {aggregates} FROM {_ROWS.relation})" if passed else "")
+
+
+def _number(metric: Metric, value: Any) -> float | None:
+    if value is None and metric.kind.counts_rows:
+        raise HandedOver("The file has a value by which only Spark can say whether its row fails a check.")
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def _places_sql(metric: Metric, keys: int) -> str:
+    at = duckdb_identifier(AT)
+    if metric.kind is not MetricKind.DUPLICATES:
+        return f"SELECT {at} FROM {_ROWS.relation} WHERE {KINDS[metric.kind].failing(metric, _ROWS)} ORDER BY {at}"
+    names = ", ".join(map(duckdb_identifier, metric.columns))
+    whole = " AND ".join(f"{duckdb_identifier(name)} IS NOT NULL" for name in metric.columns)
+    twice = f"SELECT {names} FROM {_ROWS.relation} WHERE {whole} GROUP BY ALL HAVING count(*) > 1"
+    return f"SELECT {at} FROM {_ROWS.relation} WHERE ({names}) IN ({twice} ORDER BY ALL LIMIT {keys}) ORDER BY {at}"
+
+
+def _placed(rows: pa.Table) -> pa.Table:
+    return rows.append_column(AT, pa.array(range(rows.num_rows), pa.int64()))
+
+
+def _widened(rows: pa.Table) -> pa.Table:
+    """Return the rows with every float as the double that it is: beside a decimal, DuckDB would make floats of both."""
+    kinds = [pa.float64() if pa.types.is_float32(field.type) else field.type for field in rows.schema]
+    return rows.cast(pa.schema(list(zip(rows.schema.names, kinds, strict=True))))
+
+
+def is_exact(metric: Metric, floats: Sequence[str]) -> bool:
+    """Return True if a number does not depend on the order in which rows are added up."""
+    if metric.kind not in (MetricKind.VALUE, MetricKind.QUERY):
+        return True
+    tree = sqlglot.parse_one(metric.sql, read="spark")
+    summed = [it for it in tree.find_all(exp.AggFunc) if not isinstance(it, _EXACT)]
+    of_floats = any(column.name in floats for it in summed for column in it.find_all(exp.Column))
+    return all(isinstance(it, exp.Sum) for it in summed) and not of_floats
+
+
+def check_told(plan: Plan, metric: Metric, value: float, rows: int, past: Past) -> None:
+    """Raise HandedOver if a value so near to this one would have another verdict, or be told otherwise."""
+    mine = replace(plan, checks=tuple(check for check in plan.checks if check.metric == metric.id))
+    verdicts = {tuple(it.verdict for it in _around(mine, metric, value, off, rows, past)) for off in (-_NEAR, 0, _NEAR)}
+    texts = {tuple(it.found for it in _around(mine, metric, value, off, rows, past)) for off in (-_TOLD, 0, _TOLD)}
+    if len(verdicts) > 1 or (len(texts) > 1 and any(verdict is not Verdict.PASS for verdict in next(iter(verdicts)))):
+        raise HandedOver("A check's number is so near to a limit that only Spark's own decides.")
+
+
+def _around(plan: Plan, metric: Metric, value: float, off: float, rows: int, past: Past) -> tuple[CheckResult, ...]:
+    measured = Measured(value=value + off * abs(value), source=Source.AGGREGATE)
+    return evaluate(plan, [Measurements(file="", rows=rows, metrics={metric.id: measured})], {}, past)[""]

@@ -1,0 +1,56 @@
+"""Objects in S3 by their URI, with this process's own AWS credentials: staged files, data files, a job's notes."""
+
+from functools import cached_property
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlparse
+
+import boto3
+from botocore.exceptions import ClientError
+
+from lakegate.adapters.aws import CONFIG, aws_errors, status
+from lakegate.adapters.iceberg import check_storage
+from lakegate.adapters.s3 import S3Store
+from lakegate.audit.errors import HandedOver
+from lakegate.counts import count
+from lakegate.errors import Misconfigured
+
+
+class Objects:
+    """`Storage` of a job."""
+
+    @cached_property
+    def _s3(self) -> Any:
+        return boto3.client("s3", config=CONFIG)
+
+    def read(self, uri: str, most: int | None = None) -> bytes:
+        """Read an object. Raise FileNotFoundError if there is none, and HandedOver if it has more than `most` bytes."""
+        bucket, key = _place(uri)
+        try:
+            with aws_errors(f"reading {uri}"):
+                found = self._s3.get_object(Bucket=bucket, Key=key)
+                if most is not None and found["ContentLength"] > most:
+                    raise HandedOver(
+                        f"A file has {count(found['ContentLength'], 'byte')}, and not the {most:,} that it landed with."
+                    )
+                return bytes(found["Body"].read())
+        except Misconfigured as error:
+            if isinstance(cause := error.__cause__, ClientError) and status(cause) == HTTPStatus.NOT_FOUND:
+                raise FileNotFoundError(f"{uri} is missing") from error
+            raise
+
+    def write(self, uri: str, body: bytes) -> None:
+        bucket, key = _place(uri)
+        with aws_errors(f"writing {uri}"):
+            self._s3.put_object(Bucket=bucket, Key=key, Body=body)
+
+    def create(self, uri: str, body: bytes) -> bool:
+        """Write an object that is not there yet; return False if it is."""
+        bucket, key = _place(uri)
+        return S3Store(bucket).create(key, body)
+
+
+def _place(uri: str) -> tuple[str, str]:
+    check_storage(uri)
+    found = urlparse(uri)
+    return found.netloc, found.path.lstrip("/")

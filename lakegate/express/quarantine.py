@@ -1,0 +1,79 @@
+"""Quarantine: failing rows of files that may give them up move to the quarantine table, and the rest stays.
+
+It judges nothing. Each data file that it writes has rows of one file version, and the audit proves that again.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import pyarrow as pa
+from pyiceberg.io.pyarrow import PyArrowFileIO, schema_to_pyarrow
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table
+
+from lakegate.adapters.iceberg import RefCatalog
+from lakegate.audit.definition import FIXED, QUARANTINE
+from lakegate.audit.errors import HandedOver
+from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.express import appending, creating
+from lakegate.express.limits import Limits
+from lakegate.express.metrics import DuckDB
+from lakegate.express.samples import values_of
+from lakegate.express.spelling import row_json
+from lakegate.express.tables import ExpressTable
+
+Reasons = Sequence[tuple[str, ...]]
+"""The names of the checks that each row of a file fails, in the order of the rows."""
+
+
+def reasons(plan: Plan, rows: pa.Table, checks: Sequence[str], duckdb: DuckDB) -> Reasons:
+    """Return for each row of a file which of these checks, by id, it fails. Of rows with one key the first stays."""
+    asked = [check for check in plan.checks if check.id in checks]
+    marks = duckdb.marks([plan.metric(check.metric) for check in asked], rows)
+    return [tuple(check.name for check, fails in zip(asked, row, strict=True) if fails) for row in marks]
+
+
+def table_for(catalog: RefCatalog, job: Job, there: ExpressTable | None, base: ExpressTable | None) -> Table:
+    """Return the quarantine table on the branch, created if it is not there. Raise HandedOver if it is another than
+    this release makes, or an earlier run has written there.
+    """
+    if there is None:
+        return creating.create_quarantine(catalog, quarantine_of(job.plan.table))
+    changes, replaced = there.changes_since(base), {data.path for data in job.replaced_quarantined}
+    if changes.added.entries or changes.lost.entries.keys() - replaced:
+        raise HandedOver("An earlier run of this attempt has written to the quarantine table.")
+    names = [column.name for column in QUARANTINE]
+    if list(there.fields()) != names or any(there.own.properties.get(name) != it for name, it in FIXED.items()):
+        raise HandedOver("The quarantine table is of another release, and only Spark changes it.")
+    return there.own
+
+
+def leave(
+    table: Table, job: Job, file: str, rows: Sequence[str], why: Reasons, at: datetime, io: PyArrowFileIO
+) -> list[DataFile]:
+    """Write those of a file's rows, told as JSON, that fail something: data files of the quarantine table, without a
+    commit.
+    """
+    [key] = [each.key for each in job.files if each.id == file]
+    schema = schema_to_pyarrow(table.schema(), include_field_ids=False)
+    going = [(row, names) for row, names in zip(rows, why, strict=True) if names]
+    of_all = {FILE_COLUMN: file, "key": key, "batch": job.batch, "attempt": job.attempt, "quarantined_at": at}
+    of_each = {"row_json": [row for row, _ in going], "reasons": [list(names) for _, names in going]}
+    values = {**{name: [value] * len(going) for name, value in of_all.items()}, **of_each}
+    columns = [pa.array(values.get(field.name, [None] * len(going)), field.type) for field in schema]
+    return appending.write(table, pa.Table.from_arrays(columns, schema=schema), io, 1)
+
+
+def told(rows: pa.Table, kinds: Mapping[str, str]) -> list[str]:
+    """Return each row as JSON; `kinds` are the Spark SQL types of the columns to tell, in their order."""
+    columns = [values_of(rows.column(name)) for name in kinds]
+    return [row_json(kinds, row) for row in zip(*columns, strict=True)]
+
+
+def kept(table: Table, rows: pa.Table, why: Reasons, io: PyArrowFileIO, limits: Limits) -> list[DataFile]:
+    """Write those of a file's rows that fail nothing, as data files of its table, without a commit."""
+    stay = rows.filter(pa.array([not names for names in why]))
+    return appending.write(table, stay, io, limits.partitions) if stay.num_rows else []

@@ -1,0 +1,104 @@
+"""Rows of a staged file as the table will hold them, in Arrow. What Spark would read otherwise is handed over."""
+
+import io
+from collections.abc import Iterable, Iterator
+from datetime import date
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from lakegate.audit.errors import HandedOver
+from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.names import display_name
+
+_PIECE = 64 * 1024  # rows that are decoded at once, before their bytes are counted
+_TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+_DAYS = tuple((day - date(1970, 1, 1)).days for day in (date(1, 1, 1), date(9999, 12, 31)))
+"""Days that Python, DuckDB and Spark spell alike, as numbers since 1970."""
+_DAY = 86_400_000_000  # microseconds
+
+
+def rows_of(plan: Plan, inspection: Inspection, body: bytes, schema: pa.Schema, most: int) -> pa.Table:
+    """Return the file's rows in the table's columns, with the file version. Raise HandedOver if they take more than
+    `most` bytes in memory, or cannot be read to the end.
+    """
+    try:
+        read = pa.Table.from_batches(_bounded(_pieces(body, inspection), most), _read_schema(body, inspection))
+        rows = _as_table(read, schema, inspection.id)
+        rows.validate(full=True)  # texts that are no UTF-8, decimals beyond their type
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise HandedOver(f"File {inspection.file.key} has rows that Arrow does not read as they are.") from error
+    if rows.num_rows != inspection.rows:
+        raise HandedOver(f"File {inspection.file.key} has other rows than its footer says.")
+    _check_texts(plan, inspection, rows)
+    for name in schema.names:
+        _check_days(inspection, name, rows.column(name))
+    return rows
+
+
+def _names(inspection: Inspection) -> list[str]:
+    return [column.name for column in inspection.columns]
+
+
+def _read_schema(body: bytes, inspection: Inspection) -> pa.Schema:
+    whole = pq.ParquetFile(io.BytesIO(body)).schema_arrow
+    return pa.schema([whole.field(name) for name in _names(inspection)])
+
+
+def _pieces(body: bytes, inspection: Inspection) -> Iterator[pa.RecordBatch]:
+    """Yield the rows, one column set at a time. A file whose columns are all nulls is read by its first one."""
+    file = pq.ParquetFile(io.BytesIO(body))
+    names = _names(inspection)
+    for batch in file.iter_batches(_PIECE, columns=names, use_threads=False):
+        yield batch.select(names)
+
+
+def _bounded(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
+    taken = 0
+    for batch in batches:
+        taken += batch.nbytes
+        if taken > most:
+            raise HandedOver("The batch's rows take more memory than the express engine has for them.")
+        yield batch
+
+
+def _as_table(read: pa.Table, schema: pa.Schema, file: str) -> pa.Table:
+    """Return the rows with the table's columns and types; columns that the file lacks are null."""
+    ids = pa.repeat(pa.scalar(file, schema.field(FILE_COLUMN).type), read.num_rows)
+    columns = [ids if field.name == FILE_COLUMN else _cast(read, field) for field in schema]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _cast(read: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
+    if field.name not in read.column_names:
+        return pa.nulls(read.num_rows, field.type)
+    values = read.column(field.name)
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    return values.cast(field.type)
+
+
+def _check_texts(plan: Plan, inspection: Inspection, rows: pa.Table) -> None:
+    """Raise HandedOver if the texts amount to more bytes than the contract takes of a file: Spark words that fault."""
+    texts = [it for it in rows.drop_columns(FILE_COLUMN).columns if it.type in _TEXTS]
+    size = sum(pc.sum(pc.binary_length(text).cast(pa.int64())).as_py() or 0 for text in texts)
+    if beyond(plan.files.limits, uncompressed=size):
+        raise HandedOver(f"File {inspection.file.key} has more bytes of text than its contract takes.")
+
+
+def _check_days(inspection: Inspection, name: str, values: pa.ChunkedArray) -> None:
+    """Raise HandedOver if a date or timestamp is beyond the years 1 to 9999."""
+    if pa.types.is_date(values.type):
+        numbers, unit = values.cast(pa.int32()), 1
+    elif pa.types.is_timestamp(values.type):
+        numbers, unit = values.cast(pa.int64()), _DAY
+    else:
+        return
+    found = pc.min_max(numbers)
+    low, high = found["min"].as_py(), found["max"].as_py()
+    if low is not None and not (_DAYS[0] * unit <= low and high < (_DAYS[1] + 1) * unit):
+        raise HandedOver(f"Column {display_name(name)} of file {inspection.file.key} has days of a far-off year.")

@@ -1,0 +1,107 @@
+"""Failing rows for the report, spelled as Spark's JSON of them, with masked values hidden."""
+
+import math
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from lakegate.audit.evaluation.mask import MASK
+from lakegate.audit.evaluation.quarantine import Results
+from lakegate.audit.evaluation.samples import (
+    TEXT,
+    Row,
+    by_keys,
+    evenly,
+    rows_per_sample,
+    shown_columns,
+    to_sample,
+    with_rows,
+)
+from lakegate.audit.model.plan import Metric, MetricKind, Plan, TableColumn
+from lakegate.audit.model.report import CheckResult
+from lakegate.audit.schema.types import canonical
+from lakegate.express.metrics import DuckDB
+
+_DIGITS = 10  # tell any number of 32 bits from its neighbours
+_FOUND = (MetricKind.NULLS, MetricKind.FAILING, MetricKind.DUPLICATES)
+"""Kinds of metrics whose failing rows are in the table."""
+
+
+def with_samples(
+    plan: Plan, results: Results, read: Callable[[str], pa.Table], duckdb: DuckDB
+) -> dict[str, tuple[CheckResult, ...]]:
+    """Return the same results, with failing rows of each file at each check that did not pass."""
+    wanted = [(metric, file) for metric, files in to_sample(plan, results) for file in files if metric.kind in _FOUND]
+    if not wanted:
+        return dict(results)
+    limit = rows_per_sample(len(wanted))
+    rows = {file: read(file) for file in dict.fromkeys(file for _, file in wanted)}
+    found = {(file, metric.id): _sample(plan, metric, rows[file], duckdb, limit) for metric, file in wanted}
+    return with_rows(results, found, len(wanted))
+
+
+def _sample(plan: Plan, metric: Metric, rows: pa.Table, duckdb: DuckDB, limit: int) -> list[Row]:
+    places = duckdb.places(metric, rows, limit)
+    if metric.kind is MetricKind.DUPLICATES:
+        return by_keys(_shown(plan, metric, rows, places), metric, limit)
+    return _shown(plan, metric, rows, evenly(places, limit))
+
+
+def _shown(plan: Plan, metric: Metric, rows: pa.Table, places: Sequence[int]) -> list[Row]:
+    names = shown_columns(plan, metric)
+    known = {column.name: column for column in plan.columns}
+    taken = rows.select(names).take(pa.array(places, pa.int64()))
+    columns = [[shown(known[name], value) for value in values_of(taken.column(name))] for name in names]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def values_of(column: pa.ChunkedArray) -> list[Any]:
+    if pa.types.is_timestamp(column.type):  # without its zone, which is UTC, Python needs no list of zones
+        column = column.cast(pa.timestamp("us"))
+    return list(column.to_pylist())
+
+
+def shown(column: TableColumn, value: Any) -> Any:
+    """Return a value as the report has it, cut to a readable length; of a masked one, only whether it is there."""
+    if value is None:
+        return None
+    if column.masked:
+        return MASK
+    if isinstance(value, str):
+        return value[:TEXT]
+    if isinstance(value, bytes):
+        return value[: TEXT // 2].hex().upper()
+    if isinstance(value, float):
+        return _number(column, value)
+    return value if isinstance(value, bool | int) else _text(column, value)
+
+
+def _number(column: TableColumn, value: float) -> float | str:
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return shortest(value) if canonical(column.type) == "float" else value
+
+
+def shortest(value: float) -> float:
+    """Return the number with the fewest digits that is this one in 32 bits."""
+    spelled = (float(f"{value:.{digits}g}") for digits in range(1, _DIGITS))
+    return next((near for near in spelled if _in_32_bits(near) == value), value)
+
+
+def _in_32_bits(value: float) -> float:
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return math.inf
+
+
+def _text(column: TableColumn, value: Any) -> str:
+    """Return a decimal, a date or a moment as Spark casts it to text."""
+    kind = canonical(column.type)
+    if not kind.startswith("timestamp"):
+        return str(value)
+    whole, _, part = str(value.isoformat(timespec="microseconds")).partition(".")
+    fraction = f".{part}".rstrip("0").rstrip(".")
+    return whole + fraction + ("Z" if kind == "timestamp" else "")

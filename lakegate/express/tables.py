@@ -1,0 +1,147 @@
+"""Tables at one commit, by PyIceberg: their definition, and their difference from an earlier state."""
+
+# ruff: noqa: ARG002 - the arguments are a protocol's
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyiceberg import types as iceberg
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table
+
+from lakegate.adapters.iceberg.manifests import TableState
+from lakegate.audit.completeness import RowCounts
+from lakegate.audit.data_files import manifests
+from lakegate.audit.data_files.difference import DataFiles, Difference
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
+from lakegate.audit.definition import Shape, partitions_of, plan_transform, properties
+from lakegate.audit.errors import HandedOver
+from lakegate.audit.model.plan import Plan, TableColumn
+from lakegate.audit.schema.fit import FILE_COLUMN, columns_of
+from lakegate.audit.schema.types import Struct, kept, parse
+
+_SPARK: Mapping[type[iceberg.IcebergType], str] = {
+    iceberg.BooleanType: "boolean",
+    iceberg.IntegerType: "int",
+    iceberg.LongType: "bigint",
+    iceberg.FloatType: "float",
+    iceberg.DoubleType: "double",
+    iceberg.StringType: "string",
+    iceberg.BinaryType: "binary",
+    iceberg.DateType: "date",
+    iceberg.TimestamptzType: "timestamp",
+    iceberg.TimestampType: "timestamp_ntz",
+}
+_KNOWN = ("write.metadata.metrics.", "write.parquet.compression-codec")
+"""Write settings that this engine follows, beside those that the plan asks for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpressTable:
+    """A table as PyIceberg has loaded it."""
+
+    own: Table
+
+    def columns(self) -> Struct:
+        return shape(self.own).own
+
+    def fields(self) -> dict[str, IcebergField]:
+        return {
+            field.name: IcebergField(
+                id=field.field_id,
+                name=field.name,
+                type=str(field.field_type) if field.field_type.is_primitive else "nested",
+            )
+            for field in self.own.schema().fields
+        }
+
+    def has_deletes(self) -> bool:
+        return manifests.has_deletes(TableState(self.own))
+
+    def changes_since(self, before: "ExpressTable | None") -> Difference:
+        found = manifests.compare(TableState(before.own if before else None), TableState(self.own))
+        return Difference(added=_described(found.added), lost=_described(found.removed), deletes=bool(found.deletes))
+
+    def data_files_with(self, versions: Collection[str]) -> Mapping[str, Any]:
+        raise HandedOver(_REWRITTEN)
+
+    def row_counts(self, files: DataFiles, replaced: Collection[str]) -> RowCounts:
+        raise HandedOver(_REWRITTEN)
+
+
+_REWRITTEN = "The batch replaces rows that somebody has rewritten, and only Spark takes those out of a table."
+
+
+def _described(files: Mapping[str, DataFile]) -> DataFiles:
+    return DataFiles(statistics={path: statistics(file) for path, file in files.items()}, entries=files)
+
+
+def statistics(file: DataFile) -> DataFileStatistics:
+    """Return what the manifest's entry of a data file says."""
+    return DataFileStatistics(
+        path=file.file_path,
+        rows=file.record_count,
+        values=file.value_counts or {},
+        nulls=file.null_value_counts or {},
+        nans=file.nan_value_counts or {},
+        lower=_hex(file.lower_bounds),
+        upper=_hex(file.upper_bounds),
+        row_groups=len(file.split_offsets or ()),
+    )
+
+
+def _hex(bounds: Mapping[int, bytes] | None) -> dict[int, str]:
+    return {number: bytes(bound).hex() for number, bound in (bounds or {}).items()}
+
+
+def shape(table: Table) -> Shape:
+    """Return the definition of a table. Raise HandedOver if a column has a type that this engine does not write."""
+    schema = table.schema()
+    return Shape(
+        columns={field.name: _spark_type(field.field_type) for field in schema.fields},
+        partitions=tuple(
+            plan_transform(str(field.transform), str(schema.find_column_name(field.source_id)))
+            for field in table.spec().fields
+        ),
+        properties=dict(table.properties),
+    )
+
+
+def _spark_type(kind: iceberg.IcebergType) -> str:
+    if isinstance(kind, iceberg.DecimalType):
+        return f"decimal({kind.precision},{kind.scale})"
+    for known, spelled in _SPARK.items():
+        if type(kind) is known:
+            return spelled
+    raise HandedOver("The table has a column of a type that only Spark writes.")
+
+
+def fit(plan: Plan, table: Table, columns: Sequence[TableColumn]) -> dict[str, str]:
+    """Return the properties that the table lacks. Raise HandedOver unless it is else just what the plan and these
+    columns ask for: only Spark changes columns.
+    """
+    there = shape(table)
+    target = Struct({column.name: kept(parse(column.type)) for column in columns})
+    if FILE_COLUMN not in there.columns or dict(there.own.fields) != dict(target.fields):
+        raise HandedOver("The table has other columns than it is to have, and only Spark changes it.")
+    if there.partitions != partitions_of(plan):
+        raise HandedOver("The table is not partitioned as its contract says.")
+    wanted = properties(plan, columns, there)
+    changed = {name: value for name, value in wanted.items() if there.properties.get(name) != value}
+    if changed and dict(there.contract.fields) != dict(columns_of(plan).fields):
+        raise HandedOver("The contract has other columns than at the last write, which Spark looks at.")
+    _check_writable(table, wanted)
+    return changed
+
+
+def _check_writable(table: Table, wanted: Collection[str]) -> None:
+    strange = [it for it in table.properties if it.startswith("write.") and it not in wanted]
+    if any(not name.startswith(_KNOWN) for name in strange):
+        raise HandedOver("The table has settings for its writers that only Spark follows.")
+    if any(field.required for field in table.schema().fields):
+        raise HandedOver("The table has columns that take no null.")
+    if table.metadata.format_version != 2:  # noqa: PLR2004 - what lakegate creates
+        raise HandedOver(f"The table is of Iceberg's format version {table.metadata.format_version}.")
+    if table.sort_order().fields:
+        raise HandedOver("The table has a sort order, and only Spark sorts rows.")

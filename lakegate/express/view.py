@@ -1,0 +1,129 @@
+"""The batch as its branch holds it, measured: statistics first, and one query for what they leave open."""
+
+# ruff: noqa: ARG002 - the arguments are a protocol's
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+
+from lakegate.audit.completeness import PerFile
+from lakegate.audit.data_files.statistics import IcebergField, measure
+from lakegate.audit.evaluation.drift import Past
+from lakegate.audit.evaluation.duplicates import OwnRepeats
+from lakegate.audit.evaluation.quarantine import Results
+from lakegate.audit.evaluation.verdicts import Dependent, Measured, Measurements
+from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
+from lakegate.audit.model.report import CheckResult, Source
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.types import canonical
+from lakegate.express import samples
+from lakegate.express.keys import Base, Batch, resolve
+from lakegate.express.metrics import DuckDB, check_told, is_exact
+from lakegate.express.quarantine import Reasons, reasons
+
+Read = Callable[[str, Sequence[str]], pa.Table]
+"""Returns these columns of a file version's rows, by id."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpressView:
+    """Rows of file versions, with the data files that hold them, and tables at the base. `past` is what earlier files
+    measured, and `entries` are PyIceberg's objects of the data files, by path.
+    """
+
+    plan: Plan
+    files: PerFile
+    columns: Mapping[str, IcebergField]
+    read: Read
+    duckdb: DuckDB
+    base: Base
+    past: Past
+    entries: Mapping[str, Any] = field(default_factory=dict)
+
+    def measure(self) -> tuple[list[Measurements], dict[str, Dependent]]:
+        found = {file: self._measured(file) for file in self.files}
+        keyed = {metric.id for metric in self._own if metric.kind is MetricKind.DUPLICATES}
+        repeats: dict[str, Dependent] = {
+            name: OwnRepeats(rows={file: int(metrics[name].value or 0) for file, metrics in found.items()})
+            for name in keyed
+        }
+        measurements = [
+            Measurements(
+                file=file,
+                rows=self._rows(file),
+                metrics={name: metric for name, metric in metrics.items() if name not in keyed},
+            )
+            for file, metrics in found.items()
+        ]
+        return measurements, repeats | self._of_tables()
+
+    @property
+    def _own(self) -> list[Metric]:
+        """Return the metrics of each file by itself."""
+        return [metric for metric in self.plan.metrics if metric.scope is Scope.BATCH]
+
+    def _of_tables(self) -> dict[str, Dependent]:
+        others = [metric for metric in self.plan.metrics if metric.scope is Scope.TABLE]
+        batch = Batch(files=self.files, columns=self.columns, read=self._read_all)
+        return {metric.id: resolve(self.plan, metric, batch, self.base, self.duckdb) for metric in others}
+
+    def _read_all(self, names: Sequence[str]) -> pa.Table:
+        return pa.concat_tables([self.read(file, names) for file in self.files])
+
+    def _rows(self, file: str) -> int:
+        return sum(data.rows for data in self.files[file])
+
+    def _measured(self, file: str) -> dict[str, Measured]:
+        told = {metric.id: measure(metric, self.files[file], self.columns) for metric in self._own}
+        proved = {name: value for name, value in told.items() if value is not None}
+        known = {name: Measured(value=value, source=Source.STATISTICS) for name, value in proved.items()}
+        left = [metric for metric in self._own if metric.id not in known]
+        if not left:
+            return known
+        numbers = self.duckdb.numbers(left, self.read(file, self._needed(left)))
+        for metric in left:
+            self._check(metric, numbers[metric.id], file)
+        return known | {metric.id: Measured(value=numbers[metric.id], source=_source(metric)) for metric in left}
+
+    def _needed(self, metrics: Sequence[Metric]) -> list[str]:
+        """Return the columns that these metrics ask for, one at least: rows are counted by it."""
+        names = {name.lower() for metric in metrics for name in _asked(metric)}  # SQL goes by no case
+        if any(metric.kind is MetricKind.QUERY for metric in metrics):
+            return self._all
+        return [name for name in self._all if name.lower() in names] or self._all[:1]
+
+    @property
+    def _all(self) -> list[str]:
+        return [column.name for column in self.plan.columns]
+
+    def _check(self, metric: Metric, value: float | None, file: str) -> None:
+        floats = [column.name for column in self.plan.columns if canonical(column.type) in ("float", "double")]
+        if value is not None and not is_exact(metric, floats):
+            check_told(self.plan, metric, value, self._rows(file), self.past)
+
+    def failing_rows(self, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
+        return sum(map(bool, self.reasons(file, checks)))
+
+    def reasons(self, file: str, checks: Sequence[str]) -> Reasons:
+        """Return for each row of a file which of these checks it fails."""
+        return reasons(self.plan, self.read(file, self._all), checks, self.duckdb)
+
+    def with_samples(
+        self, results: Results, plan: Plan, inspections: Sequence[Inspection]
+    ) -> dict[str, tuple[CheckResult, ...]]:
+        return samples.with_samples(self.plan, results, lambda file: self.read(file, self._all), self.duckdb)
+
+
+def _asked(metric: Metric) -> set[str]:
+    if not metric.sql:
+        return set(metric.columns)
+    return {column.name for column in sqlglot.parse_one(metric.sql, read="spark").find_all(exp.Column)}
+
+
+def _source(metric: Metric) -> Source:
+    asks = metric.alone or metric.kind in (MetricKind.QUERY, MetricKind.DUPLICATES)
+    return Source.QUERY if asks else Source.AGGREGATE

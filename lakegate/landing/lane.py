@@ -1,0 +1,66 @@
+"""Lanes: which engine audits an attempt's files, and why. It reads nothing; the answer is frozen in the attempt's job.
+
+Spark audits whatever there is. The express lane has one try at given files: however that ends without a report, the
+files are handed over to Spark.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from lakegate.audit.model.lane import Lane
+from lakegate.audit.model.plan import Plan
+from lakegate.counts import count
+from lakegate.landing.ingestion import Engine
+
+NO_LANE = "this installation has no express lane"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Express:
+    """An installation's express lane. It takes batches of at most so many bytes and files, and no plan for which
+    `spark_only` has a reason not to.
+    """
+
+    most_bytes: int
+    spark_only: Callable[[Plan], str]
+    most_files: int = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """An attempt's work, as far as its lane depends on it: the `sizes` of its files in bytes, whether it takes rows out
+    of data files that somebody has `rewritten`, and why an earlier attempt was `handed_over`, if one was.
+    """
+
+    plan: Plan
+    sizes: Sequence[int]
+    rewritten: bool = False
+    handed_over: str = ""
+
+
+def lane_of(wanted: Engine, express: Express | None, work: Work) -> tuple[Lane, str]:
+    """Return the lane and the reason for it. A contract that asks for the express lane gets it for a batch of any
+    size: what is too large for the engine is handed over.
+    """
+    if wanted is Engine.SPARK:
+        return Lane.SPARK, "its contract asks for Spark"
+    if express is None:
+        return Lane.SPARK, NO_LANE
+    if why := next(_what_needs_spark(express, work), ""):
+        return Lane.SPARK, why
+    if wanted is Engine.EXPRESS:
+        return Lane.EXPRESS, "its contract asks for the express lane"
+    files, size = len(work.sizes), sum(work.sizes)
+    has = f"it has {count(files, 'file')} and {count(size, 'byte')}"
+    takes = f"the express lane takes {express.most_files:,} and {express.most_bytes:,} at most"
+    fits = size <= express.most_bytes and files <= express.most_files
+    return (Lane.EXPRESS if fits else Lane.SPARK), f"{has}, and {takes}"
+
+
+def _what_needs_spark(express: Express, work: Work) -> Iterator[str]:
+    if work.handed_over:
+        yield work.handed_over
+    if work.rewritten:
+        yield "its files replace rows that somebody has rewritten into other data files"
+    if why := express.spark_only(work.plan):
+        yield why
