@@ -51,7 +51,14 @@ def test_a_number_before_a_plural_is_seen(text: str, is_found: bool) -> None:  #
     assert bool(uncounted(f'f"{text}"')) is is_found
 
 
-NO_NUMBER = {"branch", "what", "files.form.kind", "' and '.join(setting.kinds)", "', '.join(unasked)"}
+NO_NUMBER = {
+    "branch",
+    "inspection.file.key",
+    "what",
+    "files.form.kind",
+    "' and '.join(setting.kinds)",
+    "', '.join(unasked)",
+}
 MORE_THAN_ONE = {
     "files",
     "value.plain('files', FILES)",

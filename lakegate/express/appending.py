@@ -16,6 +16,7 @@ from lakegate.adapters.iceberg import iceberg_errors
 from lakegate.adapters.iceberg.commits import ONE_TRY, one_commit
 from lakegate.adapters.lake import LakeIO
 from lakegate.audit.errors import HandedOver
+from lakegate.counts import count
 
 _LONGEST = 200  # bytes of a text that stands in a data file's path: with more, storage may refuse the path
 
@@ -54,7 +55,9 @@ def _check_partitions(table: Table, rows: pa.Table, most: int) -> None:
     names = [str(at) for at in range(len(parts))]
     found = pa.Table.from_arrays(parts, names=names).group_by(names).aggregate([])
     if found.num_rows > most:
-        raise HandedOver(f"A file has rows in {found.num_rows:,} partitions, and the express engine writes {most:,}.")
+        raise HandedOver(
+            f"A file has rows in {count(found.num_rows, 'partition')}, and the express engine writes {most:,}."
+        )
     texts = [row for row in found.to_pylist() if _length(row.values()) > _LONGEST]
     if texts:
         raise HandedOver("A file has long texts in partition columns.")

@@ -27,6 +27,7 @@ from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
+from lakegate.counts import count
 from lakegate.errors import Conflict, OutcomeUnknown
 from lakegate.express import appending, footer, quarantine
 from lakegate.express.creating import create
@@ -70,11 +71,13 @@ class ExpressFiles:
     def _check_sizes(self, found: Sequence[Inspection]) -> None:
         rows = sum(each.rows for each in found)
         if rows > self.limits.rows:
-            raise HandedOver(f"The batch has {rows:,} rows, and the express engine takes {self.limits.rows:,}.")
+            raise HandedOver(f"The batch has {count(rows, 'row')}, and the express engine takes {self.limits.rows:,}.")
         size = sum(footer.uncompressed(self.bodies[each.id]) for each in found)
         if size > self.limits.uncompressed:
             most = self.limits.uncompressed
-            raise HandedOver(f"The batch has {size:,} bytes uncompressed, and the express engine takes {most:,}.")
+            raise HandedOver(
+                f"The batch has {count(size, 'byte')} uncompressed, and the express engine takes {most:,}."
+            )
 
     def check_tries(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         return list(inspections)  # no plan with tries comes here
@@ -249,6 +252,8 @@ def _check(job: Job, limits: Limits) -> None:
     if job.rewritten:
         raise HandedOver("The batch replaces rows that somebody has rewritten, which only Spark takes out.")
     if len(job.files) > limits.files:
-        raise HandedOver(f"The batch has {len(job.files):,} files, and the express engine takes {limits.files:,}.")
+        raise HandedOver(
+            f"The batch has {count(len(job.files), 'file')}, and the express engine takes {limits.files:,}."
+        )
     if (size := sum(file.size for file in job.files)) > limits.bytes:
-        raise HandedOver(f"The batch has {size:,} bytes, and the express engine takes {limits.bytes:,}.")
+        raise HandedOver(f"The batch has {count(size, 'byte')}, and the express engine takes {limits.bytes:,}.")

@@ -22,6 +22,7 @@ from lakegate.audit.evaluation.verdicts import Dependent
 from lakegate.audit.model.plan import Metric, MetricKind, Plan, Reference
 from lakegate.audit.model.report import DataFile
 from lakegate.audit.schema.types import canonical
+from lakegate.counts import count
 from lakegate.duckdb.dialect import duckdb_identifier
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
@@ -151,7 +152,8 @@ def _check_size(near: DataFiles, limits: Limits) -> None:
     rows = sum(data.rows for data in near.statistics.values())
     size = sum(entry.file_size_in_bytes for entry in near.entries.values())
     if rows > limits.rows or size > limits.bytes or len(near.entries) > limits.compared:
+        others = f"{count(rows, 'row')} in {count(len(near.entries), 'data file')}"
         raise HandedOver(
-            f"The rows are compared with {rows:,} rows in {len(near.entries):,} data files of a table, and the express "
-            f"engine reads {limits.rows:,} in {limits.compared:,}."
+            f"The rows are compared with {others} of a table, and the express engine reads {limits.rows:,} in "
+            f"{limits.compared:,}."
         )

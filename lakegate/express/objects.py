@@ -12,6 +12,7 @@ from lakegate.adapters.aws import CONFIG, aws_errors, status
 from lakegate.adapters.iceberg import check_storage
 from lakegate.adapters.s3 import S3Store
 from lakegate.audit.errors import HandedOver
+from lakegate.counts import count
 from lakegate.errors import Misconfigured
 
 
@@ -30,7 +31,7 @@ class Objects:
                 found = self._s3.get_object(Bucket=bucket, Key=key)
                 if most is not None and found["ContentLength"] > most:
                     raise HandedOver(
-                        f"A file has {found['ContentLength']:,} bytes, and not the {most:,} that it landed with."
+                        f"A file has {count(found['ContentLength'], 'byte')}, and not the {most:,} that it landed with."
                     )
                 return bytes(found["Body"].read())
         except Misconfigured as error:

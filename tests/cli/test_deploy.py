@@ -186,9 +186,9 @@ def test_a_first_installation_is_deployed_and_a_second_one_only_if_it_is_meant(w
 
 
 def test_a_wrong_settings_file_is_told_before_anything_is_asked(world: World) -> None:
-    told = world.deploy(Config(batch_window=0, ephemeral=True, nessie_uri=NESSIE))
+    told = world.deploy(Config(batch_window=-1, ephemeral=True, nessie_uri=NESSIE))
     assert told.exit_code == 2
-    assert re.search(r"dev\.toml:[1-3]: batch_window is 1 to 300 seconds", told.stderr)
+    assert re.search(r"dev\.toml:[1-3]: batch_window is 0, which is at once, to 300 seconds", told.stderr)
     assert world.deployed == []
 
 

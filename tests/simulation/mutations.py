@@ -323,7 +323,7 @@ MUTATIONS = (
     Mutation(
         says="files whose keys are free are audited apart from those that passed",
         edits=(Edit(function=settle._retry, old="if released else", new="if released and not files else"),),
-        seeds_from=2160,
+        seeds_from=4075,
     ),
     Mutation(
         says="a job that never began on its files has crashed",
