@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import duckdb
@@ -67,6 +68,7 @@ class DuckDB:
         """
         if not metrics:
             return {}
+        _check_means(metrics, rows.schema)
         with self._over(rows) as connection:
             [found] = connection.execute(_numbers_sql(metrics)).fetchall()
         return {metric.id: _number(metric, value) for metric, value in zip(metrics, found, strict=True)}
@@ -99,6 +101,20 @@ class DuckDB:
         with self._over(_placed(rows)) as connection:
             found = connection.execute(_places_sql(metric, keys)).fetchall()
         return [at for (at,) in found]
+
+
+def _check_means(metrics: Sequence[Metric], schema: pa.Schema) -> None:
+    """Raise HandedOver for a mean of decimals, which Spark rounds to four places more than theirs."""
+    plain = frozenset(field.name.lower() for field in schema if not pa.types.is_decimal(field.type))
+    if any(_averages(metric.sql, plain) for metric in metrics if metric.kind in (MetricKind.VALUE, MetricKind.QUERY)):
+        raise HandedOver("Only Spark has the places of a mean of decimals.")
+
+
+@lru_cache(maxsize=1024)
+def _averages(sql: str, plain: frozenset[str]) -> bool:
+    """Return True if a mean may be one of decimals: of anything but one of these columns."""
+    means = [mean.this for mean in sqlglot.parse_one(sql, read="spark").find_all(exp.Avg)]
+    return any(not isinstance(of, exp.Column) or of.name.lower() not in plain for of in means)
 
 
 def _numbers_sql(metrics: Sequence[Metric]) -> str:

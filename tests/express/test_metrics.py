@@ -77,11 +77,13 @@ def test_counts_of_nothing_and_quantiles_of_decimals_are_as_sparks(duck: DuckDB,
         failing("s", "COALESCE(CAST(s AS TIMESTAMP) < CAST('2013-01-01' AS TIMESTAMP), FALSE)"),
         failing("id", "COALESCE(id * 9223372036854775807 > 0, FALSE)"),
         value("SUM(`id` * 9223372036854775807)", "id"),
+        value("AVG(`d`)", "d"),
+        value("AVG(`id` * 1.5)", "id"),
     ],
 )
 def test_what_only_spark_knows_is_handed_over(duck: DuckDB, metric: Metric) -> None:
     with pytest.raises(HandedOver):
-        duck.numbers([metric], pa.table({"id": [2, 3], "s": ["2013-1-1 5:00", "a"]}))
+        duck.numbers([metric], pa.table({"id": [2, 3], "s": ["2013-1-1 5:00", "a"], "d": [Decimal("1.1")] * 2}))
 
 
 def test_what_does_not_fit_in_its_memory_is_handed_over() -> None:
