@@ -382,12 +382,12 @@ class Installation:
         self.say("job: is invoked twice", job.branch)
         self.jobs[f"{job.id} again {len(self.jobs)}"] = ExpressRun(self, job.id)
 
-    def deliver_job_event(self, branch: str, *, again: bool) -> None:
+    def deliver_job_event(self, branch: str, *, again: bool) -> Worker:
         if not again:
             self.job_events.remove(branch)
         attempt = Attempt.parse(branch)
         assert attempt is not None
-        self.start("settle", branch, lambda service: settle_and_gather(service, attempt))
+        return self.start("settle", branch, lambda service: settle_and_gather(service, attempt))
 
     def lose_job_event(self, branch: str) -> None:
         self.say("event of a job: lost", branch)

@@ -124,12 +124,12 @@ class Simulation:
     def settle_all(self) -> None:
         """Every job's event arrives, and what comes of it comes to its end."""
         events = list(self.world.job_events)
-        for branch in events:
-            self.world.deliver_job_event(branch, again=False)
+        told = {branch: self.world.deliver_job_event(branch, again=False) for branch in events}
         self.finish()
         if events and self.watch.contracts and not self.broken:
             self._none_waits_for_nothing()
-            self._none_waits_to_be_handed_over(events)
+            # What the network has kept from settling, the sweep hands over.
+            self._none_waits_to_be_handed_over([branch for branch, worker in told.items() if worker.error is None])
 
     def _none_waits_for_nothing(self) -> None:
         """Whoever came to the end of a job has looked: of a table with queued files a job is under way, or is about to
