@@ -234,7 +234,7 @@ MUTATIONS = (
     Mutation(
         says="a file is decided whatever main's receipts say",
         edits=(Edit(function=decisions._record, old="if is_open(receipts, finding.file, attempt)", new=""),),
-        seeds_from=36,
+        seeds_from=116,
     ),
     Mutation(
         says="what is published stays on the branch that is kept",
