@@ -9,7 +9,6 @@ import structlog
 from structlog.typing import EventDict
 
 from lakegate.access import Role
-from lakegate.adapters.client_tokens import ClientTokens
 from lakegate.adapters.clock import SystemClock
 from lakegate.adapters.emf import EmfTelemetry
 from lakegate.adapters.emr import EmrJobRunner
@@ -22,7 +21,7 @@ from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.s3 import S3Landing, S3Store
 from lakegate.adapters.slack import SlackNotifier
 from lakegate.adapters.sqs import SqsDeadLetters
-from lakegate.adapters.tokens import StsTokens
+from lakegate.adapters.tokens import tokens_of
 from lakegate.counts import count
 from lakegate.express.limits import Limits
 from lakegate.express.plan import spark_only
@@ -83,10 +82,7 @@ def tokens(settings: Settings) -> Tokens | None:
     """Return the tokens of this process: of its role's client where an OIDC issuer has clients, of its own IAM role
     where Nessie trusts STS, or none.
     """
-    clock = SystemClock()
-    if client := settings.client(settings.role):
-        return ClientTokens(client, clock, settings.nessie_ca)
-    return StsTokens(settings.token_audience, clock) if settings.token_audience else None
+    return tokens_of(settings.client(settings.role), settings.token_audience, settings.nessie_ca)
 
 
 def _clipped(_logger: object, _method: str, event: EventDict) -> EventDict:

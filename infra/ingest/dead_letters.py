@@ -1,7 +1,6 @@
 """Dead letters: a queue of events that could not be handled, and its alarm."""
 
-import jsii
-from aws_cdk import Duration, RemovalPolicy, aws_iam, aws_lambda, aws_sqs
+from aws_cdk import Duration, RemovalPolicy, aws_iam, aws_sqs
 from constructs import Construct
 
 from infra.alarms import alarm
@@ -53,21 +52,3 @@ class DeadLetters(Construct):
         actions = ["sqs:ReceiveMessage", "sqs:DeleteMessage"]
         role.add_to_policy(aws_iam.PolicyStatement(actions=actions, resources=[self.queue.queue_arn]))
         self._keys.lend(role, SQS, DECRYPT, self.queue.queue_arn)
-
-
-@jsii.implements(aws_lambda.IDestination)
-class FailedCalls:
-    """A queue as the destination of a function's failed calls. CDK's own grants rights that Lambda never asks for."""
-
-    def __init__(self, queue: aws_sqs.Queue) -> None:
-        self._queue = queue
-
-    def bind(
-        self,
-        scope: Construct,  # noqa: ARG002
-        fn: aws_lambda.IFunction,
-        *,
-        type: aws_lambda.DestinationType,  # noqa: A002, ARG002 - the names that CDK passes
-    ) -> aws_lambda.DestinationConfig:
-        self._queue.grant(fn, "sqs:SendMessage")
-        return aws_lambda.DestinationConfig(destination=self._queue.queue_arn)

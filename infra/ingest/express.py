@@ -3,11 +3,11 @@
 A killed function tells nothing by itself, and the role has the rights of a job, which settles nothing.
 """
 
-import jsii
 from aws_cdk import ArnFormat, Duration, Size, Stack, aws_iam, aws_lambda
 from constructs import Construct
 
 from infra.config import Config
+from infra.ingest.destination import Destination
 from infra.ingest.function import Function
 from infra.keys import Keys
 from infra.network import Network
@@ -52,7 +52,7 @@ class Express(Function):
 
     def tell(self, settle: Function) -> None:
         """Have Lambda call settle with the end of each call, good or bad, of a function that was killed as well."""
-        told = Told(settle.function)
+        told = Destination(settle.function.function_arn, INVOKE)
         self.function.configure_async_invoke(
             retry_attempts=0,
             max_event_age=Duration.seconds(LONGEST_WAIT.total_seconds()),
@@ -63,21 +63,3 @@ class Express(Function):
     def run_jobs(self, role: aws_iam.Role) -> None:
         """Allow a role to call the function."""
         role.add_to_policy(aws_iam.PolicyStatement(actions=[INVOKE], resources=[self._arn]))
-
-
-@jsii.implements(aws_lambda.IDestination)
-class Told:
-    """A function as the destination of another one's calls. CDK's own grants calling every version of it, too."""
-
-    def __init__(self, function: aws_lambda.Function) -> None:
-        self._function = function
-
-    def bind(
-        self,
-        scope: Construct,  # noqa: ARG002
-        fn: aws_lambda.IFunction,
-        *,
-        type: aws_lambda.DestinationType,  # noqa: A002, ARG002 - the names that CDK passes
-    ) -> aws_lambda.DestinationConfig:
-        fn.add_to_role_policy(aws_iam.PolicyStatement(actions=[INVOKE], resources=[self._function.function_arn]))
-        return aws_lambda.DestinationConfig(destination=self._function.function_arn)

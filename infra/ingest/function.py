@@ -9,7 +9,8 @@ from constructs import Construct
 
 from infra.alarms import alarm
 from infra.config import PYTHON, Config
-from infra.ingest.dead_letters import DeadLetters, FailedCalls
+from infra.ingest.dead_letters import DeadLetters
+from infra.ingest.destination import Destination
 from infra.keys import ENCRYPT, SQS, Keys
 from infra.logs import log_group
 from infra.network import Network
@@ -87,7 +88,9 @@ class Function(Construct):
         retries, and CDK's own by default.
         """
         rule.add_target(LambdaFunction(self.function, dead_letter_queue=dead_letters.queue, **limits))
-        self.function.configure_async_invoke(on_failure=FailedCalls(dead_letters.queue), **limits)
+        self.function.configure_async_invoke(
+            on_failure=Destination(dead_letters.queue.queue_arn, "sqs:SendMessage"), **limits
+        )
         self._keys.lend(self.role, SQS, ENCRYPT, dead_letters.queue.queue_arn)
 
     def call_every(self, interval: Duration, rule: aws_events.Rule) -> DeadLetters:

@@ -7,8 +7,11 @@ from datetime import timedelta
 import boto3
 
 from lakegate.adapters.aws import CONFIG, aws_errors
+from lakegate.adapters.client_tokens import ClientTokens
+from lakegate.adapters.clock import SystemClock
 from lakegate.adapters.renewed import Issued, Renewed
-from lakegate.ports import Clock
+from lakegate.audit.model.client import Client
+from lakegate.ports import Clock, Tokens
 
 LIFE = timedelta(minutes=15)
 
@@ -26,3 +29,12 @@ class StsTokens(Renewed):
                 Audience=[self._audience], SigningAlgorithm="RS256", DurationSeconds=int(LIFE.total_seconds())
             )
         return Issued(token=answer["WebIdentityToken"], until=answer["Expiration"])
+
+
+def tokens_of(client: Client | None, audience: str, ca: str) -> Tokens | None:
+    """Return the tokens of a client at an OIDC issuer, or else of this process's own IAM role for the audience, if
+    there is one. The issuer's certificate may be of an authority in `ca`.
+    """
+    if client:
+        return ClientTokens(client, SystemClock(), ca)
+    return StsTokens(audience, SystemClock()) if audience else None

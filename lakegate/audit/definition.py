@@ -3,14 +3,13 @@
 Columns are optional in Iceberg, because the audit checks nulls by file and reports them.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lakegate.audit.data_files.statistics import asked
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.fit import CONTRACT_HASH, FILE_COLUMN, columns_of
-from lakegate.audit.schema.partitions import Partition, partition
+from lakegate.audit.schema.partitions import partition
 from lakegate.audit.schema.types import Struct, kept, parse
 
 CONTRACT_COLUMNS = "lakegate.contract-columns"
@@ -42,7 +41,6 @@ QUARANTINE = (
     TableColumn(name="why", type="string", doc="What is wrong with it."),
 )
 """Columns of a quarantine table, which has rows that failed a check."""
-_CALLS = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,12 +81,3 @@ def properties(plan: Plan, columns: Sequence[TableColumn] | None = None, there: 
 def partitions_of(plan: Plan) -> tuple[str, ...]:
     """Return the plan's partitions in one spelling, which is also a statement's."""
     return tuple(str(partition(spelled)) for spelled in plan.partitions)
-
-
-def plan_transform(transform: str, column: str) -> str:
-    """Return an Iceberg transform in the plan's spelling: `month` → ``months(`x`)``, `bucket[16]` → ``bucket(16,
-    `x`)``.
-    """
-    if sized := re.fullmatch(r"(\w+)\[(\d+)]", transform):
-        return str(Partition(column=column, transform=sized[1], width=int(sized[2])))
-    return str(Partition(column=column, transform=_CALLS.get(transform, transform)))

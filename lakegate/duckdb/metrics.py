@@ -66,39 +66,40 @@ def _broken(metric: Metric, _: Rows) -> str:
 
 def _repeats(metric: Metric, rows: Rows) -> str:
     """Count the rows that repeat the key of an earlier row of the relation."""
-    grouped = f"FROM {rows.relation} WHERE {_whole(metric.columns)} GROUP BY {_listed(metric.columns)}"
+    grouped = f"FROM {rows.relation} WHERE {whole(metric.columns)} GROUP BY {listed(metric.columns)}"
     return f"(SELECT coalesce(sum(again), 0) FROM (SELECT count(*) - 1 AS again {grouped}))"
 
 
 def _repeating(metric: Metric, rows: Rows) -> str:
     """Return the condition of a row that repeats the key of an earlier row of the relation."""
-    place = f"row_number() OVER (PARTITION BY {_listed(metric.columns)} ORDER BY {duckdb_identifier(rows.order)})"
-    return f"({_whole(metric.columns)} AND {place} > 1)"
+    place = f"row_number() OVER (PARTITION BY {listed(metric.columns)} ORDER BY {duckdb_identifier(rows.order)})"
+    return f"({whole(metric.columns)} AND {place} > 1)"
 
 
 def _repeated(metric: Metric, rows: Rows) -> str:
     """Return the condition of a row with a key that several rows have. The first of them counts, too."""
-    keys = _listed(metric.columns)
-    among = f"SELECT {keys} FROM {rows.relation} WHERE {rows.before} AND {_whole(metric.columns)}"
+    keys = listed(metric.columns)
+    among = f"SELECT {keys} FROM {rows.relation} WHERE {rows.before} AND {whole(metric.columns)}"
     return f"({keys}) IN ({among} GROUP BY ALL HAVING count(*) > 1)"
 
 
 def _orphaned(metric: Metric, rows: Rows) -> str:
     """Return the condition of a row with a dangling key. If the other table is missing, that is every key."""
-    whole = _whole(metric.columns)
+    own = whole(metric.columns)
     if (target := metric.refers_to) is None:
-        return whole
-    there = _whole(target.columns) + (f" AND {rows.before}" if target.table == rows.table else "")
-    known = f"SELECT {_listed(target.columns)} FROM {rows.named(target.table)} WHERE {there}"
-    return f"{whole} AND ({_listed(metric.columns)}) NOT IN ({known})"
+        return own
+    there = whole(target.columns) + (f" AND {rows.before}" if target.table == rows.table else "")
+    known = f"SELECT {listed(target.columns)} FROM {rows.named(target.table)} WHERE {there}"
+    return f"{own} AND ({listed(metric.columns)}) NOT IN ({known})"
 
 
-def _whole(key: Sequence[str]) -> str:
+def whole(key: Sequence[str]) -> str:
     """Return the condition of a complete key: SQL ignores a key with a null."""
     return " AND ".join(f"{duckdb_identifier(name)} IS NOT NULL" for name in key)
 
 
-def _listed(columns: Sequence[str]) -> str:
+def listed(columns: Sequence[str]) -> str:
+    """Return the columns as SQL lists them."""
     return ", ".join(map(duckdb_identifier, columns))
 
 

@@ -13,7 +13,7 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from lakegate.adapters.iceberg import iceberg_errors
-from lakegate.adapters.iceberg.commits import ONE_TRY, one_commit
+from lakegate.adapters.iceberg.commits import one_commit, one_try
 from lakegate.adapters.lake import LakeIO
 from lakegate.audit.errors import HandedOver
 from lakegate.counts import count
@@ -80,10 +80,9 @@ def commit(table: Table, files: Sequence[DataFile]) -> None:
 
 def set_properties(table: Table, values: Mapping[str, str]) -> None:
     """Set properties of the table, in one commit. Raise OutcomeUnknown as `commit`."""
-    table.metadata.properties.update(ONE_TRY)  # of this copy alone
     with (
         iceberg_errors(f"setting properties of {'.'.join(table.name())}", changes=True),
-        table.transaction() as transaction,
+        one_try(table) as transaction,
     ):
         transaction.set_properties(dict(values))
 

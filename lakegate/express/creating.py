@@ -17,7 +17,6 @@ from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.partitions import Partition, partition
 from lakegate.audit.schema.types import Array, Atom, digits, kept, parse
 
-_CALLS = {"years": "year", "months": "month", "days": "day", "hours": "hour"}
 _FIRST_PARTITION = 1000  # Iceberg's id of a table's first partition field
 _NESTED = 10_000  # any number: the catalog is given new ones, in the order of its own
 _TYPES: dict[str, iceberg.PrimitiveType] = {
@@ -83,8 +82,6 @@ def spec_of(plan: Plan, schema: Schema) -> PartitionSpec:
 
 
 def _part(schema: Schema, part: Partition, number: int) -> PartitionField:
-    name = _CALLS.get(part.transform, part.transform)
-    transform = parse_transform(name if part.width is None else f"{name}[{part.width}]")
     # By its name as it is: PyIceberg's own search takes a dot for a way into a nested column.
     [source] = [field.field_id for field in schema.fields if field.name == part.column]
-    return PartitionField(source_id=source, field_id=number, transform=transform, name=part.field)
+    return PartitionField(source_id=source, field_id=number, transform=parse_transform(part.iceberg), name=part.field)

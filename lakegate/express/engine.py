@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cached_property
 from operator import attrgetter
 from typing import Any
@@ -25,6 +24,7 @@ from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.ref import Ref
+from lakegate.audit.run import utc_now
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.counts import count
@@ -233,15 +233,11 @@ class ExpressEngine:
         going, gone, left = [], [], []
         for file, checks in failed.items():
             why, rows = view.reasons(file, checks), view.read(file, [*kinds, FILE_COLUMN])
-            going += quarantine.leave(aside, job, file, quarantine.told(rows, kinds), why, _now(), self._data)
+            going += quarantine.leave(aside, job, file, quarantine.told(rows, kinds), why, utc_now(), self._data)
             gone += [view.entries[data.path] for data in view.files[file]]
             left += quarantine.kept(table.own, rows, why, self._data, self.limits)
         appending.commit(aside, going)
         appending.replace(table.own, gone, left)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
 
 
 def _check(job: Job, limits: Limits) -> None:

@@ -7,24 +7,21 @@ reported. It never works on an attempt that another run of it has taken.
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 
-from lakegate.adapters.client_tokens import ClientTokens
-from lakegate.adapters.clock import SystemClock
 from lakegate.adapters.http import door
-from lakegate.adapters.tokens import StsTokens
+from lakegate.adapters.tokens import tokens_of
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.evaluation.mask import masked
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.job import CUT_OFF, Job, parse_job
 from lakegate.audit.model.report import Report
-from lakegate.audit.run import Run, append_and_audit
+from lakegate.audit.run import Run, append_and_audit, utc_now
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.express.engine import ExpressEngine
 from lakegate.express.limits import Limits
 from lakegate.express.objects import Objects
-from lakegate.ports import Tokens
 
 TAKEN = "express.json"
 _OUTAGES = (OSError, Retryable, OutcomeUnknown, Misconfigured)
@@ -45,7 +42,7 @@ def run_job(uri: str, limits: Limits | None = None, now: Callable[[], datetime] 
     """Run the job at `uri`, and write how it ended where the job says. Raise only what says that no job was read, or
     that its end could not be written.
     """
-    objects, clock = Objects(), now or _now
+    objects, clock = Objects(), now or utc_now
     job = parse_job(objects.read(uri))
     if not objects.create(f"{job.begun_uri}/{TAKEN}", to_json({"taken_at": clock()}).encode()):
         return Outcome.TAKEN
@@ -71,22 +68,11 @@ def _log(job: Job, outcome: Outcome, error: Exception) -> None:
     _LOG.error(what, exc_info=None if masked(job.plan.columns) else error)
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 def _report(job: Job, limits: Limits, now: Callable[[], datetime]) -> Report:
-    http = door(job.nessie_uri, tokens(job), job.nessie_ca)
+    tokens = tokens_of(job.client, job.token_audience, job.nessie_ca)
+    http = door(job.nessie_uri, tokens, job.nessie_ca)
     with ExpressEngine.opened(job, limits, http) as engine:
         return append_and_audit(Run(job=job, engine=engine, now=now))
-
-
-def tokens(job: Job) -> Tokens | None:
-    """Return the tokens of the job: of its client, of this process's own role, or none."""
-    clock = SystemClock()
-    if job.client:
-        return ClientTokens(job.client, clock, job.nessie_ca)
-    return StsTokens(job.token_audience, clock) if job.token_audience else None
 
 
 def _hand_over(objects: Objects, job: Job, reason: str) -> Outcome:

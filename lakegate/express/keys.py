@@ -23,7 +23,7 @@ from lakegate.audit.model.plan import Metric, MetricKind, Plan, Reference
 from lakegate.audit.model.report import DataFile
 from lakegate.audit.schema.types import canonical
 from lakegate.counts import count
-from lakegate.duckdb.dialect import duckdb_identifier
+from lakegate.duckdb.metrics import listed, whole
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.reading import Reader
@@ -100,10 +100,9 @@ _AT_FAULT = "A key repeats, or refers to nothing, and only Spark says against wh
 
 def _among(columns: Sequence[str], *, is_there: bool) -> str:
     """Return the query that counts the batch's keys that are, or are not, among the others. A null makes it no key."""
-    keys = ", ".join(map(duckdb_identifier, columns))
-    whole = " AND ".join(f"{duckdb_identifier(name)} IS NOT NULL" for name in columns)
-    among = f"({keys}) {'IN' if is_there else 'NOT IN'} (SELECT {keys} FROM {_THEIRS} WHERE {whole})"
-    return f"SELECT count(*) FROM {_MINE} WHERE {whole} AND {among}"
+    keys, is_key = listed(columns), whole(columns)
+    among = f"({keys}) {'IN' if is_there else 'NOT IN'} (SELECT {keys} FROM {_THEIRS} WHERE {is_key})"
+    return f"SELECT count(*) FROM {_MINE} WHERE {is_key} AND {among}"
 
 
 def _keys(plan: Plan, metric: Metric, target: Reference, batch: Batch, base: Base) -> pa.Table | None:

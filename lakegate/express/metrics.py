@@ -4,7 +4,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -20,7 +20,7 @@ from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate
 from lakegate.audit.model.plan import Metric, MetricKind, Plan
 from lakegate.audit.model.report import CheckResult, Source, Verdict
 from lakegate.duckdb.dialect import MACROS, STRICTLY, duckdb_identifier
-from lakegate.duckdb.metrics import KINDS, Rows
+from lakegate.duckdb.metrics import KINDS, Rows, listed, whole
 from lakegate.express.limits import Limits
 
 AT = "_lakegate_at"  # the place of a row; no contract's column may have this name
@@ -50,17 +50,22 @@ class DuckDB:
         self._own.close()
 
     @contextmanager
-    def _over(self, rows: pa.Table) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Yield a connection that has the rows as one relation. An error of DuckDB is of a value that only Spark knows,
-        or of a batch too large.
+    def _with(self, relations: Mapping[str, pa.Table], cannot: str) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Yield a connection that has these relations. An error of DuckDB is of a value that only Spark knows, or of a
+        batch too large: raise HandedOver, which says what it `cannot` do.
         """
-        self._own.register(_ROWS.relation, _widened(rows))
+        for name, rows in relations.items():
+            self._own.register(name, rows)
         try:
             yield self._own
         except duckdb.Error as error:
-            raise HandedOver("DuckDB cannot compute a check with the file's values.") from error
+            raise HandedOver(f"DuckDB cannot {cannot}.") from error
         finally:
-            self._own.unregister(_ROWS.relation)
+            for name in relations:
+                self._own.unregister(name)
+
+    def _over(self, rows: pa.Table) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        return self._with({_ROWS.relation: _widened(rows)}, "compute a check with the file's values")
 
     def numbers(self, metrics: Sequence[Metric], rows: pa.Table) -> dict[str, float | None]:
         """Return the metrics of these rows, which are one file's; None where a number about all rows has none. Raise
@@ -75,15 +80,8 @@ class DuckDB:
 
     def count(self, query: str, relations: Mapping[str, pa.Table]) -> int:
         """Return the one number of a query over these relations."""
-        for name, rows in relations.items():
-            self._own.register(name, rows)
-        try:
-            [(found,)] = self._own.execute(query).fetchall()
-        except duckdb.Error as error:
-            raise HandedOver("DuckDB cannot compare the file's keys.") from error
-        finally:
-            for name in relations:
-                self._own.unregister(name)
+        with self._with(relations, "compare the file's keys") as connection:
+            [(found,)] = connection.execute(query).fetchall()
         return int(found)
 
     def marks(self, metrics: Sequence[Metric], rows: pa.Table) -> list[tuple[bool, ...]]:
@@ -136,9 +134,8 @@ def _places_sql(metric: Metric, keys: int) -> str:
     at = duckdb_identifier(AT)
     if metric.kind is not MetricKind.DUPLICATES:
         return f"SELECT {at} FROM {_ROWS.relation} WHERE {KINDS[metric.kind].failing(metric, _ROWS)} ORDER BY {at}"
-    names = ", ".join(map(duckdb_identifier, metric.columns))
-    whole = " AND ".join(f"{duckdb_identifier(name)} IS NOT NULL" for name in metric.columns)
-    twice = f"SELECT {names} FROM {_ROWS.relation} WHERE {whole} GROUP BY ALL HAVING count(*) > 1"
+    names = listed(metric.columns)
+    twice = f"SELECT {names} FROM {_ROWS.relation} WHERE {whole(metric.columns)} GROUP BY ALL HAVING count(*) > 1"
     return f"SELECT {at} FROM {_ROWS.relation} WHERE ({names}) IN ({twice} ORDER BY ALL LIMIT {keys}) ORDER BY {at}"
 
 

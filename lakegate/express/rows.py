@@ -27,7 +27,9 @@ def rows_of(plan: Plan, inspection: Inspection, body: bytes, schema: pa.Schema, 
     `most` bytes in memory, or cannot be read to the end.
     """
     try:
-        read = pa.Table.from_batches(_bounded(_pieces(body, inspection), most), _read_schema(body, inspection))
+        file, names = pq.ParquetFile(io.BytesIO(body)), [column.name for column in inspection.columns]
+        types = pa.schema([file.schema_arrow.field(name) for name in names])
+        read = pa.Table.from_batches(_bounded(_pieces(file, names), most), types)
         rows = _as_table(read, schema, inspection.id)
         rows.validate(full=True)  # texts that are no UTF-8, decimals beyond their type
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -40,19 +42,8 @@ def rows_of(plan: Plan, inspection: Inspection, body: bytes, schema: pa.Schema, 
     return rows
 
 
-def _names(inspection: Inspection) -> list[str]:
-    return [column.name for column in inspection.columns]
-
-
-def _read_schema(body: bytes, inspection: Inspection) -> pa.Schema:
-    whole = pq.ParquetFile(io.BytesIO(body)).schema_arrow
-    return pa.schema([whole.field(name) for name in _names(inspection)])
-
-
-def _pieces(body: bytes, inspection: Inspection) -> Iterator[pa.RecordBatch]:
-    """Yield the rows, one column set at a time. A file whose columns are all nulls is read by its first one."""
-    file = pq.ParquetFile(io.BytesIO(body))
-    names = _names(inspection)
+def _pieces(file: pq.ParquetFile, names: list[str]) -> Iterator[pa.RecordBatch]:
+    """Yield these columns of the rows, in this order."""
     for batch in file.iter_batches(_PIECE, columns=names, use_threads=False):
         yield batch.select(names)
 

@@ -15,10 +15,11 @@ from lakegate.audit.completeness import RowCounts
 from lakegate.audit.data_files import manifests
 from lakegate.audit.data_files.difference import DataFiles, Difference
 from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
-from lakegate.audit.definition import Shape, partitions_of, plan_transform, properties
+from lakegate.audit.definition import Shape, partitions_of, properties
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.fit import FILE_COLUMN, columns_of
+from lakegate.audit.schema.partitions import Partition
 from lakegate.audit.schema.types import Struct, kept, parse
 
 _SPARK: Mapping[type[iceberg.IcebergType], str] = {
@@ -101,7 +102,7 @@ def shape(table: Table) -> Shape:
     return Shape(
         columns={field.name: _spark_type(field.field_type) for field in schema.fields},
         partitions=tuple(
-            plan_transform(str(field.transform), str(schema.find_column_name(field.source_id)))
+            str(Partition.of_iceberg(str(schema.find_column_name(field.source_id)), str(field.transform)))
             for field in table.spec().fields
         ),
         properties=dict(table.properties),

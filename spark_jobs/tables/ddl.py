@@ -6,10 +6,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.definition import FILE, Shape, partitions_of, plan_transform, properties
+from lakegate.audit.definition import FILE, Shape, partitions_of, properties
 from lakegate.audit.errors import Unfit
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.fit import FILE_COLUMN, columns_of, confused
+from lakegate.audit.schema.partitions import Partition
 from lakegate.audit.schema.types import Atom, Pair, Struct, Type, kept, kind, pairs, parse, promoted, spark_identifier
 from spark_jobs.jvm.gateway import jvm
 from spark_jobs.jvm.session import LAKE
@@ -86,7 +87,9 @@ def shape(spark: SparkSession, table: Any) -> Shape:
     name = table.schema().findColumnName  # of a nested field, too
     return Shape(
         columns={field["name"]: str(sql_type(field["type"])) for field in fields},
-        partitions=tuple(plan_transform(field["transform"], str(name(field["source-id"]))) for field in spec["fields"]),
+        partitions=tuple(
+            str(Partition.of_iceberg(str(name(field["source-id"])), field["transform"])) for field in spec["fields"]
+        ),
         properties=dict(table.properties()),
     )
 

@@ -1,4 +1,4 @@
-"""What a footer says of a file, and which files are Spark's alone to look at."""
+"""Footers are read as Spark reads them, and strange files are handed over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What DuckDB says of rows as Spark would, and what it leaves to Spark."""
+"""DuckDB measures rows as Spark would, or leaves them to Spark."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def test_what_a_killed_function_leaves_is_taken_over_by_spark_at_once_and_publis
 
 
 def called(installation: Installation, things: Things) -> bool:
-    """Whether the function was called for one of the table's attempts that has not ended."""
+    """The function was called for one of the table's attempts, which has not ended."""
     notes = keys(installation, f"{UNDER_WAY}{PREFIX}{things.table}-")
     return any(not keys(installation, f"attempts/{it.removeprefix(UNDER_WAY)}/express.json") for it in notes)
 

@@ -1,4 +1,4 @@
-"""What is particular to runs of the express lane: what the function is called with, and what notes say of a run."""
+"""Runs of the express lane have a call of the function, and notes, of their own."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SECRET = "123-45-6789"
 
 
 def told(branch: str, condition: str = "Success", answer: object = None) -> dict[str, Any]:
-    """What Lambda tells of the end of an asynchronous call."""
+    """Lambda's record of the end of an asynchronous call."""
     return {
         "version": "1.0",
         "requestContext": {"functionArn": "arn", "condition": condition, "approximateInvokeCount": 1},

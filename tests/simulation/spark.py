@@ -156,7 +156,7 @@ class SparkRun:
 
 
 class Leaving(StrEnum):
-    """How far an express job is that hands its files over."""
+    """Steps of an express job that hands its files over."""
 
     NOT = ""
     ABOUT = "before it hands over"

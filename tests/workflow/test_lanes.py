@@ -235,8 +235,8 @@ def test_a_new_version_that_is_handed_over_replaces_the_old_one_by_spark(world: 
     assert world.rows_on_main() == {"new": 4}
 
 
-@pytest.mark.parametrize("has_express", [True, False])
-def test_what_is_audited_again_is_appended_again_on_the_express_lane_alone(world: World, *, has_express: bool) -> None:
+def two_audited_beside_each_other(world: World) -> list[Attempt]:
+    """Two attempts, the older first, whose verdicts depend on the table, and whose jobs have ended."""
     world.want_unique_keys()
     world.drop("0", rows=1, holds="key 0")
     world.run()
@@ -245,6 +245,12 @@ def test_what_is_audited_again_is_appended_again_on_the_express_lane_alone(world
         world.clock.advance(60)
         attempts.append(world.open_attempt(world.drop(name, rows=2, deliver=False, holds=f"key {name}")))
         world.run(settle_after=False)
+    return attempts
+
+
+@pytest.mark.parametrize("has_express", [True, False])
+def test_what_is_audited_again_is_appended_again_on_the_express_lane_alone(world: World, *, has_express: bool) -> None:
+    attempts = two_audited_beside_each_other(world)
     if not has_express:
         world.have_no_express()
     for attempt in attempts:
@@ -258,15 +264,7 @@ def test_what_is_audited_again_is_appended_again_on_the_express_lane_alone(world
 
 def test_a_batch_that_is_audited_again_after_a_hand_over_keeps_its_turn(world: World) -> None:
     """Its audit before the hand-over says that it is audited again, and newer batches wait for it."""
-    world.want_unique_keys()
-    world.drop("0", rows=1, holds="key 0")
-    world.run()
-    attempts = []
-    for name in ("1", "2"):
-        world.clock.advance(60)
-        attempts.append(world.open_attempt(world.drop(name, rows=2, deliver=False, holds=f"key {name}")))
-        world.run(settle_after=False)
-    older, newer = attempts
+    older, newer = two_audited_beside_each_other(world)
     world.want_unique_keys(required=True)  # nothing of an audit by the old contract can be taken over
     settle(world.service, older)
     settle_after(world, older.next(), world.hand_over)

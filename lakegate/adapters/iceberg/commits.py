@@ -8,7 +8,11 @@ from contextlib import contextmanager
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table, TableProperties, Transaction
 
-ONE_TRY = {TableProperties.COMMIT_NUM_RETRIES: "0"}
+
+def one_try(table: Table) -> Transaction:
+    """Return a transaction of the table whose commit is tried once."""
+    table.metadata.properties[TableProperties.COMMIT_NUM_RETRIES] = "0"  # of this copy alone: the table keeps its own
+    return table.transaction()
 
 
 @contextmanager
@@ -16,8 +20,7 @@ def one_commit(table: Table) -> Iterator[Transaction]:
     """Yield a transaction of the table that makes a snapshot, and is committed once at its end. A commit that is
     refused because it is there already, as its request was delivered twice, is made.
     """
-    table.metadata.properties.update(ONE_TRY)  # of this copy alone: the table keeps its own
-    transaction = table.transaction()
+    transaction = one_try(table)
     try:
         with transaction:
             yield transaction

@@ -2,14 +2,18 @@
 
 import re
 from dataclasses import dataclass
+from typing import Self
 
 from lakegate.audit.schema.types import spark_identifier
 
 # An unquoted name is a plain word.
 _SPELLED = re.compile(r"(?:(\w+)\((?:(\d+),\s*)?)?(?:`((?:[^`]|``)+)`|(\w+))(?(1)\))")
+_OF_TIME = {"years": "year", "months": "month", "days": "day", "hours": "hour"}
+"""Iceberg's names of transforms that have others in Spark SQL."""
+_SPARKS = {iceberg: spark for spark, iceberg in _OF_TIME.items()}
 # Iceberg names a transform's partition field by the column and one of these suffixes.
-_SUFFIXES = {"years": "year", "months": "month", "days": "day", "hours": "hour"}
-_SUFFIXES |= {"bucket": "bucket", "truncate": "trunc"}
+_SUFFIXES = {**_OF_TIME, "bucket": "bucket", "truncate": "trunc"}
+_SIZED = re.compile(r"(\w+)\[(\d+)]")
 IDENTITY = "identity"
 
 
@@ -27,6 +31,19 @@ class Partition:
             return spark_identifier(self.column)
         width = "" if self.width is None else f"{self.width}, "
         return f"{self.transform}({width}{spark_identifier(self.column)})"
+
+    @classmethod
+    def of_iceberg(cls, column: str, transform: str) -> Self:
+        """Return the partition of a column by a transform in Iceberg's spelling, `month` or `bucket[16]`."""
+        if sized := _SIZED.fullmatch(transform):
+            return cls(column=column, transform=sized[1], width=int(sized[2]))
+        return cls(column=column, transform=_SPARKS.get(transform, transform))
+
+    @property
+    def iceberg(self) -> str:
+        """Iceberg's spelling of the transform."""
+        name = _OF_TIME.get(self.transform, self.transform)
+        return name if self.width is None else f"{name}[{self.width}]"
 
     @property
     def field(self) -> str:
