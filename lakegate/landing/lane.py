@@ -18,12 +18,14 @@ NO_LANE = "this installation has no express lane"
 @dataclass(frozen=True, kw_only=True)
 class Express:
     """An installation's express lane. It takes batches of at most so many bytes and files, and no plan for which
-    `spark_only` has a reason not to.
+    `spark_only` has a reason not to. A table that is busy opens no other batch for it while `at_once` jobs run: a new
+    account's functions run ten at a time, those that start and settle jobs among them.
     """
 
     most_bytes: int
     spark_only: Callable[[Plan], str]
     most_files: int = 100
+    at_once: int = 6
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,17 +1,21 @@
 """Receiving: from files that landed to attempts. Decided and claimed files are dropped, and unrouted ones are noted.
 
-While a table has its share of the jobs under way, its files are queued: they become one batch when a job has ended.
+The first small file of a quiet table starts at once. Files that have something to gain by waiting for others, and those
+of a table that has its share of the jobs under way, are queued: they become one batch.
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
 from itertools import chain
+from typing import Self
 
 import structlog
 from structlog.contextvars import bound_contextvars
 
+from lakegate.audit.model.lane import Lane
 from lakegate.contracts import Contract
 from lakegate.errors import LakegateError, foreseen
 from lakegate.landing.attempts import Attempt, batch_id, batches
@@ -28,6 +32,7 @@ from lakegate.workflow.ledger.unrouted import make_room, note_as_unrouted
 from lakegate.workflow.notices.messages import unrouted_message
 from lakegate.workflow.notices.outbox import notify
 from lakegate.workflow.receiving.arrivals import Arrival, Failure, look_up, try_each, try_step
+from lakegate.workflow.receiving.company import Company, Waiting, likely_lane, waiting_for
 from lakegate.workflow.receiving.queued import (
     AT_ONCE,
     Notes,
@@ -36,8 +41,9 @@ from lakegate.workflow.receiving.queued import (
     oldest,
     read_queued,
     take_off,
+    waiting,
 )
-from lakegate.workflow.receiving.shares import shares
+from lakegate.workflow.receiving.shares import Slots, UnderWay, shares
 from lakegate.workflow.receiving.slots import jobs_under_way
 from lakegate.workflow.receiving.triage import Triage, triage
 from lakegate.workflow.receiving.untried import discard_untried, reject_untried
@@ -48,13 +54,15 @@ from lakegate.workflow.settle import settle
 log = structlog.get_logger()
 
 
-def receive(service: Service, arrivals: Iterable[Arrival]) -> list[Failure]:
-    """Take each arrival to its next step. An arrival that cannot be looked up, the unrouted files and each table fail
-    alone: return the failures, which name the arrivals to deliver again. Raise an unforeseen error after the last step.
+def receive(service: Service, arrivals: Iterable[Arrival], reminded: Iterable[str] = ()) -> list[Failure]:
+    """Take each arrival to its next step, and the queued files of the tables of the `reminded` landing keys. An arrival
+    that cannot be looked up, the unrouted files and each table fail alone: return the failures, which name the arrivals
+    to deliver again. Raise an unforeseen error after the last step.
     """
     registry = Registry.read(service.store)
     found, failures = look_up(service, arrivals)
-    tables = {contract.table for file in found if (contract := registry.route(file.key))}
+    keys = dict.fromkeys([*(file.key for file in found), *reminded])
+    tables = {contract.table for key in keys if (contract := registry.route(key))}
     failures += _take_up(service, registry, found, *_look_or_nothing(service, tables))
     foreseen(failure.error for failure in failures)
     return failures
@@ -67,7 +75,7 @@ def gather(service: Service, ended: Attempt | None = None) -> list[Failure]:
     names = names_by_table(service)
     if not names:
         return []
-    queue = Queue(names=names, jobs=jobs_under_way(service, names, ended))
+    queue = Queue.of(service, names, jobs_under_way(service, names, ended))
     failures = _take_up(service, Registry.read(service.store), [], queue, queue.taken(service, names))
     foreseen(failure.error for failure in failures)
     return failures
@@ -99,18 +107,45 @@ def settle_and_gather(service: Service, attempt: Attempt) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Queue:
-    """Names of the notes of queued files by table, and the jobs under way by table; None if they are unknown."""
+    """Names of the notes of queued files by table, the jobs under way, if they are known, and whether what waits for
+    company has waited enough.
+    """
 
-    names: dict[str, list[str]] = field(default_factory=dict)
-    jobs: Mapping[str, int] | None = None
+    names: dict[str, list[str]]
+    jobs: UnderWay | None
+    company: Company
+    has_express: bool
 
-    def shares(self, slots: int, batches: dict[str, int]) -> dict[str, int]:
+    @classmethod
+    def of(cls, service: Service, names: dict[str, list[str]], jobs: UnderWay | None) -> Self:
+        company = Company(now=service.clock.now(), window=service.batch_window)
+        return cls(names=names, jobs=jobs, company=company, has_express=service.express is not None)
+
+    def shares(self, slots: Slots, wanted: Mapping[str, Sequence[Waiting]]) -> dict[str, int]:
         """Return how many of these batches each table opens now. Other tables that have queued files want one each."""
-        return {} if self.jobs is None else shares(slots, self.jobs, dict.fromkeys(self.names, 1) | batches)
+        if self.jobs is None:
+            return {}
+        others = {table: [self._noted(table)] for table in self.names}
+        return shares(slots, self.jobs, {table: self._ready(table, its) for table, its in {**others, **wanted}.items()})
+
+    def _ready(self, table: str, wanted: Sequence[Waiting]) -> list[Lane]:
+        """Return the lanes of the batches that the table may open as far as company goes. While its queued files wait
+        for more, others of the table join them, so that nothing overtakes them.
+        """
+        is_quiet = self.jobs is not None and not self.jobs.of_table(table)
+        if table in self.names and not self.company.has_come(self._noted(table), is_quiet=is_quiet):
+            return []
+        return self.company.ready(wanted, is_quiet=is_quiet)
+
+    def _noted(self, table: str) -> Waiting:
+        return waiting(self.names.get(table, ()), has_express=self.has_express)
 
     def taken(self, service: Service, tables: Collection[str]) -> Notes:
         """Return the oldest notes of those of the tables that may open a batch now."""
-        may = self.shares(service.jobs_at_once, dict.fromkeys(tables, service.jobs_at_once))
+        many = max(service.slots.values())
+        may = self.shares(
+            service.slots, {table: [replace(self._noted(table), is_full=True)] * many for table in tables}
+        )
         opening = [table for table in tables if may.get(table)]
         return read_queued(
             service,
@@ -122,15 +157,16 @@ def _look_or_nothing(service: Service, tables: Collection[str]) -> tuple[Queue, 
     """Return what is queued and under way, for tables that have arrivals, and the notes that are taken along. While
     that cannot be known, nothing is opened: arrivals are queued, and the sweep takes them up.
     """
+    unknown = Queue.of(service, {}, None)
     if not tables:
-        return Queue(), {}
+        return unknown, {}
     try:
         names = names_by_table(service)
-        queue = Queue(names=names, jobs=jobs_under_way(service, {*tables, *names}))
+        queue = Queue.of(service, names, jobs_under_way(service, {*tables, *names}))
         return queue, queue.taken(service, tables)
     except LakegateError as error:
         log.warning("jobs_not_known", error=str(error), kind=type(error).__name__)
-        return Queue(), {}
+        return unknown, {}
 
 
 def _take_up(
@@ -142,8 +178,8 @@ def _take_up(
     by_table, unrouted = _route(registry, sorted(files.values(), key=lambda file: file.order))
     failures += _note_all_unrouted(service, registry, unrouted)
     index = ClaimIndex(service, [file.key for _, its in by_table for file in its])
-    wanted = {contract.table: len(list(batches(its, contract.ingestion, {}))) for contract, its in by_table}
-    opens = queue.shares(service.jobs_at_once, wanted)
+    wanted = {contract.table: waiting_for(contract, service.express, its) for contract, its in by_table}
+    opens = queue.shares(service.slots, wanted)
     for contract, its in by_table:
         if failure := try_step(its, partial(ingest, service, contract, its, index, opens.get(contract.table, 0))):
             failures.append(failure)
@@ -214,9 +250,22 @@ def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], i
     for batch in wanted[:opens]:
         start_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch)
         service.telemetry.emit({Signal.FILES_RECEIVED: len(batch)}, table)
-    note_queued(service, table, [file for batch in wanted[opens:] for file in batch])
+    _queue(service, contract, [file for batch in wanted[opens:] for file in batch])
     for receipt in found.unreadable:
         receipt.refuse_unreadable()
+
+
+def _queue(service: Service, contract: Contract, files: list[FileVersion]) -> None:
+    """Note the files, which are given oldest first. If they wait for company, be reminded when that time is over."""
+    if not files:
+        return
+    note_queued(service, contract.table, files, likely_lane(contract, service.express, files))
+    left = files[0].landed_at + service.batch_window - service.clock.now()
+    if left > timedelta() and service.reminders:
+        try:
+            service.reminders.remind(files[0], min(left, service.batch_window))
+        except LakegateError as error:  # a sweep takes them up
+            log.warning("not_reminded", table=contract.table, error=str(error), kind=type(error).__name__)
 
 
 def _batches(contract: Contract, found: Triage) -> Iterable[list[FileVersion]]:

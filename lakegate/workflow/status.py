@@ -4,12 +4,14 @@ It changes nothing. The files that no attempt works on are shown as the last swe
 listing a large one takes minutes, and no status does.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from lakegate.contracts import Contract
 from lakegate.errors import LakegateError, Retryable
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import State, state_of
 from lakegate.ports import Branch
 from lakegate.workflow.attempts.claims import list_open_branches
@@ -18,12 +20,15 @@ from lakegate.workflow.backlog import seen_unclaimed, still_unrouted
 from lakegate.workflow.overview.flights import explained, flights
 from lakegate.workflow.overview.line import Line, line_of_file, newest_first
 from lakegate.workflow.overview.log import decided_lines
-from lakegate.workflow.receiving.shares import why_queued
+from lakegate.workflow.receiving.company import Company, waiting_for
+from lakegate.workflow.receiving.shares import UnderWay, why_queued
 from lakegate.workflow.receiving.slots import jobs_under_way
 from lakegate.workflow.registry import Registry
 from lakegate.workflow.service import Service
 
 DECISIONS = 1000  # as far back as main's log is read
+Wait = tuple[str, datetime | None]
+NOTHING: Wait = ("", None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,23 +116,33 @@ def _landed(service: Service, flying: Sequence[Line]) -> tuple[list[Line], list[
     landed += [each.file for each in noted if routes[each.file]]
     tables = {file: contract.table if (contract := routes[file]) else "" for file in landed}
     states = {file: state_of(None, blocked=(tables[file], file.key) in in_progress) for file in landed}
-    waits = _why_queued(service, {tables[file] for file in landed if states[file] is State.QUEUED})
+    waits = _why_queued(service, [(routes[file], file) for file in landed if states[file] is State.QUEUED])
     queued = [
-        line_of_file(file, table, states[file], waits_for=waits[table] if states[file] is State.QUEUED else "")
+        line_of_file(
+            file, table, states[file], waits=waits.get(table, NOTHING) if states[file] is State.QUEUED else NOTHING
+        )
         for file, table in tables.items()
     ]
     return queued, [line_of_file(it.file, "", State.UNROUTED, (it.reason,)) for it in unrouted], seen.at
 
 
-def _why_queued(service: Service, tables: Collection[str]) -> Mapping[str, str]:
-    """Return what the queued files of these tables wait for; nothing where a sweep is about to take them up."""
+def _why_queued(service: Service, files: Iterable[tuple[Contract | None, FileVersion]]) -> Mapping[str, Wait]:
+    """Return what the queued files wait for, by table; nothing where a sweep is about to take them up."""
+    by_table: dict[str, tuple[Contract, list[FileVersion]]] = {}
+    for contract, file in sorted(files, key=lambda each: each[1].order):
+        if contract:
+            by_table.setdefault(contract.table, (contract, []))[1].append(file)
     try:
-        jobs = jobs_under_way(service, tables) if tables else {}
+        jobs = jobs_under_way(service, by_table) if by_table else UnderWay()
     except Retryable:
         raise
     except LakegateError as error:  # nothing else is hidden by it
-        return dict.fromkeys(tables, str(error))
-    return {table: why_queued(service.jobs_at_once, jobs, table) for table in tables}
+        return dict.fromkeys(by_table, (str(error), None))
+    company = Company(now=service.clock.now(), window=service.batch_window)
+    return {
+        table: why_queued(service.slots, jobs, company, table, waiting_for(contract, service.express, its)[0])
+        for table, (contract, its) in by_table.items()
+    }
 
 
 def _only(state: State, lines: Iterable[Line]) -> tuple[Line, ...]:

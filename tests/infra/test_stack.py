@@ -161,22 +161,22 @@ def test_a_message_that_keeps_failing_goes_to_the_dead_letters(stack: Stack) -> 
 
 def test_the_inbox_is_read_in_batches_that_may_fail_in_part(stack: Stack) -> None:
     mapping = stack.one("AWS::Lambda::EventSourceMapping", "Ingest")
-    assert mapping["BatchSize"] == 1000
-    assert mapping["MaximumBatchingWindowInSeconds"] == 20
+    assert mapping["BatchSize"] == 10
+    assert mapping["MaximumBatchingWindowInSeconds"] == 0
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert flat(mapping["EventSourceArn"]) == f"<{stack.name(QUEUE, 'InboxQueue')}.Arn>"
 
 
-def test_without_a_window_lambda_gathers_ten_messages_at_most(tmp_path: Path) -> None:
-    mapping = synthesised({**EPHEMERAL, "batch_window": "0"}, tmp_path).one("AWS::Lambda::EventSourceMapping", "Ingest")
-    assert mapping["BatchSize"] == 10
-    assert "MaximumBatchingWindowInSeconds" not in mapping
+def test_ingest_alone_is_told_where_reminders_go_and_all_know_how_long_files_wait(stack: Stack) -> None:
+    told = {name: stack.one(FUNCTION, f"{name}Function")["Environment"]["Variables"] for name in ("Ingest", "Settle")}
+    assert flat(told["Ingest"]["LAKEGATE_REMINDER_QUEUE_URL"]) == f"<{stack.name(QUEUE, 'InboxQueue')}>"
+    assert not told["Settle"].get("LAKEGATE_REMINDER_QUEUE_URL")
+    assert {variables["LAKEGATE_BATCH_WINDOW"] for variables in told.values()} == {"20"}
 
 
 def test_a_message_stays_hidden_for_six_times_what_ingest_may_take(stack: Stack) -> None:
     timeout = stack.one(FUNCTION, "IngestFunction")["Timeout"]
-    window = stack.one("AWS::Lambda::EventSourceMapping", "Ingest")["MaximumBatchingWindowInSeconds"]
-    assert stack.one(QUEUE, "InboxQueue")["VisibilityTimeout"] >= 6 * timeout + window
+    assert stack.one(QUEUE, "InboxQueue")["VisibilityTimeout"] >= 6 * timeout
 
 
 @pytest.mark.parametrize(

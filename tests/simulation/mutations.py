@@ -355,8 +355,8 @@ MUTATIONS = (
     Mutation(
         says="an express job that fails has crashed",
         edits=(
-            Edit(function=reader._of_run, old="if of_express else", new="if False else"),
-            Edit(function=history.attempt_history, old="if job.lane is Lane.EXPRESS:", new="if False:"),
+            Edit(function=reader.left_to_spark, old="job.lane is not Lane.EXPRESS", new="True"),
+            Edit(function=history.attempt_history, old="if job.lane is Lane.EXPRESS and", new="if False and"),
         ),
     ),
     Mutation(
