@@ -13,6 +13,7 @@ from lakegate.counts import count
 from lakegate.landing.ingestion import Engine
 
 NO_LANE = "this installation has no express lane"
+WANTED = "its contract asks for Spark"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +46,7 @@ def lane_of(wanted: Engine, express: Express | None, work: Work) -> tuple[Lane, 
     size: what is too large for the engine is handed over.
     """
     if wanted is Engine.SPARK:
-        return Lane.SPARK, "its contract asks for Spark"
+        return Lane.SPARK, WANTED
     if express is None:
         return Lane.SPARK, NO_LANE
     if why := next(_what_needs_spark(express, work), ""):
