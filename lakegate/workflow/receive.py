@@ -7,7 +7,7 @@ of a table that has its share of the jobs under way, are queued: they become one
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain
 from typing import Self
@@ -32,7 +32,7 @@ from lakegate.workflow.ledger.unrouted import make_room, note_as_unrouted
 from lakegate.workflow.notices.messages import unrouted_message
 from lakegate.workflow.notices.outbox import notify
 from lakegate.workflow.receiving.arrivals import Arrival, Failure, look_up, try_each, try_step
-from lakegate.workflow.receiving.company import Company, Waiting, likely_lane, waiting_for
+from lakegate.workflow.receiving.company import LONG_AGO, Company, Waiting, likely_lane, waiting_since
 from lakegate.workflow.receiving.queued import (
     AT_ONCE,
     Notes,
@@ -54,16 +54,18 @@ from lakegate.workflow.settle import settle
 log = structlog.get_logger()
 
 
-def receive(service: Service, arrivals: Iterable[Arrival], reminded: Iterable[str] = ()) -> list[Failure]:
-    """Take each arrival to its next step, and the queued files of the tables of the `reminded` landing keys. An arrival
-    that cannot be looked up, the unrouted files and each table fail alone: return the failures, which name the arrivals
-    to deliver again. Raise an unforeseen error after the last step.
+def receive(
+    service: Service, arrivals: Iterable[Arrival], reminded: Iterable[str] = (), *, are_late: bool = False
+) -> list[Failure]:
+    """Take each arrival to its next step, and the queued files of the tables of the `reminded` landing keys. Arrivals
+    that `are_late` wait for no company. An arrival that cannot be looked up, the unrouted files and each table fail
+    alone: return the failures, which name the arrivals to deliver again. Raise an unforeseen error after the last step.
     """
     registry = Registry.read(service.store)
     found, failures = look_up(service, arrivals)
     keys = dict.fromkeys([*(file.key for file in found), *reminded])
     tables = {contract.table for key in keys if (contract := registry.route(key))}
-    failures += _take_up(service, registry, found, *_look_or_nothing(service, tables))
+    failures += _take_up(service, registry, found, *_look_or_nothing(service, tables), are_late=are_late)
     foreseen(failure.error for failure in failures)
     return failures
 
@@ -137,6 +139,11 @@ class Queue:
             return []
         return self.company.ready(wanted, is_quiet=is_quiet)
 
+    def since(self, table: str, taken: Iterable[str]) -> datetime:
+        """Return since when files of the table wait: those of its notes, if some were taken, or else the new ones."""
+        its = set(self.names.get(table, ()))
+        return self._noted(table).since if its.intersection(taken) else self.company.now
+
     def _noted(self, table: str) -> Waiting:
         return waiting(self.names.get(table, ()), has_express=self.has_express)
 
@@ -170,7 +177,13 @@ def _look_or_nothing(service: Service, tables: Collection[str]) -> tuple[Queue, 
 
 
 def _take_up(
-    service: Service, registry: Registry, found: Iterable[FileVersion], queue: Queue, noted: Notes
+    service: Service,
+    registry: Registry,
+    found: Iterable[FileVersion],
+    queue: Queue,
+    noted: Notes,
+    *,
+    are_late: bool = False,
 ) -> list[Failure]:
     """Take these files and the noted ones to their next step."""
     more, failures = look_up(service, chain(*noted.values())) if noted else ([], [])
@@ -178,14 +191,27 @@ def _take_up(
     by_table, unrouted = _route(registry, sorted(files.values(), key=lambda file: file.order))
     failures += _note_all_unrouted(service, registry, unrouted)
     index = ClaimIndex(service, [file.key for _, its in by_table for file in its])
-    wanted = {contract.table: waiting_for(contract, service.express, its) for contract, its in by_table}
+    since = {contract.table: LONG_AGO if are_late else queue.since(contract.table, noted) for contract, _ in by_table}
+    wanted = {contract.table: _wanted(service, since[contract.table], contract, its) for contract, its in by_table}
     opens = queue.shares(service.slots, wanted)
     for contract, its in by_table:
-        if failure := try_step(its, partial(ingest, service, contract, its, index, opens.get(contract.table, 0))):
+        turn = Turn(opens=opens.get(contract.table, 0), since=since[contract.table])
+        if failure := try_step(its, partial(ingest, service, contract, its, index, turn)):
             failures.append(failure)
     failed = {arrival for failure in failures for arrival in failure.arrivals}
     take_off(service, noted, failed)
     return failures
+
+
+def _wanted(service: Service, since: datetime, contract: Contract, files: list[FileVersion]) -> list[Waiting]:
+    """Return the batches that these files would be. Where that cannot be told, one that waits for nothing: the step
+    that opens it fails, and says why.
+    """
+    try:
+        return waiting_since(since, contract, service.express, files)
+    except Exception as error:  # noqa: BLE001 (one table)
+        log.warning("lane_not_known", table=contract.table, error=str(error), kind=type(error).__name__)
+        return [Waiting(lane=Lane.SPARK, since=LONG_AGO)]
 
 
 def _route(
@@ -235,9 +261,17 @@ def note_unrouted(service: Service, files: Iterable[tuple[FileVersion, str]]) ->
         note_as_unrouted(service, file, reason)
 
 
-def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], index: ClaimIndex, opens: int) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """The batches that a table `opens` now, and since when its files have waited."""
+
+    opens: int
+    since: datetime
+
+
+def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], index: ClaimIndex, turn: Turn) -> None:
     """Decide those of a table's files that need no attempt, resume the attempts at others, and start as many new
-    attempts at the rest as the table `opens` now. Files that are left are queued. Raise Misconfigured, after that, if a
+    attempts at the rest as the table opens now. Files that are left are queued. Raise Misconfigured, after that, if a
     file's receipt cannot be read.
     """
     table = contract.table
@@ -247,23 +281,24 @@ def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], i
     for attempt in sorted(found.resumed, key=lambda attempt: attempt.branch):
         launch(service, attempt)
     wanted = list(_batches(contract, found))
-    for batch in wanted[:opens]:
+    for batch in wanted[: turn.opens]:
         start_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch)
         service.telemetry.emit({Signal.FILES_RECEIVED: len(batch)}, table)
-    _queue(service, contract, [file for batch in wanted[opens:] for file in batch])
+    _queue(service, contract, [file for batch in wanted[turn.opens :] for file in batch], turn.since)
     for receipt in found.unreadable:
         receipt.refuse_unreadable()
 
 
-def _queue(service: Service, contract: Contract, files: list[FileVersion]) -> None:
+def _queue(service: Service, contract: Contract, files: list[FileVersion], since: datetime) -> None:
     """Note the files, which are given oldest first. If they wait for company, be reminded when that time is over."""
     if not files:
         return
-    note_queued(service, contract.table, files, likely_lane(contract, service.express, files))
-    left = files[0].landed_at + service.batch_window - service.clock.now()
+    its = Waiting(lane=likely_lane(contract, service.express, files), since=since)
+    note_queued(service, contract.table, files, its)
+    left = its.until(service.batch_window) - service.clock.now()
     if left > timedelta() and service.reminders:
         try:
-            service.reminders.remind(files[0], min(left, service.batch_window))
+            service.reminders.remind(files[0], left)
         except LakegateError as error:  # a sweep takes them up
             log.warning("not_reminded", table=contract.table, error=str(error), kind=type(error).__name__)
 

@@ -20,7 +20,8 @@ from lakegate.workflow.backlog import seen_unclaimed, still_unrouted
 from lakegate.workflow.overview.flights import explained, flights
 from lakegate.workflow.overview.line import Line, line_of_file, newest_first
 from lakegate.workflow.overview.log import decided_lines
-from lakegate.workflow.receiving.company import Company, waiting_for
+from lakegate.workflow.receiving.company import Company, likely_lane
+from lakegate.workflow.receiving.queued import names_by_table, waiting
 from lakegate.workflow.receiving.shares import UnderWay, why_queued
 from lakegate.workflow.receiving.slots import jobs_under_way
 from lakegate.workflow.registry import Registry
@@ -127,22 +128,25 @@ def _landed(service: Service, flying: Sequence[Line]) -> tuple[list[Line], list[
 
 
 def _why_queued(service: Service, files: Iterable[tuple[Contract | None, FileVersion]]) -> Mapping[str, Wait]:
-    """Return what the queued files wait for, by table; nothing where a sweep is about to take them up."""
+    """Return what the queued files wait for, by table; nothing where an event or a sweep is about to take them up."""
     by_table: dict[str, tuple[Contract, list[FileVersion]]] = {}
-    for contract, file in sorted(files, key=lambda each: each[1].order):
+    for contract, file in files:
         if contract:
             by_table.setdefault(contract.table, (contract, []))[1].append(file)
     try:
+        names = names_by_table(service) if by_table else {}
         jobs = jobs_under_way(service, by_table) if by_table else UnderWay()
     except Retryable:
         raise
     except LakegateError as error:  # nothing else is hidden by it
         return dict.fromkeys(by_table, (str(error), None))
-    company = Company(now=service.clock.now(), window=service.batch_window)
-    return {
-        table: why_queued(service.slots, jobs, company, table, waiting_for(contract, service.express, its)[0])
-        for table, (contract, its) in by_table.items()
-    }
+    company, has_express = Company(now=service.clock.now(), window=service.batch_window), service.express is not None
+    waits = dict[str, Wait]()
+    for table, (contract, its) in by_table.items():
+        lane = likely_lane(contract, service.express, its)
+        first = replace(waiting(names.get(table, ()), has_express=has_express), lane=lane)
+        waits[table] = why_queued(service.slots, jobs, company, table, first)
+    return waits
 
 
 def _only(state: State, lines: Iterable[Line]) -> tuple[Line, ...]:

@@ -242,7 +242,7 @@ class Installation:
         self.files: dict[str, FileVersion] = {}  # all that ever landed, by id
         self.order: dict[str, int] = {}  # in which they landed, by id
         self.queue: list[Arrival] = []
-        self.reminded: list[str] = []  # keys whose reminders have come
+        self.reminded: list[FileVersion] = []  # those whose reminders have come
         self.disturbed: set[Worker] = set()  # those to which something came
         self.cut_off: set[str] = set()  # branches whose jobs were
         self.job_events: list[str] = []
@@ -316,9 +316,11 @@ class Installation:
         found = [versions.get((it["key"], it["version_id"])) for body in bodies for it in json.loads(body)]
         return [file for file in found if file]
 
-    def is_due(self, files: Iterable[FileVersion]) -> bool:
-        """Whether one of them has waited for others for as long as it may."""
-        return any(self.clock.now() >= file.landed_at + self.window for file in files)
+    def may_wait(self, table: str) -> bool:
+        """Whether its queued files may wait for company, by what their notes say of when they were heard of."""
+        names = [name for name in self.store.objects if name.startswith(f"{QUEUED}{table}/")]
+        heard = [datetime.strptime(f"{name[-20:-5]}Z", "%Y%m%dT%H%M%S%z") for name in names]
+        return self.clock.now() < min(heard) + self.window
 
     def lane_of(self, files: Iterable[FileVersion]) -> Lane:
         """The lane that they take together, where no attempt has handed one of them over."""
@@ -396,25 +398,26 @@ class Installation:
 
     def deliver_reminders(self) -> None:
         """All that have come become a worker."""
-        keys, self.reminded = self.reminded, []
+        self.say("reminder: comes")
+        files, self.reminded = self.reminded, []
+        keys = [file.key for file in files]
         number, alone = self.started + 1, not self.workers and self.routes
-        due = [table for table in (FLIGHTS, PLANES) if self.is_due(self.noted(table))]
+        queued = [table for table in (FLIGHTS, PLANES) if self.noted(table)]
 
         def ended(worker: Worker) -> None:
             if worker.died:
-                self.reminded += keys
-            elif alone and self.started == number and worker not in self.disturbed and len(due) == 1:
-                self._no_longer_than_its_window(worker, due[0], keys)
+                self.reminded += files
+            elif alone and self.started == number and worker not in self.disturbed and len(queued) == 1:
+                self._no_longer_than_its_window(worker, queued[0], files)
 
         self.start("ingest", f"reminded of {' and '.join(keys)}", lambda it: receive(it, [], keys), on_end=ended)
 
-    def _no_longer_than_its_window(self, worker: Worker, table: str, keys: list[str]) -> None:
-        """Files that nobody else waits beside are taken up where a slot is free."""
-        left, prefix = self.noted(table), table.rpartition(".")[2]
-        reminded = any(key.startswith(f"{prefix}/") for key in keys) and worker.result == []
-        if not reminded or not self.is_due(left):
+    def _no_longer_than_its_window(self, worker: Worker, table: str, files: list[FileVersion]) -> None:
+        """Files that no other table's wait beside are taken up where a slot is free."""
+        left = self.noted(table)
+        lane, reminded = self.lane_of(left), {file.id for file in files} & {file.id for file in left}
+        if not reminded or worker.result != []:
             return
-        lane = self.lane_of(left)
         if self.taken_slots(lane) < self.service.jobs_at_once and bool(self.service.express) == worker.has_express:
             raise Violation(f"{left[0].key} waits for longer than its window, and a slot of {lane} is free")
 
@@ -580,7 +583,7 @@ class Installation:
         """Functions that would live too long die before anything else happens."""
         self.say("clock: goes on", f"by {span}")
         self.clock.advance(span.total_seconds())
-        self.reminded += [file.key for file in self.reminders.take_due()]
+        self.reminded += self.reminders.take_due()
         for worker in list(self.workers):
             if not worker.patient and self.clock.now() - worker.since >= LONGEST_LIFE:
                 self.say("worker: its time is up", worker.name)

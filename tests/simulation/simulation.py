@@ -140,8 +140,8 @@ class Simulation:
         starting = {name for name in self.world.lake.branches if name not in runs}
         busy = {attempt.table for it in (*starting, *self.world.job_events) if (attempt := Attempt.parse(it))}
         for table in sorted({name.split("/")[2] for name in self.world.store.names(QUEUED)} - busy):
-            files = self.world.noted(table)
-            if self.world.is_due(files) or self.world.lane_of(files) is Lane.EXPRESS:
+            alone = self.world.lane_of(self.world.noted(table)) is Lane.EXPRESS
+            if alone or not self.world.may_wait(table):
                 raise Violation(f"{table}: its files wait, and no job of their table is under way")
 
     def _none_waits_to_be_handed_over(self, branches: list[str]) -> None:

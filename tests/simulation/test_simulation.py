@@ -47,6 +47,8 @@ COVERED = (
     "job: given up, goes on as a zombie",
     "job: killed",
     "job: never begins",
+    "reminder: comes",
+    "reminder: lost",
     "main: commit of what is discarded",
     "main: commit of what is rejected",
     "main: merge of what is published",

@@ -1,19 +1,22 @@
 """How long files wait for company: the first small one of a quiet table not at all, and none longer than the window."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from lakegate.audit.model.lane import Lane
+from lakegate.audit.model.plan import Plan
 from lakegate.errors import Retryable
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.lane import Express
 from lakegate.landing.lifecycle import State
 from lakegate.ports import JobRun, JobState
 from lakegate.workflow.receive import gather, settle_and_gather
 from lakegate.workflow.receiving.queued import PREFIX
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.status import status
-from tests.workflow.world import World
+from tests.workflow.world import PLANES, World
 
 WINDOW = 20  # seconds
 
@@ -98,6 +101,24 @@ def test_a_file_too_large_for_the_express_lane_waits_for_company_as_one_whose_co
     assert (claimed(world), lanes(world)) == ([["1", "2"]], [Lane.SPARK])
 
 
+def test_an_upload_that_took_long_waits_for_company_from_the_moment_in_which_its_event_comes(world: World) -> None:
+    for_spark(world)
+    file = world.drop("1", rows=1, deliver=False)
+    world.clock.advance(3600)
+    world.deliver(file)
+    assert claimed(world) == []
+    world.pass_time(WINDOW)
+    assert claimed(world) == [["1"]]
+
+
+def test_a_file_whose_event_was_lost_waits_for_no_company(world: World) -> None:
+    for_spark(world)
+    world.drop("1", rows=1, deliver=False)
+    world.wait_out_the_grace()
+    assert reconcile(world.service) == []
+    assert claimed(world) == [["1"]]
+
+
 def test_what_waits_for_company_is_not_read_again_and_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for_spark(world)
     world.drop("1", rows=1)
@@ -177,6 +198,18 @@ def test_a_window_that_is_over_while_no_slot_is_free_brings_no_more_reminders(wo
     assert ["3"] in claimed(world)
 
 
+def test_a_table_of_whose_plan_no_lane_can_be_told_fails_alone(world: World) -> None:
+    def spark_only(plan: Plan) -> str:
+        return "" if plan.table == PLANES else {}["a kind that is new"]
+
+    world.refer_to_planes()
+    world.service = replace(world.service, express=Express(most_bytes=10_000, spark_only=spark_only))
+    files = [world.drop("1", rows=1, deliver=False), world.drop("nyc/planes/p", rows=1, absolute=True, deliver=False)]
+    with pytest.raises(KeyError, match="a kind that is new"):
+        world.deliver(*files)
+    assert ["nyc/planes/p"] in claimed(world)
+
+
 def test_jobs_of_the_express_lane_take_no_slot_of_spark_s(world: World) -> None:
     for number in range(9):
         name = f"express-{number}"
@@ -215,10 +248,12 @@ def test_files_that_were_queued_while_their_table_was_busy_wait_on_for_company_i
 @pytest.mark.parametrize("engine", ["auto", "spark"])
 def test_status_says_what_a_file_waits_for_and_until_when(world: World, engine: str) -> None:
     world.push_contract(engine=engine)
-    first = world.drop("1", rows=1)
-    second = world.drop("2", rows=1)
+    for name in ("1", "2"):
+        world.drop(name, rows=1)
+        world.clock.advance(3)  # it counts when they are heard of
     line = next(line for line in status(world.service).in_flight if line.state == State.QUEUED)
     [branch] = world.branches() or [""]
     waits = f"the attempt of {branch}, which is under way" if branch else "company, because their batch goes to Spark"
-    until = (second if branch else first).landed_at + timedelta(seconds=WINDOW)
+    heard = world.file("2" if branch else "1").landed_at
+    until = heard + timedelta(seconds=WINDOW)
     assert line.waits == f"{waits} (until {until:%Y-%m-%d %H:%M:%S} UTC at the latest)"

@@ -6,7 +6,7 @@ attempt together, or where Spark is to take them; and never longer than the wind
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from lakegate.audit.model.lane import Lane
 from lakegate.contracts import Contract
@@ -14,10 +14,14 @@ from lakegate.landing.attempts import batches
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lane import Express, Work, lane_of
 
+LONG_AGO = datetime.fromtimestamp(0, UTC)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Waiting:
-    """Files of a table that would be one batch: the lane that it would take, and when the first of them landed."""
+    """Files of a table that would be one batch: the lane that it would take, and since when the first of them waits.
+    That is not when it landed: S3 dates an upload in parts by its beginning.
+    """
 
     lane: Lane
     since: datetime
@@ -49,11 +53,13 @@ class Company:
         return ready
 
 
-def waiting_for(contract: Contract, express: Express | None, files: Iterable[FileVersion]) -> list[Waiting]:
-    """Return what these files of a contract's table wait for, by batch. They are given oldest first."""
+def waiting_since(
+    since: datetime, contract: Contract, express: Express | None, files: Iterable[FileVersion]
+) -> list[Waiting]:
+    """Return the batches of these files of a contract's table, which are given oldest first, and wait since then."""
     its = list(batches(files, contract.ingestion, {}))
     return [
-        Waiting(lane=likely_lane(contract, express, batch), since=batch[0].landed_at, is_full=number < len(its))
+        Waiting(lane=likely_lane(contract, express, batch), since=since, is_full=number < len(its))
         for number, batch in enumerate(its, 1)
     ]
 
