@@ -388,14 +388,12 @@ MUTATIONS = (
     Mutation(
         says="a small file of a quiet table waits for company",
         edits=(Edit(function=Company.has_come, old="(is_quiet and first.lane is Lane.EXPRESS)", new="False"),),
+        seeds_from=80,
     ),
     Mutation(
         says="files wait for company until their table is quiet",
         edits=(Edit(function=Company.has_come, old="self.now >=", new="is_quiet and self.now >="),),
-    ),
-    Mutation(
-        says="an express job that was cut off is tried there for ever",
-        edits=(Edit(function=reader.left_to_spark, old="tries < service.attempts", new="tries"),),
+        seeds_from=140,
     ),
     Mutation(
         says="nobody takes up queued files when a job has ended",
