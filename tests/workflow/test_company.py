@@ -9,6 +9,7 @@ from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Plan
 from lakegate.errors import Retryable
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
 from lakegate.landing.lane import Express
 from lakegate.landing.lifecycle import State
 from lakegate.ports import JobRun, JobState
@@ -124,7 +125,12 @@ def test_what_waits_for_company_is_not_read_again_and_again(world: World, monkey
     world.drop("1", rows=1)
     looked_at = list[str]()
     look = world.landing.describe
-    monkeypatch.setattr(world.landing, "describe", lambda key, version: (looked_at.append(key), look(key, version))[1])
+
+    def noting(key: str, version: str) -> FileVersion | None:
+        looked_at.append(key)
+        return look(key, version)
+
+    monkeypatch.setattr(world.landing, "describe", noting)
     for name in ("2", "3"):
         world.drop(name, rows=1)
     assert gather(world.service) == []
@@ -200,7 +206,9 @@ def test_a_window_that_is_over_while_no_slot_is_free_brings_no_more_reminders(wo
 
 def test_a_table_of_whose_plan_no_lane_can_be_told_fails_alone(world: World) -> None:
     def spark_only(plan: Plan) -> str:
-        return "" if plan.table == PLANES else {}["a kind that is new"]
+        if plan.table != PLANES:
+            raise KeyError("a kind that is new")
+        return ""
 
     world.refer_to_planes()
     world.service = replace(world.service, express=Express(most_bytes=10_000, spark_only=spark_only))
