@@ -25,6 +25,7 @@ pytest_plugins = ["tests.support.nessie", "tests.support.postgres", "tests.suppo
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--postgres", action="store_true", help="Nessie keeps what it knows in PostgreSQL, as on AWS.")
+    parser.addoption("--volume", action="store_true", help="Simulate all schedules, not the gate's share of them.")
 
 
 def pytest_configure() -> None:
@@ -32,6 +33,11 @@ def pytest_configure() -> None:
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+
+@pytest.fixture(scope="session")
+def volume(pytestconfig: pytest.Config) -> bool:
+    return bool(pytestconfig.getoption("--volume"))
 
 
 @pytest.fixture(scope="session", autouse=True)

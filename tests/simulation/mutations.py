@@ -406,7 +406,7 @@ OVER_HTTP = (
                 new="if status >= 500 or status in (HTTPStatus.CONFLICT,",
             ),
         ),
-        seeds_from=100,
+        seeds_from=110,
     ),
     Mutation(
         says="Nessie is told to force a merge",
@@ -417,6 +417,6 @@ OVER_HTTP = (
                 new='"defaultKeyMergeMode": "FORCE"',
             ),
         ),
-        seeds_from=34,
+        seeds_from=66,
     ),
 )
