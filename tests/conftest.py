@@ -25,7 +25,7 @@ pytest_plugins = ["tests.support.nessie", "tests.support.postgres", "tests.suppo
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--postgres", action="store_true", help="Nessie keeps what it knows in PostgreSQL, as on AWS.")
-    parser.addoption("--volume", action="store_true", help="Simulate all schedules, not the gate's share of them.")
+    parser.addoption("--extended", action="store_true", help="What takes long, too, as CI runs it beside the gate.")
 
 
 def pytest_configure() -> None:
@@ -35,9 +35,16 @@ def pytest_configure() -> None:
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The gate leaves the tests out that are marked as extended."""
+    left = [item for item in items if item.get_closest_marker("extended") and not config.getoption("--extended")]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in left]
+
+
 @pytest.fixture(scope="session")
-def volume(pytestconfig: pytest.Config) -> bool:
-    return bool(pytestconfig.getoption("--volume"))
+def extended(pytestconfig: pytest.Config) -> bool:
+    return bool(pytestconfig.getoption("--extended"))
 
 
 @pytest.fixture(scope="session", autouse=True)

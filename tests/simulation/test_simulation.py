@@ -61,8 +61,8 @@ COVERED = (
 
 
 @pytest.mark.schedules
-def test_thousands_of_schedules_keep_every_promise_and_cover_what_they_are_to_cover(volume: bool) -> None:
-    schedules = SCHEDULES if volume else GATES_SHARE
+def test_thousands_of_schedules_keep_every_promise_and_cover_what_they_are_to_cover(extended: bool) -> None:
+    schedules = SCHEDULES if extended else GATES_SHARE
     tally = run_all(range(schedules))
     assert not tally.failed, tally
     assert tally.schedules == schedules
