@@ -11,7 +11,7 @@ BUNDLE ?= emr-spark-8.1.0
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-volume test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos lock clean simulate simulate-nessie
+.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos lock clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -60,13 +60,14 @@ test-nessie: setup ## tests against a real Nessie
 	$(PYTEST) -m nessie tests/cli tests/express tests/flow tests/ports tests/spark
 
 test-postgres: setup ## the ports' contracts and the whole flow against a real Nessie over PostgreSQL (no part of make test)
-	$(PYTEST) -m nessie --postgres tests/ports tests/flow
+	$(PYTEST) -m nessie --postgres --extended tests/ports tests/flow
 
 test-http: setup ## forty schedules with faults of the network before a real Nessie (two minutes)
 	$(PYTEST) -m http tests/simulation
 
-test-volume: setup ## ten thousand schedules and a hundred and fifty of the network; CI runs it beside make test (ten minutes)
-	$(PYTEST) --volume -m "schedules or http" tests/simulation
+test-extended: setup ## ten thousand schedules, a hundred and fifty of the network, and what else takes long; CI runs it beside make test (twenty minutes)
+	$(PYTEST) --extended -m "schedules or http" tests/simulation
+	$(PYTEST) --extended -m "extended and local" tests/local
 
 test-spark: setup ## tests in a Spark session
 	$(PYTEST) -m "spark and not nessie" tests/contracts tests/hostile tests/spark

@@ -34,7 +34,7 @@ def _network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-def test_schedules_of_faults_keep_every_promise_on_a_real_nessie(extended: bool) -> None:
+def test_schedules_of_faults_keep_every_promise_on_a_real_nessie(*, extended: bool) -> None:
     tally = run_some(range(SCHEDULES if extended else GATES_SHARE), HttpSchedule)
     assert not tally.failed, f"{tally}\none of them again: make simulate-nessie SEED=…"
     assert [what for what in COVERED if not tally.counted[what]] == []

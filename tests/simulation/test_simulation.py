@@ -61,7 +61,7 @@ COVERED = (
 
 
 @pytest.mark.schedules
-def test_thousands_of_schedules_keep_every_promise_and_cover_what_they_are_to_cover(extended: bool) -> None:
+def test_thousands_of_schedules_keep_every_promise_and_cover_what_they_are_to_cover(*, extended: bool) -> None:
     schedules = SCHEDULES if extended else GATES_SHARE
     tally = run_all(range(schedules))
     assert not tally.failed, tally
