@@ -67,6 +67,7 @@ test-http: setup ## forty schedules with faults of the network before a real Nes
 
 test-extended: setup ## ten thousand schedules, a hundred and fifty of the network, and what else takes long; CI runs it beside make test (twenty minutes)
 	$(PYTEST) --extended -m "schedules or http" tests/simulation
+	$(PYTEST) --extended -m "extended and nessie" tests/spark
 	$(PYTEST) --extended -m "extended and local" tests/local
 
 test-spark: setup ## tests in a Spark session
