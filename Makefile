@@ -62,12 +62,12 @@ test-nessie: setup ## tests against a real Nessie
 test-postgres: setup ## the ports' contracts and the whole flow against a real Nessie over PostgreSQL (no part of make test)
 	$(PYTEST) -m nessie --postgres --extended tests/ports tests/flow
 
-test-http: setup ## forty schedules with faults of the network before a real Nessie (two minutes)
+test-http: setup ## twenty schedules with faults of the network before a real Nessie (two minutes)
 	$(PYTEST) -m http tests/simulation
 
 test-extended: setup ## ten thousand schedules, a hundred and fifty of the network, and what else takes long; CI runs it beside make test (twenty minutes)
-	$(PYTEST) --extended -m "schedules or http" tests/simulation
-	$(PYTEST) --extended -m "extended and nessie" tests/spark
+	$(PYTEST) --extended -m "schedules or http or extended" tests/simulation
+	$(PYTEST) --extended -m "extended and (spark or nessie)" tests/contracts tests/spark
 	$(PYTEST) --extended -m "extended and local" tests/local
 
 test-spark: setup ## tests in a Spark session

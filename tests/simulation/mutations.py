@@ -231,6 +231,7 @@ MUTATIONS = (
                 "    record(service, attempt, Decision.REJECTED",
             ),
         ),
+        seeds_from=7,
     ),
     Mutation(
         says="a file is decided whatever main's receipts say",
