@@ -10,7 +10,7 @@ from lakegate.audit.model.plan import MetricKind, Plan, SchemaPolicy, Severity, 
 from lakegate.audit.schema.names import folded
 from lakegate.audit.schema.partitions import IDENTITY, Partition
 from lakegate.contracts.checks.check import Checked, checked, without_repeats
-from lakegate.contracts.checks.column_rules import column_checks, primary_key_checks
+from lakegate.contracts.checks.column_rules import column_checks, primary_key_checks, warned
 from lakegate.contracts.checks.custom import COLUMN, TABLE
 from lakegate.contracts.checks.promises import promise_checks
 from lakegate.contracts.checks.quality import QueryContext, quality_checks
@@ -119,7 +119,9 @@ def _required_properties(read: Read, severity: Severity) -> list[Checked]:
     for name in names.members() if names else ():
         if name.value in parts:
             field = parts[name.value]
-            found.append(checked(f"{field.label} required", nulls(field), name.line, severity=severity))
+            says = f"{field.label} required"
+            made = checked(says, nulls(field), name.line, severity=severity, loosened=warned(field))
+            found.append(made)
         else:
             name.fault(f"{read.field.label} has no property {name.value!r}{vocabulary.hint(str(name.value), parts)}")
     return found

@@ -5,13 +5,18 @@ has its reader.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.limits import capped
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import Agreement, FileColumn, Fit, agree, faults
 from lakegate.audit.schema.types import Struct
 
-EMPTY, GONE, NO_ROWS = "it is empty: 0 bytes", "its staged copy is gone", "it has no rows"
+UPLOADED_WHOLE = Advice(vendor="upload it again, whole, under the same key")
+WRITTEN_ANEW = Advice(vendor="write it anew, and to upload it under the same key")
+EMPTY = Fault("it is empty: 0 bytes", UPLOADED_WHOLE)
+GONE = Fault("its staged copy is gone", Advice(operator="run lakegate retry for its batch, which stages it again"))
+NO_ROWS = Fault("it has no rows", Advice(vendor="upload it with its rows, and nothing where there is none"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +32,7 @@ class Inspection:
     file: JobFile
     rows: int = 0
     columns: tuple[FileColumn, ...] = ()
-    faults: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
     evolves: tuple[str, ...] = ()
     discards: tuple[str, ...] = ()
     layout: tuple[str, ...] = ()

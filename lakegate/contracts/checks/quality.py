@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from lakegate.audit.model.plan import Comparison, Drift, Metric, MetricKind, Operator, Scope, Severity, Unit
 from lakegate.contracts.checks import drifts
-from lakegate.contracts.checks.check import Checked, checked, value_of
+from lakegate.contracts.checks.check import Checked, Loosened, checked, value_of
 from lakegate.contracts.checks.column_rules import pattern_metric
 from lakegate.contracts.checks.custom import COLUMN, COUNTS, TABLE, Choice, choose
 from lakegate.contracts.checks.custom_rules import columns_named
@@ -25,6 +25,7 @@ from lakegate.contracts.sql.statements import Form, Scalar, scalar
 
 _RANGES = (Operator.BETWEEN, Operator.NOT_BETWEEN)
 _WHOLE_FILE = 100  # percent
+_WARNED = Loosened(place="the check", lines=f"severity: {Severity.WARNING}")
 _SHORT = 80  # letters of a query that a person reads
 _WORDS = {
     **dict.fromkeys(("metric", "arguments"), ("library", "custom")),  # custom checks refuse these themselves
@@ -273,6 +274,7 @@ def _compared(
         unit=asked.unit,
         severity=severity,
         drift=drift,
+        loosened=_WARNED,
     )
 
 

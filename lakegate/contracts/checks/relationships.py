@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from lakegate.audit.model.plan import Reference, Severity
 from lakegate.contracts.checks.check import Checked, checked, severest
+from lakegate.contracts.checks.column_rules import warned
 from lakegate.contracts.columns.fields import Field, Fields
 from lakegate.contracts.metrics.rows import orphans
 from lakegate.contracts.odcs import vocabulary
@@ -62,7 +63,7 @@ def _check(item: Item, fields: Sequence[Field], of: Referring) -> Checked | None
     labels = ", ".join(field.label for field in fields)
     name = f"{labels} refers to {target.table}.{', '.join(target.columns)}"
     severity = severest(of.severities[field.name] for field in fields)
-    return checked(name, orphans(fields, target), item.line, severity=severity)
+    return checked(name, orphans(fields, target), item.line, severity=severity, loosened=warned(*fields))
 
 
 def _from(item: Item, of: Referring) -> list[Field]:

@@ -138,7 +138,7 @@ def _stage_or_leave_out(
     """
     published = MainSnapshot(service=service, table=attempt.table, ref=Ref(MAIN, base))
     large = {claim.file.id: beyond(form.limits, bytes=claim.file.size) for claim in claims}
-    left_out = {file: "; ".join(why) for file, why in large.items() if why}
+    left_out = {file: "; ".join(fault.in_full for fault in why) for file, why in large.items() if why}
     names = {  # Spark tells by its suffix how a file is compressed
         f"{attempt.branch}/{claim.file.id}{form.suffix(claim.file.key)}": claim
         for claim in claims
