@@ -198,7 +198,7 @@ def _inspect(run: Run) -> None:
 
 def _fit(run: Run, inspections: Sequence[Inspection]) -> None:
     there = None if run.base is None else run.base.columns()
-    agreed, run.inspections = fit_all(run.job.plan, there, inspections)
+    agreed, run.inspections = fit_all(run.job.plan, there, inspections, run.job.neighbours)
     run.columns, run.evolves = agreed.columns, agreed.evolves
 
 

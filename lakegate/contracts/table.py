@@ -22,7 +22,7 @@ from lakegate.contracts.files.formats import FileSettings, parse_checks, with_sp
 from lakegate.contracts.files.schema_policy import policy_of
 from lakegate.contracts.metrics.metric import fingerprint
 from lakegate.contracts.metrics.rows import nulls
-from lakegate.contracts.odcs import vocabulary
+from lakegate.contracts.odcs import examples, vocabulary
 from lakegate.contracts.odcs.document import Document, Item
 from lakegate.contracts.odcs.settings import choice, setting
 
@@ -42,7 +42,7 @@ def plan_of(table: Item, name: str, root: Item, files: FileSettings | None) -> P
     if policy.widened_types is Stance.EVOLVE:
         columns = list(map(widened, columns))
     if not table.has("properties") or table.plain("properties") == []:
-        table.fault("the table has no columns: list them under 'properties'")
+        table.fault("the table has no columns: list them under 'properties'", examples.COLUMNS)
     check_names(columns)
     check_places(columns)
     for read in columns:
@@ -177,7 +177,7 @@ def _partitions(columns: Sequence[Read], policy: SchemaPolicy) -> tuple[str, ...
     names = {folded(read.field.name) for read in columns}
     for read in columns:
         if setting(read.item, _PARTITION) and read.item.plain("partitioned") is not True:
-            read.item.fault(f"{_PARTITION} without partitioned: true")
+            read.item.fault(f"{_PARTITION} without partitioned: true", "partitioned: true")
     partitioned = _ordered(columns, "partitioned", "partitionKeyPosition")
     _refuse_same_decimals(partitioned, widen=policy.widened_types is Stance.EVOLVE)
     found = [_partition(read, names) for read in partitioned]

@@ -61,6 +61,7 @@ class Case:
     told: str
     policy: Mapping[str, str] = field(default_factory=dict)
     there: str = ""
+    neighbours: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unreadable: Mapping[str, str] = field(default_factory=dict)
     twice: tuple[str, ...] = ()
     mends: bool = True
@@ -219,6 +220,21 @@ CASES = [
         mends=False,  # of another contract
     ),
     Case(
+        kind=kinds.another_table,
+        file={"date": None, "at": None, "cost": None, "who": "string", "n": "int", "m": "int", "o": "int", "id": None},
+        neighbours={
+            "shop.a": ("x", "y"),
+            "shop.people": ("who", "n", "m", "o", "p"),
+            "shop.wide": ("who", *"abcdefgh"),
+        },
+        said="this file is of another table: it has none of the contract's 4 columns; its columns are those of "
+        "shop.people",
+        told=(
+            "Ask the vendor to upload it to the place of shop.people's files, and files with the contract's columns "
+            "here."
+        ),
+    ),
+    Case(
         kind=kinds.reserved,
         file={"_pos": "int"},
         policy=EVOLVE,
@@ -301,8 +317,11 @@ def compiled(document: Any) -> Plan:
     return load(dumped(document), "mended.yaml").plan
 
 
-def faults(plan: Plan, columns: list[FileColumn], there: str) -> tuple[Fault, ...]:
-    return agree(plan, parse(there) if there else None, [columns]).fits[0].faults  # type: ignore[arg-type]
+def faults(
+    plan: Plan, columns: list[FileColumn], there: str, neighbours: Mapping[str, tuple[str, ...]] | None = None
+) -> tuple[Fault, ...]:
+    table = parse(there) if there else None
+    return agree(plan, table, [columns], neighbours or {}).fits[0].faults  # type: ignore[arg-type]
 
 
 def pasted(document: Any, text: str) -> Any:
@@ -323,7 +342,7 @@ def test_a_kind_of_fault_says_what_to_write_next_and_that_mends_it(case: Case) -
     columns = case.columns if case.kind is not kinds.reordered else [*_columns(SOUND)][::-1][:1] + _columns(SOUND)[:3]
     columns = [it for it in columns if it.name != "id"] if case.kind is kinds.reordered else columns
     document = contract({**case.policy, **({"missingColumns": "allow"} if case.kind is kinds.reordered else {})})
-    found = faults(compiled(document), columns, case.there)
+    found = faults(compiled(document), columns, case.there, case.neighbours)
     fault = next(it for it in found if it == case.said)
     assert "\n".join(_told(fault.advice)) == case.told
     if fault.advice.lines and case.mends:

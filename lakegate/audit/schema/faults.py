@@ -3,7 +3,7 @@
 A type is called by Spark's name where it is found, and described where somebody is asked to write it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from lakegate.audit.advice import Advice, Fault, setting
 from lakegate.audit.schema import lines
@@ -15,6 +15,7 @@ FEW = 3
 """So many names are listed one by one; of more, as many are named and the rest is counted."""
 _MOST_LINES = 20  # columns whose lines an advice has
 _BELONGS = 4  # a file with fewer than one in so many of the contract's columns is of another table
+_ALIKE = 0.75  # a file has at least this share of the columns of its table, and the table of the file's
 _WORDS = {
     "boolean": "true or false",
     "tinyint": "whole numbers of 8 bits",
@@ -53,16 +54,36 @@ def is_of_another_table(names: Sequence[str], known: int, wanted: int) -> bool:
     return wanted > 1 and known < len(names) and _BELONGS * known < wanted
 
 
-def another_table(found: Mapping[str, Type], known: Sequence[str], wanted: Sequence[str]) -> Fault:
-    own = [name for name in found if name not in known]
+def another_table(
+    found: Mapping[str, Type], known: Sequence[str], wanted: Sequence[str], neighbours: Mapping[str, Sequence[str]]
+) -> Fault:
+    """Return the fault of a file that is hardly one of the table, which says whose it is if it is a neighbour's."""
     has = f"it has {f'{len(known)}' if known else 'none'} of the contract's {len(wanted):,} columns"
+    said = f"this file is of another table: {has}"
+    if whose := _whose(found, neighbours):
+        advice = Advice(vendor=f"upload it to the place of {whose}'s files, and files with the contract's columns here")
+        return Fault(f"{said}; its columns are those of {whose}", advice)
+    own = [name for name in found if name not in known]
     there = lines.columns((name, found[name]) for name in [*found][:_MOST_LINES])
     advice = Advice(
         vendor=f"send files with the contract's columns ({named(wanted)}) here, and these to their own table's place",
         contract="give it a table of its own: a contract with another location, and these properties",
         lines=there,
     )
-    return Fault(f"this file is of another table: {has}, and {named(own)} beside", advice)
+    return Fault(f"{said}, and {named(own)} beside", advice)
+
+
+def _whose(found: Collection[str], neighbours: Mapping[str, Sequence[str]]) -> str:
+    """Return the table that a file has most columns of, or nothing if it lacks more than a few of any."""
+    shares = {table: _share(found, columns) for table, columns in neighbours.items()}
+    whose = max(shares, key=shares.__getitem__, default="")
+    return whose if shares.get(whose, 0) >= _ALIKE else ""
+
+
+def _share(found: Collection[str], columns: Sequence[str]) -> float:
+    """Return how many of a table's columns a file has, and of a file's a table, as the smaller share."""
+    both = sum(name in found for name in columns)
+    return both / max(len(columns), len(found), 1)
 
 
 def missing(label: str, wanted: Type) -> Fault:

@@ -6,7 +6,7 @@ A type may be narrower than the contract's if no value can be lost; the plan's p
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -37,6 +37,7 @@ FILE_COLUMN = "_lakegate_file"
 """A column that every row carries: the id of the file version that it came from."""
 CONTRACT_HASH = "lakegate.contract-hash"
 """A table property that holds the hash of the contract which its columns, and the last batch's rows, fit."""
+NO_NEIGHBOURS: Mapping[str, Sequence[str]] = {}
 NOTHING = "void"
 """A type for a column without values, which has no type of its own: it is read as nulls of any other type."""
 
@@ -80,17 +81,25 @@ def columns_of(plan: Plan) -> Struct:
     return Struct({column.name: kept(parse(column.type)) for column in plan.columns})
 
 
-def agree(plan: Plan, there: Struct | None, files: Sequence[Sequence[FileColumn]]) -> Agreement:
+def agree(
+    plan: Plan,
+    there: Struct | None,
+    files: Sequence[Sequence[FileColumn]],
+    neighbours: Mapping[str, Sequence[str]] = NO_NEIGHBOURS,
+) -> Agreement:
     """Fit files to the table in the order they landed. Each may make the table grow; if two disagree, the later one is
     at fault.
 
-    `there` are the table's columns at the attempt's base, or None if there is no table.
+    `there` are the table's columns at the attempt's base, or None if there is no table. `neighbours` are the columns of
+    other tables, by name: a file may be one of theirs.
     """
     contract = Struct({column.name: parse(column.type) for column in plan.columns})
     before = table = _merged(columns_of(plan), there or Struct({}))
     fits: list[Fit] = []
     for found in files:
-        comparison = _Comparison(policy=plan.policy, partitions=plan.partitions, is_new=there is None)
+        comparison = _Comparison(
+            policy=plan.policy, partitions=plan.partitions, is_new=there is None, neighbours=neighbours
+        )
         grown = comparison.file(found, contract, table)
         alone = _Comparison(policy=plan.policy, partitions=plan.partitions).file(found, contract, before)
         table, evolves = (table, ()) if comparison.faults else (grown, tuple(_changes(before, alone)))
@@ -115,6 +124,7 @@ class _Comparison:
     policy: SchemaPolicy
     partitions: Sequence[str] = ()
     is_new: bool = True
+    neighbours: Mapping[str, Sequence[str]] = field(default_factory=dict)
     says: str = "the contract says"
     faults: list[Fault] = field(default_factory=list)
     discards: list[str] = field(default_factory=list)
@@ -124,7 +134,7 @@ class _Comparison:
         names, types = [column.name for column in found], {column.name: _type_of(column) for column in found}
         known = [name for name in contract.fields if name in types or _alike(name, types)]
         if told.is_of_another_table([*types], len(known), len(contract.fields)) and self._lacks(known):
-            self.faults.append(told.another_table(types, known, [*contract.fields]))
+            self.faults.append(told.another_table(types, known, [*contract.fields], self.neighbours))
             return table
         self.faults += _repeated(names)
         if self.policy.reordered_columns is Stance.FREEZE:

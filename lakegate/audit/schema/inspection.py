@@ -2,14 +2,14 @@
 has its reader.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.limits import capped
 from lakegate.audit.model.plan import Plan
-from lakegate.audit.schema.fit import Agreement, FileColumn, Fit, agree, faults
+from lakegate.audit.schema.fit import NO_NEIGHBOURS, Agreement, FileColumn, Fit, agree, faults
 from lakegate.audit.schema.types import Struct
 
 UPLOADED_WHOLE = Advice(vendor="upload it again, whole, under the same key")
@@ -43,12 +43,17 @@ class Inspection:
         return self.file.id
 
 
-def fit_all(plan: Plan, there: Struct | None, inspections: Sequence[Inspection]) -> tuple[Agreement, list[Inspection]]:
+def fit_all(
+    plan: Plan,
+    there: Struct | None,
+    inspections: Sequence[Inspection],
+    neighbours: Mapping[str, Sequence[str]] = NO_NEIGHBOURS,
+) -> tuple[Agreement, list[Inspection]]:
     """Return the columns that the table gets by these files, and the files with the faults of those that do not fit.
-    `there` are the columns that the table has at the attempt's base.
+    `there` are the columns that the table has at the attempt's base, and `neighbours` those of other tables.
     """
     fitting = [inspection for inspection in inspections if not inspection.faults and inspection.rows]
-    agreed = agree(plan, there, [inspection.columns for inspection in fitting])
+    agreed = agree(plan, there, [inspection.columns for inspection in fitting], neighbours)
     fits = {inspection.id: fit for inspection, fit in zip(fitting, agreed.fits, strict=True)}
     return agreed, [_fitted(plan, inspection, fits.get(inspection.id)) for inspection in inspections]
 

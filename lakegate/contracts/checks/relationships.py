@@ -15,6 +15,7 @@ from lakegate.contracts.columns.fields import Field, Fields
 from lakegate.contracts.metrics.rows import orphans
 from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Item
+from lakegate.contracts.odcs.examples import EXAMPLES
 from lakegate.contracts.odcs.vocabulary import hint
 from lakegate.counts import count
 
@@ -98,7 +99,8 @@ def _target(item: Item, fields: Sequence[Field], of: Referring) -> Reference | N
     found = [_TARGET.fullmatch(str(name)) for name in _listed(said)]
     named = [match for match in found if match]
     if len(named) < len(found):
-        said.fault("'to' must name columns of a table in the lake: write namespace.table.column")
+        lake = "'to' must name columns of a table in the lake: write namespace.table.column"
+        said.fault(lake, EXAMPLES["to"])
         return None
     tables = {match["table"] for match in named}
     columns = tuple(match["column"] for match in named)

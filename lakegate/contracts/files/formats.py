@@ -18,6 +18,7 @@ from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.metrics.metric import malformed
 from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Item
+from lakegate.contracts.odcs.examples import EXAMPLES
 
 _CSV, _TEXT, _EVERY = (FileKind.CSV,), (FileKind.CSV, FileKind.JSON), tuple(FileKind)
 _TYPED = tuple(kind for kind in FileKind if not kind.is_text)
@@ -155,7 +156,7 @@ def file_settings(server: Item) -> FileSettings | None:
     said = server.get("format")
     if said is None:
         if not server.has("format"):
-            server.fault(f"'format' is missing: {', '.join(FileKind)}")
+            server.fault(f"'format' is missing: {', '.join(FileKind)}", EXAMPLES["format"])
         return None
     if (kind := vocabulary.one_of(said, FileKind, "the landing server's format")) is None:
         return None
