@@ -15,8 +15,6 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from lakegate.adapters.http import TimeoutAdapter, mount
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
-from lakegate.adapters.iceberg.files import Files
-from lakegate.adapters.lake import storage
 from lakegate.adapters.refs import segment
 from lakegate.audit.engine import Proved
 from lakegate.audit.errors import HandedOver, JobError
@@ -36,6 +34,7 @@ from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.objects import Objects
 from lakegate.express.plan import spark_only
+from lakegate.express.process import Process
 from lakegate.express.reading import Reader
 from lakegate.express.rows import rows_of
 from lakegate.express.tables import ExpressTable, fit, shape
@@ -98,23 +97,27 @@ class ExpressEngine:
     """One job. `http` reaches Nessie, with the job's identity."""
 
     job: Job
-    limits: Limits
+    process: Process
     http: TimeoutAdapter
-    objects: Objects
     duckdb: DuckDB
     catalogs: dict[Ref, RefCatalog] = field(default_factory=dict)
     there: ExpressTable | None = None
 
     @classmethod
     @contextmanager
-    def opened(cls, job: Job, limits: Limits, http: TimeoutAdapter) -> Iterator["ExpressEngine"]:
+    def opened(cls, job: Job, process: Process) -> Iterator["ExpressEngine"]:
         """Yield the engine. Raise HandedOver if the job itself tells that Spark must take it."""
-        _check(job, limits)
-        duckdb = DuckDB(limits)
-        try:
-            yield cls(job=job, limits=limits, http=http, objects=Objects(), duckdb=duckdb)
-        finally:
-            duckdb.close()
+        _check(job, process.limits)
+        with process.duckdb() as duckdb:
+            yield cls(job=job, process=process, http=process.http(job), duckdb=duckdb)
+
+    @property
+    def limits(self) -> Limits:
+        return self.process.limits
+
+    @property
+    def objects(self) -> Objects:
+        return self.process.objects
 
     @property
     def storage(self) -> Objects:
@@ -143,16 +146,9 @@ class ExpressEngine:
     def _catalog(self, ref: Ref) -> RefCatalog:
         if ref not in self.catalogs:
             job = self.job
-            self.catalogs[ref] = RefCatalog(job.nessie_uri, job.warehouse, ref, http=self.http, files=self._metadata)
+            known = self.process.metadata
+            self.catalogs[ref] = RefCatalog(job.nessie_uri, job.warehouse, ref, http=self.http, files=known)
         return self.catalogs[ref]
-
-    @cached_property
-    def _metadata(self) -> Files:
-        return Files()
-
-    @cached_property
-    def _data(self) -> appending.DataIO:
-        return appending.DataIO(storage())
 
     def check_references(self, plan: Plan) -> None:
         """See the protocol. A foreign key that does not fit is found when it is compared, and handed over."""
@@ -199,7 +195,7 @@ class ExpressEngine:
         for each in inspections:
             rows = rows_of(plan, each, self.files.bodies.pop(each.id), schema, left)
             left -= rows.nbytes
-            files += appending.write(table, rows, self._data, self.limits.partitions)
+            files += appending.write(table, rows, self.process.data, self.limits.partitions)
         try:
             appending.commit(table, files)
         except (Conflict, OutcomeUnknown):  # a request that is delivered twice is told that it came too late
@@ -233,9 +229,9 @@ class ExpressEngine:
         going, gone, left = [], [], []
         for file, checks in failed.items():
             why, rows = view.reasons(file, checks), view.read(file, [*kinds, FILE_COLUMN])
-            going += quarantine.leave(aside, job, file, quarantine.told(rows, kinds), why, utc_now(), self._data)
+            going += quarantine.leave(aside, job, file, quarantine.told(rows, kinds), why, utc_now(), self.process.data)
             gone += [view.entries[data.path] for data in view.files[file]]
-            left += quarantine.kept(table.own, rows, why, self._data, self.limits)
+            left += quarantine.kept(table.own, rows, why, self.process.data, self.limits)
         appending.commit(aside, going)
         appending.replace(table.own, gone, left)
 
