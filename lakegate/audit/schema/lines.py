@@ -14,6 +14,7 @@ LONGEST = 300
 """Characters of a name that is spelled in full; with a longer one there are no lines."""
 _UNNAMED = ("Cc", "Cs")  # categories of letters that no name in a contract may have
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ODD = "`\u115f\u1160\u3164\uffa0"  # it ends code in Slack; letters that nobody sees
 _NO_TEXT = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
 _TYPES = {
     "boolean": ("logicalType: boolean",),
@@ -34,14 +35,16 @@ class NoLines(Exception):
 
 
 def scalar(text: str) -> str:
-    """Return a text as YAML, quoted unless it is a plain word. Whatever could not be seen is spelled by its number."""
+    """Return a text as YAML, quoted unless it is a plain word. Whatever could not be seen, or would not be shown as it
+    is, is spelled by its number: that is the same text in any surroundings.
+    """
     if _PLAIN.fullmatch(text) and text.lower() not in _NO_TEXT:
         return text
     return '"' + "".join(map(_letter, text)) + '"'
 
 
 def _letter(letter: str) -> str:
-    if letter.isprintable():
+    if letter not in _ODD and (letter.isalnum() or (letter.isascii() and letter.isprintable())):
         return json.dumps(letter, ensure_ascii=False)[1:-1]
     return f"\\U{ord(letter):08x}" if ord(letter) > 0xFFFF else f"\\u{ord(letter):04x}"  # noqa: PLR2004 - four digits
 
