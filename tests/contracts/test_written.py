@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +11,6 @@ from ruamel.yaml import YAML
 from lakegate.contracts import load
 from lakegate.contracts.odcs import examples
 from lakegate.errors import ContractFaults, Fault
-from tests.cli.desk import Desk
 
 WHOLE = examples.WHOLE
 NESTED = f"{WHOLE}\n      - name: tags\n        logicalType: array"
@@ -81,11 +78,3 @@ def _loads_with(document: Any, place: dict[str, Any], wanted: dict[str, Any]) ->
     place.clear()
     place.update(before)
     return not faults(out.getvalue())
-
-
-def test_contract_check_prints_the_lines_to_write(desk: Desk, tmp_path: Path) -> None:
-    (tmp_path / "c.yaml").write_text(CASES["no type"][0])
-    told = desk.run("contract", "check", tmp_path / "c.yaml").stdout
-    assert "a column needs a type: logicalType or physicalType\n    Write:\n        logicalType: string\n" in told
-    said = json.loads(desk.run("contract", "check", tmp_path / "c.yaml", "--json").stdout)
-    assert [fault["write"] for fault in said["contracts"][0]["faults"]] == ["logicalType: string"]
