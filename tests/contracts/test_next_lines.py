@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from lakegate.adapters import slack
-from lakegate.audit.advice import Advice, Fault
+from lakegate.audit.advice import Advice, Fault, setting
 from lakegate.audit.evaluation.advice import ASKS, advise, advise_budget
 from lakegate.audit.model.limits import Limits, beyond, capped
 from lakegate.audit.model.plan import Budget, Check, MetricKind, Plan, Severity
@@ -384,6 +384,12 @@ def test_the_lines_of_any_column_are_read_as_that_column(name: str, kind: Type) 
     document["schema"][0]["properties"] = parsed(lines.column(name, kind))
     plan = compiled(document)
     assert [(column.name, parse(column.type)) for column in plan.columns] == [(name, kept(kind))]
+
+
+def test_many_columns_are_let_be_and_not_listed_one_by_one() -> None:
+    many = {f"c{number}": Atom("int") for number in range(21)}
+    assert parsed(kinds.many_unknown("", many).advice.lines) == parsed(setting("newColumns", "discard"))
+    assert kinds.another_table(many, [], ["a", "b"], {}).advice.lines.endswith("logicalType: integer\n# and 1 more")
 
 
 def test_a_name_that_no_contract_can_say_has_no_lines() -> None:

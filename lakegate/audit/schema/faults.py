@@ -65,6 +65,7 @@ def another_table(
         return Fault(f"{said}; its columns are those of {whose}", advice)
     own = [name for name in found if name not in known]
     there = lines.columns((name, found[name]) for name in [*found][:_MOST_LINES])
+    there += f"\n# and {len(found) - _MOST_LINES:,} more" if there and len(found) > _MOST_LINES else ""
     advice = Advice(
         vendor=f"send files with the contract's columns ({named(wanted)}) here, and these to their own table's place",
         contract="give it a table of its own: a contract with another location, and these properties",
@@ -125,18 +126,18 @@ def unknown(label: str, name: str, found: Type) -> Fault:
 
 def many_unknown(label: str, found: Mapping[str, Type]) -> Fault:
     what = f"fields of {display_name(label)}" if label else "columns"
-    there = lines.columns((name, found[name]) for name in [*found][:_MOST_LINES])
+    there = lines.columns(found.items()) if len(found) <= _MOST_LINES else ""
     said = f"{len(found):,} {what} are not in the contract: {named([*found])}"
     return Fault(said, _unknown([*found], there, is_nested=bool(label)))
 
 
 def _unknown(names: Sequence[str], there: str, *, is_nested: bool) -> Advice:
-    them, those = ("it", "that") if len(names) == 1 else ("them", "those")
+    them = "it" if len(names) == 1 else "them"
     vendor = f"leave out {named(names)}"
     if not there:
         let = f"let such {'a column' if len(names) == 1 else 'columns'} go unread, at the table of the contract"
         return Advice(vendor=vendor, contract=let, lines=setting("newColumns", "discard"))
-    where = f"{those} column's own properties" if is_nested else "the contract's properties"
+    where = "that column's own properties" if is_nested else "the contract's properties"
     return Advice(vendor=vendor, contract=f"add {them} to {where}", lines=there)
 
 
