@@ -17,7 +17,7 @@ NESTED = f"{WHOLE}\n      - name: tags\n        logicalType: array"
 PARTITION = "[{property: partitionTransform, vendor: lakegate, value: 'bucket[4]'}]"
 CASES: dict[str, tuple[str, str]] = {
     **{f"no {word}": (WHOLE.replace(f"{examples.EXAMPLES[word]}\n", "", 1), examples.EXAMPLES[word])
-       for word in ("apiVersion", "kind", "id", "version", "status")},
+       for word in ("apiVersion", "kind", "id", "version")},
     "nothing": ("", examples.WHOLE),
     "an old version": (WHOLE.replace("v3.2.0", "v2.2.2"), examples.EXAMPLES["apiVersion"]),
     "no server": (WHOLE.replace(examples.LANDING, "servers: []"), examples.LANDING),
@@ -31,7 +31,7 @@ CASES: dict[str, tuple[str, str]] = {
     "no items": (NESTED, "items: {logicalType: string}"),
     "no metric": (f"{WHOLE}\n        quality: [{{mustBe: 0}}]", examples.EXAMPLES["metric"]),
     "no operator": (f"{WHOLE}\n        quality: [{{metric: nullValues}}]", examples.OPERATOR),
-    "no reference": (f"{WHOLE}\n        relationships: [{{to: customers}}]", examples.EXAMPLES["to"]),
+    "no reference": (f"{WHOLE}\n        relationships: [{{to: customers.id}}]", examples.EXAMPLES["to"]),
     "no element": (f"{WHOLE}\nslaProperties: [{{property: latency, value: 4, unit: d}}]", examples.EXAMPLES["element"]),
     "no budget": (f"{WHOLE}\n        quality: [{{metric: nullValues, mustBe: 0, severity: quarantine}}]",
                   "customProperties:\n  - {property: quarantineBudget, vendor: lakegate, value: {percent: 1}}"),
@@ -65,7 +65,7 @@ def test_with_the_lines_that_are_told_the_contract_loads(name: str) -> None:
     wanted: Any = YAML(typ="safe").load(write)
     document: Any = YAML(typ="safe").load(text)
     column = document["schema"][0]["properties"][-1:] or [{}]
-    places = [document, document["servers"][:1], document["schema"][0], *column]
+    places = [document, *document["servers"][:1], document["schema"][0], *column]
     places += [place for word in ("quality", "relationships", "customProperties") for place in column[0].get(word, [])]
     assert any(_loads_with(document, place, wanted) for place in places if isinstance(place, dict))
 
