@@ -117,8 +117,8 @@ def _landing(root: Item) -> Item | None:
     if len(landing) != 1:
         if "servers" not in root.document.root or root.get("servers"):
             where = landing[1] if landing else root.get("servers") or root
-            said = "exactly one server is named `landing`: it says which files are the table's"
-            where.fault(said, "" if landing else LANDING)
+            one = "exactly one server is named `landing`: it says which files are the table's"
+            where.fault(one, "" if landing else LANDING)
         return None
     if (said := landing[0].get("type")) and said.value != "s3":
         said.fault(f"the landing server's type is {said.value!r}, and it can be 's3' only", EXAMPLES["type"])
