@@ -6,8 +6,10 @@ import ast
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from io import StringIO
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any, get_type_hints
 
 import pytest
@@ -26,6 +28,7 @@ from lakegate.audit.schema.fit import FileColumn, agree
 from lakegate.audit.schema.types import Atom, Struct, Type, kept, parse
 from lakegate.cli import terminal
 from lakegate.contracts import load
+from spark_jobs import formats
 from tests.support.catalogue import KINDS, PROMISE
 
 ROOT = Path(__file__).parents[2]
@@ -460,6 +463,26 @@ def test_one_row_fails_and_two_fail() -> None:
         1: ['write a value of "id" in the row that has none', "mend the row that fails"],
         2: ['write a value of "id" in the 2 rows that have none', "mend the 2 rows that fail"],
     }
+
+
+def _advices() -> Iterator[tuple[str, Advice]]:
+    """Every advice that stands in a module of Spark's formats, and where."""
+    for module in (each for each in walk_packages(formats.__path__, f"{formats.__name__}.")):
+        for name, value in vars(import_module(module.name)).items():
+            for each in value.values() if isinstance(value, dict) else (value,):
+                if isinstance(each, Advice | Fault):
+                    yield f"{module.name}.{name}", each if isinstance(each, Advice) else each.advice
+
+
+def test_lines_that_formats_tell_to_write_are_lines_of_a_contract() -> None:
+    told = [(place, advice) for place, advice in _advices() if advice.lines]
+    for place, advice in told:
+        document = parsed(CONTRACT)
+        server, said = document["servers"][0], parsed(advice.lines)
+        server |= {"format": "csv"} | said
+        document["schema"][0]["properties"] = [{"name": "id", "logicalType": "integer"}]
+        assert compiled(document), place
+    assert len(told) > 5
 
 
 WAYS = {"vendor", "contract", "operator"}

@@ -27,7 +27,7 @@ from spark_jobs.jvm.isolate import THREADS, per_file
 _QUOTES = Advice(
     vendor="close each quote that it opens, and to double the quotes within a value",
     contract="say how its values are quoted, at the contract's landing server",
-    lines=setting("quote", "'\"'  # or the sign that the files quote with"),
+    lines=setting("quote", "'\"'"),
 )
 _TWICE = Fault("an object has a key twice", Advice(vendor="write each key of an object once"))
 _MOST_SIGNS = 10  # delimiters in a header for each column that it may have: quotes may hold some
