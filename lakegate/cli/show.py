@@ -112,7 +112,7 @@ def _file(view: BatchView, report: Report, file: FileReport, *, every_check: boo
     yield Text("  ") + terminal.state(str(file.verdict)) + Text(clean(said if file.checks else f"  {file.key}"))
     yield from (indented(fault, 4, "red") for fault in file.faults)
     yield from (indented(change, 4, "yellow") for change in file.changes)
-    yield from (indented(unread, 4) for unread in file.unread)
+    yield from (indented(line, 4) for line in (*file.unread, *file.written))
     checks = checks_of(file, every_check=every_check)
     yield from _checks(checks)
     for check in checks:
