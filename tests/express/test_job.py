@@ -405,7 +405,7 @@ def test_registered_files_move_to_a_table_that_knows_of_none_and_leave_it_again(
     """As a rebase moves them, on a main whose table has had other commits, and a replacement takes them off."""
     by = a_plan("months(`at`)")
     job, report = registering(
-        lake, by, rows(1, 2), parquet(pa.concat_tables([_table(rows(3)), _table(rows(4, month=2))]))
+        lake, by, rows(1, 2), parquet(pa.concat_tables([_table(rows(3)), _table(rows(4, month=3))]))
     )
     assert how(report) == [(True, ""), NOT_ONE_PARTITION]
     tables, own = IcebergTables(lake.nessie_uri, lake.warehouse), unique("wap-rebase")

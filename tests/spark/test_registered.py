@@ -35,7 +35,7 @@ ONE, TWO, THREE, FOUR, FIVE = (f"{number:020x}" for number in range(1, 6))
 
 def rows(*ids: int, month: int = 1) -> pa.Table:
     columns = {
-        "at": pa.array([datetime(2013, month, 31, 5, tzinfo=UTC)] * len(ids), pa.timestamp("us", "UTC")),
+        "at": pa.array([datetime(2013, month, 28, 5, tzinfo=UTC)] * len(ids), pa.timestamp("us", "UTC")),
         "id": pa.array(ids, pa.int64()),
         "good": [number % 2 == 0 for number in ids],
         "a name": [f"flight {number}" for number in ids],
