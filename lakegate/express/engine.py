@@ -225,7 +225,7 @@ class ExpressEngine:
         if self.job.registers:
             try:
                 return [self._registered(table, each, body, rows)], replace(each, registered=True)
-            except registering.Unfit as error:
+            except registering.Unregistered as error:
                 why = str(error)
         return appending.write(table, rows, self._data, self.limits.partitions), replace(each, unregistered=why)
 

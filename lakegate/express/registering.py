@@ -2,11 +2,12 @@
 what was audited.
 
 They find its columns by name, the id of its file version in its partition, and rows by the statistics in its footer.
-So the footer is held against the rows, all of which are read. What fits not is told, and the rows are appended.
+So the footer is held against the rows, all of which are read. Of any other file the rows are appended.
 """
 
 import io
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,20 +24,20 @@ from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.names import display_name
 from lakegate.express import footer
 from lakegate.express.appending import partitions_of
+from lakegate.express.field_ids import field_ids
 from lakegate.express.tables import spark_type
 
-_FIELD_ID = b"PARQUET:field_id"
 _BYTES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())  # bounds of these may be shortened
 
 
-class Unfit(Exception):
+class Unregistered(Exception):
     """A file that cannot be a data file of the table, for this reason: a plain sentence without a row's value."""
 
 
 def data_file(table: Table, spec: PartitionSpec, path: str, body: bytes, rows: pa.Table, file: str) -> DataFile:
-    """Return the entry of a copy, at the path, of a file version with these rows. Raise Unfit if it cannot be one."""
+    """Return the entry of a copy, at the path, of a file version with these rows. Raise Unregistered if it is none."""
     about = pq.read_metadata(io.BytesIO(body))
-    _check_columns(table, about)
+    _check_columns(table, about, _field_ids(body))
     _check_statistics(about, rows)
     schema = table.schema()
     by_name = {field.name: field.field_id for field in schema.fields}
@@ -47,7 +48,7 @@ def data_file(table: Table, spec: PartitionSpec, path: str, body: bytes, rows: p
             parquet_column_mapping=by_name,
         ).to_serialized_dict()
     except (ValueError, TypeError, NotImplementedError) as error:
-        raise Unfit("its statistics are some that PyIceberg does not read") from error
+        raise Unregistered("its statistics are some that PyIceberg does not read") from error
     _tell_of_file(told, by_name[FILE_COLUMN], file, rows.num_rows)
     made = DataFile.from_args(
         content=DataFileContent.DATA,
@@ -70,41 +71,51 @@ def _tell_of_file(told: dict[str, dict[int, object]], column: int, file: str, ro
     told["lower_bounds"][column] = told["upper_bounds"][column] = file.encode()
 
 
-def _check_columns(table: Table, about: pq.FileMetaData) -> None:
-    """Raise Unfit unless the file's columns, found by their names, are some of the table's in Iceberg's own types."""
-    fields, arrow = {field.name: field for field in table.schema().fields}, about.schema.to_arrow_schema()
+def _field_ids(body: bytes) -> list[int | None]:
+    try:
+        return field_ids(body)
+    except (ValueError, IndexError) as error:
+        raise Unregistered("its footer is not as parquet has it") from error
+
+
+def _check_columns(table: Table, about: pq.FileMetaData, ids: Sequence[int | None]) -> None:
+    """Raise Unregistered unless the file's columns, found by name, are some of the table's in Iceberg's own types."""
+    fields = {field.name: field for field in table.schema().fields}
     columns = [about.schema.column(at) for at in range(about.num_columns)]
     for column in columns:
         name = display_name(column.name)
         field = fields.get(column.name)
         if field is None or column.name == FILE_COLUMN:
-            raise Unfit(f"its column {name} is not in the table, which may get one of that name")
+            raise Unregistered(f"its column {name} is not in the table, which may get one of that name")
         if not footer.is_as_iceberg_writes(column) or footer.kind(column) != spark_type(field.field_type):
-            raise Unfit(f"its column {name} is not stored as the table's type {field.field_type}")
-    told = {column.name: (arrow.field(column.name).metadata or {}).get(_FIELD_ID) for column in columns}
-    if any(told.values()) and told != {name: str(fields[name].field_id).encode() for name in told}:
-        raise Unfit("its columns have field ids, and they are not the table's")
-    _check_names(table, list(told))
+            raise Unregistered(f"its column {name} is not stored as the table's type {field.field_type}")
+    names = [column.name for column in columns]
+    if any(it is not None for it in ids) and list(ids) != [fields[name].field_id for name in names]:
+        raise Unregistered("its columns have field ids, and they are not the table's")
+    _check_names(table, names)
 
 
 def _check_names(table: Table, names: Sequence[str]) -> None:
-    """Raise Unfit if the table's own mapping of names has others for these columns."""
+    """Raise Unregistered if the table's own mapping of names has others for these columns."""
     mapping = table.name_mapping() if names_of(table) else table.schema().name_mapping
     found = {name: it.field_id for it in (mapping.root if mapping else ()) for name in it.names}
-    if any(found.get(name) != table.schema().find_field(name).field_id for name in names):
-        raise Unfit("the table maps the names of columns (schema.name-mapping.default) in another way")
+    own = {field.name: field.field_id for field in table.schema().fields}
+    if any(found.get(name) != own[name] for name in names):
+        raise Unregistered("the table maps the names of columns (schema.name-mapping.default) in another way")
 
 
 def _check_statistics(about: pq.FileMetaData, rows: pa.Table) -> None:
-    """Raise Unfit unless what the footer says of each piece of each column is true: readers pass over pieces by it."""
+    """Raise Unregistered unless what the footer says of each piece of a column is true: readers pass over pieces by
+    it.
+    """
     names = [about.schema.column(at).name for at in range(about.num_columns)]
     for group, piece in _pieces(about, rows):
         for at, name in enumerate(names):
             chunk = group.column(at)
             if chunk.bloom_filter_offset is not None:
-                raise Unfit("it has Bloom filters, which cannot be checked")
+                raise Unregistered("it has Bloom filters, which cannot be checked")
             if chunk.num_values != piece.num_rows or not _is_true(chunk.statistics, piece.column(name)):
-                raise Unfit(f"its footer has statistics of column {display_name(name)} that are not its rows'")
+                raise Unregistered(f"its footer has statistics of column {display_name(name)} that are not its rows'")
 
 
 def _pieces(about: pq.FileMetaData, rows: pa.Table) -> Iterator[tuple[pq.RowGroupMetaData, pa.Table]]:
@@ -147,13 +158,13 @@ def _as_number(kind: pa.DataType, bound: object) -> object:
     if not pa.types.is_decimal(kind):
         return bound
     whole = int.from_bytes(bound, "big", signed=True) if isinstance(bound, bytes) else int(str(bound))
-    return pa.scalar(whole, pa.decimal128(38, 0)).as_py().scaleb(-kind.scale)
+    return Decimal(f"{whole}E-{kind.scale}")  # exact: arithmetic rounds to 28 digits
 
 
 def _partition(spec: PartitionSpec, schema: Schema, rows: pa.Table) -> Record:
     found = partitions_of(spec, schema, rows)
     if found.num_rows != 1:
-        raise Unfit("it has rows of several partitions")
+        raise Unregistered("it has rows of several partitions")
     values = [column[0].as_py() for column in found.columns]
     pairs = zip(spec.fields, values, strict=True)
     told = [PartitionFieldValue(field=field, value=value) for field, value in pairs]

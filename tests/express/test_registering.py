@@ -25,7 +25,8 @@ from lakegate.audit.model.plan import SchemaPolicy, Stance
 from lakegate.audit.schema.inspection import fit_all
 from lakegate.express import footer
 from lakegate.express.creating import schema_of, spec_of
-from lakegate.express.registering import Unfit, data_file
+from lakegate.express.field_ids import field_ids
+from lakegate.express.registering import Unregistered, data_file
 from lakegate.express.rows import rows_of
 from lakegate.express.tables import statistics
 from tests.support.plans import plan
@@ -38,6 +39,7 @@ COLUMNS = {
     "at": "timestamp",
     "day": "date",
     "price": "decimal(9,2)",
+    "long": "decimal(38,2)",
     "good": "boolean",
     "seats": "int",
     "raw": "binary",
@@ -52,6 +54,7 @@ ROWS = pa.table(
         "at": pa.array([datetime(2013, 1, day, tzinfo=UTC) for day in (1, 2, 3, 4)], pa.timestamp("us", "UTC")),
         "day": pa.array([date(2020, 1, 1), None, date(1960, 1, 1), date(2021, 1, 1)]),
         "price": pa.array([Decimal("1.10"), Decimal("-1.10"), None, Decimal(0)], pa.decimal128(9, 2)),
+        "long": pa.array([Decimal(f"{sign}{'9' * 35}.01") for sign in ("-", "", "", "")], pa.decimal128(38, 2)),
         "good": [True, False, None, True],
         "seats": pa.array([1, 2, 3, 4], pa.int32()),
         "raw": pa.array([b"x", b"\xff\x00", None, b""]),
@@ -108,7 +111,7 @@ def test_a_file_in_the_tables_own_types_is_registered_with_what_its_footer_says(
 
 def test_a_file_without_statistics_is_registered_and_proves_nothing() -> None:
     told = statistics(registered(written(write_statistics=False)))
-    assert (set(told.nulls), set(told.lower)) == ({10}, {10})
+    assert (set(told.nulls), set(told.lower)) == ({11}, {11})
 
 
 def test_a_file_that_lacks_a_column_is_registered() -> None:
@@ -121,13 +124,13 @@ def with_ids(*ids: int) -> pa.Table:
 
 
 def test_a_file_with_the_tables_own_field_ids_is_registered() -> None:
-    assert registered(written(with_ids(*range(1, 10)))).record_count == len(ROWS)
+    assert registered(written(with_ids(*range(1, 11)))).record_count == len(ROWS)
 
 
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        (written(with_ids(2, 1, *range(3, 10))), "its columns have field ids, and they are not the table's"),
+        (written(with_ids(2, 1, *range(3, 11))), "its columns have field ids, and they are not the table's"),
         (written(with_ids(1)), "its columns have field ids, and they are not the table's"),
         (written(having(more=[1, 2, 3, 4])), 'its column "more" is not in the table'),
         (written(having(nothing=pa.nulls(4))), 'its column "nothing" is not in the table'),
@@ -144,14 +147,24 @@ def test_a_file_with_the_tables_own_field_ids_is_registered() -> None:
     ],
 )  # fmt: skip
 def test_what_readers_would_find_otherwise_is_not_registered(body: bytes, says: str) -> None:
-    with pytest.raises(Unfit) as error:
+    with pytest.raises(Unregistered) as error:
         registered(body)
     assert says in str(error.value)
 
 
+def test_a_negative_field_id_is_one_though_arrow_knows_of_none() -> None:
+    body = written(with_ids(63), use_dictionary=False)
+    at = body.index(b"\x7e", body.index(b"schema"))  # 63 as Thrift writes it
+    other = body[:at] + b"\x01" + body[at + 1 :]  # and -1
+    assert all(not field.metadata for field in pq.read_schema(BytesIO(other)))
+    assert field_ids(other) == [-1, *[None] * 9]
+    with pytest.raises(Unregistered, match="its columns have field ids"):
+        registered(other)
+
+
 def test_a_file_with_bloom_filters_is_not_registered() -> None:
     body = written(bloom_filter_options={"id": {"ndv": 4, "fpp": 0.1}})
-    with pytest.raises(Unfit, match="it has Bloom filters, which cannot be checked"):
+    with pytest.raises(Unregistered, match="it has Bloom filters, which cannot be checked"):
         registered(body)
 
 
@@ -180,13 +193,13 @@ def other_footer(honest: bytes, wrong: bytes) -> bytes:
 def test_a_file_whose_footer_lies_about_its_rows_is_not_registered(wrong: pa.Table) -> None:
     how: dict[str, Any] = {"use_dictionary": False, "compression": "none"}
     body = other_footer(written(**how), written(wrong, **how))
-    with pytest.raises(Unfit, match=r"its footer has statistics of column .* that are not its rows'"):
+    with pytest.raises(Unregistered, match=r"its footer has statistics of column .* that are not its rows'"):
         registered(body)
 
 
 def test_a_table_that_maps_names_in_another_way_takes_no_file_as_it_is() -> None:
     names = '[{"field-id": 1, "names": ["name"]}, {"field-id": 2, "names": ["id"]}]'
-    with pytest.raises(Unfit, match="maps the names of columns"):
+    with pytest.raises(Unregistered, match="maps the names of columns"):
         registered(written(ROWS.select(["id", "name", "at"])), table(**{NAMES: names}))
 
 
