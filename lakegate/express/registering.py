@@ -27,6 +27,7 @@ from lakegate.express.appending import partitions_of
 from lakegate.express.field_ids import field_ids
 from lakegate.express.tables import spark_type
 
+_FIELD_ID = b"PARQUET:field_id"
 _BYTES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())  # bounds of these may be shortened
 
 
@@ -37,7 +38,7 @@ class Unregistered(Exception):
 def data_file(table: Table, spec: PartitionSpec, path: str, body: bytes, rows: pa.Table, file: str) -> DataFile:
     """Return the entry of a copy, at the path, of a file version with these rows. Raise Unregistered if it is none."""
     about = pq.read_metadata(io.BytesIO(body))
-    _check_columns(table, about, _field_ids(body))
+    _check_columns(table, about, _field_ids(body, about))
     _check_statistics(about, rows)
     schema = table.schema()
     by_name = {field.name: field.field_id for field in schema.fields}
@@ -71,11 +72,18 @@ def _tell_of_file(told: dict[str, dict[int, object]], column: int, file: str, ro
     told["lower_bounds"][column] = told["upper_bounds"][column] = file.encode()
 
 
-def _field_ids(body: bytes) -> list[int | None]:
+def _field_ids(body: bytes, about: pq.FileMetaData) -> list[int | None]:
+    """Return the field ids of the file's columns. Raise Unregistered if Arrow, which may take them from a schema of its
+    own in the file, has others.
+    """
+    told = [(field.metadata or {}).get(_FIELD_ID) for field in about.schema.to_arrow_schema()]
     try:
-        return field_ids(body)
+        found = field_ids(body)
     except (ValueError, IndexError) as error:
         raise Unregistered("its footer is not as parquet has it") from error
+    if [None if it is None else str(it).encode() for it in found] != told:
+        raise Unregistered("its columns have field ids, and readers do not agree on them")
+    return found
 
 
 def _check_columns(table: Table, about: pq.FileMetaData, ids: Sequence[int | None]) -> None:

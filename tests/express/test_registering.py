@@ -152,14 +152,25 @@ def test_what_readers_would_find_otherwise_is_not_registered(body: bytes, says: 
     assert says in str(error.value)
 
 
-def test_a_negative_field_id_is_one_though_arrow_knows_of_none() -> None:
-    body = written(with_ids(63), use_dictionary=False)
+def other_id(body: bytes) -> bytes:
+    """The same file with the field id -1 in its footer in the place of 63."""
     at = body.index(b"\x7e", body.index(b"schema"))  # 63 as Thrift writes it
-    other = body[:at] + b"\x01" + body[at + 1 :]  # and -1
-    assert all(not field.metadata for field in pq.read_schema(BytesIO(other)))
-    assert field_ids(other) == [-1, *[None] * 9]
-    with pytest.raises(Unregistered, match="its columns have field ids"):
-        registered(other)
+    return body[:at] + b"\x01" + body[at + 1 :]
+
+
+def test_a_negative_field_id_is_one_though_arrow_knows_of_none() -> None:
+    body = other_id(written(with_ids(63), store_schema=False))
+    assert all(not field.metadata for field in pq.read_schema(BytesIO(body)))
+    assert field_ids(body) == [-1, *[None] * 9]
+    with pytest.raises(Unregistered, match="its columns have field ids, and readers do not agree on them"):
+        registered(body)
+
+
+def test_field_ids_that_only_arrow_s_own_schema_has_are_not_believed() -> None:
+    body = other_id(written(with_ids(63)))
+    assert pq.read_schema(BytesIO(body)).field("id").metadata == {b"PARQUET:field_id": b"63"}
+    with pytest.raises(Unregistered, match="readers do not agree"):
+        registered(body)
 
 
 def test_a_file_with_bloom_filters_is_not_registered() -> None:
