@@ -2,6 +2,7 @@
 function's rights are those of a job, which settles nothing.
 """
 
+from functools import cache
 from time import monotonic
 from typing import Any
 
@@ -10,6 +11,7 @@ from handlers.packages import unpack
 unpack()
 
 from lakegate.express.job import Outcome, run_job  # noqa: E402 (its packages were packed until now)
+from lakegate.express.process import Process  # noqa: E402
 
 
 class JobFailed(Exception):
@@ -19,7 +21,12 @@ class JobFailed(Exception):
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Run the job, unless it was taken before: Lambda may make one call twice. Return what it took."""
     began = monotonic()
-    outcome = run_job(event["job"])
+    outcome = run_job(event["job"], _process())
     if outcome in (Outcome.FAILED, Outcome.CUT_OFF):
         raise JobFailed(f"the job of {event['branch']} has ended without a report: {outcome}")
     return {"seconds": monotonic() - began, "memory_mb": int(context.memory_limit_in_mb), "outcome": str(outcome)}
+
+
+@cache
+def _process() -> Process:
+    return Process()

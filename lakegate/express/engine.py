@@ -19,9 +19,7 @@ from pyiceberg.table import Table as IcebergTable
 
 from lakegate.adapters.http import TimeoutAdapter, mount
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
-from lakegate.adapters.iceberg.files import Files
 from lakegate.adapters.iceberg.specs import spec_of_registered
-from lakegate.adapters.lake import storage
 from lakegate.adapters.refs import segment
 from lakegate.audit.engine import Proved
 from lakegate.audit.errors import HandedOver, JobError
@@ -41,6 +39,7 @@ from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.objects import Objects
 from lakegate.express.plan import spark_only
+from lakegate.express.process import Process
 from lakegate.express.reading import Reader
 from lakegate.express.rows import rows_of
 from lakegate.express.tables import ExpressTable, fit, shape
@@ -103,9 +102,8 @@ class ExpressEngine:
     """One job. `http` reaches Nessie, with the job's identity, and `copies` are what registered files hold, by path."""
 
     job: Job
-    limits: Limits
+    process: Process
     http: TimeoutAdapter
-    objects: Objects
     duckdb: DuckDB
     catalogs: dict[Ref, RefCatalog] = field(default_factory=dict)
     there: ExpressTable | None = None
@@ -113,14 +111,19 @@ class ExpressEngine:
 
     @classmethod
     @contextmanager
-    def opened(cls, job: Job, limits: Limits, http: TimeoutAdapter) -> Iterator["ExpressEngine"]:
+    def opened(cls, job: Job, process: Process) -> Iterator["ExpressEngine"]:
         """Yield the engine. Raise HandedOver if the job itself tells that Spark must take it."""
-        _check(job, limits)
-        duckdb = DuckDB(limits)
-        try:
-            yield cls(job=job, limits=limits, http=http, objects=Objects(), duckdb=duckdb)
-        finally:
-            duckdb.close()
+        _check(job, process.limits)
+        with process.duckdb() as duckdb:
+            yield cls(job=job, process=process, http=process.http(job), duckdb=duckdb)
+
+    @property
+    def limits(self) -> Limits:
+        return self.process.limits
+
+    @property
+    def objects(self) -> Objects:
+        return self.process.objects
 
     @property
     def storage(self) -> Objects:
@@ -149,16 +152,9 @@ class ExpressEngine:
     def _catalog(self, ref: Ref) -> RefCatalog:
         if ref not in self.catalogs:
             job = self.job
-            self.catalogs[ref] = RefCatalog(job.nessie_uri, job.warehouse, ref, http=self.http, files=self._metadata)
+            known = self.process.metadata
+            self.catalogs[ref] = RefCatalog(job.nessie_uri, job.warehouse, ref, http=self.http, files=known)
         return self.catalogs[ref]
-
-    @cached_property
-    def _metadata(self) -> Files:
-        return Files()
-
-    @cached_property
-    def _data(self) -> appending.DataIO:
-        return appending.DataIO(storage())
 
     def check_references(self, plan: Plan) -> None:
         """See the protocol. A foreign key that does not fit is found when it is compared, and handed over."""
@@ -227,7 +223,7 @@ class ExpressEngine:
                 return [self._registered(table, each, body, rows)], replace(each, registered=True)
             except registering.Unregistered as error:
                 why = str(error)
-        return appending.write(table, rows, self._data, self.limits.partitions), replace(each, unregistered=why)
+        return appending.write(table, rows, self.process.data, self.limits.partitions), replace(each, unregistered=why)
 
     def _registered(self, table: IcebergTable, each: Inspection, body: bytes, rows: pa.Table) -> DataFile:
         """Return the entry of the file's copy, which the storage makes, and which is read back for the audit. No other
@@ -267,9 +263,9 @@ class ExpressEngine:
         going, gone, left = [], [], []
         for file, checks in failed.items():
             why, rows = view.reasons(file, checks), view.read(file, [*kinds, FILE_COLUMN])
-            going += quarantine.leave(aside, job, file, quarantine.told(rows, kinds), why, utc_now(), self._data)
+            going += quarantine.leave(aside, job, file, quarantine.told(rows, kinds), why, utc_now(), self.process.data)
             gone += [view.entries[data.path] for data in view.files[file]]
-            left += quarantine.kept(table.own, rows, why, self._data, self.limits)
+            left += quarantine.kept(table.own, rows, why, self.process.data, self.limits)
         appending.commit(aside, going)
         appending.replace(table.own, gone, left)
 

@@ -10,8 +10,6 @@ from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 
-from lakegate.adapters.http import door
-from lakegate.adapters.tokens import tokens_of
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.evaluation.mask import masked
 from lakegate.audit.model.codec import to_json
@@ -20,8 +18,8 @@ from lakegate.audit.model.report import Report
 from lakegate.audit.run import Run, append_and_audit, utc_now
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.express.engine import ExpressEngine
-from lakegate.express.limits import Limits
 from lakegate.express.objects import Objects
+from lakegate.express.process import Process
 
 TAKEN = "express.json"
 _OUTAGES = (OSError, Retryable, OutcomeUnknown, Misconfigured)
@@ -38,16 +36,16 @@ class Outcome(StrEnum):
     TAKEN = "taken"  # by another run of it: nothing was done
 
 
-def run_job(uri: str, limits: Limits | None = None, now: Callable[[], datetime] | None = None) -> Outcome:
+def run_job(uri: str, process: Process, now: Callable[[], datetime] = utc_now) -> Outcome:
     """Run the job at `uri`, and write how it ended where the job says. Raise only what says that no job was read, or
     that its end could not be written.
     """
-    objects, clock = Objects(), now or utc_now
+    objects = process.objects
     job = parse_job(objects.read(uri))
-    if not objects.create(f"{job.begun_uri}/{TAKEN}", to_json({"taken_at": clock()}).encode()):
+    if not objects.create(f"{job.begun_uri}/{TAKEN}", to_json({"taken_at": now()}).encode()):
         return Outcome.TAKEN
     try:
-        report = _report(job, limits or Limits(), clock)
+        report = _report(job, process, now)
     except HandedOver as error:
         return _hand_over(objects, job, error.reason)
     except _OUTAGES as error:
@@ -68,10 +66,8 @@ def _log(job: Job, outcome: Outcome, error: Exception) -> None:
     _LOG.error(what, exc_info=None if masked(job.plan.columns) else error)
 
 
-def _report(job: Job, limits: Limits, now: Callable[[], datetime]) -> Report:
-    tokens = tokens_of(job.client, job.token_audience, job.nessie_ca)
-    http = door(job.nessie_uri, tokens, job.nessie_ca)
-    with ExpressEngine.opened(job, limits, http) as engine:
+def _report(job: Job, process: Process, now: Callable[[], datetime]) -> Report:
+    with ExpressEngine.opened(job, process) as engine:
         return append_and_audit(Run(job=job, engine=engine, now=now))
 
 

@@ -1,6 +1,6 @@
 """Objects in S3 by their URI, with this process's own AWS credentials: staged files, data files, a job's notes."""
 
-from functools import cached_property
+from functools import cache, cached_property
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlparse
@@ -18,6 +18,9 @@ from lakegate.errors import Misconfigured
 
 class Objects:
     """`Storage` of a job."""
+
+    def __init__(self) -> None:
+        self._store = cache(S3Store)
 
     @cached_property
     def _s3(self) -> Any:
@@ -56,7 +59,7 @@ class Objects:
     def create(self, uri: str, body: bytes) -> bool:
         """Write an object that is not there yet; return False if it is."""
         bucket, key = _place(uri)
-        return S3Store(bucket).create(key, body)
+        return self._store(bucket).create(key, body)
 
 
 def _place(uri: str) -> tuple[str, str]:

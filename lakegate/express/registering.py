@@ -95,7 +95,7 @@ def _check_columns(table: Table, about: pq.FileMetaData, ids: Sequence[int | Non
         field = fields.get(column.name)
         if field is None or column.name == FILE_COLUMN:
             raise Unregistered(f"its column {name} is not in the table, which may get one of that name")
-        if not footer.is_as_iceberg_writes(column) or footer.kind(column) != spark_type(field.field_type):
+        if not footer.is_as_iceberg_writes(column) or footer.spark_type(column) != spark_type(field.field_type):
             raise Unregistered(f"its column {name} is not stored as the table's type {field.field_type}")
     names = [column.name for column in columns]
     if any(it is not None for it in ids) and list(ids) != [fields[name].field_id for name in names]:

@@ -38,6 +38,7 @@ from lakegate.cli.terminal import sound
 from lakegate.express.job import TAKEN, Outcome, run_job
 from lakegate.express.limits import Limits
 from lakegate.express.objects import Objects
+from lakegate.express.process import Process
 from lakegate.ports import FileChanges
 from tests.support.jobs import has_begun, parquet, report_of, stage
 from tests.support.lanes import for_express, handed_over, make_table
@@ -100,7 +101,7 @@ def freeze(lake: Lake, uri: str, job: Job) -> None:
 
 def reported(lake: Lake, by: Plan, *files: bytes, base: str = "") -> tuple[Job, Report]:
     uri, job = job_for(lake, by, *files, base=base)
-    assert run_job(uri) is Outcome.REPORTED, handed_over(lake, job)
+    assert run_job(uri, Process()) is Outcome.REPORTED, handed_over(lake, job)
     return job, report_of(lake, job)
 
 
@@ -177,7 +178,7 @@ def refuses_commits(request: Request) -> tuple[Fault, int]:
 def test_a_commit_whose_answer_is_lost_is_looked_at_and_never_repeated(lake: Lake) -> None:
     with proxy(lake.nessie_uri, loses_commits) as network:
         uri, job = job_for(lake, a_plan(), rows(1), nessie_uri=network.uri)
-        assert run_job(uri) is Outcome.REPORTED
+        assert run_job(uri, Process()) is Outcome.REPORTED
     assert len(network.met) == 1
     assert lake.commits(job.base, job.branch) == 1
     assert report_of(lake, job).files[0].verdict is Verdict.PASS
@@ -186,21 +187,21 @@ def test_a_commit_whose_answer_is_lost_is_looked_at_and_never_repeated(lake: Lak
 def test_a_commit_that_is_lost_cuts_the_job_off_and_is_not_repeated(lake: Lake) -> None:
     with proxy(lake.nessie_uri, refuses_commits) as network:
         uri, job = job_for(lake, a_plan(), rows(1), nessie_uri=network.uri)
-        assert run_job(uri) is Outcome.CUT_OFF
+        assert run_job(uri, Process()) is Outcome.CUT_OFF
     assert len(network.met) == 1
     assert (lake.commits(job.base, job.branch), has_begun(lake, job)) == (0, False)
 
 
 def test_a_job_without_nessie_does_not_come_to_its_files(lake: Lake) -> None:
     uri, job = job_for(lake, a_plan(), rows(1), nessie_uri="http://127.0.0.1:1")
-    assert run_job(uri) is Outcome.FAILED
+    assert run_job(uri, Process()) is Outcome.FAILED
     with pytest.raises(lake.s3().exceptions.NoSuchKey):
         lake.s3().get_object(Bucket=lake.bucket, Key=job.begun_uri.removeprefix(f"s3://{lake.bucket}/"))
 
 
 def test_only_one_run_works_on_an_attempt(lake: Lake) -> None:
     uri, job = job_for(lake, a_plan(), rows(1))
-    assert [run_job(uri), run_job(uri)] == [Outcome.REPORTED, Outcome.TAKEN]
+    assert [run_job(uri, Process()), run_job(uri, Process())] == [Outcome.REPORTED, Outcome.TAKEN]
     assert lake.commits(job.base, job.branch) == 1
     key = f"{job.begun_uri}/{TAKEN}".removeprefix(f"s3://{lake.bucket}/")
     lake.s3().head_object(Bucket=lake.bucket, Key=key)
@@ -220,7 +221,7 @@ def test_what_is_not_for_this_engine_is_handed_over_before_a_byte_is_on_the_bran
     lake: Lake, files: tuple[bytes, ...], more: dict[str, Any], limits: Limits, says: str
 ) -> None:
     uri, job = job_for(lake, a_plan(**more), *files)
-    assert run_job(uri, limits) is Outcome.HANDED_OVER
+    assert run_job(uri, Process(limits)) is Outcome.HANDED_OVER
     assert says in handed_over(lake, job)
     assert lake.head(job.branch) == job.base
     assert not held(lake, job)
@@ -231,7 +232,7 @@ def test_what_is_not_for_this_engine_is_handed_over_before_a_byte_is_on_the_bran
 def test_a_table_says_by_which_contract_it_was_written_last(lake: Lake) -> None:
     by = a_plan()
     uri, job = job_for(lake, by, rows(1), plan=replace(by, contract_hash="h2"))
-    assert run_job(uri) is Outcome.REPORTED, handed_over(lake, job)
+    assert run_job(uri, Process()) is Outcome.REPORTED, handed_over(lake, job)
     table = RefCatalog(lake.nessie_uri, lake.warehouse, Ref(job.branch)).find_table(by.table)
     assert table is not None
     assert table.properties[CONTRACT_HASH] == "h2"
@@ -244,14 +245,14 @@ def test_a_table_whose_columns_are_to_change_is_handed_over(lake: Lake) -> None:
     for columns in (by.columns[:-1], (*by.columns, TableColumn(name="more", type="int"))):
         other = replace(by, contract_hash="h2", columns=columns, policy=lenient)
         uri, job = job_for(lake, by, rows(1), plan=other)
-        assert run_job(uri) is Outcome.HANDED_OVER
+        assert run_job(uri, Process()) is Outcome.HANDED_OVER
         assert "columns" in handed_over(lake, job)
         assert lake.head(job.branch) == job.base
 
 
 def test_a_table_that_is_not_there_is_created_on_the_branch(lake: Lake) -> None:
     uri, job = job_for(lake, a_plan("months(`at`)", "`name`"), rows(1), rows(2), makes=False)
-    assert run_job(uri) is Outcome.REPORTED, handed_over(lake, job)
+    assert run_job(uri, Process()) is Outcome.REPORTED, handed_over(lake, job)
     assert [file.verdict for file in report_of(lake, job).files] == [Verdict.PASS, Verdict.PASS]
     assert sum(file.record_count for file in held(lake, job).values()) == 2
     assert not held(lake, job, Ref(job.branch, job.base))
@@ -267,7 +268,7 @@ def test_a_key_that_the_table_has_is_handed_over_and_new_ones_pass(lake: Lake) -
     assert second.depends_on == (by.table,)
     for files in ((rows(6), rows(3)), (rows(7), rows(7))):
         uri, job = job_for(lake, by, *files, base=first.audited)
-        assert run_job(uri) is Outcome.HANDED_OVER
+        assert run_job(uri, Process()) is Outcome.HANDED_OVER
         assert "A key repeats" in handed_over(lake, job)
 
 
@@ -280,13 +281,13 @@ def test_a_version_that_was_taken_off_before_is_replaced_and_its_keys_are_free(l
     replaces = Replaced(versions=(old.id,), data_files=old.data_files)
     job = replace(job, files=(replace(job.files[0], id=IDS[5], replaces=replaces),))
     freeze(lake, uri, job)
-    refused = run_job(uri)
+    refused = run_job(uri, Process())
     assert refused is Outcome.FAILED  # its rows are still there
     uri, other = job_for(lake, by, rows(3, 4), base=first.audited)
     IcebergTables(lake.nessie_uri, lake.warehouse).remove(by.table, other.branch, gone)
     other = replace(other, files=(replace(other.files[0], id=IDS[5], replaces=replaces),))
     freeze(lake, uri, other)
-    assert run_job(uri) is Outcome.REPORTED, handed_over(lake, other)
+    assert run_job(uri, Process()) is Outcome.REPORTED, handed_over(lake, other)
     [file] = report_of(lake, other).files
     assert (file.verdict, file.rows, file.replaces) == (Verdict.PASS, 2, replaces)
     assert held(lake, other).keys() == {data.path for data in (*first.files[0].data_files, *file.data_files)}
@@ -301,7 +302,7 @@ def test_a_key_that_refers_to_nothing_is_handed_over_and_others_pass(lake: Lake)
     _, report = reported(lake, by, for_two, base=_with_table(lake, by, known.audited))
     assert [(check.value, check.verdict) for check in report.files[0].checks] == [(0, Verdict.PASS)]
     uri, job = job_for(lake, by, for_none, base=_with_table(lake, by, known.audited))
-    assert run_job(uri) is Outcome.HANDED_OVER
+    assert run_job(uri, Process()) is Outcome.HANDED_OVER
     assert "refers to nothing" in handed_over(lake, job)
 
 
@@ -334,13 +335,13 @@ def test_a_value_that_only_spark_knows_is_handed_over(lake: Lake) -> None:
     metric = failing("name", "COALESCE(CAST(name AS TIMESTAMP) > x, FALSE)".replace("> x", "> at"))
     by = replace(a_plan(), metrics=(metric,), checks=(none_of(metric),))
     uri, job = job_for(lake, by, rows(1, name="2013-1-1 5:00"))
-    assert run_job(uri) is Outcome.HANDED_OVER
+    assert run_job(uri, Process()) is Outcome.HANDED_OVER
     assert "only Spark can say" in handed_over(lake, job)
 
 
 def registering(lake: Lake, by: Plan, *files: bytes, base: str = "", **more: Any) -> tuple[Job, Report]:
     uri, job = job_for(lake, by, *files, base=base, lane=Lane.EXPRESS, registers=True, **more)
-    assert run_job(uri) is Outcome.REPORTED, handed_over(lake, job)
+    assert run_job(uri, Process()) is Outcome.REPORTED, handed_over(lake, job)
     return job, report_of(lake, job)
 
 
@@ -397,7 +398,7 @@ def test_keys_are_looked_for_in_registered_files_too(lake: Lake) -> None:
     _, second = registering(lake, by, rows(4), base=first.audited)
     assert how(second) == [(True, "")]
     uri, job = job_for(lake, by, rows(5), rows(3), base=second.audited)
-    assert run_job(uri) is Outcome.HANDED_OVER
+    assert run_job(uri, Process()) is Outcome.HANDED_OVER
     assert "A key repeats" in handed_over(lake, job)
 
 
@@ -439,6 +440,6 @@ def test_a_staged_copy_that_is_another_by_then_is_handed_over(lake: Lake, monkey
         copy(self, source, target)
 
     monkeypatch.setattr(Objects, "copy", late)
-    assert run_job(uri) is Outcome.HANDED_OVER
+    assert run_job(uri, Process()) is Outcome.HANDED_OVER
     assert "not what it was" in handed_over(lake, job)
     assert not held(lake, job)

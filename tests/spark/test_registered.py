@@ -20,6 +20,7 @@ from lakegate.audit.model.plan import Plan, SchemaPolicy, Stance
 from lakegate.audit.model.report import Report
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.express.job import Outcome, run_job
+from lakegate.express.process import Process
 from lakegate.ports import Ref
 from spark_jobs.jvm.session import open_catalog
 from tests.support.jobs import report_of, stage
@@ -64,7 +65,7 @@ def audited(lake: Lake, by: Plan, files: Mapping[str, bytes]) -> Report:
     job = replace(for_express(lake, staged.job), lane=Lane.EXPRESS, registers=True)
     key = staged.uri.removeprefix(f"s3://{lake.bucket}/")
     lake.s3().put_object(Bucket=lake.bucket, Key=key, Body=to_json(job).encode())
-    assert run_job(staged.uri) is Outcome.REPORTED, handed_over(lake, job)
+    assert run_job(staged.uri, Process()) is Outcome.REPORTED, handed_over(lake, job)
     return report_of(lake, job)
 
 

@@ -1,0 +1,54 @@
+"""One process of the express lane: what it keeps from one job to the next, so that a warm one has it ready.
+
+A client of AWS, a token and DuckDB take longer to make than a small file takes to be audited. Nothing of a job is kept
+but metadata files, which never change, and connections to Nessie are each job's own: a commit must not go over one that
+has died meanwhile.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, cached_property
+
+from lakegate.adapters.http import TimeoutAdapter, door
+from lakegate.adapters.iceberg.files import Files
+from lakegate.adapters.lake import storage
+from lakegate.adapters.tokens import tokens_of
+from lakegate.audit.model.job import Job
+from lakegate.express.appending import DataIO
+from lakegate.express.limits import Limits
+from lakegate.express.metrics import DuckDB
+from lakegate.express.objects import Objects
+
+
+class Process:
+    """A process that runs one job after the other, each within the limits."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self.metadata = Files()
+        self._tokens = cache(tokens_of)
+        self._idle: DuckDB | None = None
+
+    @cached_property
+    def objects(self) -> Objects:
+        return Objects()
+
+    @cached_property
+    def data(self) -> DataIO:
+        return DataIO(storage())
+
+    def http(self, job: Job) -> TimeoutAdapter:
+        """Return the adapter that reaches the job's Nessie with its identity, over connections of its own."""
+        tokens = self._tokens(job.client, job.token_audience, job.nessie_ca)
+        return door(job.nessie_uri, tokens, job.nessie_ca)
+
+    @contextmanager
+    def duckdb(self) -> Iterator[DuckDB]:
+        """Yield a DuckDB. It is kept for the next job, unless this one ends with an error, which may be its own."""
+        used, self._idle = self._idle or DuckDB(self.limits), None
+        try:
+            yield used
+        except BaseException:
+            used.close()
+            raise
+        self._idle = used
