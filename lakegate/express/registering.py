@@ -120,6 +120,8 @@ def _check_statistics(about: pq.FileMetaData, rows: pa.Table) -> None:
     for group, piece in _pieces(about, rows):
         for at, name in enumerate(names):
             chunk = group.column(at)
+            if chunk.physical_type == "BOOLEAN" and "PLAIN" not in chunk.encodings:
+                raise Unregistered(f"its column {display_name(name)} is encoded as Spark's reader of data files cannot")
             if chunk.bloom_filter_offset is not None:
                 raise Unregistered("it has Bloom filters, which cannot be checked")
             if chunk.num_values != piece.num_rows or not _is_true(chunk.statistics, piece.column(name)):
