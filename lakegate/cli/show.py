@@ -117,7 +117,7 @@ def _file(view: BatchView, report: Report, file: FileReport, *, every_check: boo
         yield indented(fault, 4, "red")
         yield from _advice(advice, 6)
     yield from (indented(change, 4, "yellow") for change in file.changes)
-    yield from (indented(unread, 4) for unread in file.unread)
+    yield from (indented(line, 4) for line in (*file.unread, *file.written))
     checks = checks_of(file, every_check=every_check)
     yield from _checks(checks)
     for check in checks:

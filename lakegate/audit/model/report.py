@@ -133,6 +133,9 @@ class FileReport:
     `rows` are those of its data files, and `quarantined` its data files in the quarantine table. `evolves` lists its
     changes to the table (`"zip" string`, `"n" bigint, was int`: a column or a type that the contract lacks), `discards`
     its columns that were not read. It was judged without the rows that it `replaces`.
+
+    Its one data file is a copy of itself if it is `registered`; `unregistered` is why its rows were appended, although
+    its contract asks to register files.
     """
 
     id: str
@@ -146,6 +149,8 @@ class FileReport:
     evolves: tuple[str, ...] = ()
     discards: tuple[str, ...] = ()
     replaces: Replaced = field(default_factory=Replaced)
+    registered: bool = False
+    unregistered: str = ""
     advice: tuple[Advice, ...] = ()
 
     @property
@@ -183,6 +188,13 @@ class FileReport:
     def unread(self) -> tuple[str, ...]:
         """Columns of the file that the table does not get, one line each."""
         return tuple(f'column "{name}" of the file is not read' for name in self.discards)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """How its rows came to the table, in a line, if its contract asks to register files."""
+        if self.registered:
+            return ("registered: a copy of the file is its data file",)
+        return (f"not registered, its rows were appended: {self.unregistered}",) if self.unregistered else ()
 
     def _reasons(self, verdict: Verdict) -> tuple[str, ...]:
         return tuple(check.reason for check in self.checks if check.verdict is verdict)

@@ -26,7 +26,8 @@ class Inspection:
     reads.
 
     `rows` of a text file are its lines, whether they parse or not; `layout` are all its columns as they stand in it;
-    `sound` if all its bytes are known to be text of its encoding.
+    `sound` if all its bytes are known to be text of its encoding. Once appended it is `registered`, or `unregistered`
+    for a reason; neither if nobody asked to register it.
     """
 
     file: JobFile
@@ -37,6 +38,8 @@ class Inspection:
     discards: tuple[str, ...] = ()
     layout: tuple[str, ...] = ()
     sound: bool = False
+    registered: bool = False
+    unregistered: str = ""
 
     @property
     def id(self) -> str:

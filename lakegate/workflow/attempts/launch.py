@@ -17,6 +17,7 @@ from lakegate.contracts import Contract
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE
+from lakegate.landing.ingestion import Write
 from lakegate.landing.lane import NO_LANE, Work, lane_of
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.baseline import baseline
@@ -95,6 +96,7 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
         lane=load.lane,
         lane_why=load.why,
         handover_uri=service.store.uri(handover_name(attempt)) if load.lane is Lane.EXPRESS else "",
+        registers=contract.ingestion.write is Write.REGISTER,
     )
 
 
