@@ -24,7 +24,7 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import entry_of
 from lakegate.ports import MessageFile, Signal
 from lakegate.workflow.attempts.claims import ClaimIndex
-from lakegate.workflow.attempts.launch import launch
+from lakegate.workflow.attempts.launch import NO_NEIGHBOURS, Neighbours, launch
 from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.attempts.usage import note_usage
 from lakegate.workflow.ledger.receipts import receipts_now
@@ -196,7 +196,8 @@ def _take_up(
     opens = queue.shares(service.slots, wanted)
     for contract, its in by_table:
         turn = Turn(opens=opens.get(contract.table, 0), since=since[contract.table])
-        if failure := try_step(its, partial(ingest, service, contract, its, index, turn)):
+        around = registry.neighbours(contract.table)
+        if failure := try_step(its, partial(ingest, service, contract, its, index, turn, around)):
             failures.append(failure)
     failed = {arrival for failure in failures for arrival in failure.arrivals}
     take_off(service, noted, failed)
@@ -269,7 +270,14 @@ class Turn:
     since: datetime
 
 
-def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], index: ClaimIndex, turn: Turn) -> None:
+def ingest(
+    service: Service,
+    contract: Contract,
+    files: Iterable[FileVersion],
+    index: ClaimIndex,
+    turn: Turn,
+    neighbours: Neighbours = NO_NEIGHBOURS,
+) -> None:
     """Decide those of a table's files that need no attempt, resume the attempts at others, and start as many new
     attempts at the rest as the table opens now. Files that are left are queued. Raise Misconfigured, after that, if a
     file's receipt cannot be read.
@@ -279,10 +287,10 @@ def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], i
     discard_untried(service, table, found.closed_as(Decision.DISCARDED))
     reject_untried(service, table, found.closed_as(Decision.REJECTED))
     for attempt in sorted(found.resumed, key=lambda attempt: attempt.branch):
-        launch(service, attempt)
+        launch(service, attempt, neighbours)
     wanted = list(_batches(contract, found))
     for batch in wanted[: turn.opens]:
-        start_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch)
+        start_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch, neighbours)
         service.telemetry.emit({Signal.FILES_RECEIVED: len(batch)}, table)
     _queue(service, contract, [file for batch in wanted[turn.opens :] for file in batch], turn.since)
     for receipt in found.unreadable:
