@@ -113,13 +113,13 @@ def _column(file: JobFile, column: pq.ColumnSchema, field: pa.Field) -> FileColu
     """Return the column as Spark would read it."""
     if column.name != field.name or column.max_repetition_level or column.max_definition_level > 1:
         raise HandedOver(f"Column {display_name(field.name)} of {_named(file)} is no plain column.")
-    kind = _kind(column)
+    kind = spark_type(column)
     if kind is None or not _is_read_so(kind, field.type):
         raise HandedOver(f"Column {display_name(field.name)} of {_named(file)} is of a type that only Spark knows.")
     return FileColumn(name=field.name, type=kind)
 
 
-def _kind(column: pq.ColumnSchema) -> str | None:
+def spark_type(column: pq.ColumnSchema) -> str | None:
     """Return the Spark SQL type of a column; None if it is another than the usual ones."""
     logical = column.logical_type
     name = logical.type

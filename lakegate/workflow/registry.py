@@ -72,7 +72,8 @@ def contract_of(store: Store, table: str) -> Contract:
     name = contract_name(table)
     body = store.read(name)
     if body is None:
-        raise Misconfigured(f"table {table} has no contract; run: lakegate contract push CONTRACT")
+        made = "lakegate contract init FILE makes one"
+        raise Misconfigured(f"table {table} has no contract ({made}); run: lakegate contract push CONTRACT")
     found = _loaded(name, body)
     if isinstance(found, ContractFaults):
         raise ContractFaults(
