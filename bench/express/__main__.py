@@ -119,15 +119,15 @@ def burst(here: Place, lane: str, tables: int, files: int, body: Body) -> Mappin
     }
 
 
-def figures_of(body: Body, rounds: Rounds, spark: Sequence[float], idle: float) -> dict[str, Any]:
+def figures_of(body: Body, rounds: Rounds, spark: Sequence[float]) -> dict[str, Any]:
     of_express, of_spark = map(Seconds.of, (rounds.upload_to_main, spark))
     work = Seconds.of([sum(own.values()) for own in rounds.work])
     article, growing = Seconds.of(rounds.article), Seconds.of(rounds.growing)
-    uncompressed, peak = body.uncompressed / MIB, statistics.median(rounds.peaks) / MIB
     return {
         "rows": body.rows,
         "bytes": len(body.content),
         "uncompressed": body.uncompressed,
+        "in memory": body.in_memory,
         "seconds": {
             "express": asdict(of_express),
             "express, its functions' own": asdict(work),
@@ -143,9 +143,18 @@ def figures_of(body: Body, rounds: Rounds, spark: Sequence[float], idle: float) 
             "in a table that grows to 20 files": round(work.median / growing.median, 2),
         },
         "spark / express": round(of_spark.median / of_express.median, 1),
-        "peak of the express function, MiB": round(peak),
-        "above its idle, MiB a MiB uncompressed": round((peak - idle) / uncompressed, 2),
+        "peak of the express function, MiB": round(statistics.median(rounds.peaks) / MIB),
     }
+
+
+def more_memory(files: Mapping[str, Body], rounds: Mapping[str, Rounds]) -> float:
+    """Return by how many bytes the function's peak is higher for each byte that the largest file's rows have in memory
+    beyond the smallest's.
+    """
+    sizes = sorted(files, key=lambda size: files[size].in_memory)
+    peaks = {size: statistics.median(rounds[size].peaks) for size in sizes}
+    small, large = sizes[0], sizes[-1]
+    return round((peaks[large] - peaks[small]) / (files[large].in_memory - files[small].in_memory), 1)
 
 
 def told(what: str) -> None:
@@ -160,12 +169,10 @@ def measured(here: Place, files: Mapping[str, Body], chosen: argparse.Namespace)
     with here.article() as article:
         rounds = {size: express_rounds(here, article, size, body, chosen.rounds) for size, body in files.items()}
     yield {"rounds of the express lane": {size: asdict(its) for size, its in rounds.items()}}
-    functions = usage.of_function(here.cloud, "handlers.express")
-    usage.forget_peaks(functions)
-    idle = max(map(usage.peak_bytes, functions)) / MIB
+    yield {"bytes of peak for a byte of rows": more_memory(files, rounds)}
     spark = {size: spark_rounds(here, size, body, chosen.spark_rounds) for size, body in files.items()}
-    yield {"sizes": {size: figures_of(body, rounds[size], spark[size], idle) for size, body in files.items()}}
-    yield {"idle, MiB": round(idle), "cold, 1 MB": asdict(Seconds.of(cold_rounds(here, files["1 MB"])))}
+    yield {"sizes": {size: figures_of(body, rounds[size], spark[size]) for size, body in files.items()}}
+    yield {"cold, 1 MB": asdict(Seconds.of(cold_rounds(here, files["1 MB"])))}
     yield {"lanes": {lane: sorted(here.lanes([table])) for lane, table in TABLES.items()}}
     by_express = burst(here, EXPRESS, chosen.tables, chosen.files, files[BURST_SIZE])
     yield {"at once": {EXPRESS: by_express}}

@@ -21,6 +21,7 @@ class Body:
     rows: int
     content: bytes
     uncompressed: int  # bytes, as its footer says
+    in_memory: int  # bytes of its rows in Arrow
 
     @classmethod
     def of(cls, flights: pa.Table) -> "Body":
@@ -30,7 +31,7 @@ class Body:
         pq.write_table(flights, target := BytesIO())
         about = pq.ParquetFile(BytesIO(content := target.getvalue())).metadata
         size = sum(about.row_group(at).total_byte_size for at in range(about.num_row_groups))
-        return cls(rows=flights.num_rows, content=content, uncompressed=size)
+        return cls(rows=flights.num_rows, content=content, uncompressed=size, in_memory=flights.nbytes)
 
 
 def bodies(months: Sequence[Path]) -> Mapping[str, Body]:
