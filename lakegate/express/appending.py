@@ -14,12 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.io.pyarrow import PyArrowFileIO, pyarrow_to_schema, write_file
 from pyiceberg.manifest import DataFile
-from pyiceberg.partitioning import PartitionField, PartitionFieldValue, PartitionKey
+from pyiceberg.partitioning import PartitionField, PartitionFieldValue, PartitionKey, PartitionSpec
+from pyiceberg.schema import Schema
 from pyiceberg.table import Table, WriteTask
 
 from lakegate.adapters.iceberg import iceberg_errors
-from lakegate.adapters.iceberg.commits import one_commit, one_try
+from lakegate.adapters.iceberg.commits import append, one_commit, one_try
 from lakegate.adapters.iceberg.files import WholeOutput
+from lakegate.adapters.iceberg.specs import NAMES, add_specs, names_of
 from lakegate.adapters.lake import LakeIO
 from lakegate.audit.errors import HandedOver
 from lakegate.counts import count
@@ -56,6 +58,8 @@ def write(table: Table, rows: pa.Table, io: PyArrowFileIO, partitions: int) -> l
             raise HandedOver("The rows are some that PyIceberg does not write.") from error
     if sum(file.record_count for file in files) != rows.num_rows:
         raise HandedOver("PyIceberg has lost rows between partitions.")
+    for file in files:
+        file.spec_id = table.metadata.default_spec_id  # PyIceberg notes it of files alone that it has read
     return files
 
 
@@ -77,8 +81,8 @@ def _parts(table: Table, rows: pa.Table, most: int) -> list[tuple[Values, pa.Tab
     fields = table.spec().fields
     if not rows.num_rows or not fields:
         return [((), rows)] if rows.num_rows else []
-    names = [str(at) for at in range(len(fields))]
-    values = pa.Table.from_arrays([_values(table, rows, field) for field in fields], names=names)
+    values = _values(table.spec(), table.schema(), rows)
+    names = values.column_names
     found = values.group_by(names).aggregate([([], "count_all")]).sort_by([(name, "ascending") for name in names])
     each = [tuple(row.values()) for row in found.to_pylist()]
     _check_partitions(each, most)
@@ -89,9 +93,21 @@ def _parts(table: Table, rows: pa.Table, most: int) -> list[tuple[Values, pa.Tab
     return [(tuple(its), rows.slice(start, number)) for (*its, number), start in zip(each, starts, strict=False)]
 
 
-def _values(table: Table, rows: pa.Table, field: PartitionField) -> pa.Array:
+def partitions_of(spec: PartitionSpec, schema: Schema, rows: pa.Table) -> pa.Table:
+    """Return the partitions that the rows are in: a column for each of the spec's fields, one at least."""
+    values = _values(spec, schema, rows)
+    return values.group_by(values.column_names).aggregate([])
+
+
+def _values(spec: PartitionSpec, schema: Schema, rows: pa.Table) -> pa.Table:
+    """Return the values of the spec's fields, one at least, for each row."""
+    columns = [_of_field(field, schema, rows) for field in spec.fields]
+    return pa.Table.from_arrays(columns, names=[str(at) for at in range(len(columns))])
+
+
+def _of_field(field: PartitionField, schema: Schema, rows: pa.Table) -> pa.Array:
     """Return each row's value of a partition field, computed once for the same value of the column."""
-    source = table.schema().find_field(field.source_id)
+    source = schema.find_field(field.source_id)
     column = rows.column(source.name).combine_chunks().dictionary_encode(null_encoding="encode")
     return field.transform.pyarrow_transform(source.field_type)(column.dictionary).take(column.indices)
 
@@ -109,15 +125,19 @@ def _length(values: Iterable[Any]) -> int:
     return sum(len(value.encode()) for value in values if isinstance(value, str))
 
 
-def commit(table: Table, files: Sequence[DataFile]) -> None:
-    """Append the data files in one commit. Raise OutcomeUnknown if nobody knows whether it was made."""
+def commit(table: Table, files: Sequence[DataFile], registered: PartitionSpec | None = None) -> None:
+    """Append the data files in one commit, some of them `registered` under this spec. Raise OutcomeUnknown if nobody
+    knows whether it was made.
+    """
     with (
         iceberg_errors(f"appending to {'.'.join(table.name())}", changes=True),
         one_commit(table) as transaction,
-        transaction.update_snapshot().fast_append() as append,
     ):
-        for file in files:
-            append.append_data_file(file)
+        if registered:
+            add_specs(table, transaction, [registered])
+            if not names_of(table):
+                transaction.set_properties({NAMES: table.schema().name_mapping.model_dump_json()})
+        append(table, transaction, files)
 
 
 def set_properties(table: Table, values: Mapping[str, str]) -> None:

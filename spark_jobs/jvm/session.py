@@ -42,6 +42,8 @@ _OPTIONS = {
     "spark.sql.legacy.parquet.nanosAsLong": "false",
     # Spark's own, and the option of a catalog that has a client's password: no log of events has their values.
     "spark.redaction.regex": "(?i)secret|password|token|credential|access[.]?key",
+    # Spark would log an event that one of its listeners is slow with, and a job's event holds the session's options.
+    "spark.scheduler.listenerbus.logSlowEvent": "false",
     # The job runs few queries and nobody watches their plans.
     "spark.ui.enabled": "false",
 }

@@ -55,6 +55,7 @@ def staged_by(guarded: Guarded, **identity: Any) -> Staged:
     return replace(staged, job=job)
 
 
+@pytest.mark.extended
 def test_submitted_jobs_have_tokens_of_their_role_or_client_and_leave_no_token_and_no_password(
     guarded: Guarded, tmp_path: Path
 ) -> None:
@@ -71,6 +72,7 @@ def test_submitted_jobs_have_tokens_of_their_role_or_client_and_leave_no_token_a
     events.mkdir()
     script.write_text(EACH)
     told = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri(), "spark.eventLog.compress": "false"}
+    told["spark.scheduler.listenerbus.logSlowEvent.threshold"] = "0s"  # so that each event counts as slow
     done = submit(place, tmp_path, script, [each.uri for each in jobs], told, "info")
     assert done.returncode == 0, done.stdout + done.stderr
     assert [report_of(lake, each.job).rows for each in jobs] == [2, 2]

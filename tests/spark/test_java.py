@@ -26,6 +26,12 @@ def test_a_class_is_looked_for_once_wherever_it_is_named(spark: SparkSession) ->
     assert java.java.util.ArrayList([1]).get(0) == 1
 
 
+def test_spark_logs_no_event_that_is_slow(spark: SparkSession) -> None:
+    spark_s_own: Any = jvm(spark).org.apache.spark
+    options = getattr(getattr(spark_s_own.internal.config, "package$"), "MODULE$")
+    assert spark_s_own.SparkEnv.get().conf().get(options.LISTENER_BUS_LOG_SLOW_EVENT_ENABLED()) is False
+
+
 def made(spark: SparkSession, name: str, *said: Any) -> Any:
     if name.startswith("com.amazonaws.") and BUNDLE != EMR_7:
         pytest.skip("this image has the newer SDK alone")
