@@ -11,7 +11,7 @@ BUNDLE ?= emr-spark-8.1.0
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos lock clean simulate simulate-nessie
+.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos lock clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -51,7 +51,7 @@ test-schedules: setup ## 2,500 simulated schedules of faults, always the same (h
 	$(PYTEST) -m schedules tests/simulation
 
 test-unit: setup ## the other tests without Spark and servers (five minutes)
-	$(PYTEST) -m "not schedules and not hostile and not nessie and not http and not spark and not synth and not local"
+	$(PYTEST) -m "not schedules and not hostile and not nessie and not http and not spark and not synth and not local and not datacontract"
 
 test-hostile: setup ## hostile names, files and contracts, by how work grows with them, and fuzzing (two minutes)
 	$(PYTEST) -m hostile tests/hostile
@@ -66,7 +66,7 @@ test-http: setup ## twenty schedules with faults of the network before a real Ne
 	$(PYTEST) -m http tests/simulation
 
 test-extended: setup ## ten thousand schedules, a hundred and fifty of the network, and what else takes long; CI runs it beside make test (twenty minutes)
-	$(PYTEST) --extended -m "schedules or http or extended" tests/simulation
+	$(PYTEST) --extended -m "schedules or http or extended" tests/inference tests/simulation
 	$(PYTEST) --extended -m "extended and (spark or nessie)" tests/contracts tests/spark
 	$(PYTEST) --extended -m "extended and local" tests/local
 
@@ -76,6 +76,10 @@ test-spark: setup ## tests in a Spark session
 test-bundle: setup ## tests of the job on the Spark and Python of BUNDLE=emr-spark-8.1.0 (fifteen minutes; no part of make test)
 	@$(PYTHON) tools/setup.py $(BUNDLE)
 	.local/envs/$(BUNDLE)/bin/python -m pytest -m "spark and not nessie" tests/contracts tests/hostile tests/spark
+
+test-datacontract: setup ## datacontract-cli, in an environment of its own, takes our contracts and tests tables on main (no part of make test)
+	@$(PYTHON) tools/setup.py datacontract
+	$(PYTEST) -m datacontract tests/datacontract
 
 test-synth: setup ## tests of the synthesised CDK app
 	$(PYTEST) -m synth tests/infra
