@@ -87,9 +87,9 @@ test-synth: setup ## tests of the synthesised CDK app
 test-local: setup ## tests of the whole loop on the local cloud
 	$(PYTEST) -m local tests/local
 
-search: setup ## random tests with new examples, and more of them; a failure says how to repeat it
+search: setup ## random tests with new examples, and more of them; a failure says how to repeat it; TABLES=… sets how many tables both engines are compared by
 	$(PYTEST) -m hypothesis --hypothesis-profile=search
-	DIFFERENTIAL_SEED=random $(PYTEST) tests/spark/test_differential.py
+	DIFFERENTIAL_SEED=random DIFFERENTIAL_TABLES=$(TABLES) $(PYTEST) tests/spark/test_differential.py
 
 simulate: setup ## a million simulated schedules of faults from any seed on (an hour or two); SEED=… shows one step by step, SCHEDULES=… runs fewer
 	$(SIMULATE) $(if $(SEED),--seed $(SEED)) $(if $(SCHEDULES),--schedules $(SCHEDULES))
@@ -109,7 +109,7 @@ chaos: setup ## break the real local cloud at twelve points of a year of flights
 bench-cold-start: setup ## how much faster a function imports its code for the zip's byte code (two minutes)
 	$(BIN)/python -m bench.cold_start
 
-bench-express: setup ## how long a file of 1 and of 10 MB takes from its upload to main, by the express lane and by Spark (fifteen minutes)
+bench-express: setup ## what files of 0.1, 1 and 10 MB take to main by the express lane, by Spark and by the article's own shape, and many at once (half an hour)
 	$(BIN)/python -m bench.express
 
 bench-receipts: setup ## what a million decided files cost the next one, on a real Nessie (ten minutes)
