@@ -48,6 +48,8 @@ def run_job(uri: str, process: Process, now: Callable[[], datetime] = utc_now) -
         report = _report(job, process, now)
     except HandedOver as error:
         return _hand_over(objects, job, error.reason)
+    except MemoryError:
+        return _hand_over(objects, job, "The batch takes more memory than the express engine has.")
     except Exception as error:  # noqa: BLE001 - Spark is asked about what this engine was not made for
         return _fail(objects, job, error)
     objects.write(job.report_uri, to_json(report).encode())

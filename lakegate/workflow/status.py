@@ -16,7 +16,7 @@ from lakegate.landing.lifecycle import State, state_of
 from lakegate.ports import Branch
 from lakegate.workflow.attempts.claims import list_open_branches
 from lakegate.workflow.attempts.usage import usages_of
-from lakegate.workflow.backlog import seen_unclaimed, still_unrouted
+from lakegate.workflow.backlog import Seen, seen_unclaimed, still_unrouted
 from lakegate.workflow.overview.flights import explained, flights
 from lakegate.workflow.overview.line import Line, line_of_file, newest_first
 from lakegate.workflow.overview.log import decided_lines
@@ -58,12 +58,15 @@ def status(service: Service, settled: set[Branch] | None = None, most: int | Non
     an earlier call found all files decided: this one does not look at them, and adds those that it finds.
     """
     settled, most = set() if settled is None else settled, most or DECISIONS
+    seen = seen_unclaimed(service)  # first, so that no file is between two lists: it goes from this one to the others
     attempts = list_open_branches(service.branches)
     flying = flights(service, attempts, settled)
-    queued, unrouted, seen_at = _landed(service, flying)
+    queued, unrouted, seen_at = _landed(service, flying, seen)
     last = list(service.ledger.decisions(most))
     is_cut = len(last) >= most
     decided = decided_lines(service, last, {branch.name for branch in attempts})
+    since = {version for line in decided for version in line.versions}
+    queued = [line for line in queued if since.isdisjoint(line.versions)]
     kept = {attempt.batch for branch, attempt in attempts.items() if branch in settled}
     older = kept - {line.batch for line in decided if line.state in {State.REJECTED, State.SUPERSEDED}}
     return Status(
@@ -102,13 +105,12 @@ def _attempt(line: Line) -> Attempt:
     return Attempt(table=line.table, batch=line.batch, number=line.attempt)
 
 
-def _landed(service: Service, flying: Sequence[Line]) -> tuple[list[Line], list[Line], datetime | None]:
+def _landed(service: Service, flying: Sequence[Line], seen: Seen) -> tuple[list[Line], list[Line], datetime | None]:
     """Return the lines of queued and blocked files, those of unrouted ones, and when they were seen. What is in
     `flying` is left out. An unrouted file that a contract routes by now is queued: the next sweep takes it up.
     """
     claimed = {version for line in flying for version in line.versions}
     in_progress = {(line.table, key) for line in flying for key in line.files}
-    seen = seen_unclaimed(service)
     landed = [file for file in seen.files if file.version_id not in claimed]
     noted = still_unrouted(service)
     registry = Registry.read(service.store) if landed or noted else Registry(contracts=())

@@ -12,7 +12,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lane import Express
 from lakegate.landing.lifecycle import State
-from lakegate.ports import JobRun, JobState
+from lakegate.ports import Branch, JobRun, JobState
 from lakegate.workflow.receive import gather, settle_and_gather
 from lakegate.workflow.receiving.queued import PREFIX
 from lakegate.workflow.reconcile import reconcile
@@ -265,3 +265,21 @@ def test_status_says_what_a_file_waits_for_and_until_when(world: World, engine: 
     heard = world.file("2" if branch else "1").landed_at
     until = heard + timedelta(seconds=WINDOW)
     assert line.waits == f"{waits} (until {until:%Y-%m-%d %H:%M:%S} UTC at the latest)"
+
+
+def test_a_file_that_starts_while_somebody_looks_is_between_no_two_lists(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = world.drop("1", rows=1, deliver=False)
+    listed = world.service.branches.list_branches
+
+    def starts_after(*_: object) -> list[Branch]:
+        before = listed()
+        monkeypatch.undo()
+        world.deliver(file)
+        world.run()
+        return before
+
+    monkeypatch.setattr(world.service.branches, "list_branches", starts_after)
+    now = status(world.service)
+    assert [line.files for line in (*now.in_flight, *now.published)] == [(file.key,)]
