@@ -468,6 +468,7 @@ def test_what_comes_out_of_a_compressed_file_is_counted_no_further_than_the_limi
 
 
 ROWS = b"id,name\n1,x\n2,y\n"
+NOT_ITS_TABLES = "this file is of another table: it has none of the contract's 2 columns"
 NO_TEXT = {
     "cut off": (gzip.compress(ROWS * 1000)[:-20], "it cannot be read to its end (Unexpected end of input stream)"),
     "corrupt": (
@@ -477,8 +478,8 @@ NO_TEXT = {
     "magic alone": (b"\x1f\x8b", "it cannot be read to its end (Unexpected end of input stream)"),
     "junk behind": (gzip.compress(ROWS) + b"junk" * 10, "it cannot be read to its end (not a gzip file)"),
     "not compressed": (ROWS, "it is not compressed as its name or the contract says"),
-    "in itself": (gzip.compress(gzip.compress(ROWS)), 'column "id" is missing'),
-    "nothing but NUL": (gzip.compress(b"\0" * 1000), 'column "id" is missing'),
+    "in itself": (gzip.compress(gzip.compress(ROWS)), NOT_ITS_TABLES),
+    "nothing but NUL": (gzip.compress(b"\0" * 1000), NOT_ITS_TABLES),
     "sound, in two members": (gzip.compress(ROWS) + gzip.compress(b"3,z\n"), ""),
 }
 
@@ -487,7 +488,9 @@ def test_compressed_text_that_breaks_off_is_at_fault_alone(spark: SparkSession, 
     form = FileFormat(kind=FileKind.CSV, compression="gzip")
     found = inspections(spark, tmp_path, replace(PLAN, files=form), *(body for body, _ in NO_TEXT.values()))
     told = {name: (*inspection.faults, "")[0] for name, inspection in zip(NO_TEXT, found, strict=True)}
-    assert told == {name: said for name, (_, said) in NO_TEXT.items()}
+    assert {name: told[name].partition(", and ")[0] for name in told} == {
+        name: said for name, (_, said) in NO_TEXT.items()
+    }
     assert found[-1].rows == 3
 
 
