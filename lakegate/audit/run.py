@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from lakegate.audit.advice import Advice
 from lakegate.audit.completeness import (
     PerFile,
     Removed,
@@ -64,6 +65,7 @@ class Run:
     base: Table | None = None
     audited: str = ""
     error: str = ""
+    advice: tuple[Advice, ...] = ()
     columns: tuple[TableColumn, ...] = ()
     evolves: tuple[str, ...] = ()
     files: PerFile = field(default_factory=dict)
@@ -126,7 +128,7 @@ def append_and_audit(run: Run) -> Report:
         try:
             _append(run)
         except Unfit as error:
-            run.error = str(error)
+            run.error, run.advice = str(error), error.advice
     run.audited = run.engine.head()
     if run.good and not run.error:
         _audit(run)
@@ -159,7 +161,7 @@ def _audit_reused(run: Run) -> Report:
     try:
         run.engine.check_references(job.plan)
     except Unfit as error:
-        run.error = str(error)
+        run.error, run.advice = str(error), error.advice
     else:
         found = _evaluate_reused(run, there, entries)
         entries = [replace(entry, checks=combined(entry.checks, found[entry.id])) for entry in entries]
@@ -197,7 +199,7 @@ def _inspect(run: Run) -> None:
 
 def _fit(run: Run, inspections: Sequence[Inspection]) -> None:
     there = None if run.base is None else run.base.columns()
-    agreed, run.inspections = fit_all(run.job.plan, there, inspections)
+    agreed, run.inspections = fit_all(run.job.plan, there, inspections, run.job.neighbours)
     run.columns, run.evolves = agreed.columns, agreed.evolves
 
 
@@ -359,6 +361,7 @@ def _report(run: Run, files: Iterable[FileReport]) -> Report:
         finished_at=run.now(),
         files=tuple(files),
         error=run.error,
+        advice=run.advice,
         evolves=() if run.error else run.evolves,
         depends_on=plan.depends_on,
         timings=run.timings,
@@ -388,6 +391,7 @@ def _file_report(run: Run, inspection: Inspection) -> FileReport:
         data_files=as_reported(data),
         quarantined=as_reported(run.quarantined.get(inspection.id, [])),
         replaces=_replaces(run, inspection),
+        advice=tuple(fault.advice for fault in inspection.faults),
         registered=inspection.registered and bool(data) and not unregistered,
         unregistered=unregistered,
     )

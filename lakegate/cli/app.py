@@ -251,7 +251,7 @@ def show(
 
         raise typer.Exit(show_rows(_installation(ctx), batch, rows, as_json=as_json))
     if html is not None:
-        from lakegate.cli.page import write
+        from lakegate.cli.page.document import write
 
         raise typer.Exit(write(_installation(ctx), batch, html))
     from lakegate.cli.show import show as run

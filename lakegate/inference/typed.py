@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 from pyarrow import orc
 
 from lakegate.audit.model.files import FileFormat, FileKind
-from lakegate.audit.schema.fit import NANOSECONDS, NOTHING
+from lakegate.audit.schema.faults import NANOSECONDS
+from lakegate.audit.schema.fit import NOTHING
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, leaves
 from lakegate.express.footer import spark_type

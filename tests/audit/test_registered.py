@@ -11,7 +11,7 @@ from lakegate.audit.data_files.statistics import DataFileStatistics
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.run import Run, _file_report
-from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.inspection import EMPTY, Inspection
 from tests.support.jobs import job
 
 FILE = JobFile(id="f" * 20, key="1.parquet", uri="s3://service/staging/1", size=1)
@@ -40,5 +40,5 @@ def test_a_file_is_registered_or_it_is_said_why_not(
 
 def test_nothing_is_said_of_a_file_that_has_no_rows_in_the_table() -> None:
     run = Run(job=replace(job(FILE), registers=True), engine=cast(Any, None))
-    told = _file_report(run, Inspection(file=FILE, faults=("it is empty",)))
+    told = _file_report(run, Inspection(file=FILE, faults=(EMPTY,)))
     assert (told.registered, told.unregistered) == (False, "")

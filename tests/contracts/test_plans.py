@@ -75,6 +75,8 @@ def test_a_check_and_its_metric_say_all_that_an_audit_needs() -> None:
         severity=Severity.WARNING,
         columns=("state",),
         line=27,
+        place="the check",
+        lines="severity: warning",
     )
     assert metric == Metric(
         id=metric.id,

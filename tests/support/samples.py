@@ -183,7 +183,7 @@ def csvs(draw: st.DrawFn) -> tuple[str, list[str]]:
 
 
 @st.composite
-def every_text(draw: st.DrawFn, *, rows: int = 25) -> str:
+def every_text(draw: st.DrawFn, *, rows: int = 8) -> str:
     """A CSV with a column of each way to write values."""
     fields = [[str(at), *(draw(values) for values in COLUMNS_OF_TEXT.values())] for at in range(rows)]
     out = StringIO()
@@ -222,7 +222,7 @@ def json_lines(draw: st.DrawFn) -> str:
 
 
 @st.composite
-def every_json(draw: st.DrawFn, *, rows: int = 10) -> str:
+def every_json(draw: st.DrawFn, *, rows: int = 8) -> str:
     """JSON lines with a key of each way to write values."""
     objects = [{name: draw(values) for name, values in JSON_VALUES.items()} for _ in range(rows)]
     return "\n".join(json.dumps(each, ensure_ascii=draw(st.booleans())) for each in objects)

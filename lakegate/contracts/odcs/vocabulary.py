@@ -377,11 +377,11 @@ def _check_settings(item: Item) -> None:
     name, vendor = str(item.value.get("property")), item.value.get("vendor")
     known = _SETTINGS.get(tuple(str(step) for step in item.path[:-2] if isinstance(step, str)), {})
     if vendor != OURS and str(vendor).strip().lower() == OURS:
-        item.fault(f"the vendor {vendor!r} is {OURS!r}, as it stands")
+        item.fault(f"the vendor {vendor!r} is {OURS!r}, as it stands", f"vendor: {OURS}")
     elif vendor == OURS and name not in known:
         item.fault(f"{name!r} is no setting of {OURS} here{hint(name, known or EVERY_SETTING)}")
     elif vendor is None and name in known:
-        item.fault(f"{name!r} takes effect with `vendor: {OURS}` beside it")
+        item.fault(f"{name!r} takes effect with `vendor: {OURS}` beside it", f"vendor: {OURS}")
 
 
 def _check_quality(item: Item) -> None:
