@@ -158,6 +158,14 @@ def test_a_day_and_a_month_that_could_change_places_stay_text() -> None:
     assert (found.plan.columns[1].type, found.plan.files.patterns) == ("date", {"day": "dd/MM/yyyy"})
 
 
+def test_whole_numbers_that_a_double_would_round_stay_text() -> None:
+    csv, json_line = b"id,n\n1,9223372036854775808\n2,1\n", b'{"n": 9223372036854775808}\n'
+    for body, name in ((csv, "some.csv"), (json_line, "some.json")):
+        found = inferred(body, name)
+        assert isinstance(found, Contract)
+        assert found.plan.columns[-1].type == "string"
+
+
 @pytest.mark.parametrize(
     ("body", "name", "why"),
     [
