@@ -68,9 +68,9 @@ test-http: setup ## simulated faults of the network before a real Nessie (five m
 test-spark: setup ## tests in a Spark session
 	$(PYTEST) -m "spark and not nessie" tests/contracts tests/hostile tests/spark
 
-test-bundle: setup ## tests of the job on the Spark and Python of BUNDLE=emr-spark-8.1.0 (fifteen minutes; no part of make test)
+test-bundle: setup ## tests of the job on the Spark and Python of BUNDLE=emr-spark-8.1.0, some against a real Nessie (twenty minutes; no part of make test)
 	@$(PYTHON) tools/setup.py $(BUNDLE)
-	.local/envs/$(BUNDLE)/bin/python -m pytest -m "spark and not nessie" tests/contracts tests/hostile tests/spark
+	.local/envs/$(BUNDLE)/bin/python -m pytest -m spark tests/contracts tests/hostile tests/spark
 
 test-synth: setup ## tests of the synthesised CDK app
 	$(PYTEST) -m synth tests/infra
