@@ -11,7 +11,7 @@ BUNDLE ?= emr-spark-8.1.0
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos lock clean simulate simulate-nessie
+.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos lock clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -32,7 +32,7 @@ up: setup ## start the local cloud and deploy the stack to it
 down: ## stop the local cloud
 	@test ! -x $(BIN)/lakegate || $(BIN)/lakegate local down
 
-# Ten thousand schedules fill all cores by themselves, and are to take less than two minutes: so they come first, alone.
+# Schedules fill all cores by themselves: so they come first, alone.
 # The layers know nothing of each other, and the longest are the first. A layer that starts Spark, Nessie or the local
 # cloud waits for them a good part of its time, so four at a time fill two cores to the end.
 # Each one's output comes in one piece when it has ended (make 4), and all run, whichever fails.
@@ -47,7 +47,7 @@ lint: setup ## ruff, mypy --strict, import-linter
 	$(BIN)/mypy $(TYPED)
 	$(BIN)/lint-imports
 
-test-schedules: setup ## ten thousand simulated schedules of faults, always the same (two minutes)
+test-schedules: setup ## 2,500 simulated schedules of faults, always the same (half a minute)
 	$(PYTEST) -m schedules tests/simulation
 
 test-unit: setup ## the other tests without Spark and servers (five minutes)
@@ -60,10 +60,15 @@ test-nessie: setup ## tests against a real Nessie
 	$(PYTEST) -m nessie tests/cli tests/express tests/flow tests/ports tests/spark
 
 test-postgres: setup ## the ports' contracts and the whole flow against a real Nessie over PostgreSQL (no part of make test)
-	$(PYTEST) -m nessie --postgres tests/ports tests/flow
+	$(PYTEST) -m nessie --postgres --extended tests/ports tests/flow
 
-test-http: setup ## simulated faults of the network before a real Nessie (five minutes)
+test-http: setup ## twenty schedules with faults of the network before a real Nessie (two minutes)
 	$(PYTEST) -m http tests/simulation
+
+test-extended: setup ## ten thousand schedules, a hundred and fifty of the network, and what else takes long; CI runs it beside make test (twenty minutes)
+	$(PYTEST) --extended -m "schedules or http or extended" tests/simulation
+	$(PYTEST) --extended -m "extended and (spark or nessie)" tests/contracts tests/spark
+	$(PYTEST) --extended -m "extended and local" tests/local
 
 test-spark: setup ## tests in a Spark session
 	$(PYTEST) -m "spark and not nessie" tests/contracts tests/hostile tests/spark

@@ -25,6 +25,7 @@ pytest_plugins = ["tests.support.nessie", "tests.support.postgres", "tests.suppo
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--postgres", action="store_true", help="Nessie keeps what it knows in PostgreSQL, as on AWS.")
+    parser.addoption("--extended", action="store_true", help="What takes long, too, as CI runs it beside the gate.")
 
 
 def pytest_configure() -> None:
@@ -32,6 +33,18 @@ def pytest_configure() -> None:
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The gate leaves the tests out that are marked as extended."""
+    left = [item for item in items if item.get_closest_marker("extended") and not config.getoption("--extended")]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if item not in left]
+
+
+@pytest.fixture(scope="session")
+def extended(pytestconfig: pytest.Config) -> bool:
+    return bool(pytestconfig.getoption("--extended"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from lakegate import bootstrap, bundles
@@ -22,6 +23,7 @@ from lakegate.cli.exits import Exit
 from lakegate.cli.profile import load_profile, remote
 from lakegate.cli.profile import outputs as outputs_of
 from lakegate.cli.terminal import busy, say, say_json
+from lakegate.cli.walk import walk
 from lakegate.deployment.choices import Choices
 from lakegate.doctor import checks
 from lakegate.doctor.checklist import lines
@@ -42,8 +44,10 @@ NESSIE = (
 Check = Callable[[], list[Finding]]
 
 
-def doctor(*, probe: bool, message: bool, checklist: bool, as_json: bool) -> int:
-    """Print every finding. Return 1 if something is wrong."""
+def doctor(*, probe: bool, message: bool, checklist: bool, answers: Path | None, as_json: bool) -> int:
+    """Print every finding, and walk through the checklist if there is a file for its answers. Return 1 if something is
+    wrong.
+    """
     load_profile()
     adopt_region()
     findings = examine(CommandLine.from_env().stack, probe=probe, message=message)
@@ -53,7 +57,8 @@ def doctor(*, probe: bool, message: bool, checklist: bool, as_json: bool) -> int
         tell(findings)
         if checklist:
             say("", "What nobody has tried on AWS yet:", *lines())
-    return code(findings)
+    held = walk(answers) if answers else True
+    return code(findings) if held else Exit.REJECTED
 
 
 def examine(stack: str, *, probe: bool, message: bool = False) -> list[Finding]:

@@ -14,7 +14,7 @@ from tests.contracts.texts import TEXTS as TEXTS_BY_OPTION
 from tests.support.spark import fresh
 from tests.support.spark_rows import Rows, verdicts
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.extended]
 
 TEXTS = [
     "it's",

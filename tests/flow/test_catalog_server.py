@@ -57,7 +57,7 @@ from tests.support.issuer import Issuer, issuing
 from tests.support.nessie import Lake, make_bucket, unique
 from tests.support.reports import audited_report
 
-pytestmark = pytest.mark.nessie
+pytestmark = [pytest.mark.nessie, pytest.mark.extended]
 BUCKET = "kept"
 ROWS = 3  # of each file
 Stored = tuple[str, str]  # an object's key, and its version

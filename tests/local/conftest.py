@@ -6,6 +6,7 @@ import time
 import uuid
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ from lakegate_local.services import ACCOUNT, client
 from lakegate_local.settings import LocalSettings
 from lakegate_local.synth import ARCHITECTURE
 
+from examples.bad_files import parquet
 from tests.local.installation import Installation
 from tests.local.kinds import Aws
 from tests.local.ports import PORTS, free_ports
-from tests.local.things import CONTRACT, Things, on_spark
+from tests.local.things import CONTRACT, Things, on_spark, rows
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/any"
 # A minute of a job's time-out, and of the sweep's schedule, lasts this long, so that a test need not wait for one.
@@ -168,6 +170,25 @@ def things(installation: Installation, tmp_path: Path) -> Things:
 def spark_things(installation: Installation, tmp_path: Path) -> Things:
     """The same of a table whose jobs are Spark's."""
     return pushed(installation, tmp_path, on_spark)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Landed:
+    """A file that is on main, and the version of it."""
+
+    things: Things
+    key: str
+    version: str
+
+
+@pytest.fixture(scope="session")
+def by_spark(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Landed:
+    """One file that Spark has brought to main, for all tests that only look at what its job has left."""
+    things = pushed(installation, tmp_path_factory.mktemp("by-spark"), on_spark)
+    key = f"{things.prefix}/1.parquet"
+    version = installation.put(key, parquet(rows(0, 10)))
+    installation.wait(key)
+    return Landed(things=things, key=key, version=version)
 
 
 def pushed(installation: Installation, folder: Path, changed: Callable[[str], str] = str) -> Things:

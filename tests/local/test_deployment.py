@@ -109,6 +109,7 @@ def state(installation: Installation) -> str:
     return str(found["application"]["state"])
 
 
+@pytest.mark.extended
 def test_an_application_changes_under_load_by_one_command_and_nothing_is_lost(
     changed: Installation, spark_things: Things, aws: Aws, application: dict[str, str], tmp_path: Path
 ) -> None:

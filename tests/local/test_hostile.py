@@ -15,7 +15,7 @@ from tests.hostile.files import object_of, rows_of_nothing
 from tests.local.installation import REJECTED, Installation
 from tests.local.things import CONTRACT, Things, rows
 
-pytestmark = pytest.mark.local
+pytestmark = [pytest.mark.local, pytest.mark.extended]
 ROWS, DIGITS = 4_000, 1_000
 SLOW = r"\d+\d+\d+x"  # a text of a thousand digits without an x takes Java seconds
 STORED = {  # straight into the store, by nobody's command

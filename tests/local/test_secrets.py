@@ -12,6 +12,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import takewhile
 
 import fastavro
@@ -72,8 +73,9 @@ def keys(installation: Installation) -> Iterator[tuple[str, str]]:
     yield "the person", next(it.partition("=")[2] for it in lines if it.startswith(KEY))
     server = Processes(folder=installation.settings.run).running("localstack")
     for process in psutil.Process(server.pid).children(recursive=True) if server else ():
-        if key := process.environ().get(KEY):
-            yield f"process {process.pid}", key
+        with suppress(psutil.Error):  # it has ended
+            if key := process.environ().get(KEY):
+                yield f"process {process.pid}", key
 
 
 @pytest.mark.parametrize("name", PLACES)

@@ -121,7 +121,7 @@ MUTATIONS = (
             ),
             Edit(function=Receipt.with_decision, old="entry.decision not in MAY_BECOME[old.decision]", new="False"),
         ),
-        seeds_from=130,
+        seeds_from=170,
     ),
     Mutation(
         says="publish merges the branch as it is, whatever was audited",
@@ -133,7 +133,7 @@ MUTATIONS = (
                 new='audited.attempt.branch, service.branches.head(audited.attempt.branch) or "", note',
             ),
         ),
-        seeds_from=230,
+        seeds_from=490,
     ),
     Mutation(
         says="a rebase asks not whether the tables are the same",
@@ -153,7 +153,7 @@ MUTATIONS = (
     Mutation(
         says="a publish brings columns of files that stay behind",
         edits=(Edit(function=guards.guard_schema, old="- asked", new="- asked - set(audited.report.evolves)"),),
-        seeds_from=360,
+        seeds_from=440,
     ),
     Mutation(
         says="publish asks not whether the tables of its verdicts have moved",
@@ -162,12 +162,12 @@ MUTATIONS = (
     Mutation(
         says="a table that verdicts refer to may lose data files",
         edits=(Edit(function=guards._only_gained, old="not changes.removed", new="True"),),
-        seeds_from=290,
+        seeds_from=320,
     ),
     Mutation(
         says="a table that verdicts refer to may lose rows to delete files",
         edits=(Edit(function=guards._only_gained, old="not changes.deletes", new="True"),),
-        seeds_from=310,
+        seeds_from=520,
     ),
     Mutation(
         says="workers that rebase an attempt share a branch",
@@ -177,6 +177,7 @@ MUTATIONS = (
     Mutation(
         says="publish asks not whether the contract was pushed anew",
         edits=(Edit(function=guards.guard_contract, old="!= audited.report.contract_hash", new="is None"),),
+        seeds_from=40,
     ),
     Mutation(
         says="the good part of a batch is published with the bad one's receipts and rows",
@@ -185,7 +186,7 @@ MUTATIONS = (
     Mutation(
         says="what was taken out of a data file for several files is published for one of them",
         edits=(Edit(function=guards.guard_rewriting, old="if audited.rewriting(files) and", new="if False and"),),
-        seeds_from=220,
+        seeds_from=360,
     ),
     Mutation(
         says="what is left of a data file that rows were taken out of is not brought along",
@@ -198,7 +199,7 @@ MUTATIONS = (
     Mutation(
         says="a data file is replaced that somebody has rewritten since",
         edits=(Edit(function=guards.guard_replaced, old="paths & since.removed", new="False"),),
-        seeds_from=670,
+        seeds_from=730,
     ),
     Mutation(
         says="rows that somebody has rewritten stay when they are replaced",
@@ -218,7 +219,7 @@ MUTATIONS = (
             ),
             Edit(function=start._agree_on_files, old="attempt.number == 1", new="attempt.number"),
         ),
-        seeds_from=370,
+        seeds_from=550,
     ),
     Mutation(
         says="the branch is deleted before its files are decided",
@@ -230,6 +231,7 @@ MUTATIONS = (
                 "    record(service, attempt, Decision.REJECTED",
             ),
         ),
+        seeds_from=7,
     ),
     Mutation(
         says="a file is decided whatever main's receipts say",
@@ -249,7 +251,7 @@ MUTATIONS = (
                 new="    service.store.create(SENT + name, to_json(Sent(at=service.clock.now())).encode())\n    try:\n",
             ),
         ),
-        seeds_from=2680,
+        seeds_from=3140,
     ),
     Mutation(
         says="receipts are taken off main before they are in the archive",
@@ -268,11 +270,12 @@ MUTATIONS = (
     Mutation(
         says="a version that was taken out of its receipt was never decided",
         edits=(Edit(function=receipts.with_closed, old="if it.key in receipts and", new="if False and"),),
-        seeds_from=250,
+        seeds_from=420,
     ),
     Mutation(
         says="bytes that were uploaded again are not newer than those before them",
         edits=(Edit(function=standing._in_order, old="[*others, *_repeated(receipt, others)]", new="others"),),
+        seeds_from=40,
     ),
     Mutation(
         says="bytes that are on main are published once more",
@@ -294,7 +297,7 @@ MUTATIONS = (
                 new="(decision := None)",
             ),
         ),
-        seeds_from=2250,
+        seeds_from=2300,
     ),
     Mutation(
         says="a rejection that was noted is told, whatever was decided",
@@ -305,7 +308,7 @@ MUTATIONS = (
                 new="outgoing.message",
             ),
         ),
-        seeds_from=2930,
+        seeds_from=3570,
     ),
     Mutation(
         says="a branch goes before the notice of its end is over",
@@ -318,7 +321,7 @@ MUTATIONS = (
     Mutation(
         says="a file is rejected for a key of one that failed once rows had left it",
         edits=(Edit(function=rules.released, old="if file.id in ids and", new="if False and"),),
-        seeds_from=50,
+        seeds_from=170,
     ),
     Mutation(
         says="files whose keys are free are audited apart from those that passed",
@@ -332,7 +335,7 @@ MUTATIONS = (
     Mutation(
         says="a job that was cut off from its files has crashed",
         edits=(Edit(function=reports.has_begun, old="not in (None, CUT_OFF)", new="is not None"),),
-        seeds_from=210,
+        seeds_from=240,
     ),
     Mutation(
         says="files that are handed over are rejected",
@@ -406,7 +409,7 @@ OVER_HTTP = (
                 new="if status >= 500 or status in (HTTPStatus.CONFLICT,",
             ),
         ),
-        seeds_from=100,
+        seeds_from=110,
     ),
     Mutation(
         says="Nessie is told to force a merge",
@@ -417,6 +420,6 @@ OVER_HTTP = (
                 new='"defaultKeyMergeMode": "FORCE"',
             ),
         ),
-        seeds_from=34,
+        seeds_from=66,
     ),
 )

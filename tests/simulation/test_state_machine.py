@@ -213,6 +213,7 @@ def test_every_promise_is_kept_and_all_comes_about() -> None:
     assert [what for what in COVERED if not Lakegate.counted[what]] == []
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("mutation", [it for it in MUTATIONS if it.says in SEEN], ids=lambda mutation: mutation.says)
 def test_a_mutation_is_found(mutation: Mutation) -> None:
     with mutation.applied(), pytest.raises(Violation):

@@ -55,6 +55,7 @@ def staged_by(guarded: Guarded, **identity: Any) -> Staged:
     return replace(staged, job=job)
 
 
+@pytest.mark.extended
 def test_submitted_jobs_have_tokens_of_their_role_or_client_and_leave_no_token_and_no_password(
     guarded: Guarded, tmp_path: Path
 ) -> None:

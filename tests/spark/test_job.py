@@ -226,6 +226,7 @@ def test_a_commit_whose_answer_is_lost_ends_the_job(run: Run, lake: Lake) -> Non
     assert said(run(job)) == {IDS[0]: (Verdict.PASS, 1)}
 
 
+@pytest.mark.extended
 def test_a_submitted_job_writes_its_report(lake: Lake, tmp_path: Path) -> None:
     by = replace(a_plan(), partitions=("bucket(4, id)", "truncate(2, name)"))
     branch = unique("wap-flights")
@@ -238,6 +239,7 @@ def test_a_submitted_job_writes_its_report(lake: Lake, tmp_path: Path) -> None:
     assert {"inspect", "prepare", "append", "prove", "measure"} <= report.timings.keys()
 
 
+@pytest.mark.extended
 def test_a_submitted_job_alters_its_table_and_puts_rows_aside(run: Run, lake: Lake, tmp_path: Path) -> None:
     """By Spark's own SQL: what a job does to tables beyond what it does to new ones."""
     assert "spark.sql.extensions" not in session._OPTIONS

@@ -33,6 +33,7 @@ def probe_of(lake: Lake, audience: str = "") -> Probe:
     )
 
 
+@pytest.mark.extended
 def test_a_submitted_probe_reports_what_it_finds(guarded: Guarded, tmp_path: Path) -> None:
     lake, probe = guarded.lake, probe_of(guarded.lake, AUDIENCE)
     key = f"staging/{probe.nonce}/{PROBE}"
