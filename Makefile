@@ -75,7 +75,7 @@ test-spark: setup ## tests in a Spark session
 
 test-bundle: setup ## tests of the job on the Spark and Python of BUNDLE=emr-spark-8.1.0, some against a real Nessie (twenty minutes; no part of make test)
 	@$(PYTHON) tools/setup.py $(BUNDLE)
-	.local/envs/$(BUNDLE)/bin/python -m pytest -m spark tests/contracts tests/hostile tests/spark
+	.local/envs/$(BUNDLE)/bin/python -m pytest --extended -m spark tests/contracts tests/hostile tests/spark
 
 test-synth: setup ## tests of the synthesised CDK app
 	$(PYTEST) -m synth tests/infra
