@@ -63,10 +63,11 @@ PASSING = (Retryable, OutcomeUnknown, Conflict)
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """One fault of a contract; `line` counts from 1."""
+    """One fault of a contract; `line` counts from 1. `write` has lines that it lacks, as YAML, if it lacks any."""
 
     line: int
     message: str
+    write: str = ""
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.message}"

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from http import HTTPStatus
 from http.client import HTTPException
@@ -23,6 +24,7 @@ from slack_sdk.errors import SlackApiError, SlackClientError, SlackRequestError
 from slack_sdk.http_retry.builtin_handlers import RateLimitErrorRetryHandler
 
 from lakegate.adapters.aws import CONFIG, aws_errors
+from lakegate.audit.advice import NO_ADVICE, Advice, Step
 from lakegate.audit.bounded_http import RedirectedError, asked, place
 from lakegate.counts import count
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
@@ -41,6 +43,8 @@ BLOCKS = 9000  # characters of all blocks as JSON: Slack documents no limit, and
 FILES, REASONS = 20, 10
 ALL_REASONS, FEWEST = 30, 2  # reasons per message, about, and at least per file: readers of a channel skip longer lists
 NAME, REASON = 300, 300
+LINES, ADVICE = 600, 1200  # characters of a contract's lines, and of all that is told below a reason
+ELSEWHERE = "the lines that lakegate show has for it"
 TITLES = {
     MessageKind.REJECTED: "🛑 Rejected",
     MessageKind.WARNED: "⚠️ Published with warnings",
@@ -184,7 +188,7 @@ def title(message: Message) -> str:
 
 def blocks(message: Message) -> list[Block]:
     """Return the message as Block Kit, within Slack's limits; parts that do not fit are counted."""
-    shown = message.files[:FILES]
+    shown = list(_advised_once(message.files[:FILES]))
     most = max(FEWEST, min(REASONS, ALL_REASONS // max(1, len(shown))))
     files = [_section(_file(file, most)) for file in shown]
     while len(json.dumps(found := _around(files, message), ensure_ascii=False)) > BLOCKS and files:
@@ -192,11 +196,20 @@ def blocks(message: Message) -> list[Block]:
     return found
 
 
+def _advised_once(files: Iterable[MessageFile]) -> Iterator[MessageFile]:
+    """Yield the files, with an advice for several of them at the first alone."""
+    told: set[Advice] = set()
+    for file in files:
+        yield replace(file, advice=tuple(NO_ADVICE if advice in told else advice for advice in file.advice))
+        told.update(file.advice)
+
+
 def _around(files: Sequence[Block], message: Message) -> list[Block]:
     return [
         {"type": "header", "text": {"type": "plain_text", "text": clip(clean(title(message)), HEADER), "emoji": False}},
         *_facts(message),
         *([_section(plain(message.why, SECTION // 6))] if message.why else []),
+        *(_section(text) for advice in message.advice if (text := _steps(advice))),
         *files,
         *_more(message, len(message.files) - len(files)),
         *map(_section, _listed(message.commands)),
@@ -228,12 +241,32 @@ def _published(message: Message) -> str:
 def _file(file: MessageFile, most: int) -> str:
     """Return the file's name, its failing rows, and as many reasons as fit."""
     lines = [" · ".join(part for part in (code(file.key) or "?", _counted(file)) if part)]
-    reasons = [f"• {plain(reason, REASON)}" for reason in file.reasons]
+    advice = (*file.advice, *[NO_ADVICE] * len(file.reasons))  # older messages have none
+    reasons = [_reason(reason, its) for reason, its in zip(file.reasons, advice, strict=False)]
     kept = reasons[:most]
     while kept and len("\n".join([*lines, *kept])) > SECTION - 100:
         kept.pop()
     hidden = len(reasons) - len(kept)
     return "\n".join([*lines, *kept, *([f"• and {hidden} more"] if hidden else [])])
+
+
+def _reason(reason: str, advice: Advice) -> str:
+    """Return a reason, and below it what to write next."""
+    return "\n".join(filter(None, [f"• {plain(reason, REASON)}", _steps(advice)]))
+
+
+def _steps(advice: Advice) -> str:
+    """Return the ways on, each on a line, with the contract's lines as code; nothing if they are too long for that."""
+    told = "\n".join(line for step in advice.steps for line in _step(step))
+    return told if len(told) <= ADVICE else ""
+
+
+def _step(step: Step) -> Iterator[str]:
+    code_block = "\n".join(_listed(step.lines.splitlines()))
+    is_short = len(code_block) <= LINES  # a part of them would be of no use
+    yield f"→ {plain(step.says if is_short else f'{step.says} {ELSEWHERE}', REASON)}"
+    if code_block and is_short:
+        yield code_block
 
 
 def _counted(file: MessageFile) -> str:

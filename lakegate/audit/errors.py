@@ -1,12 +1,18 @@
 """Errors that end a job or an attempt: each says what is wrong and what to run next. Bad data is reported instead."""
 
+from lakegate.audit.advice import Advice
+
 
 class JobError(Exception):
     """The job cannot go on, and nothing may be published of it."""
 
 
 class Unfit(Exception):
-    """The table does not fit the contract: the whole attempt is reported as not appended."""
+    """The table does not fit the contract: the whole attempt is reported as not appended, with advice."""
+
+    def __init__(self, why: str, *advice: Advice) -> None:
+        super().__init__(why)
+        self.advice = advice
 
 
 class ListedTwice(JobError):

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from lakegate.audit.advice import Advice
 from lakegate.audit.completeness import (
     PerFile,
     Removed,
@@ -38,6 +39,7 @@ from lakegate.audit.evaluation.reuse import combined, of_table_scope
 from lakegate.audit.evaluation.verdicts import evaluate, good, malformed_checks, verdict
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job
+from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.model.report import CheckResult, FileReport, Replaced, Report, Verdict
 from lakegate.audit.ref import Ref
@@ -63,6 +65,7 @@ class Run:
     base: Table | None = None
     audited: str = ""
     error: str = ""
+    advice: tuple[Advice, ...] = ()
     columns: tuple[TableColumn, ...] = ()
     evolves: tuple[str, ...] = ()
     files: PerFile = field(default_factory=dict)
@@ -125,7 +128,7 @@ def append_and_audit(run: Run) -> Report:
         try:
             _append(run)
         except Unfit as error:
-            run.error = str(error)
+            run.error, run.advice = str(error), error.advice
     run.audited = run.engine.head()
     if run.good and not run.error:
         _audit(run)
@@ -158,7 +161,7 @@ def _audit_reused(run: Run) -> Report:
     try:
         run.engine.check_references(job.plan)
     except Unfit as error:
-        run.error = str(error)
+        run.error, run.advice = str(error), error.advice
     else:
         found = _evaluate_reused(run, there, entries)
         entries = [replace(entry, checks=combined(entry.checks, found[entry.id])) for entry in entries]
@@ -196,7 +199,7 @@ def _inspect(run: Run) -> None:
 
 def _fit(run: Run, inspections: Sequence[Inspection]) -> None:
     there = None if run.base is None else run.base.columns()
-    agreed, run.inspections = fit_all(run.job.plan, there, inspections)
+    agreed, run.inspections = fit_all(run.job.plan, there, inspections, run.job.neighbours)
     run.columns, run.evolves = agreed.columns, agreed.evolves
 
 
@@ -358,6 +361,7 @@ def _report(run: Run, files: Iterable[FileReport]) -> Report:
         finished_at=run.now(),
         files=tuple(files),
         error=run.error,
+        advice=run.advice,
         evolves=() if run.error else run.evolves,
         depends_on=plan.depends_on,
         timings=run.timings,
@@ -374,6 +378,7 @@ def _file_report(run: Run, inspection: Inspection) -> FileReport:
     checks = run.checks.get(inspection.id, ())
     data = run.files.get(inspection.id, [])
     audited = bool(data or checks) and not inspection.faults
+    unregistered = _unregistered(run, inspection) if data else ""
     return FileReport(
         id=inspection.id,
         key=inspection.file.key,
@@ -386,7 +391,19 @@ def _file_report(run: Run, inspection: Inspection) -> FileReport:
         data_files=as_reported(data),
         quarantined=as_reported(run.quarantined.get(inspection.id, [])),
         replaces=_replaces(run, inspection),
+        advice=tuple(fault.advice for fault in inspection.faults),
+        registered=inspection.registered and bool(data) and not unregistered,
+        unregistered=unregistered,
     )
+
+
+def _unregistered(run: Run, inspection: Inspection) -> str:
+    """Return why the file is no data file itself, although its contract asks for that; "" if it is, or need not be."""
+    if not run.job.registers:
+        return ""
+    if run.job.lane is Lane.SPARK:
+        return "Spark audited the batch, and only the express lane registers files"
+    return "rows of it went to quarantine" if inspection.id in run.quarantined else inspection.unregistered
 
 
 def _replaces(run: Run, inspection: Inspection) -> Replaced:

@@ -91,7 +91,7 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-contract = typer.Typer(help="Check and push data contracts.", no_args_is_help=True)
+contract = typer.Typer(help="Infer, check and push data contracts.", no_args_is_help=True)
 app.add_typer(contract, name="contract")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")]
@@ -139,6 +139,34 @@ def contract_check(files: Contracts, *, as_json: AsJson = False) -> None:
 
     quiet_logs()
     raise typer.Exit(contracts.check(files, as_json=as_json))
+
+
+@contract.command("init")
+def contract_init(
+    files: Files,
+    *,
+    table: Annotated[
+        str, typer.Option(metavar="NAMESPACE.TABLE", help="The table; by default its name is that of the first file.")
+    ] = "",
+    form: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="The files' format, if neither bytes nor name tell it.")
+    ] = "",
+    freshness: Annotated[
+        str, typer.Option(metavar="COLUMN=DAYS", help="A column whose newest value is at most so many days old.")
+    ] = "",
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="A new file to write to, instead of printing.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Infer a contract from sample files of one table, which pass it. Needs no installation. Exit 1, with the reason,
+    if no contract can be made that they pass.
+    """
+    from lakegate.cli.inferring import init
+    from lakegate.cli.installation import quiet_logs
+
+    quiet_logs()
+    raise typer.Exit(init(files, table, form, freshness, output, as_json=as_json))
 
 
 @contract.command("push")
@@ -223,7 +251,7 @@ def show(
 
         raise typer.Exit(show_rows(_installation(ctx), batch, rows, as_json=as_json))
     if html is not None:
-        from lakegate.cli.page import write
+        from lakegate.cli.page.document import write
 
         raise typer.Exit(write(_installation(ctx), batch, html))
     from lakegate.cli.show import show as run

@@ -83,11 +83,17 @@ def _report(
         say_json(now | {"left": taken.left, "sweep_failed": taken.failed})
         return
     for item in judged:
-        say(*(f"{item.file}:{fault.line}: {fault.message}" for fault in item.faults))
+        for fault in item.faults:
+            say(f"{item.file}:{fault.line}: {fault.message}", *_to_write(fault))
         if not item.faults:
             say(Text(clean(f"{item.file}: {item.table} {verdict}: {item.route}, {count(item.checks, 'check')}")))
     say(*faults)
     _report_taken_up(taken)
+
+
+def _to_write(fault: Fault) -> list[str]:
+    """Return the lines that a contract lacks, as they are to be pasted."""
+    return ["    Write:", *(f"        {line}" for line in fault.write.splitlines())] if fault.write else []
 
 
 def _report_taken_up(taken: TakenUp) -> None:

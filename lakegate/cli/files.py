@@ -86,7 +86,8 @@ def _routed(routes: Sequence[Route], path: Path) -> str:
         raise Misconfigured(f"{name} could be for {tables}; say which: {again} --table TABLE")
     raise Misconfigured(
         f"no contract's route takes a file named {name}; push one (lakegate contract push CONTRACT), "
-        f"or say where it goes: {again} --to PREFIX"
+        f"or say where it goes: {again} --to PREFIX\n"
+        f"To make a contract from the file, run: {_init(path)}"
     )
 
 
@@ -102,6 +103,10 @@ def _key_for(route: Route, path: Path) -> str:
 
 def _again(path: Path) -> str:
     return f"lakegate drop {shlex.quote(str(path))}"
+
+
+def _init(path: Path) -> str:
+    return f"lakegate contract init {shlex.quote(str(path))} --output CONTRACT"
 
 
 def _refuse_unusable(key: str) -> None:

@@ -2,6 +2,7 @@
 nothing and interprets no verdict.
 """
 
+from lakegate.audit.advice import NO_ADVICE, Advice
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
 from lakegate.counts import count
 from lakegate.operations.batch import VERDICTS, Try
@@ -12,6 +13,11 @@ def checks_of(file: FileReport, *, every_check: bool) -> list[CheckResult]:
     """Return the file's checks, the worst first; passed ones only with `every_check`."""
     shown = [check for check in file.checks if every_check or check.verdict is not Verdict.PASS]
     return sorted(shown, key=lambda check: VERDICTS.index(check.verdict))
+
+
+def advised(file: FileReport) -> list[tuple[str, Advice]]:
+    """Return the file's faults, each with what to write next; in an older report that is nothing."""
+    return [(fault, file.advised.get(fault, NO_ADVICE)) for fault in file.faults]
 
 
 def tally(report: Report) -> str:

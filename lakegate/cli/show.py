@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
+from lakegate.audit.advice import Advice
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
 from lakegate.cli import terminal
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
-from lakegate.cli.report import checks_of, columns_of, lane, shown, tally, took
+from lakegate.cli.report import advised, checks_of, columns_of, lane, shown, tally, took
 from lakegate.cli.terminal import busy, clean, console, indented, say, say_json
 from lakegate.counts import count
 from lakegate.operations.batch import BatchView, Try, files_of, has_rows, rows_command
@@ -87,6 +88,8 @@ def _attempt(view: BatchView, attempt: Try, *, every_check: bool) -> Iterator[Re
     yield from (Text(clean(f"  {line}"), style="dim") for line in _audited(report))
     if report.error:
         yield indented(report.error, 2, "red")
+        for advice in report.advice:
+            yield from _advice(advice, 4)
     yield f"  {tally(report)}"
     files = files_of(report)
     passed = [file for file in files if file.verdict is Verdict.PASS]
@@ -110,13 +113,22 @@ def _file(view: BatchView, report: Report, file: FileReport, *, every_check: boo
     said = f"  {file.key}  {count(file.rows, 'row')}, {passed:,} of {count(len(file.checks), 'check')} passed"
     said += f", {count(file.quarantined_rows, 'row')} in quarantine" if file.quarantined else ""
     yield Text("  ") + terminal.state(str(file.verdict)) + Text(clean(said if file.checks else f"  {file.key}"))
-    yield from (indented(fault, 4, "red") for fault in file.faults)
+    for fault, advice in advised(file):
+        yield indented(fault, 4, "red")
+        yield from _advice(advice, 6)
     yield from (indented(change, 4, "yellow") for change in file.changes)
-    yield from (indented(unread, 4) for unread in file.unread)
+    yield from (indented(line, 4) for line in (*file.unread, *file.written))
     checks = checks_of(file, every_check=every_check)
     yield from _checks(checks)
     for check in checks:
         yield from _rows(view, report, file, check)
+
+
+def _advice(advice: Advice | None, left: int) -> Iterator[RenderableType]:
+    """Yield each way on, and the contract's lines as they are to be pasted: no line of them is broken."""
+    for step in advice.steps if advice else ():
+        yield indented(step.says, left)
+        yield from (" " * (left + 4) + line for line in step.lines.splitlines())
 
 
 def _checks(checks: list[CheckResult]) -> Iterator[RenderableType]:
@@ -131,10 +143,13 @@ def _checks(checks: list[CheckResult]) -> Iterator[RenderableType]:
 
 def _rows(view: BatchView, report: Report, file: FileReport, check: CheckResult) -> Iterator[RenderableType]:
     """Yield some of the rows that fail a check, and the command that lists all."""
-    if not check.sample and not has_rows(file, check):
+    if not check.advice and not check.sample and not has_rows(file, check):
         return
     some = check.sample[:SAMPLE]
     yield Text(clean(f"    {check.name}"), style="bold")
+    yield from _advice(check.advice, 6)
+    if not check.sample and not has_rows(file, check):
+        return
     yield f"      {shown(check, len(some))}" + (f": {rows_command(view.batch, check)}" if has_rows(file, check) else "")
     if some:
         yield indented(terminal.sample(some, columns_of(report, check), console().width - 6), 6)

@@ -13,6 +13,7 @@ from lakegate.contracts.files.formats import file_settings
 from lakegate.contracts.files.ingestion import ingestion_of
 from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Broken, Document, Enough, Item, parse
+from lakegate.contracts.odcs.examples import EXAMPLES, LANDING, PHYSICAL_NAME
 from lakegate.contracts.odcs.json_schema import check_json_schema, server_words
 from lakegate.contracts.odcs.settings import whole_number
 from lakegate.contracts.odcs.size_limits import check_size
@@ -80,7 +81,7 @@ def _sorted(document: Document) -> list[Fault]:
 def _contract(root: Item) -> Contract | None:
     version = root.get("apiVersion")
     if version and not version.value.startswith(_VERSION):
-        version.fault(f"apiVersion {version.value} is too old: v3.0.0 to v3.2.0 are read")
+        version.fault(f"apiVersion {version.value} is too old: v3.0.0 to v3.2.0 are read", EXAMPLES["apiVersion"])
     landing, table = _landing(root), _the_table(root)
     name = _table_name(table) if table else None
     files = file_settings(landing) if landing else None
@@ -88,7 +89,7 @@ def _contract(root: Item) -> Contract | None:
     location = landing.get("location") if landing else None
     route = _route(name or "", location) if location else None
     days = whole_number(table, "branchDays", BRANCH_DAYS, most=MOST_DAYS) if table else BRANCH_DAYS
-    ingestion = ingestion_of(table) if table else Ingestion()
+    ingestion = ingestion_of(table, plan) if table and plan else Ingestion()
     return _assembled(plan, route, days, ingestion) if name and plan and route else None
 
 
@@ -116,17 +117,18 @@ def _landing(root: Item) -> Item | None:
     if len(landing) != 1:
         if "servers" not in root.document.root or root.get("servers"):
             where = landing[1] if landing else root.get("servers") or root
-            where.fault("exactly one server is named `landing`: it says which files are the table's")
+            one = "exactly one server is named `landing`: it says which files are the table's"
+            where.fault(one, "" if landing else LANDING)
         return None
     if (said := landing[0].get("type")) and said.value != "s3":
-        said.fault(f"the landing server's type is {said.value!r}, and it can be 's3' only")
+        said.fault(f"the landing server's type is {said.value!r}, and it can be 's3' only", EXAMPLES["type"])
     return landing[0]
 
 
 def _route(table: str, location: Item) -> Route | None:
     pattern = location.value.removeprefix(_LANDING)
     if pattern == location.value:
-        location.fault(f"the landing server's location begins with {_LANDING}")
+        location.fault(f"the landing server's location begins with {_LANDING}", EXAMPLES["location"])
         return None
     try:
         return Route(table=table, pattern=pattern)
@@ -153,7 +155,8 @@ def _table_name(table: Item) -> str | None:
         return None
     if not _TABLE_NAME.fullmatch(said.value):
         said.fault(
-            f"{said.value!r} is no table: write physicalName: namespace.table, in lower case, such as nyc.flights"
+            f"{said.value!r} is no table: write physicalName: namespace.table, in lower case, such as nyc.flights",
+            PHYSICAL_NAME,
         )
         return None
     if (length := len(said.value)) > LONGEST_TABLE:

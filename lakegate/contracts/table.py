@@ -10,7 +10,7 @@ from lakegate.audit.model.plan import MetricKind, Plan, SchemaPolicy, Severity, 
 from lakegate.audit.schema.names import folded
 from lakegate.audit.schema.partitions import IDENTITY, Partition
 from lakegate.contracts.checks.check import Checked, checked, without_repeats
-from lakegate.contracts.checks.column_rules import column_checks, primary_key_checks
+from lakegate.contracts.checks.column_rules import column_checks, primary_key_checks, warned
 from lakegate.contracts.checks.custom import COLUMN, TABLE
 from lakegate.contracts.checks.promises import promise_checks
 from lakegate.contracts.checks.quality import QueryContext, quality_checks
@@ -22,7 +22,7 @@ from lakegate.contracts.files.formats import FileSettings, parse_checks, with_sp
 from lakegate.contracts.files.schema_policy import policy_of
 from lakegate.contracts.metrics.metric import fingerprint
 from lakegate.contracts.metrics.rows import nulls
-from lakegate.contracts.odcs import vocabulary
+from lakegate.contracts.odcs import examples, vocabulary
 from lakegate.contracts.odcs.document import Document, Item
 from lakegate.contracts.odcs.settings import choice, setting
 
@@ -42,7 +42,7 @@ def plan_of(table: Item, name: str, root: Item, files: FileSettings | None) -> P
     if policy.widened_types is Stance.EVOLVE:
         columns = list(map(widened, columns))
     if not table.has("properties") or table.plain("properties") == []:
-        table.fault("the table has no columns: list them under 'properties'")
+        table.fault("the table has no columns: list them under 'properties'", examples.COLUMNS)
     check_names(columns)
     check_places(columns)
     for read in columns:
@@ -119,7 +119,9 @@ def _required_properties(read: Read, severity: Severity) -> list[Checked]:
     for name in names.members() if names else ():
         if name.value in parts:
             field = parts[name.value]
-            found.append(checked(f"{field.label} required", nulls(field), name.line, severity=severity))
+            says = f"{field.label} required"
+            made = checked(says, nulls(field), name.line, severity=severity, loosened=warned(field))
+            found.append(made)
         else:
             name.fault(f"{read.field.label} has no property {name.value!r}{vocabulary.hint(str(name.value), parts)}")
     return found
@@ -175,7 +177,7 @@ def _partitions(columns: Sequence[Read], policy: SchemaPolicy) -> tuple[str, ...
     names = {folded(read.field.name) for read in columns}
     for read in columns:
         if setting(read.item, _PARTITION) and read.item.plain("partitioned") is not True:
-            read.item.fault(f"{_PARTITION} without partitioned: true")
+            read.item.fault(f"{_PARTITION} without partitioned: true", "partitioned: true")
     partitioned = _ordered(columns, "partitioned", "partitionKeyPosition")
     _refuse_same_decimals(partitioned, widen=policy.widened_types is Stance.EVOLVE)
     found = [_partition(read, names) for read in partitioned]

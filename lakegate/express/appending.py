@@ -10,10 +10,13 @@ from typing import Any
 import pyarrow as pa
 from pyiceberg.io.pyarrow import PyArrowFileIO, _dataframe_to_data_files
 from pyiceberg.manifest import DataFile
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 
 from lakegate.adapters.iceberg import iceberg_errors
-from lakegate.adapters.iceberg.commits import one_commit, one_try
+from lakegate.adapters.iceberg.commits import append, one_commit, one_try
+from lakegate.adapters.iceberg.specs import NAMES, add_specs, names_of
 from lakegate.adapters.lake import LakeIO
 from lakegate.audit.errors import HandedOver
 from lakegate.counts import count
@@ -40,20 +43,26 @@ def write(table: Table, rows: pa.Table, io: PyArrowFileIO, partitions: int) -> l
             raise HandedOver("The rows are some that PyIceberg does not write.") from error
     if sum(file.record_count for file in files) != rows.num_rows:
         raise HandedOver("PyIceberg has lost rows between partitions.")
+    for file in files:
+        file.spec_id = table.metadata.default_spec_id  # PyIceberg notes it of files alone that it has read
     return files
 
 
-def _check_partitions(table: Table, rows: pa.Table, most: int) -> None:
-    spec, schema = table.spec(), table.schema()
+def partitions_of(spec: PartitionSpec, schema: Schema, rows: pa.Table) -> pa.Table:
+    """Return the partitions that the rows are in: a column for each of the spec's fields, one at least."""
     parts = []
     for field in spec.fields:
         source = schema.find_field(field.source_id)
         values = field.transform.pyarrow_transform(source.field_type)(rows.column(source.name))
         parts.append(values)
-    if not parts:
-        return
     names = [str(at) for at in range(len(parts))]
-    found = pa.Table.from_arrays(parts, names=names).group_by(names).aggregate([])
+    return pa.Table.from_arrays(parts, names=names).group_by(names).aggregate([])
+
+
+def _check_partitions(table: Table, rows: pa.Table, most: int) -> None:
+    if not table.spec().fields:
+        return
+    found = partitions_of(table.spec(), table.schema(), rows)
     if found.num_rows > most:
         raise HandedOver(
             f"A file has rows in {count(found.num_rows, 'partition')}, and the express engine writes {most:,}."
@@ -67,15 +76,19 @@ def _length(values: Iterable[Any]) -> int:
     return sum(len(value.encode()) for value in values if isinstance(value, str))
 
 
-def commit(table: Table, files: Sequence[DataFile]) -> None:
-    """Append the data files in one commit. Raise OutcomeUnknown if nobody knows whether it was made."""
+def commit(table: Table, files: Sequence[DataFile], registered: PartitionSpec | None = None) -> None:
+    """Append the data files in one commit, some of them `registered` under this spec. Raise OutcomeUnknown if nobody
+    knows whether it was made.
+    """
     with (
         iceberg_errors(f"appending to {'.'.join(table.name())}", changes=True),
         one_commit(table) as transaction,
-        transaction.update_snapshot().fast_append() as append,
     ):
-        for file in files:
-            append.append_data_file(file)
+        if registered:
+            add_specs(table, transaction, [registered])
+            if not names_of(table):
+                transaction.set_properties({NAMES: table.schema().name_mapping.model_dump_json()})
+        append(table, transaction, files)
 
 
 def set_properties(table: Table, values: Mapping[str, str]) -> None:

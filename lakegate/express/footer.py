@@ -113,13 +113,13 @@ def _column(file: JobFile, column: pq.ColumnSchema, field: pa.Field) -> FileColu
     """Return the column as Spark would read it."""
     if column.name != field.name or column.max_repetition_level or column.max_definition_level > 1:
         raise HandedOver(f"Column {display_name(field.name)} of {_named(file)} is no plain column.")
-    kind = _kind(column)
-    if kind is None or not _is_read_so(kind, field.type):
+    found = spark_type(column)
+    if found is None or not _is_read_so(found, field.type):
         raise HandedOver(f"Column {display_name(field.name)} of {_named(file)} is of a type that only Spark knows.")
-    return FileColumn(name=field.name, type=kind)
+    return FileColumn(name=field.name, type=found)
 
 
-def _kind(column: pq.ColumnSchema) -> str | None:
+def spark_type(column: pq.ColumnSchema) -> str | None:
     """Return the Spark SQL type of a column; None if it is another than the usual ones."""
     logical = column.logical_type
     name = logical.type
@@ -132,6 +132,15 @@ def _kind(column: pq.ColumnSchema) -> str | None:
     if name == "DECIMAL":
         return f"decimal({column.precision},{column.scale})" if column.precision <= _MOST_DIGITS else None
     return _TYPES.get((column.physical_type, name))
+
+
+def is_as_iceberg_writes(column: pq.ColumnSchema) -> bool:
+    """Return True if a column of a known kind is stored as Iceberg stores it: moments in microseconds, and no decimals
+    of any length.
+    """
+    if column.logical_type.type == "TIMESTAMP":
+        return bool(json.loads(column.logical_type.to_json()).get("timeUnit") == "microseconds")
+    return bool(column.logical_type.type != "DECIMAL" or column.physical_type != "BYTE_ARRAY")
 
 
 def _moment(said: Mapping[str, object]) -> str | None:

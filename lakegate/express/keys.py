@@ -119,7 +119,7 @@ def _keys(plan: Plan, metric: Metric, target: Reference, batch: Batch, base: Bas
     near = _near(base.data(plan, target.table), key_ranges(batch.data, mine), theirs)
     _check_size(near, base.limits)
     types = schema_to_pyarrow(table.own.schema(), include_field_ids=False)
-    rows = Reader(base.fetch, fields, types).rows(near.statistics.values(), target.columns)
+    rows = Reader(base.fetch, fields, types, table.names()).rows(near.statistics.values(), target.columns)
     return rows.rename_columns(list(metric.columns))
 
 

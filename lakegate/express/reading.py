@@ -8,16 +8,26 @@ import pyarrow.parquet as pq
 
 from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
 from lakegate.audit.errors import HandedOver
+from lakegate.audit.schema.fit import FILE_COLUMN
 
 _FIELD_ID = b"PARQUET:field_id"
 
 
 class Reader:
-    """A reader of data files, each fetched once. `types` are Arrow's types of the columns."""
+    """A reader of data files, each fetched once. `types` are Arrow's types of the columns, `names` the field ids that
+    the table has for names in files without ids, and `known` are files of the batch itself that were read already.
+    """
 
-    def __init__(self, fetch: Callable[[str], bytes], columns: Mapping[str, IcebergField], types: pa.Schema) -> None:
-        self._fetch, self._columns, self._types = fetch, columns, types
-        self._bodies: dict[str, bytes] = {}
+    def __init__(
+        self,
+        fetch: Callable[[str], bytes],
+        columns: Mapping[str, IcebergField],
+        types: pa.Schema,
+        names: Mapping[str, int] | None = None,
+        known: Mapping[str, bytes] | None = None,
+    ) -> None:
+        self._fetch, self._columns, self._types, self._names = fetch, columns, types, names or {}
+        self._known, self._bodies = frozenset(known or ()), dict(known or {})
 
     def rows(self, files: Iterable[DataFileStatistics], names: Sequence[str]) -> pa.Table:
         """Return these columns of the rows in these data files, in order. Raise HandedOver if a file is not as this
@@ -29,14 +39,40 @@ class Reader:
     def _read(self, file: DataFileStatistics, schema: pa.Schema) -> pa.Table:
         try:
             found = pq.ParquetFile(io.BytesIO(self._body(file.path)))
-            stored = {(each.metadata or {}).get(_FIELD_ID): each.name for each in found.schema_arrow}
-            names = [stored[str(self._columns[name].id).encode()] for name in schema.names]
-            rows = found.read(columns=names, use_threads=False).select(names).rename_columns(schema.names).cast(schema)
+            rows = self._columns_of(found, file, schema)
         except (pa.ArrowException, KeyError, ValueError) as error:
             raise HandedOver("A data file on the branch is not as the express engine writes it.") from error
         if rows.num_rows != file.rows:
             raise HandedOver("A data file on the branch has other rows than its manifest says.")
         return rows
+
+    def _columns_of(self, found: pq.ParquetFile, file: DataFileStatistics, schema: pa.Schema) -> pa.Table:
+        """Return the columns as every reader finds them: by field ids, or by the table's names in a file without any.
+        Such a file was registered. It may lack columns, and it has none of the file version.
+        """
+        stored = self._stored(found.schema_arrow)
+        there = [stored[self._columns[name].id] for name in schema.names if self._columns[name].id in stored]
+        rows, number = found.read(columns=there, use_threads=False), found.metadata.num_rows
+        columns = []
+        for field in schema:
+            name = stored.get(self._columns[field.name].id)
+            its = self._absent(file, field, number) if name is None else rows.column(name).cast(field.type)
+            columns.append(its)
+        return pa.Table.from_arrays(columns, schema=schema)
+
+    def _stored(self, schema: pa.Schema) -> dict[int, str]:
+        """Return the file's own names of its columns, by field id."""
+        own = {int(number): each.name for each in schema if (number := (each.metadata or {}).get(_FIELD_ID))}
+        return own or {self._names[name]: name for name in schema.names if name in self._names}
+
+    def _absent(self, file: DataFileStatistics, field: pa.Field, rows: int) -> pa.Array:
+        """Return the values of a column that the file lacks: its file version, or nulls. Those of another table's file
+        may be in its partition, which nobody looks at here.
+        """
+        value = file.constant(self._columns[field.name]) if field.name == FILE_COLUMN else None
+        if value is None and file.path not in self._known:
+            raise KeyError(field.name)
+        return pa.repeat(pa.scalar(value, field.type), rows)
 
     def _body(self, path: str) -> bytes:
         if path not in self._bodies:

@@ -57,6 +57,12 @@ class ExpressTable:
             for field in self.own.schema().fields
         }
 
+    def names(self) -> dict[str, int]:
+        """Return the field ids that the table has for names of columns, in data files without ids."""
+        mapping = self.own.name_mapping()
+        found = {name: it.field_id for it in (mapping.root if mapping else ()) for name in it.names}
+        return {name: number for name, number in found.items() if number is not None}
+
     def has_deletes(self) -> bool:
         return manifests.has_deletes(TableState(self.own))
 
@@ -100,7 +106,7 @@ def shape(table: Table) -> Shape:
     """Return the definition of a table. Raise HandedOver if a column has a type that this engine does not write."""
     schema = table.schema()
     return Shape(
-        columns={field.name: _spark_type(field.field_type) for field in schema.fields},
+        columns={field.name: spark_type(field.field_type) for field in schema.fields},
         partitions=tuple(
             str(Partition.of_iceberg(str(schema.find_column_name(field.source_id)), str(field.transform)))
             for field in table.spec().fields
@@ -109,7 +115,7 @@ def shape(table: Table) -> Shape:
     )
 
 
-def _spark_type(kind: iceberg.IcebergType) -> str:
+def spark_type(kind: iceberg.IcebergType) -> str:
     if isinstance(kind, iceberg.DecimalType):
         return f"decimal({kind.precision},{kind.scale})"
     for known, spelled in _SPARK.items():

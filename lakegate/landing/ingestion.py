@@ -1,5 +1,5 @@
-"""A contract's settings for ingesting files, whatever is in them: how many go together, what a re-upload does, and
-which engine audits them.
+"""A contract's settings for ingesting files, whatever is in them: how many go together, what a re-upload does, which
+engine audits them, and how their rows come to the table.
 """
 
 from dataclasses import dataclass
@@ -25,11 +25,19 @@ class Engine(StrEnum):
     EXPRESS = "express"  # the express lane for whatever it can audit
 
 
+class Write(StrEnum):
+    """Ways in which a file's rows come to its table."""
+
+    APPEND = "append"  # they are written anew, in the table's own layout
+    REGISTER = "register"  # a copy of the file itself becomes a data file, where it can be one
+
+
 @dataclass(frozen=True, kw_only=True)
 class Ingestion:
     """A batch's limits: at most so many files and so many bytes. A single larger file is a batch of its own."""
 
     reuploads: Reuploads = Reuploads.REPLACE
     engine: Engine = Engine.AUTO
+    write: Write = Write.APPEND
     batch_files: int = MOST_FILES
     batch_bytes: int = 100_000_000_000

@@ -3,7 +3,7 @@ no verdict.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.plan import MetricKind
@@ -42,13 +42,16 @@ class Try:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchView:
-    """A batch's attempts and decisions, and the next commands."""
+    """A batch's attempts and decisions, and the next commands. If asked for, `past` has the values of each check (by
+    id) in the files that were published before, oldest first.
+    """
 
     batch: str
     table: str
     attempts: tuple[Try, ...]
     decisions: tuple[Decided, ...]
     next: tuple[str, ...]
+    past: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 def look(service: Service, batch: str) -> BatchView:

@@ -9,6 +9,7 @@ from lakegate.landing.routes import Route
 from lakegate.operations import batch, sights
 from lakegate.operations.batch import BatchView
 from lakegate.operations.operation import Direct, Operation
+from lakegate.operations.past import past_values
 from lakegate.operations.sights import Seen, Sight, Version, versions_of
 from lakegate.ports import MAIN, Branch, Branches
 from lakegate.workflow.attempts.job import job_of
@@ -35,14 +36,16 @@ class ShowStatus(Operation[Status]):
 
 @dataclass(frozen=True, kw_only=True)
 class ShowBatch(Operation[BatchView]):
-    """One batch in full."""
+    """One batch in full, if asked with the `past` of its checks' numbers."""
 
     answer = BatchView
     changes = False
     batch: str
+    past: bool = False
 
     def on(self, installation: Direct) -> BatchView:
-        return batch.look(installation.service, self.batch)
+        view = batch.look(installation.service, self.batch)
+        return replace(view, past=past_values(installation.service, view)) if self.past else view
 
 
 @dataclass(frozen=True, kw_only=True)

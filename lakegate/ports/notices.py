@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from lakegate.audit.advice import Advice
+
 
 class MessageKind(StrEnum):
     """A message's subject."""
@@ -18,18 +20,22 @@ class MessageKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class MessageFile:
-    """One file in a message, with its reasons, and its failing rows out of all rows if that is known."""
+    """One file in a message, with its reasons, and its failing rows out of all rows if that is known. `advice` has, for
+    each reason in its order, what to write next.
+    """
 
     key: str
     reasons: tuple[str, ...]
     rows: int = 0
     failing_rows: int = 0
+    advice: tuple[Advice, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """A message to people. `commands` are the ones to run next. `lane` says in words which
-    engine audited the files and why, where there is a choice. All text may contain anything a stranger wrote.
+    """A message to people. `commands` are the ones to run next, and `advice` is what to write before. `lane` says in
+    words which engine audited the files and why, where there is a choice. All text may contain anything a stranger
+    wrote.
     """
 
     kind: MessageKind
@@ -44,6 +50,7 @@ class Message:
     why: str = ""
     lane: str = ""
     commands: tuple[str, ...] = ()
+    advice: tuple[Advice, ...] = ()
 
 
 class Notifier(Protocol):

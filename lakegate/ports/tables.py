@@ -16,6 +16,7 @@ class TableIdentity:
     last_id: int  # the highest field id ever assigned: ids of dropped columns are not reused
     partitions: str
     contract_hash: str
+    names: str = ""  # how readers find the columns of data files without field ids
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import entry_of
 from lakegate.ports import MessageFile, Signal
 from lakegate.workflow.attempts.claims import ClaimIndex
-from lakegate.workflow.attempts.launch import launch
+from lakegate.workflow.attempts.launch import NO_NEIGHBOURS, Neighbours, launch
 from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.attempts.usage import note_usage
 from lakegate.workflow.ledger.receipts import receipts_now
@@ -145,7 +145,10 @@ def _take_up(
     wanted = {contract.table: len(list(batches(its, contract.ingestion, {}))) for contract, its in by_table}
     opens = queue.shares(service.jobs_at_once, wanted)
     for contract, its in by_table:
-        if failure := try_step(its, partial(ingest, service, contract, its, index, opens.get(contract.table, 0))):
+        around = registry.neighbours(contract.table)
+        if failure := try_step(
+            its, partial(ingest, service, contract, its, index, opens.get(contract.table, 0), around)
+        ):
             failures.append(failure)
     failed = {arrival for failure in failures for arrival in failure.arrivals}
     take_off(service, noted, failed)
@@ -199,7 +202,14 @@ def note_unrouted(service: Service, files: Iterable[tuple[FileVersion, str]]) ->
         note_as_unrouted(service, file, reason)
 
 
-def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], index: ClaimIndex, opens: int) -> None:
+def ingest(
+    service: Service,
+    contract: Contract,
+    files: Iterable[FileVersion],
+    index: ClaimIndex,
+    opens: int,
+    neighbours: Neighbours = NO_NEIGHBOURS,
+) -> None:
     """Decide those of a table's files that need no attempt, resume the attempts at others, and start as many new
     attempts at the rest as the table `opens` now. Files that are left are queued. Raise Misconfigured, after that, if a
     file's receipt cannot be read.
@@ -209,10 +219,10 @@ def ingest(service: Service, contract: Contract, files: Iterable[FileVersion], i
     discard_untried(service, table, found.closed_as(Decision.DISCARDED))
     reject_untried(service, table, found.closed_as(Decision.REJECTED))
     for attempt in sorted(found.resumed, key=lambda attempt: attempt.branch):
-        launch(service, attempt)
+        launch(service, attempt, neighbours)
     wanted = list(_batches(contract, found))
     for batch in wanted[:opens]:
-        start_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch)
+        start_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch, neighbours)
         service.telemetry.emit({Signal.FILES_RECEIVED: len(batch)}, table)
     note_queued(service, table, [file for batch in wanted[opens:] for file in batch])
     for receipt in found.unreadable:

@@ -17,6 +17,7 @@ from lakegate.ports import Store
 
 log = structlog.get_logger()
 PREFIX = "contracts/"
+NEIGHBOURS, COLUMNS = 50, 60  # tables that a job is told of, and the most columns of one
 NAMED = 3  # contracts that do not load, in the reason of an unrouted file
 
 
@@ -42,6 +43,12 @@ class Registry:
             broken=tuple(item for item in loaded if isinstance(item, ContractFaults)),
             unread=tuple(item.error for item in loaded if isinstance(item, Unread)),
         )
+
+    def neighbours(self, table: str) -> dict[str, tuple[str, ...]]:
+        """Return the columns of other tables by name: of the first ones, and of none that has very many."""
+        columns = {it.table: tuple(each.name for each in it.plan.columns) for it in self.contracts if it.table != table}
+        few = {name: its for name, its in columns.items() if len(its) <= COLUMNS}
+        return dict(list(few.items())[:NEIGHBOURS])
 
     def route(self, key: str) -> Contract | None:
         """Return the contract whose route matches the key, or None. Of several, which no push lets in, return the one
@@ -72,7 +79,8 @@ def contract_of(store: Store, table: str) -> Contract:
     name = contract_name(table)
     body = store.read(name)
     if body is None:
-        raise Misconfigured(f"table {table} has no contract; run: lakegate contract push CONTRACT")
+        made = "lakegate contract init FILE makes one"
+        raise Misconfigured(f"table {table} has no contract ({made}); run: lakegate contract push CONTRACT")
     found = _loaded(name, body)
     if isinstance(found, ContractFaults):
         raise ContractFaults(

@@ -2,11 +2,13 @@
 null.
 """
 
+from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, digits, parse, spark_identifier
 from spark_jobs.jvm.spark_sql import literal
 
 _BEYOND = "it holds a number that does not fit the type that the file declares"
+_FITTING = Advice(vendor="write the column as decimals of as many digits as its largest number has")
 
 
 def checked(name: str, type_name: str) -> str:
@@ -16,13 +18,11 @@ def checked(name: str, type_name: str) -> str:
     return f"CASE WHEN {beyond} THEN raise_error({literal(message)}) ELSE {column} END" if beyond else column
 
 
-def explain(message: str) -> str:
-    """Return the fault that an error means if it is about such a decimal, else "". Spark itself fails on some nested
-    ones.
-    """
+def explain(message: str) -> Fault | None:
+    """Return the fault that an error means if it is about such a decimal. Spark itself fails on some nested ones."""
     if _BEYOND in message:
-        return message
-    return _BEYOND if "cannot be represented as Decimal" in message else ""
+        return Fault(message, _FITTING)
+    return Fault(_BEYOND, _FITTING) if "cannot be represented as Decimal" in message else None
 
 
 def _exceeds_sql(value: str, kind: Type) -> str:

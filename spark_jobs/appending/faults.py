@@ -8,13 +8,14 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
+from lakegate.audit.advice import Fault
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.inspection import Inspection
 from spark_jobs.appending import not_null, partition_counts, path_lengths, text_sizes
 from spark_jobs.appending.rows import rows_of, unreadable
 from spark_jobs.jvm.isolate import per_file
 
-_FindFaults = Callable[[Plan, DataFrame], Mapping[str, tuple[str, ...]]]
+_FindFaults = Callable[[Plan, DataFrame], Mapping[str, tuple[Fault, ...]]]
 _THREADS = 4
 _UNWRITABLE = ((path_lengths.is_path_error, path_lengths.too_long), (not_null.is_null_error, not_null.find_nulls))
 

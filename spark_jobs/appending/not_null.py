@@ -10,6 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
+from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.names import display_name
@@ -29,7 +30,7 @@ def is_null_error(error: Exception) -> bool:
     return mentions(error, _REFUSED)
 
 
-def find_nulls(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[str, ...]]:
+def find_nulls(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[Fault, ...]]:
     """Return the faults of files that have nulls which the table does not take, by file version."""
     schema = rows.sparkSession.table(table_name(LAKE, plan.table)).schema
     asked = dict(_required_places(schema))
@@ -73,10 +74,13 @@ def _of_items(items: Callable[[Column], Column]) -> Callable[[_HasNull], _HasNul
     return lambda has_null: lambda value: value.isNotNull() & F.exists(items(value), has_null)
 
 
-def _fault(table: str, label: str, place: _Place) -> str:
+def _fault(table: str, label: str, place: _Place) -> Fault:
     column = ".".join(name if name.isidentifier() else spark_identifier(name) for name in place)
     statement = f"ALTER TABLE {table} ALTER COLUMN {column} DROP NOT NULL"
-    return (
-        f"it has nulls in column {display_name(label)}, where the table takes none: if the file is right, the table's "
-        f"owner runs {statement} on main, and lakegate retry takes the file"
+    return Fault(
+        f"it has nulls in column {display_name(label)}, where the table takes none",
+        Advice(
+            vendor=f"write a value in each row of {display_name(label)}",
+            operator=f"if the file is right, run {statement} on main as the table's owner, then lakegate retry",
+        ),
     )

@@ -6,6 +6,7 @@ Too many exhaust the memory or the file handles of the task, and the error does 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from lakegate.audit.advice import Advice, Fault, setting
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.names import display_name
@@ -19,11 +20,19 @@ of a process; three years of days are about as many.
 """
 
 
-def too_many(plan: Plan, rows: DataFrame) -> dict[str, tuple[str, ...]]:
+_FEWER = Advice(
+    vendor="send files of fewer partitions each: a month or a year at a time",
+    contract="partition the table more coarsely, before it is made, at the column in the contract",
+    lines=setting("partitionTransform", "months"),
+)
+
+
+def too_many(plan: Plan, rows: DataFrame) -> dict[str, tuple[Fault, ...]]:
     """Return the faults of files with rows in too many partitions, by file version."""
     names = ", ".join(display_name(each.column) for each in map(partition, plan.partitions))
+    of = f"its values of the partition columns {names}"
     return {
-        file: (f"its values of the partition columns {names} make {number:,} partitions, and the most is {MOST:,}",)
+        file: (Fault(f"{of} make {number:,} partitions, and the most is {MOST:,}", _FEWER),)
         for file, number in count_partitions(plan, rows).items()
         if number > MOST
     }

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from lakegate.audit.advice import Advice, Fault, setting
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.names import display_name
@@ -26,11 +27,17 @@ def is_path_error(error: Exception) -> bool:
     return any(_NO_ROOM.search(str(cause.getMessage())) for cause in causes(error))
 
 
-def too_long(plan: Plan, rows: DataFrame) -> dict[str, tuple[str, ...]]:
+def too_long(plan: Plan, rows: DataFrame) -> dict[str, tuple[Fault, ...]]:
     """Return the faults of files with values that are too long for a path, by file version."""
     names = ", ".join(map(display_name, _written_texts(plan)))
+    of = f"its values of the partition columns {names}"
+    advice = Advice(
+        vendor=f"write shorter values in {names}",
+        contract="partition the table by the beginning of them, before it is made, at the column in the contract",
+        lines=setting("partitionTransform", "truncate[20]"),
+    )
     return {
-        file: (f"its values of the partition columns {names} take {size:,} bytes in a path, and the most is {LONGEST}",)
+        file: (Fault(f"{of} take {size:,} bytes in a path, and the most is {LONGEST}", advice),)
         for file, size in longest_values(plan, rows).items()
         if size > LONGEST
     }

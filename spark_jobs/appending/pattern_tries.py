@@ -9,6 +9,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.model.limits import beyond
 from lakegate.audit.model.plan import Metric, Plan
 from lakegate.audit.schema.fit import FILE_COLUMN
@@ -75,5 +76,6 @@ def _with_fault(
         "anchor its pattern with ^, limit its repetitions, or let each end where the next one cannot begin; in SQL, do "
         "not search one long text for another"
     )
-    advice = f"column {display_name(most.columns[0])} has most of them: {remedy}"
-    return replace(inspection, faults=(*wrong, advice))
+    name = display_name(most.columns[0])
+    advice = Advice(vendor=f"write shorter texts in {name}", contract=f"change the check of {name}: {remedy}")
+    return replace(inspection, faults=(*wrong, Fault(f"column {name} has most of them", advice)))

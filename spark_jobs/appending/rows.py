@@ -8,9 +8,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 from pyspark.sql.types import StructType
 
+from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.evaluation.mask import raw
 from lakegate.audit.model.plan import Plan
-from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.inspection import WRITTEN_ANEW, Inspection
 from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.appending import decimals
 from spark_jobs.formats.origin import origin
@@ -18,6 +19,7 @@ from spark_jobs.formats.registry import FORMATS
 from spark_jobs.formats.text.rows import parsed
 from spark_jobs.jvm.failures import is_caused_by, root_cause
 
+_KNOWN = Advice(vendor="write it with another compression and encoding: snappy, gzip and zstd are read")
 _UNKNOWN_ENCODING = ("ClassNotFoundException", "UnsupportedOperationException")  # of a codec or an encoding
 
 
@@ -52,4 +54,5 @@ def unreadable(plan: Plan, inspection: Inspection, error: Exception) -> Inspecti
         return replace(inspection, faults=(known,))
     is_strange = is_caused_by(error, *_UNKNOWN_ENCODING)
     why = "Spark does not know how it is written" if is_strange else form.corrupt
-    return replace(inspection, faults=(f"its rows cannot be read to the end, {why} ({raw(plan.columns, cause)})",))
+    said = f"its rows cannot be read to the end, {why} ({raw(plan.columns, cause)})"
+    return replace(inspection, faults=(Fault(said, _KNOWN if is_strange else WRITTEN_ANEW),))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from lakegate.audit.advice import Fault
 from lakegate.audit.model.limits import beyond
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import FILE_COLUMN
@@ -38,7 +39,7 @@ def is_beyond_share(error: Exception) -> bool:
     return mentions(error, _BEYOND_SHARE)
 
 
-def too_large(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[str, ...]]:
+def too_large(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[Fault, ...]]:
     """Return the faults of files with more text than the limit, by file version."""
     size = _row_size_sql(plan)
     if not size:

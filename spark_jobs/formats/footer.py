@@ -4,25 +4,28 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.evaluation.mask import raw
 from lakegate.audit.model.plan import TableColumn
 from lakegate.audit.schema.fit import FileColumn
+from lakegate.audit.schema.inspection import WRITTEN_ANEW
 from spark_jobs.jvm.spark_sql import sql_type
 
 
 class Unreadable(Exception):
     """The file is not of its format, or contradicts itself.
 
-    `why` is the fault, in a person's words. `detail` is a reader's own message, which may quote the file.
+    `why` is the fault, in a person's words, and by default the file is to be written anew. `detail` is a reader's own
+    message, which may quote the file.
     """
 
-    def __init__(self, why: str, detail: str = "") -> None:
+    def __init__(self, why: str, detail: str = "", advice: Advice = WRITTEN_ANEW) -> None:
         super().__init__(why)
-        self.why, self.detail = why, detail
+        self.why, self.detail, self.advice = why, detail, advice
 
-    def fault(self, columns: Iterable[TableColumn]) -> str:
+    def fault(self, columns: Iterable[TableColumn]) -> Fault:
         """Return the fault of a file with these columns; the detail is hidden if any of them is masked."""
-        return f"{self.why}: {raw(columns, self.detail)}" if self.detail else self.why
+        return Fault(f"{self.why}: {raw(columns, self.detail)}" if self.detail else self.why, self.advice)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +34,7 @@ class Footer:
 
     rows: int = 0
     columns: tuple[FileColumn, ...] = ()
-    faults: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +44,15 @@ class Ends:
     length: int
     first: bytes
     last: bytes
+
+
+def another_format(name: str) -> Advice:
+    """Return the advice for a file that is not of the contract's format, which is called so."""
+    return Advice(
+        vendor=f"write it as {name}",
+        contract="say its format, at the contract's landing server, if all files of the table have it",
+        lines="format: parquet  # or csv, json, avro, orc",
+    )
 
 
 def columns_in(schema: str) -> tuple[FileColumn, ...]:

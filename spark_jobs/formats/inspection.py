@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
+from lakegate.audit.advice import Fault
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.limits import beyond
 from lakegate.audit.model.plan import Plan
@@ -73,7 +74,7 @@ def _read_once(spark: SparkSession, plan: Plan, uri: str, read: Read) -> Footer:
         return Footer(faults=(error.fault(plan.columns),))
 
 
-def _fault(plan: Plan, error: Exception) -> str:
+def _fault(plan: Plan, error: Exception) -> Fault:
     if is_caused_by(error, "FileNotFoundException"):
         return GONE
     known = FORMATS[plan.files.kind].explain(root_cause(error))

@@ -10,19 +10,23 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.model.limits import Limits, beyond
 from lakegate.audit.schema.fit import FileColumn
-from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.inspection import UPLOADED_WHOLE, Inspection
 from lakegate.audit.schema.names import display_name
 from lakegate.counts import count
-from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
+from spark_jobs.formats.footer import Ends, Footer, Unreadable, another_format, columns_in
 from spark_jobs.formats.format import Format
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES
 from spark_jobs.jvm.gateway import jvm
 
 TRUNCATED = "it is truncated: it begins as an ORC file and does not end as one"
-_FRACTIONS = "it has parts of a second before 1970, which Spark reads from ORC only as Java's writer has them"
+_AS_PARQUET = Advice(vendor="write the table's files as parquet, once the contract says format: parquet")
+_FRACTIONS = Fault(
+    "it has parts of a second before 1970, which Spark reads from ORC only as Java's writer has them", _AS_PARQUET
+)
 _MAGIC = b"ORC"
 _LARGEST_BLOCK = 2**23  # bytes, the most that a chunk's three bytes of length can express
 _QUOTED = re.compile("`(?:[^`]|``)*`")
@@ -44,9 +48,9 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
         reader.close()
 
 
-def explain(message: str) -> str:
-    """Return the fault that an error of ORC's reader means; "" if the file may be corrupt."""
-    return _FRACTIONS if message.startswith("nanos > 999999999") else ""
+def explain(message: str) -> Fault | None:
+    """Return the fault that an error of ORC's reader means; None if the file may be corrupt."""
+    return _FRACTIONS if message.startswith("nanos > 999999999") else None
 
 
 def check_time_zone(spark: SparkSession, inspections: Sequence[Inspection]) -> list[Inspection]:
@@ -60,7 +64,10 @@ def check_time_zone(spark: SparkSession, inspections: Sequence[Inspection]) -> l
     ]
     if not at or _in_utc(spark):
         return list(inspections)
-    why = "its timestamps would be read by another clock: Spark's machines must be in the time zone UTC for ORC"
+    why = Fault(
+        "its timestamps would be read by another clock: Spark's machines must be in the time zone UTC for ORC",
+        Advice(operator="set the time zone of Spark's machines to UTC, then run lakegate retry for its batch"),
+    )
     return [replace(inspection, faults=(why,)) if inspection in at else inspection for inspection in inspections]
 
 
@@ -73,14 +80,14 @@ def _in_utc(spark: SparkSession) -> bool:
 def _length(spark: SparkSession, ends: Ends) -> int:
     """Return the bytes that describe the columns, by the postscript at the file's end."""
     if not ends.first.startswith(_MAGIC):
-        raise Unreadable("it is not an ORC file")
+        raise Unreadable("it is not an ORC file", advice=another_format("ORC"))
     size = ends.last[-1]
     if not ends.last[:-1].endswith(_MAGIC) or not len(_MAGIC) < size < ends.length:
-        raise Unreadable(TRUNCATED)
+        raise Unreadable(TRUNCATED, advice=UPLOADED_WHOLE)
     try:
         postscript = jvm(spark).org.apache.orc.OrcProto.PostScript.parseFrom(ends.last[-1 - size : -1])
     except FAILURES:
-        raise Unreadable(TRUNCATED) from None
+        raise Unreadable(TRUNCATED, advice=UPLOADED_WHOLE) from None
     length, room = (
         int(postscript.getFooterLength()) + int(postscript.getMetadataLength()),
         ends.length - 1 - size - len(_MAGIC),
@@ -140,20 +147,25 @@ def _column(spark: SparkSession, name: str, kind: Any) -> FileColumn:
     return column
 
 
-def _unreadable_faults(columns: tuple[FileColumn, ...]) -> tuple[str, ...]:
+def _unreadable_faults(columns: tuple[FileColumn, ...]) -> tuple[Fault, ...]:
     """Return the faults of columns that Spark cannot read.
 
     Spark reads nothing of a file with a type that it does not know, and goes by position if columns have no names.
     """
     if columns and all(_UNNAMED.fullmatch(column.name) for column in columns):
-        return ("its columns have no names: they are called _col0, _col1, …",)
+        named = Advice(vendor="write it with the columns' names, which older versions of Hive leave out")
+        return (Fault("its columns have no names: they are called _col0, _col1, …", named),)
     unknown = [column for column in columns if column.unreadable]
     return tuple(
-        f"column {display_name(it.name)} is {it.unreadable[:60]}, which Spark does not read from ORC" for it in unknown
+        Fault(
+            f"column {display_name(it.name)} is {it.unreadable[:60]}, which Spark does not read from ORC",
+            Advice(vendor=f"write column {display_name(it.name)} as the type that the contract has for it"),
+        )
+        for it in unknown
     )
 
 
-def _reform_faults(reader: Any, schema: Any) -> tuple[str, ...]:
+def _reform_faults(reader: Any, schema: Any) -> tuple[Fault, ...]:
     """Return the faults of columns with days before 1582-10-15, by the column statistics that every writer puts into
     the footer.
     """
@@ -162,14 +174,14 @@ def _reform_faults(reader: Any, schema: Any) -> tuple[str, ...]:
     }
     early = [number for number, column in enumerate(reader.getStatistics()) if _first_day(column) < _REFORM]
     within = [max((at for at in names if at <= number), default=0) for number in early]
+    wrong = [display_name(names[at]) for at in dict.fromkeys(within) if at in names]
     return tuple(
-        f"column {display_name(names[at])} has days before 1582-10-15, which Spark does not read from ORC as they are"
-        for at in dict.fromkeys(within)
-        if at in names
+        Fault(f"column {name} has days before 1582-10-15, which Spark does not read from ORC as they are", _AS_PARQUET)
+        for name in wrong
     )
 
 
-def _null_key_faults(reader: Any, schema: Any) -> tuple[str, ...]:
+def _null_key_faults(reader: Any, schema: Any) -> tuple[Fault, ...]:
     """Return the faults of maps with a null key, which Spark reads as another key.
 
     The statistics are read as they are written: where a writer left out whether there are nulls, ORC's own reader says
@@ -181,7 +193,8 @@ def _null_key_faults(reader: Any, schema: Any) -> tuple[str, ...]:
     with_nulls = {number for number, column in columns if column.hasHasNull() and column.getHasNull()}
     named = zip(schema.getFieldNames(), schema.getChildren(), strict=True)
     wrong = [str(name) for name, kind in named if with_nulls.intersection(_keys(kind))]
-    return tuple(f"column {display_name(name)} has a map with a null among its keys" for name in wrong)
+    advice = Advice(vendor="write maps without null keys, which no other format has")
+    return tuple(Fault(f"column {display_name(name)} has a map with a null among its keys", advice) for name in wrong)
 
 
 def _keys(kind: Any) -> Iterator[int]:

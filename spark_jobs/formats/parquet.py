@@ -8,11 +8,13 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.model.limits import Limits, beyond
 from lakegate.audit.schema.fit import NOTHING, FileColumn
+from lakegate.audit.schema.inspection import UPLOADED_WHOLE
 from lakegate.audit.schema.names import display_name
 from lakegate.counts import count
-from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
+from spark_jobs.formats.footer import Ends, Footer, Unreadable, another_format, columns_in
 from spark_jobs.formats.format import Format
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, root_cause
@@ -20,7 +22,7 @@ from spark_jobs.jvm.gateway import jvm, session_state
 
 # Read days and instants as the format defines them. Files of Spark 2 say so in their footer, and Spark rebases them.
 _OPTIONS = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
-ENCRYPTED = "it is encrypted"
+ENCRYPTED = Fault("it is encrypted", Advice(vendor="write it without encryption of its own: storage encrypts it"))
 TRUNCATED = "it is truncated: it begins as a parquet file and does not end as one"
 _MAGIC, _ENCRYPTED_MAGIC = b"PAR1", b"PARE"
 _SMALLEST = 12  # magic, footer length, magic
@@ -56,11 +58,11 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
 def _length(ends: Ends) -> int:
     """Return the footer's bytes, by the file's last ones."""
     if ends.last.endswith(_ENCRYPTED_MAGIC):
-        raise Unreadable(ENCRYPTED)
+        raise Unreadable(ENCRYPTED, advice=ENCRYPTED.advice)
     if not ends.first.startswith(_MAGIC):
-        raise Unreadable("it is not a parquet file")
+        raise Unreadable("it is not a parquet file", advice=another_format("parquet"))
     if not ends.last.endswith(_MAGIC) or ends.length < _SMALLEST:
-        raise Unreadable(TRUNCATED)
+        raise Unreadable(TRUNCATED, advice=UPLOADED_WHOLE)
     length, room = int.from_bytes(ends.last[-_TAIL:-4], "little"), ends.length - _SMALLEST
     if not 0 < length <= room:
         raise Unreadable(f"its footer says that it has {count(length, 'byte')}, and there are {room:,}")
@@ -87,7 +89,9 @@ def _schema(spark: SparkSession, about: Any) -> Any:
         return converter.fromParquetMetadata(about).getFileMetaData().getSchema()
     except FAILURES:
         if strange := [element.getName() for element in about.getSchema() if _is_strange(element)]:
-            raise Unreadable(f"column {display_name(strange[0])} is of a newer type than Spark knows") from None
+            name = display_name(strange[0])
+            older = Advice(vendor=f"write column {name} as one of parquet's older types")
+            raise Unreadable(f"column {name} is of a newer type than Spark knows", advice=older) from None
         raise
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
+from lakegate.audit.advice import Advice
 from lakegate.audit.data_files.key_ranges import KeyRanges, comparable, overlap_condition
 from lakegate.audit.data_files.statistics import IcebergField
 from lakegate.audit.errors import Unfit
@@ -94,7 +95,8 @@ def check_references(base: Base, plan: Plan) -> None:
     if differences:
         raise Unfit(
             f"the contract of {plan.table} does not fit the tables it refers to: {'; '.join(differences)}. Nothing was "
-            f"appended. Correct the contract, run lakegate contract push, then lakegate retry"
+            f"appended",
+            Advice(operator="correct the contract, run lakegate contract push, then lakegate retry"),
         )
 
 

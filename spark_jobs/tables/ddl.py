@@ -6,9 +6,11 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from lakegate.audit.advice import Advice
 from lakegate.audit.definition import FILE, Shape, partitions_of, properties
 from lakegate.audit.errors import Unfit
 from lakegate.audit.model.plan import Plan, TableColumn
+from lakegate.audit.schema import lines
 from lakegate.audit.schema.fit import FILE_COLUMN, columns_of, confused
 from lakegate.audit.schema.partitions import Partition
 from lakegate.audit.schema.types import Atom, Pair, Struct, Type, kept, kind, pairs, parse, promoted, spark_identifier
@@ -62,8 +64,8 @@ def evolve_sql(plan: Plan, there: Shape, columns: Sequence[TableColumn]) -> list
     if differences := mismatches(plan, there):
         raise Unfit(
             f"table {plan.table} does not fit its contract: {'; '.join(differences)}. Nothing was appended. A table "
-            f"gets new columns and wider types by itself, nothing else: correct the contract, run lakegate contract "
-            f"push, then lakegate retry; or give the new shape a table of its own, and upload the files again"
+            f"gets new columns and wider types by itself, nothing else",
+            _advice(plan, there),
         )
     altered = f"ALTER TABLE {table_name(LAKE, plan.table)}"
     docs = {column.name: column.doc for column in columns}
@@ -77,6 +79,22 @@ def evolve_sql(plan: Plan, there: Shape, columns: Sequence[TableColumn]) -> list
         *(f"{altered} ALTER COLUMN {_path(pair)} TYPE {pair.other}" for pair in differing if pair.one is not None),
         *set_properties_sql(plan.table, properties(plan, columns, there), there.properties),
     ]
+
+
+def _advice(plan: Plan, there: Shape) -> Advice:
+    """Return what to write for a contract to fit the table: the lines of the columns in which they differ."""
+    known, contract = there.contract, columns_of(plan)
+    differing = [pair.path[0] for pair in pairs(known, contract) if _contract_mismatch(pair)]
+    differing += [pair.path[0] for pair in pairs(there.own, contract) if _table_mismatch(pair)]
+    own = [(name, there.own.fields[name]) for name in dict.fromkeys(differing) if name in there.own.fields]
+    steps = "run lakegate contract push, then lakegate retry; or give the new shape a table of its own"
+    if not own:
+        return Advice(operator=f"correct the contract, {steps}, and upload the files again")
+    return Advice(
+        operator=f"{steps}, and upload the files again",
+        contract="write these columns in the contract as the table has them",
+        lines=lines.columns(own),
+    )
 
 
 def shape(spark: SparkSession, table: Any) -> Shape:

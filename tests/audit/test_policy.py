@@ -170,9 +170,7 @@ def test_a_field_of_a_nested_column_may_have_a_reserved_name() -> None:
 def test_a_name_that_differs_in_case_or_spaces_alone_is_a_fault_whatever_the_policy(stance: Stance, name: str) -> None:
     by = asked({"new_columns": stance, "missing_columns": ALLOW})
     told = display_name(name)
-    assert faults(by, {"id": "int", name: "string"}) == [
-        (f'column "name" is missing (the file calls it {told})', f"column {told} is not in the contract")
-    ]
+    assert faults(by, {"id": "int", name: "string"}) == [(f'column "name" is missing (the file calls it {told})',)]
 
 
 @pytest.mark.parametrize("stance", [FREEZE, EVOLVE, DISCARD])
@@ -323,7 +321,6 @@ def test_fields_of_nested_columns_are_judged_as_columns_are() -> None:
     assert faults(asked({}, NESTED), found) == [
         (
             'column "at.zip" is missing (the file calls it "Zip")',
-            'column "at.Zip" is not in the contract',
             'column "at.pos.y" is missing',
             'column "at.pos.z" is not in the contract',
             'column "tags[].k" is int, the contract says string',

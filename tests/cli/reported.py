@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from lakegate.audit.advice import NO_ADVICE, Fault
 from lakegate.audit.evaluation.mask import MASK, masked
 from lakegate.audit.evaluation.verdicts import verdict
 from lakegate.audit.model.codec import to_json
@@ -37,7 +38,7 @@ def reported(
     desk: Desk,
     contract: str,
     files: Mapping[str, pa.Table],
-    faults: Mapping[str, str] | None = None,
+    faults: Mapping[str, str | Fault] | None = None,
     others: Mapping[str, pa.Table] | None = None,
 ) -> str:
     """The batch of these files (key → rows), and of those that could not be read (key → why), on a branch where the
@@ -55,7 +56,8 @@ def reported(
     evaluator = DuckDBEvaluator(plan, others or {})
     desk.rows.held |= {(attempt.branch, name): table for name, table in (others or {}).items()}
     good = [_file(evaluator, landed[key].id, key, rows) for key, rows in files.items()]
-    bad = [FileReport(id=landed[key].id, key=key, verdict=Verdict.FAIL, faults=(why,))
+    bad = [FileReport(id=landed[key].id, key=key, verdict=Verdict.FAIL, faults=(why,),
+                      advice=(why.advice if isinstance(why, Fault) else NO_ADVICE,))
            for key, why in (faults or {}).items()]  # fmt: skip
     report = Report(
         branch=attempt.branch, batch=BATCH, attempt=1, table=plan.table, base=base, audited=head, plan_hash=plan.hash,

@@ -1,8 +1,12 @@
 """`contract check` and `contract push`: every fault by its line, all or nothing, and unrouted files taken up."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from lakegate.contracts import reading
+from lakegate.contracts.odcs.examples import WHOLE
 from lakegate.errors import Retryable
 from lakegate.workflow.registry import Registry
 from tests.cli.desk import Desk
@@ -152,3 +156,11 @@ def test_a_name_in_a_fault_feigns_no_line_of_the_answer(desk: Desk) -> None:
 
     assert told.exit_code == 1
     assert all(line.startswith(f"{path}:") for line in told.stdout.splitlines())
+
+
+def test_contract_check_prints_the_lines_to_write(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(WHOLE.replace("        logicalType: integer", "        required: true"))
+    told = desk.run("contract", "check", tmp_path / "c.yaml").stdout
+    assert "a column needs a type: logicalType or physicalType\n    Write:\n        logicalType: string\n" in told
+    said = json.loads(desk.run("contract", "check", tmp_path / "c.yaml", "--json").stdout)
+    assert [fault["write"] for fault in said["contracts"][0]["faults"]] == ["logicalType: string"]

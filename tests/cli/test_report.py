@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,8 +20,10 @@ from rich.console import Console
 from lakegate.audit.evaluation.mask import MASK
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.report import DataFile, Verdict
+from lakegate.audit.schema import faults as told_by
+from lakegate.audit.schema.types import Atom
 from lakegate.cli import show
-from lakegate.cli.page import page
+from lakegate.cli.page.document import page
 from lakegate.cli.rows import Failing, _failing, _why_others, statement_for
 from lakegate.contracts import load
 from lakegate.contracts.columns.fields import Field
@@ -112,6 +115,40 @@ def test_many_good_files_take_few_lines(desk: Desk) -> None:
     assert told.count("pass  shop/orders/") == 5
     assert "and 45 more files passed" in told
     assert desk.run("show", BATCH, "--all").stdout.count("pass  shop/orders/") == 50
+
+
+DATE = told_by.mistyped("date", "date", Atom("timestamp_ntz"), Atom("timestamp"), "the contract says", is_fixed=False)
+LINES = ["- name: date", "  logicalType: timestamp", "  logicalTypeOptions: {timezone: false}"]
+
+
+def test_each_reason_says_once_what_to_write_next(desk: Desk) -> None:
+    reported(desk, SHOP, {"shop/orders/2.parquet": BAD}, {"shop/orders/3.parquet": DATE})
+    told, text = desk.run("show", BATCH).stdout, unescape(desk.run("show", BATCH, "--html", "-").stdout)
+    for words in (
+        'Ask the vendor to write column "date" as timestamps with a time zone (UTC).',
+        'If the file is right, write the type of "date" as the file has it:',
+        'Ask the vendor to write a value of "amount" in the 2 rows that have none.',
+        "required: false",
+        "logicalTypeOptions: {timezone: false}",
+    ):
+        assert (words, told.count(words), text.count(words)) == (words, 1, 1)
+    assert "\n".join(f"          {line}" for line in LINES) in told
+    assert "\n".join(LINES) in text
+
+
+def test_a_reason_of_an_older_report_has_no_advice_and_is_shown(desk: Desk) -> None:
+    reported(desk, SHOP, {"shop/orders/2.parquet": BAD}, {"shop/orders/3.parquet": DATE})
+    name = report_name(desk.world.attempts()[0])
+    stored = json.loads(desk.world.store.objects[name])
+    for file in stored["files"]:
+        del file["advice"]
+        for check in file["checks"]:
+            del check["advice"]
+    del stored["advice"]
+    desk.world.store.write(name, json.dumps(stored | {"format": 1}).encode())
+    for told in (desk.run("show", BATCH).stdout, unescape(desk.run("show", BATCH, "--html", "-").stdout)):
+        assert str(DATE) in told
+        assert "Ask the vendor" not in told
 
 
 # All the rows that fail a check.
@@ -465,6 +502,7 @@ def test_what_the_table_gains_and_what_is_not_read_is_told(desk: Desk) -> None:
     good, bad = report.files
     evolves = ('"zip" string', '"n" bigint, was int', '"<b>" int')
     files = (replace(good, evolves=evolves), replace(bad, evolves=evolves[:1], discards=("note",)))
+    files = (replace(files[0], registered=True), replace(files[1], unregistered="it has rows of several partitions"))
     desk.world.store.write(report_name(attempt), to_json(replace(report, files=files)).encode())
     told, text = desk.run("show", BATCH).stdout, desk.run("show", BATCH, "--html", "-").stdout
     for words in (
@@ -472,6 +510,8 @@ def test_what_the_table_gains_and_what_is_not_read_is_told(desk: Desk) -> None:
         'column "n" of the table widens from int to bigint',
         'on its branch, the table gains column "zip" (string)',
         'column "note" of the file is not read',
+        "registered: a copy of the file is its data file",
+        "not registered, its rows were appended: it has rows of several partitions",
     ):
         assert words in told
         assert words.strip().replace('"', "&#34;") in text
@@ -491,9 +531,10 @@ def test_the_page_needs_nothing_but_itself(desk: Desk) -> None:
 @pytest.mark.usefixtures("batch")
 def test_the_page_has_each_next_command_on_a_line_of_its_own(desk: Desk) -> None:
     view = look(desk.world.service, BATCH)
-    lines = page(view).split("<pre>\n")[1].split("</pre>")[0].splitlines()
-    assert [unescape(line) for line in lines] == list(view.next)
-    assert len(lines) > 1
+    told = page(view).split("What to do next:</p>")[1].split("<article")[0]
+    assert re.findall("<pre>(.*)</pre>", unescape(told)) == list(view.next)
+    assert len(view.next) > 1
+    assert "\\n" not in told
 
 
 @pytest.mark.usefixtures("batch")
@@ -578,5 +619,6 @@ def test_the_schema_in_the_docs_is_that_of_the_code() -> None:
 
 
 def test_stored_reports_keep_to_the_schema_whatever_their_format() -> None:
-    stored = json.loads((Path(__file__).parents[1] / "formats" / "report-1.json").read_text())
-    Draft202012Validator(schemas.of_report()).validate(stored)
+    for number in (1, 2):
+        stored = json.loads((Path(__file__).parents[1] / "formats" / f"report-{number}.json").read_text())
+        Draft202012Validator(schemas.of_report()).validate(stored)

@@ -28,7 +28,7 @@ from lakegate.audit.model.plan import (
     Unit,
 )
 from lakegate.contracts import load, overlaps
-from lakegate.landing.ingestion import Engine, Ingestion, Reuploads
+from lakegate.landing.ingestion import Engine, Ingestion, Reuploads, Write
 from lakegate.landing.routes import Route
 from tests.contracts.test_predicates import plan_for
 
@@ -75,6 +75,8 @@ def test_a_check_and_its_metric_say_all_that_an_audit_needs() -> None:
         severity=Severity.WARNING,
         columns=("state",),
         line=27,
+        place="the check",
+        lines="severity: warning",
     )
     assert metric == Metric(
         id=metric.id,
@@ -360,12 +362,12 @@ def test_a_stance_that_is_said_and_is_the_usual_one_makes_no_other_contract() ->
 
 
 def test_how_files_are_ingested_is_no_part_of_what_is_audited() -> None:
-    said = {"reuploads": "append", "engine": "spark", "batchFiles": 20, "batchBytes": 1000}
+    said = {"reuploads": "append", "engine": "express", "write": "register", "batchFiles": 20, "batchBytes": 1000}
     lines = [f"      - {{property: {name}, vendor: lakegate, value: {value}}}" for name, value in said.items()]
     contract = load("\n".join([GOOD.rstrip(), "    customProperties:", *lines]), "orders.yaml")
 
     assert contract.ingestion == Ingestion(
-        reuploads=Reuploads.APPEND, engine=Engine.SPARK, batch_files=20, batch_bytes=1000
+        reuploads=Reuploads.APPEND, engine=Engine.EXPRESS, write=Write.REGISTER, batch_files=20, batch_bytes=1000
     )
     assert contract.plan.contract_hash == load(GOOD, "orders.yaml").plan.contract_hash
 

@@ -45,6 +45,25 @@ def test_a_report_of_format_1_is_read() -> None:
     assert from_json(Report, to_json(report)) == report
 
 
+def test_a_report_of_format_2_has_what_to_write_next() -> None:
+    report = from_json(Report, kept("report-2"))
+    _, failed, encrypted = report.files
+    assert (report.format, Report.format) == (2, 2)
+    assert [advice.operator for advice in report.advice] == ["run lakegate retry"]
+    assert {said: advice.vendor for said, advice in failed.advised.items()} == {
+        "id unique in the table: 1 of 50 rows, expected none": 'send each value of "id" once'
+    }
+    assert {said: advice.vendor for said, advice in encrypted.advised.items()} == {
+        "it is encrypted": "write it without encryption"
+    }
+    assert from_json(Report, to_json(report)) == report
+
+
+def test_a_report_of_format_1_has_no_advice() -> None:
+    report = from_json(Report, kept("report-1"))
+    assert (report.advice, [file.advised for file in report.files]) == ((), [{}, {}])
+
+
 def test_a_job_of_format_1_is_read() -> None:
     job = from_json(Job, kept("job-1"))
     assert (job.format, job.plan.format, len(job.plan.checks), job.plan.key) == (1, 1, 6, ("id",))
@@ -70,9 +89,9 @@ def test_a_receipt_of_format_1_is_read() -> None:
     assert json.loads(receipt.to_json()) == json.loads(kept("receipt-1"))
 
 
-@pytest.mark.parametrize(("kind", "name"), [(Report, "report-1"), (Job, "job-1")])
-def test_a_newer_format_is_refused_with_both_versions(kind: type, name: str) -> None:
-    said = f"this {kind.__name__.lower()} has format 9, and .* up to format 1: update"
+@pytest.mark.parametrize(("kind", "name", "known"), [(Report, "report-2", 2), (Job, "job-1", 1)])
+def test_a_newer_format_is_refused_with_both_versions(kind: type, name: str, known: int) -> None:
+    said = f"this {kind.__name__.lower()} has format 9, and .* up to format {known}: update"
     with pytest.raises(NewerFormat, match=said):
         from_json(kind, kept(name, format=9))
 

@@ -15,7 +15,8 @@ from rich.console import Console
 
 from lakegate import bootstrap
 from lakegate.adapters import slack
-from lakegate.cli import page, terminal
+from lakegate.cli import terminal
+from lakegate.cli.page import document as page
 from lakegate.ports import Message, MessageFile, MessageKind
 from lakegate.shown import PILED, in_json, shown
 from tests.hostile import names

@@ -30,6 +30,8 @@ from werkzeug.serving import make_server
 
 from lakegate.adapters import slack as adapter
 from lakegate.adapters.slack import SlackNotifier, blocks, slack_errors, summary
+from lakegate.audit.advice import Advice
+from lakegate.audit.schema.lines import scalar
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Message, MessageFile, MessageKind, Notifier
 from lakegate.testing import MemoryNotifier
@@ -306,6 +308,41 @@ def test_a_rejection_says_what_failed_why_how_much_and_what_to_run() -> None:
         assert wanted in said
 
 
+ADVICE = Advice(
+    vendor='write column "date" as timestamps with a time zone (UTC)',
+    contract='write the type of "date" as the file has it',
+    lines="- name: date\n  logicalType: timestamp\n  logicalTypeOptions: {timezone: false}",
+)
+
+
+def test_a_reason_is_followed_by_what_to_write_next() -> None:
+    file = MessageFile(key="k", reasons=("it is so",), advice=(ADVICE,))
+    assert (
+        "• it is so\n"
+        '→ Ask the vendor to write column "date" as timestamps with a time zone (UTC).\n'
+        '→ If the file is right, write the type of "date" as the file has it:\n'
+        "```- name: date\n  logicalType: timestamp\n  logicalTypeOptions: {timezone: false}```"
+    ) in text_of(blocks(replace(REJECTED, files=(file,))))
+
+
+def test_an_advice_for_several_files_is_told_once() -> None:
+    files = tuple(MessageFile(key=f"k{at}", reasons=("it is so",), advice=(ADVICE,)) for at in range(5))
+    said = text_of(blocks(replace(REJECTED, files=files)))
+    assert (said.count("• it is so"), said.count("Ask the vendor")) == (5, 1)
+
+
+def test_a_part_of_a_contracts_lines_is_of_no_use_and_is_not_told() -> None:
+    wide = replace(ADVICE, lines="\n".join(f"- name: column_{at}" for at in range(100)))
+    said = text_of(blocks(replace(REJECTED, files=(MessageFile(key="k", reasons=("r",), advice=(wide,)),))))
+    assert "as the file has it: the lines that lakegate show has for it" in said
+    assert "column_1" not in said
+
+
+def test_what_an_attempt_as_a_whole_is_to_mend_stands_once_in_its_message() -> None:
+    whole = replace(REJECTED, why="table t does not fit its contract", advice=(Advice(operator="run lakegate retry"),))
+    assert text_of(blocks(whole)).count("→ Run lakegate retry.") == 1
+
+
 def test_a_warning_says_that_the_rows_are_published() -> None:
     warned = replace(REJECTED, kind=MessageKind.WARNED, branch="")
     said = text_of(blocks(warned))
@@ -380,14 +417,19 @@ def test_reasons_that_grow_when_escaped_still_fit() -> None:
     ],
 )
 def test_a_strangers_text_stays_text(hostile: str) -> None:
-    file = MessageFile(key=hostile, reasons=(hostile,), rows=1, failing_rows=1)
-    calm = replace(REJECTED, files=(replace(file, key="k", reasons=("r",)),), why="w", commands=("c",))
+    file = MessageFile(key=hostile, reasons=(hostile,), rows=1, failing_rows=1, advice=(advising(hostile),))
+    mild = replace(file, key="k", reasons=("r",), advice=(advising("a"),))
+    calm = replace(REJECTED, files=(mild,), why="w", commands=("c",))
     wild = replace(REJECTED, files=(file,), why=hostile, commands=(hostile,), batch=hostile, branch=hostile)
     for before, after in zip(texts(replace(calm, batch="b", branch="b")), texts(wild), strict=True):
         assert after.count("`") == before.count("`")
         assert after.count("\n") == before.count("\n")
         assert not {"<", ">", "\u202e", "\u2028", "\r"} & set(after)
         assert unformatted(after) == unformatted(before)
+
+
+def advising(text: str) -> Advice:
+    return Advice(vendor=text, contract=text, lines=f"- name: {scalar(text)}", operator=text)
 
 
 def parts(message: Message) -> list[dict[str, Any]]:
@@ -415,12 +457,14 @@ def test_slack_is_told_to_look_for_nothing_in_any_text() -> None:
 
 
 TEXT = st.text(max_size=4000)
+ADVISED = st.builds(Advice, vendor=TEXT, contract=TEXT, lines=TEXT, operator=TEXT)
 FILES = st.builds(
     MessageFile,
     key=TEXT,
     reasons=st.lists(TEXT, max_size=15).map(tuple),
     rows=st.integers(0, 10**9),
     failing_rows=st.integers(0, 10**9),
+    advice=st.lists(ADVISED, max_size=15).map(tuple),
 )
 MESSAGES = st.builds(
     Message,
@@ -432,6 +476,7 @@ MESSAGES = st.builds(
     published_files=st.integers(0, 10**6),
     published_rows=st.integers(0, 10**12),
     why=TEXT,
+    advice=st.lists(ADVISED, max_size=2).map(tuple),
     commands=st.lists(TEXT, max_size=5).map(tuple),
 )
 

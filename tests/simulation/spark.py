@@ -12,6 +12,7 @@ from typing import Protocol
 
 from greenlet import getcurrent, greenlet
 
+from lakegate.audit.advice import Fault
 from lakegate.audit.completeness import RowCounts
 from lakegate.audit.data_files.difference import DataFiles, Difference
 from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
@@ -27,7 +28,7 @@ from lakegate.audit.model.plan import Metric, MetricKind, Plan, Severity, TableC
 from lakegate.audit.model.report import CheckResult, Source
 from lakegate.audit.run import Run, append_and_audit
 from lakegate.audit.schema.fit import FILE_COLUMN, FileColumn
-from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.inspection import WRITTEN_ANEW, Inspection
 from lakegate.audit.schema.types import Struct, parse
 from lakegate.ports import JobState, Ref, TableIdentity
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryStore, TableState
@@ -232,7 +233,7 @@ class StoryFiles:
     def _inspect(self, file: JobFile) -> Inspection:
         story = self.stories[file.id]
         if story.unreadable:
-            return Inspection(file=file, faults=("it can't be read",))
+            return Inspection(file=file, faults=(Fault("it can't be read", WRITTEN_ANEW),))
         columns = [FileColumn(name=column.name, type=column.type) for column in self.job.plan.columns]
         columns += [FileColumn(name=story.column, type="string")] if story.column else []
         return Inspection(file=file, rows=story.arrive or 1, columns=tuple(columns))

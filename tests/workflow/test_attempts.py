@@ -259,7 +259,11 @@ def test_a_file_beyond_its_contracts_limit_is_not_copied_first(world: World) -> 
     staged = [file.key for run in world.runner.running() for file in world.runner.job(run.id).files]
     assert staged == [world.key("2")]
     world.run()
-    assert world.rejected()["1"][0].startswith("it has 101 bytes, and the limit is 100: to take it, set maxBytes")
+    [said] = world.rejected()["1"]
+    assert said.startswith(
+        "it has 101 bytes, and the limit is 100. Ask the vendor to send it as several smaller files."
+    )
+    assert said.endswith("{property: maxBytes, vendor: lakegate, value: 101}")
     assert world.rows_on_main() == {"2": 4}
 
 

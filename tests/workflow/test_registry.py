@@ -59,3 +59,18 @@ def test_a_route_of_which_no_file_lands_below_a_prefix_is_not_pushed_and_neither
     with pytest.raises(Misconfigured, match=r"of nyc.flights lies outside .*\n.* below nyc/flights/, shop/\. Change"):
         push(store, [other, *routed(pattern)], ["nyc/flights/", "shop/"])
     assert list(store.names("")) == []
+
+
+def test_a_job_knows_the_columns_of_other_tables_but_not_of_very_wide_ones() -> None:
+    world = World()
+    anew = CONTRACT.replace("nyc.flights", "nyc.{0}").replace("nyc/flights/", "nyc/{0}/")
+    wide = "".join(f"      - {{name: c{number}, logicalType: string}}\n" for number in range(61))
+    at = anew.index("    properties:\n") + len("    properties:\n")
+    other = f"{anew[:at]}{wide}{anew[at:]}"
+    push(world.store, [(f"{name}.yaml", text.replace("{0}", name).encode())
+                       for name, text in (("planes", anew), ("wide", other))])  # fmt: skip
+    world.drop("1", rows=1)
+    [run] = world.runner.running()
+    known = world.runner.job(run.id).neighbours
+    assert list(known) == ["nyc.planes"]
+    assert known["nyc.planes"] == tuple(column.name for column in world.runner.job(run.id).plan.columns)

@@ -2,11 +2,16 @@
 properties may ask for more of them; and what a repetition commits to is a state that nobody has looked at.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import groupby
+from operator import attrgetter
 
 from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.manifest import DataFile, ManifestEntry, ManifestEntryStatus, ManifestFile
 from pyiceberg.table import Table, TableProperties, Transaction
+from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.update.snapshot import _FastAppendFiles
 
 
 def one_try(table: Table) -> Transaction:
@@ -28,3 +33,34 @@ def one_commit(table: Table) -> Iterator[Transaction]:
         made = transaction.table_metadata.current_snapshot_id
         if made is None or table.catalog.load_table(table.name()).snapshot_by_id(made) is None:
             raise
+
+
+def append(table: Table, transaction: Transaction, files: Iterable[DataFile]) -> None:
+    """Append the data files in one snapshot, each under its own partition spec. PyIceberg's own append takes all for
+    files of the table's default one.
+    """
+    appended = _Append(operation=Operation.APPEND, transaction=transaction, io=table.io)
+    for file in files:
+        appended.append_data_file(file)
+    appended.commit()
+
+
+class _Append(_FastAppendFiles):
+    """An append with a manifest for each partition spec."""
+
+    def _manifests(self) -> list[ManifestFile]:
+        by_spec = groupby(sorted(self._added_data_files, key=attrgetter("spec_id")), key=attrgetter("spec_id"))
+        return [*(self._added(number, files) for number, files in by_spec), *self._existing_manifests()]
+
+    def _added(self, spec: int, files: Iterable[DataFile]) -> ManifestFile:
+        with self.new_manifest_writer(self.spec(spec)) as writer:
+            for file in files:
+                entry = ManifestEntry.from_args(
+                    status=ManifestEntryStatus.ADDED,
+                    snapshot_id=self._snapshot_id,
+                    sequence_number=None,
+                    file_sequence_number=None,
+                    data_file=file,
+                )
+                writer.add(entry)
+        return writer.to_manifest_file()

@@ -11,11 +11,12 @@ from pyiceberg.table import Table
 
 from lakegate.adapters.http import TimeoutAdapter
 from lakegate.adapters.iceberg.catalog import OPTIONS, RefCatalog
-from lakegate.adapters.iceberg.commits import one_commit
+from lakegate.adapters.iceberg.commits import append, one_commit
 from lakegate.adapters.iceberg.errors import iceberg_errors
 from lakegate.adapters.iceberg.files import Files, MetadataIO
 from lakegate.adapters.iceberg.manifests import TableState
 from lakegate.adapters.iceberg.reach import reached
+from lakegate.adapters.iceberg.specs import add_specs, carried, names_of
 from lakegate.audit.data_files import manifests
 from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.errors import Refused
@@ -55,13 +56,10 @@ class IcebergTables:
             there, here = _unshared(origin, target)
             _refuse(paths & here.keys(), f"{table} at {branch} already has data file")
             _refuse(paths - there.keys(), f"{table} at {source} has, beyond what {branch} has, no data file")
-        with (
-            iceberg_errors(f"appending to {table} on {branch}", changes=True),
-            one_commit(target) as transaction,
-            transaction.update_snapshot().fast_append() as append,
-        ):
-            for path in sorted(paths):
-                append.append_data_file(there[path])
+        files, specs = carried(origin, target, [there[path] for path in sorted(paths)])
+        with iceberg_errors(f"appending to {table} on {branch}", changes=True), one_commit(target) as transaction:
+            add_specs(target, transaction, specs)
+            append(target, transaction, files)
 
     def register(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
         """Register the same metadata file, and write a new one if data files are left out."""
@@ -147,6 +145,7 @@ def table_identity(table: Table) -> TableIdentity:
         last_id=table.metadata.last_column_id,
         partitions=str(table.spec()),
         contract_hash=table.properties.get(CONTRACT_HASH, ""),
+        names=names_of(table),
     )
 
 

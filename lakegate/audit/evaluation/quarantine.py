@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from lakegate.audit.evaluation.advice import advise_budget
 from lakegate.audit.model.plan import Budget, Plan, Severity
 from lakegate.audit.model.report import CheckResult, Source, Verdict
 
@@ -55,6 +56,7 @@ def within(budget: Budget | None, failing: int, rows: int, *, at_least: bool = F
         failing_rows=failing if verdict is Verdict.FAIL else 0,
         rows=rows,
         source=Source.QUERY,
+        advice=advise_budget(budget, failing) if verdict is Verdict.FAIL else None,
     )
 
 

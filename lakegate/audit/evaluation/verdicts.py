@@ -4,6 +4,7 @@ import operator
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from lakegate.audit.evaluation.advice import advise
 from lakegate.audit.evaluation.drift import Past, before, drifted
 from lakegate.audit.evaluation.quarantine import Distinct, leaving, within
 from lakegate.audit.model.plan import Check, Comparison, MetricKind, Operator, Plan, Scope, Severity, Unit
@@ -163,7 +164,7 @@ def _counts_of_table(plan: Plan) -> set[str]:
 
 def _held(checks: Sequence[CheckResult], ids: Collection[str]) -> tuple[CheckResult, ...]:
     """Return the checks, with these held as passed."""
-    return tuple(replace(check, verdict=Verdict.PASS) if check.check in ids else check for check in checks)
+    return tuple(replace(check, verdict=Verdict.PASS, advice=None) if check.check in ids else check for check in checks)
 
 
 def good(results: Mapping[str, Sequence[CheckResult]]) -> list[str]:
@@ -186,6 +187,8 @@ def _result(plan: Plan, check: Check, measured: Measured, rows: int, past: Past)
     why = " (too few published files to compare with)" if is_first else ""
     if kind.counts_rows and measured.value is None:
         why = " (a row of the file has a value that it can't be computed with)"
+    failing = int(measured.value or 0) if counts_rows and said is not Verdict.PASS else 0
+    low, high = _bounds(check)
     return CheckResult(
         check=check.id,
         name=check.name,
@@ -194,13 +197,30 @@ def _result(plan: Plan, check: Check, measured: Measured, rows: int, past: Past)
         verdict=said,
         value=value,
         expected=expected(check) + why,
-        failing_rows=int(measured.value or 0) if counts_rows and said is not Verdict.PASS else 0,
+        failing_rows=failing,
         rows=rows if measured.rows is None else measured.rows,
         source=measured.source,
         metric=check.metric,
         measured=measured.value,
+        low=low,
+        high=high,
+        advice=None if said is Verdict.PASS else advise(plan, check, failing, expected(check)),
         unit=Unit.PERCENT if check.drift and check.drift.comparison is Comparison.RATE else check.unit,
     )
+
+
+def _bounds(check: Check) -> tuple[float | None, float | None]:
+    """Return where the values begin and end that pass. There is no such place if those that pass surround others."""
+    first, *_, last = *check.threshold, *check.threshold
+    match check.operator:
+        case Operator.MUST_BE | Operator.BETWEEN:
+            return first, last
+        case Operator.GREATER | Operator.GREATER_OR_EQUAL:
+            return first, None
+        case Operator.LESS | Operator.LESS_OR_EQUAL:
+            return None, first
+        case _:
+            return None, None
 
 
 def _value(check: Check, kind: MetricKind, value: float | None, rows: int, past: Past) -> float | None:

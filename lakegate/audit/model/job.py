@@ -44,8 +44,12 @@ class Job:
     With `reuses` the data files are on the branch already, as an earlier attempt appended them, and this is the URI of
     its report: its verdicts of batch scope hold, and only checks of table scope run.
 
+    `neighbours` are the columns of other tables, by name, as far as they are known: a file may be one of theirs.
+
     The job runs on the `lane`, for the reason in `lane_why`. On the express lane it may hand its files over to Spark:
     it then leaves a reason at `handover_uri`, and no report.
+
+    If it `registers`, a copy of each file that can be a data file becomes one, and the rows of all others are appended.
 
     With a `client` the job sends the catalog this client's tokens, and else with a `token_audience` tokens of its own
     role for this audience.
@@ -74,6 +78,8 @@ class Job:
     lane: Lane = Lane.SPARK
     lane_why: str = ""
     handover_uri: str = ""
+    neighbours: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    registers: bool = False
     format: int = 1
 
     @property

@@ -6,6 +6,8 @@ It opens no file. A limit keeps one file from delaying, or crashing, the job of 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
+from lakegate.audit.advice import Advice, Fault, setting
+
 _MIB, _GIB = 1024**2, 1024**3
 MOST_FAULTS = 20
 """A number of faults: so many of one file are listed, and more are counted."""
@@ -54,25 +56,42 @@ _SAYS = {
 }
 
 
-def beyond(limits: Limits, **found: int) -> tuple[str, ...]:
+_SMALLER = {
+    "row_groups": "write larger row groups",
+    "blocks": "write larger blocks",
+    "columns": "write fewer columns",
+    "nesting": "nest its columns less deep",
+    "footer": "write a smaller footer",
+    "line": "end its lines, or to write shorter ones",
+    "tries": "write shorter texts",
+}
+_USUALLY = "send it as several smaller files"
+_MORE = Advice(vendor="mend those before it first: the next report lists the rest")
+
+
+def beyond(limits: Limits, **found: int) -> tuple[Fault, ...]:
     """Return a fault for each limit that these measures (named as in Limits) exceed."""
     order = [each.name for each in fields(Limits) if found.get(each.name, 0) > getattr(limits, each.name)]
-    return tuple(_fault(name, f"{found[name]:,}", getattr(limits, name)) for name in order)
+    return tuple(_fault(name, f"{found[name]:,}", getattr(limits, name), found[name]) for name in order)
 
 
-def more_than(limits: Limits, name: str) -> str:
+def more_than(limits: Limits, name: str) -> Fault:
     """Return the fault for a measure whose counting stopped at the limit."""
     limit = getattr(limits, name)
-    return _fault(name, f"more than {limit:,}", limit)
+    return _fault(name, f"more than {limit:,}", limit, 2 * limit)
 
 
-def _fault(name: str, found: str, limit: int) -> str:
-    taken = f"the limit is {limit:,}: to take it, set {SETTINGS[name]} of the contract's landing server"
-    return f"{_SAYS[name].format(found=found)}, and {taken}"
+def _fault(name: str, found: str, limit: int, enough: int) -> Fault:
+    advice = Advice(
+        vendor=_SMALLER.get(name, _USUALLY),
+        contract="raise the limit, at the contract's landing server",
+        lines=setting(SETTINGS[name], enough),
+    )
+    return Fault(f"{_SAYS[name].format(found=found)}, and the limit is {limit:,}", advice)
 
 
-def capped(faults: Iterable[str]) -> tuple[str, ...]:
+def capped(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     """Return the first faults of a file, and how many more there are."""
-    found: Sequence[str] = tuple(faults)
+    found: Sequence[Fault] = tuple(faults)
     rest = len(found) - MOST_FAULTS
-    return (*found[:MOST_FAULTS], f"and {rest:,} more") if rest > 0 else tuple(found)
+    return (*found[:MOST_FAULTS], Fault(f"and {rest:,} more", _MORE)) if rest > 0 else tuple(found)

@@ -201,7 +201,7 @@ class Drift:
 @dataclass(frozen=True, kw_only=True)
 class Check:
     """A rule over one metric, or over its drift. `line` is its place in the contract; `name` is for people (`arr_time
-    required`).
+    required`). `lines` are the contract's lines that let through what fails it, as YAML, and `place` is where they go.
     """
 
     id: str
@@ -214,6 +214,8 @@ class Check:
     columns: tuple[str, ...] = ()
     line: int = 0
     drift: Drift | None = None
+    place: str = ""
+    lines: str = ""
 
     @property
     def holds_with_less(self) -> bool:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
+from lakegate.audit.advice import Advice
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Severity, Unit
@@ -41,7 +42,8 @@ class CheckResult:
 
     `measured` is the metric itself, `value` is in the check's `unit`; both are None if there is no number (the mean of
     nothing). `sample` holds up to a hundred of the failing rows, column → value as text or JSON scalar, masked as the
-    contract says; fewer if they would make the report too large.
+    contract says; fewer if they would make the report too large. `advice` is for a check that did not pass. `low`
+    and `high` are where the values begin and end that pass; None: nowhere.
     """
 
     check: str
@@ -58,6 +60,9 @@ class CheckResult:
     metric: str = ""
     measured: float | None = None
     unit: Unit = Unit.ROWS
+    advice: Advice | None = None
+    low: float | None = None
+    high: float | None = None
 
     @property
     def reason(self) -> str:
@@ -123,11 +128,14 @@ class Rewritten:
 @dataclass(frozen=True, kw_only=True)
 class FileReport:
     """One file version. `faults` are the reasons that kept it from being appended (unreadable, wrong columns, no rows);
-    then it has no checks.
+    then it has no checks. `advice` has, for each fault, the next thing to write.
 
     `rows` are those of its data files, and `quarantined` its data files in the quarantine table. `evolves` lists its
     changes to the table (`"zip" string`, `"n" bigint, was int`: a column or a type that the contract lacks), `discards`
     its columns that were not read. It was judged without the rows that it `replaces`.
+
+    Its one data file is a copy of itself if it is `registered`; `unregistered` is why its rows were appended, although
+    its contract asks to register files.
     """
 
     id: str
@@ -141,6 +149,15 @@ class FileReport:
     evolves: tuple[str, ...] = ()
     discards: tuple[str, ...] = ()
     replaces: Replaced = field(default_factory=Replaced)
+    registered: bool = False
+    unregistered: str = ""
+    advice: tuple[Advice, ...] = ()
+
+    @property
+    def advised(self) -> dict[str, Advice]:
+        """The advice for each of the reasons and warnings that has any."""
+        checks = {check.reason: check.advice for check in self.checks if check.advice}
+        return dict(zip(self.faults, self.advice, strict=False)) | checks  # an older report has none
 
     @property
     def quarantined_rows(self) -> int:
@@ -172,6 +189,13 @@ class FileReport:
         """Columns of the file that the table does not get, one line each."""
         return tuple(f'column "{name}" of the file is not read' for name in self.discards)
 
+    @property
+    def written(self) -> tuple[str, ...]:
+        """How its rows came to the table, in a line, if its contract asks to register files."""
+        if self.registered:
+            return ("registered: a copy of the file is its data file",)
+        return (f"not registered, its rows were appended: {self.unregistered}",) if self.unregistered else ()
+
     def _reasons(self, verdict: Verdict) -> tuple[str, ...]:
         return tuple(check.reason for check in self.checks if check.verdict is verdict)
 
@@ -189,7 +213,8 @@ class Report:
     """One attempt. `audited` is the branch's head that the audit loaded afresh; timings are seconds per step.
 
     `error` is set when the whole attempt could not be appended (the table does not fit the contract, …): then no file
-    has checks. `depends_on` are the tables whose rows at `base` the verdicts depend on.
+    has checks, and `advice` is what to write next. `depends_on` are the tables whose rows at `base` the verdicts
+    depend on.
 
     `columns` are the table's, in its order; those in `key` identify a row, and the values of those in `masked` are not
     shown. `evolves` lists columns and types that the table has on the branch, and not at the base, because of files and
@@ -225,7 +250,8 @@ class Report:
     rewritten: Rewritten = field(default_factory=Rewritten)
     lane: Lane = Lane.SPARK
     lane_why: str = ""
-    format: int = 1
+    advice: tuple[Advice, ...] = ()
+    format: int = 2
 
     @property
     def rows(self) -> int:

@@ -6,10 +6,13 @@ A type may be narrower than the contract's if no value can be lost; the plan's p
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
+from lakegate.audit.advice import Fault
 from lakegate.audit.model.plan import Plan, SchemaPolicy, Stance, TableColumn
+from lakegate.audit.schema import faults as told
 from lakegate.audit.schema.names import display_name, folded
 from lakegate.audit.schema.partitions import IDENTITY, partition
 from lakegate.audit.schema.reserved import reserved_for
@@ -21,7 +24,6 @@ from lakegate.audit.schema.types import (
     Type,
     holds,
     kept,
-    kind,
     leaves,
     parse,
     parts,
@@ -35,6 +37,7 @@ FILE_COLUMN = "_lakegate_file"
 """A column that every row carries: the id of the file version that it came from."""
 CONTRACT_HASH = "lakegate.contract-hash"
 """A table property that holds the hash of the contract which its columns, and the last batch's rows, fit."""
+NO_NEIGHBOURS: Mapping[str, Sequence[str]] = {}
 NOTHING = "void"
 """A type for a column without values, which has no type of its own: it is read as nulls of any other type."""
 
@@ -52,11 +55,11 @@ class FileColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """One file's fit: faults, one phrase each; its changes to the table; its columns that are not read; and the columns
+    """One file's fit: its faults with advice; its changes to the table; its columns that are not read; and the columns
     to read, with the file's own types, and nested fields named and ordered as in the table.
     """
 
-    faults: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
     evolves: tuple[str, ...] = ()
     discards: tuple[str, ...] = ()
     reads: tuple[FileColumn, ...] = ()
@@ -78,17 +81,25 @@ def columns_of(plan: Plan) -> Struct:
     return Struct({column.name: kept(parse(column.type)) for column in plan.columns})
 
 
-def agree(plan: Plan, there: Struct | None, files: Sequence[Sequence[FileColumn]]) -> Agreement:
+def agree(
+    plan: Plan,
+    there: Struct | None,
+    files: Sequence[Sequence[FileColumn]],
+    neighbours: Mapping[str, Sequence[str]] = NO_NEIGHBOURS,
+) -> Agreement:
     """Fit files to the table in the order they landed. Each may make the table grow; if two disagree, the later one is
     at fault.
 
-    `there` are the table's columns at the attempt's base, or None if there is no table.
+    `there` are the table's columns at the attempt's base, or None if there is no table. `neighbours` are the columns of
+    other tables, by name: a file may be one of theirs.
     """
     contract = Struct({column.name: parse(column.type) for column in plan.columns})
     before = table = _merged(columns_of(plan), there or Struct({}))
     fits: list[Fit] = []
     for found in files:
-        comparison = _Comparison(policy=plan.policy, partitions=plan.partitions)
+        comparison = _Comparison(
+            policy=plan.policy, partitions=plan.partitions, is_new=there is None, neighbours=neighbours
+        )
         grown = comparison.file(found, contract, table)
         alone = _Comparison(policy=plan.policy, partitions=plan.partitions).file(found, contract, before)
         table, evolves = (table, ()) if comparison.faults else (grown, tuple(_changes(before, alone)))
@@ -99,7 +110,7 @@ def agree(plan: Plan, there: Struct | None, files: Sequence[Sequence[FileColumn]
     return Agreement(columns=_columns(plan, table), evolves=tuple(_changes(before, table)), fits=tuple(read))
 
 
-def faults(plan: Plan, found: Sequence[FileColumn]) -> tuple[str, ...]:
+def faults(plan: Plan, found: Sequence[FileColumn]) -> tuple[Fault, ...]:
     """Return the faults of one file's columns if there is no table yet; none if it fits."""
     return agree(plan, None, [found]).fits[0].faults
 
@@ -107,28 +118,39 @@ def faults(plan: Plan, found: Sequence[FileColumn]) -> tuple[str, ...]:
 @dataclass(kw_only=True)
 class _Comparison:
     """A comparison of one file's columns with the contract's and the table's, which has at least those. It collects
-    faults and columns that are not read.
+    faults and columns that are not read. `is_new` if there is no table yet: then the contract may still say anything.
     """
 
     policy: SchemaPolicy
     partitions: Sequence[str] = ()
+    is_new: bool = True
+    neighbours: Mapping[str, Sequence[str]] = field(default_factory=dict)
     says: str = "the contract says"
-    faults: list[str] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
     discards: list[str] = field(default_factory=list)
 
     def file(self, found: Sequence[FileColumn], contract: Struct, table: Struct) -> Struct:
         """Return the table's columns with the file in it."""
-        names = [column.name for column in found]
+        names, types = [column.name for column in found], {column.name: _type_of(column) for column in found}
+        known = [name for name in contract.fields if name in types or _alike(name, types)]
+        if told.is_of_another_table([*types], len(known), len(contract.fields)) and self._lacks(known):
+            self.faults.append(told.another_table(types, known, [*contract.fields], self.neighbours))
+            return table
         self.faults += _repeated(names)
         if self.policy.reordered_columns is Stance.FREEZE:
             self.faults += _reordered([name for name in names if name in contract.fields], list(contract.fields))
-        grown = self.struct("", Struct({column.name: _type_of(column) for column in found}), contract, table)
+        grown = self.struct("", Struct(types), contract, table)
         self.faults += [] if self.faults or grown == table else confused(table, grown)
         return grown
+
+    def _lacks(self, known: Sequence[str]) -> bool:
+        """Return True if columns of the contract that a file lacks are a fault."""
+        return self.policy.missing_columns is not Stance.ALLOW or not known
 
     def struct(self, label: str, found: Struct, contract: Struct, table: Struct) -> Struct:
         grown = dict(table.fields)
         self.faults += self.missing(label, found, contract)
+        self.faults += self.unknown(label, found, contract)
         for name, part in found.fields.items():
             if name not in contract.fields and (
                 new := self.new(within(label, found, name), name, part, contract, table)
@@ -137,24 +159,38 @@ class _Comparison:
         for name, part in found.fields.items():
             if name in contract.fields and (label or part != Atom(NOTHING)):
                 inner = within(label, found, name)
-                grown[name] = self.part(inner, part, contract.fields[name], table.fields[name])
+                grown[name] = self.part(inner, part, contract.fields[name], table.fields[name], name)
         return Struct(grown)
 
-    def missing(self, label: str, found: Struct, contract: Struct) -> Iterator[str]:
+    def missing(self, label: str, found: Struct, contract: Struct) -> Iterator[Fault]:
         """Yield faults of missing columns. A near match of a column's name is a fault under any policy: its values must
         not become nulls.
         """
+        lacking = [name for name in contract.fields if name not in found.fields]
+        near = {name: alike[0] for name in lacking if (alike := _alike(name, found.fields))}
+        yield from (told.renamed(within(label, contract, name), name, other) for name, other in near.items())
         some = found.fields.keys() & contract.fields.keys()  # if there is none, Spark reads the whole struct as null
-        allowed = self.policy.missing_columns is Stance.ALLOW and some
-        for name in [each for each in contract.fields if each not in found.fields]:
-            near = _alike(name, found.fields)
-            if near or not allowed:
-                hint = f" (the file calls it {display_name(near[0])})" if near else ""
-                yield f"column {display_name(within(label, contract, name))} is missing{hint}"
+        gone = [name for name in lacking if name not in near]
+        if self.policy.missing_columns is Stance.ALLOW and some:
+            return
+        if len(gone) > told.FEW:
+            yield told.many_missing(label, gone, len(contract.fields))
+        else:
+            yield from (told.missing(within(label, contract, name), contract.fields[name]) for name in gone)
+
+    def unknown(self, label: str, found: Struct, contract: Struct) -> Iterator[Fault]:
+        """Yield faults of columns that the contract lacks, if it takes no new ones, or none of so like a name."""
+        freezes = self.policy.new_columns is Stance.FREEZE
+        lacking = {name: part for name, part in found.fields.items() if name not in contract.fields}
+        asked = {name: part for name, part in lacking.items() if freezes or _alike(name, contract.fields)}
+        new = {name: part for name, part in asked.items() if not _is_renamed(name, found, contract)}
+        if len(new) > told.FEW:
+            yield told.many_unknown(label, new)
+        else:
+            yield from (told.unknown(within(label, found, name), name, part) for name, part in new.items())
 
     def new(self, label: str, name: str, part: Type, contract: Struct, table: Struct) -> Type | None:
         if self.policy.new_columns is Stance.FREEZE or _alike(name, contract.fields):
-            self.faults.append(f"column {display_name(label)} is not in the contract")
             return None
         in_struct = label != name
         if part == Atom(NOTHING) and not in_struct:
@@ -164,14 +200,14 @@ class _Comparison:
             self.discards.append(label)  # a field that the table has is read along with its struct
             return None
         if not in_struct and (whose := reserved_for(name)):
-            self.faults.append(f"column {display_name(label)} is new and its name is reserved: it is {whose}'s own")
+            self.faults.append(told.reserved(label, whose))
             return None
         if name in table.fields:
             policy = replace(self.policy, missing_columns=Stance.ALLOW)  # the contract requires none of it
             there = table.fields[name]
-            return replace(self, policy=policy, says="the table has").part(label, part, there, there)
+            return replace(self, policy=policy, says="the table has").part(label, part, there, there, name)
         wrong = self.why_not_new(name, part, table)
-        self.faults += [f"column {display_name(label)} is new and {wrong}"] if wrong else []
+        self.faults += [told.not_new(label, wrong)] if wrong else []
         return None if wrong else kept(part)
 
     def why_not_new(self, name: str, part: Type, table: Struct) -> str:
@@ -184,10 +220,11 @@ class _Comparison:
         if folded(name) in _partition_names(self.partitions):
             return "the table's partitions have that name"
         if kinds := list(strangers(part)):
-            return NANOSECONDS if _NANOSECONDS.search(kinds[0]) else f"is {kinds[0]}, which a table cannot hold"
+            return told.NANOSECONDS if _NANOSECONDS.search(kinds[0]) else f"is {kinds[0]}, which a table cannot hold"
         return ""
 
-    def part(self, label: str, found: Type, contract: Type, table: Type) -> Type:
+    def part(self, label: str, found: Type, contract: Type, table: Type, name: str = "") -> Type:
+        """Compare one part of the columns; a column itself has a `name`."""
         if isinstance(found, Struct) and isinstance(contract, Struct) and isinstance(table, Struct):
             return self.struct(label, found, contract, table)
         if isinstance(found, Array) and isinstance(contract, Array) and isinstance(table, Array):
@@ -200,27 +237,31 @@ class _Comparison:
                 self.part(value, found.value, contract.value, table.value),
             )
         if isinstance(found, Atom) and isinstance(contract, Atom) and isinstance(table, Atom):
-            return self.atom(label, found, contract, table)
-        self.faults.append(_mistyped(label, found, f"{self.says} {kind(contract)}"))
+            return self.atom(label, found, contract, table, name)
+        self.faults.append(self.mistyped(label, found, contract, table, name))
         return table
+
+    def mistyped(self, label: str, found: Type, contract: Type, table: Type, name: str) -> Fault:
+        if isinstance(found, Atom) and _NANOSECONDS.search(found.name):
+            return told.nanoseconds(label)
+        both = isinstance(table, Atom) and isinstance(found, Atom)
+        is_fixed = not (self.is_new or (both and promoted(cast(Atom, table), cast(Atom, found))))
+        return told.mistyped(label, name, found, contract, self.says, is_fixed=is_fixed)
 
     def key(self) -> "_Comparison":
         """Return the comparison of a map's keys, which lets no key evolve: Iceberg cannot change a map's keys."""
         new = Stance.FREEZE if self.policy.new_columns is Stance.EVOLVE else self.policy.new_columns
         return replace(self, policy=replace(self.policy, new_columns=new, widened_types=Stance.FREEZE))
 
-    def atom(self, label: str, found: Atom, contract: Atom, table: Atom) -> Atom:
+    def atom(self, label: str, found: Atom, contract: Atom, table: Atom, name: str) -> Atom:
         if holds(contract, found):
             if found != contract and self.policy.narrowed_types is Stance.FREEZE:
-                self.faults.append(f"column {display_name(label)} is {found}, narrower than {self.says}: {contract}")
+                self.faults.append(told.narrower(label, found, contract, self.says))
             return table
         wider = promoted(table, found) if self.policy.widened_types is Stance.EVOLVE else None
         if wider is None:
-            self.faults.append(_mistyped(label, found, f"{self.says} {contract}"))
+            self.faults.append(self.mistyped(label, found, contract, table, name))
         return wider or table
-
-
-NANOSECONDS = "is a timestamp in nanoseconds: write it in microseconds"
 
 
 def _type_of(column: FileColumn) -> Type:
@@ -290,6 +331,11 @@ def _alike(name: str, others: Iterable[str]) -> list[str]:
     return [other for other in others if other != name and _plain(other) == _plain(name)]
 
 
+def _is_renamed(name: str, found: Struct, contract: Struct) -> bool:
+    """Return True if a column of the contract is missing under this name: then one fault tells both."""
+    return any(other not in found.fields for other in _alike(name, contract.fields))
+
+
 def _plain(name: str) -> str:
     return folded(name.strip())
 
@@ -313,7 +359,7 @@ def _shortened(of: Type, at: _Place = ()) -> Iterator[_Place]:
         yield from _shortened(part, inner)
 
 
-def confused(table: Struct, grown: Struct) -> Iterator[str]:
+def confused(table: Struct, grown: Struct) -> Iterator[Fault]:
     """Yield the faults of new parts whose name collides with another's: Iceberg writes a place with dots, and engines
     ignore case.
     """
@@ -322,7 +368,7 @@ def confused(table: Struct, grown: Struct) -> Iterator[str]:
     for _, place in places(grown):
         name = folded(".".join(place))
         if place not in known and name in taken:
-            yield f"column {_spelled(place)} is new, and a table cannot tell it from {_spelled(taken[name])}"
+            yield told.confused(_spelled(place), _spelled(taken[name]))
         taken[name] = place
 
 
@@ -330,30 +376,21 @@ def _spelled(place: _Place) -> str:
     return ".".join(map(display_name, place))
 
 
-def _repeated(names: Sequence[str]) -> list[str]:
+def _repeated(names: Sequence[str]) -> list[Fault]:
     """Return the faults of columns that cannot be told apart: the engines that read the lake ignore case."""
-    same = [
-        f"column {display_name(name)} is there {times} times" for name, times in Counter(names).items() if times > 1
-    ]
+    same = [told.repeated(name, times) for name, times in Counter(names).items() if times > 1]
     spellings: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         spellings.setdefault(folded(name), []).append(name)
-    alike = [" and ".join(map(display_name, group)) for group in spellings.values() if len(group) > 1]
-    return same + [f"columns {group} differ in case alone" for group in alike]
+    return same + [told.alike(group) for group in spellings.values() if len(group) > 1]
 
 
-def _reordered(names: Sequence[str], contract: Sequence[str]) -> list[str]:
+def _reordered(names: Sequence[str], contract: Sequence[str]) -> list[Fault]:
     wanted = [name for name in contract if name in names]
     wrong = [(name, due) for name, due in zip(names, wanted, strict=False) if name != due]
-    return [f"column {display_name(name)} stands where the contract has {display_name(due)}" for name, due in wrong[:1]]
+    return [told.reordered(name, due) for name, due in wrong[:1]]
 
 
 def _partition_names(partitions: Iterable[str]) -> set[str]:
     """Return Iceberg's names of the partition fields that have a transform."""
     return {folded(each.field) for each in map(partition, partitions) if each.transform != IDENTITY}
-
-
-def _mistyped(label: str, found: Type, wanted: str) -> str:
-    if isinstance(found, Atom) and _NANOSECONDS.search(found.name):
-        return f"column {display_name(label)} {NANOSECONDS}"
-    return f"column {display_name(label)} is {kind(found)}, {wanted}"

@@ -2,16 +2,21 @@
 has its reader.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.limits import capped
 from lakegate.audit.model.plan import Plan
-from lakegate.audit.schema.fit import Agreement, FileColumn, Fit, agree, faults
+from lakegate.audit.schema.fit import NO_NEIGHBOURS, Agreement, FileColumn, Fit, agree, faults
 from lakegate.audit.schema.types import Struct
 
-EMPTY, GONE, NO_ROWS = "it is empty: 0 bytes", "its staged copy is gone", "it has no rows"
+UPLOADED_WHOLE = Advice(vendor="upload it again, whole, under the same key")
+WRITTEN_ANEW = Advice(vendor="write it anew, and to upload it under the same key")
+EMPTY = Fault("it is empty: 0 bytes", UPLOADED_WHOLE)
+GONE = Fault("its staged copy is gone", Advice(operator="run lakegate retry for its batch, which stages it again"))
+NO_ROWS = Fault("it has no rows", Advice(vendor="upload it with its rows, and nothing where there is none"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,29 +26,37 @@ class Inspection:
     reads.
 
     `rows` of a text file are its lines, whether they parse or not; `layout` are all its columns as they stand in it;
-    `sound` if all its bytes are known to be text of its encoding.
+    `sound` if all its bytes are known to be text of its encoding. Once appended it is `registered`, or `unregistered`
+    for a reason; neither if nobody asked to register it.
     """
 
     file: JobFile
     rows: int = 0
     columns: tuple[FileColumn, ...] = ()
-    faults: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
     evolves: tuple[str, ...] = ()
     discards: tuple[str, ...] = ()
     layout: tuple[str, ...] = ()
     sound: bool = False
+    registered: bool = False
+    unregistered: str = ""
 
     @property
     def id(self) -> str:
         return self.file.id
 
 
-def fit_all(plan: Plan, there: Struct | None, inspections: Sequence[Inspection]) -> tuple[Agreement, list[Inspection]]:
+def fit_all(
+    plan: Plan,
+    there: Struct | None,
+    inspections: Sequence[Inspection],
+    neighbours: Mapping[str, Sequence[str]] = NO_NEIGHBOURS,
+) -> tuple[Agreement, list[Inspection]]:
     """Return the columns that the table gets by these files, and the files with the faults of those that do not fit.
-    `there` are the columns that the table has at the attempt's base.
+    `there` are the columns that the table has at the attempt's base, and `neighbours` those of other tables.
     """
     fitting = [inspection for inspection in inspections if not inspection.faults and inspection.rows]
-    agreed = agree(plan, there, [inspection.columns for inspection in fitting])
+    agreed = agree(plan, there, [inspection.columns for inspection in fitting], neighbours)
     fits = {inspection.id: fit for inspection, fit in zip(fitting, agreed.fits, strict=True)}
     return agreed, [_fitted(plan, inspection, fits.get(inspection.id)) for inspection in inspections]
 

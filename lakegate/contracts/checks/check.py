@@ -1,7 +1,7 @@
 """A check with its metric, both under ids that follow from what they are. It knows no word of a contract."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from lakegate.audit.model.plan import Check, Drift, Metric, Operator, Severity, Unit
 from lakegate.contracts.columns.fields import Field
@@ -10,6 +10,17 @@ from lakegate.contracts.metrics.metric import fingerprint
 from lakegate.contracts.odcs.document import Item
 
 Checked = tuple[Check, Metric]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loosened:
+    """A contract's lines, as YAML, that let through what fails a check, and the place where they are written."""
+
+    place: str
+    lines: str
+
+
+NOT_LOOSENED = Loosened(place="", lines="")
 LONGEST_NAME = 500  # characters of a check's name: an enum may have ten thousand values
 
 
@@ -44,12 +55,14 @@ def checked(
     unit: Unit = Unit.ROWS,
     severity: Severity = Severity.ERROR,
     drift: Drift | None = None,
+    loosened: Loosened = NOT_LOOSENED,
 ) -> Checked:
     """Return a check and its metric. Both ids follow from what they are, and the name stands in every report."""
     shown = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
     made = Check(
         id="", name=shown, metric=metric.id, operator=operator, threshold=threshold, unit=unit,
         severity=severity, columns=metric.columns, line=line, drift=drift,
+        place=loosened.place, lines=loosened.lines,
     )  # fmt: skip
     identity = (metric.id, operator, threshold, unit, severity, *([drift] if drift else []))
     return replace(made, id=f"{metric.kind.value}-{fingerprint(identity)}"), metric

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lakegate.audit.advice import setting as setting_lines
 from lakegate.audit.model.plan import Metric, Scope, Severity
-from lakegate.contracts.checks.check import Checked, checked, severest, value_of
+from lakegate.audit.schema.names import display_name
+from lakegate.contracts.checks.check import NOT_LOOSENED, Checked, Loosened, checked, severest, value_of
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import WIDENED, Comparable
 from lakegate.contracts.metrics.arrays import fewer, more, repeating
@@ -172,11 +174,14 @@ def primary_key_checks(key: Sequence[tuple[Field, int, Severity]], table: Item) 
     names = ", ".join(field.label for field, _, _ in key)
     made = scoped(duplicates([field for field, _, _ in key]), within)
     line, severity = min(line for _, line, _ in key), severest(said for _, _, said in key)
-    unique = checked(f"primary key {names} unique{_in_table(within)}", made, line, severity=severity)
+    says = f"primary key {names} unique{_in_table(within)}"
+    unique = checked(says, made, line, severity=severity, loosened=warned(*(field for field, _, _ in key)))
     return [
         unique,
         *(
-            checked(f"{field.label} required (primary key)", nulls(field), line, severity=severity)
+            checked(
+                f"{field.label} required (primary key)", nulls(field), line, severity=severity, loosened=warned(field)
+            )
             for field, line, severity in key
         ),
     ]
@@ -189,7 +194,23 @@ def _zero(rule: Rule, field: Field, owner: Item, severity: Severity) -> Checked 
     if (metric := rule.metric(field, item)) is None:
         return None
     says = rule.says.format(column=field.label, value=_shown(item.value))
-    return checked(says, metric, item.line, severity=severity)
+    return checked(says, metric, item.line, severity=severity, loosened=_loosened(rule.word, field))
+
+
+def _loosened(word: str, field: Field) -> Loosened:
+    """Return the lines that let through what fails a word of a column. A part of one has no severity of its own."""
+    if word in ("required", "unique"):
+        return Loosened(place=f"the column {display_name(field.label)}", lines=f"{word}: false")
+    return warned(field)
+
+
+def warned(*fields: Field) -> Loosened:
+    """Return the lines that make failures of a column's own words warnings. A check of several columns is as severe as
+    the severest of them, so that no one place has it.
+    """
+    field, *more = fields
+    lines = setting_lines("severity", Severity.WARNING)
+    return NOT_LOOSENED if more else Loosened(place=f"the column {display_name(field.name)}", lines=lines)
 
 
 def _empty_range(field: Field, options: Item) -> bool:

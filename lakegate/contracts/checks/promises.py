@@ -10,6 +10,7 @@ from lakegate.contracts.columns.types import TEMPORAL
 from lakegate.contracts.metrics.rows import age
 from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Item
+from lakegate.contracts.odcs.examples import EXAMPLES
 
 SECONDS: Mapping[str, int] = {
     spelled: seconds
@@ -61,7 +62,8 @@ def _element(promise: Item, table: str, fields: Fields) -> Field | None:
     said = promise.get("element")
     if said is None:
         if not promise.has("element"):
-            promise.fault("'element' is missing: the column whose newest value may not be too old")
+            said_so = "'element' is missing: the column whose newest value may not be too old"
+            promise.fault(said_so, EXAMPLES["element"])
         return None
     labels, label = fields.by_label, said.value
     if label not in labels:
@@ -88,7 +90,7 @@ def _seconds(promise: Item) -> int | None:
     said = promise.get("unit")
     if said is None:
         if not promise.has("unit"):
-            promise.fault("'unit' is missing, such as d for days")
+            promise.fault("'unit' is missing, such as d for days", EXAMPLES["unit"])
         return None
     if said.value not in SECONDS:
         said.fault(f"the unit {said.value!r} is none of {', '.join(SECONDS)}{vocabulary.hint(said.value, SECONDS)}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from lakegate.audit.model.plan import Comparison, Drift, Metric, MetricKind, Operator, Scope, Severity, Unit
 from lakegate.contracts.checks import drifts
-from lakegate.contracts.checks.check import Checked, checked, value_of
+from lakegate.contracts.checks.check import Checked, Loosened, checked, value_of
 from lakegate.contracts.checks.column_rules import pattern_metric
 from lakegate.contracts.checks.custom import COLUMN, COUNTS, TABLE, Choice, choose
 from lakegate.contracts.checks.custom_rules import columns_named
@@ -18,6 +18,7 @@ from lakegate.contracts.metrics.metric import aggregated, either, queried, row_c
 from lakegate.contracts.metrics.rows import among, duplicates, not_among, nulls
 from lakegate.contracts.metrics.texts import with_pattern, without_pattern
 from lakegate.contracts.odcs.document import Item
+from lakegate.contracts.odcs.examples import EXAMPLES, OPERATOR
 from lakegate.contracts.odcs.settings import SCOPE, scope, setting
 from lakegate.contracts.odcs.vocabulary import OPERATORS, Answer, Word, check_words, one_of
 from lakegate.contracts.sql.allowlist import NotAllowed
@@ -25,6 +26,7 @@ from lakegate.contracts.sql.statements import Form, Scalar, scalar
 
 _RANGES = (Operator.BETWEEN, Operator.NOT_BETWEEN)
 _WHOLE_FILE = 100  # percent
+_WARNED = Loosened(place="the check", lines=f"severity: {Severity.WARNING}")
 _SHORT = 80  # letters of a query that a person reads
 _WORDS = {
     **dict.fromkeys(("metric", "arguments"), ("library", "custom")),  # custom checks refuse these themselves
@@ -273,6 +275,7 @@ def _compared(
         unit=asked.unit,
         severity=severity,
         drift=drift,
+        loosened=_WARNED,
     )
 
 
@@ -280,7 +283,7 @@ def _metric(item: Item, level: str, fields: Fields) -> Metric | None:
     name = item.plain("metric")
     if name is None:
         if not item.has("metric") and not item.has("rule") and not item.has("type"):
-            item.fault("'metric' is missing")  # with a type, the standard's schema has said so
+            item.fault("'metric' is missing", EXAMPLES["metric"])  # with a type, the standard's schema has said so
         return None
     if (rule := LIBRARY.get((name, level))) is None:
         places = " and ".join(place for metric, place in LIBRARY if metric == name)
@@ -323,7 +326,7 @@ def _comparison(item: Item, *, counted: bool = True) -> tuple[Operator, tuple[fl
     found = [word for word in OPERATORS if item.has(word)]
     if len(found) != 1:
         several = f"one operator a check, and there are {' and '.join(found)}"
-        item.fault(several if found else "an operator is missing, such as mustBe: 0")
+        item.fault(several if found else "an operator is missing, such as mustBe: 0", "" if found else OPERATOR)
         return None
     if (limit := item.get(found[0])) is None:
         return None

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from lakegate.audit.advice import setting as setting_lines
 from lakegate.audit.evaluation.verdicts import holds
 from lakegate.audit.model.plan import Budget, Check, Metric, Severity
 from lakegate.contracts.checks.check import Checked
@@ -21,7 +22,7 @@ def budget_of(table: Item, checks: Sequence[Checked]) -> Budget | None:
             table.document.tell(check.line, f"{check.name} cannot quarantine: {why}")
     if asking and said is None:
         needs = f"a check that quarantines needs the table's {SETTING}, such as {{rows: 100}} or {{percent: 1}}"
-        table.document.tell(asking[0][0].line, needs)
+        table.document.tell(asking[0][0].line, needs, setting_lines(SETTING, "{percent: 1}"))
     if said and not asking:
         said.fault(f"{SETTING} without a check of severity quarantine")
     return _budget(said) if said else None

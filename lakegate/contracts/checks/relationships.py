@@ -10,10 +10,12 @@ from dataclasses import dataclass
 
 from lakegate.audit.model.plan import Reference, Severity
 from lakegate.contracts.checks.check import Checked, checked, severest
+from lakegate.contracts.checks.column_rules import warned
 from lakegate.contracts.columns.fields import Field, Fields
 from lakegate.contracts.metrics.rows import orphans
 from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Item
+from lakegate.contracts.odcs.examples import EXAMPLES
 from lakegate.contracts.odcs.vocabulary import hint
 from lakegate.counts import count
 
@@ -62,7 +64,7 @@ def _check(item: Item, fields: Sequence[Field], of: Referring) -> Checked | None
     labels = ", ".join(field.label for field in fields)
     name = f"{labels} refers to {target.table}.{', '.join(target.columns)}"
     severity = severest(of.severities[field.name] for field in fields)
-    return checked(name, orphans(fields, target), item.line, severity=severity)
+    return checked(name, orphans(fields, target), item.line, severity=severity, loosened=warned(*fields))
 
 
 def _from(item: Item, of: Referring) -> list[Field]:
@@ -97,7 +99,8 @@ def _target(item: Item, fields: Sequence[Field], of: Referring) -> Reference | N
     found = [_TARGET.fullmatch(str(name)) for name in _listed(said)]
     named = [match for match in found if match]
     if len(named) < len(found):
-        said.fault("'to' must name columns of a table in the lake: write namespace.table.column")
+        lake = "'to' must name columns of a table in the lake: write namespace.table.column"
+        said.fault(lake, EXAMPLES["to"])
         return None
     tables = {match["table"] for match in named}
     columns = tuple(match["column"] for match in named)

@@ -9,7 +9,7 @@ from lakegate.audit.schema.reserved import reserved_for
 from lakegate.audit.schema.types import Array, Map, Struct, parse, places
 from lakegate.contracts.columns.fields import Field, Into, Step
 from lakegate.contracts.columns.types import LOGICAL, TYPES, Type, agree, logical_of, nested, physical, widening
-from lakegate.contracts.odcs import vocabulary
+from lakegate.contracts.odcs import examples, vocabulary
 from lakegate.contracts.odcs.document import Item
 
 _UTC = ("UTC", "Etc/UTC")
@@ -96,7 +96,7 @@ def _parts(item: Item, logical: str, place: _Place) -> list[Read] | None:
 def _part(owner: Item, word: str, place: _Place) -> Read | None:
     item = owner.get(word) if isinstance(owner.value, dict) else None
     if item is None or not isinstance(item.value, dict):
-        owner.fault(f"{word!r} is missing: what is in it, as a mapping with a logicalType")
+        owner.fault(f"{word!r} is missing: what is in it, as a mapping with a logicalType", examples.part(word))
         return None
     _refuse_within(item)
     return _read(item, place)
@@ -104,7 +104,7 @@ def _part(owner: Item, word: str, place: _Place) -> Read | None:
 
 def _properties(item: Item, place: _Place) -> list[Read] | None:
     if not item.plain("properties"):
-        item.fault("an object has no properties: list them under 'properties'")
+        item.fault("an object has no properties: list them under 'properties'", examples.COLUMNS)
         return None
     found = [_property(each, place) for each in item.each("properties")]
     known = [each for each in found if each]
@@ -181,7 +181,7 @@ def _type(item: Item) -> Type | None:
     name = item.plain("logicalType")
     if (said := item.get("physicalType")) is None:
         if not item.has("physicalType") and not item.has("logicalType"):
-            item.fault("a column needs a type: logicalType or physicalType")
+            item.fault("a column needs a type: logicalType or physicalType", examples.TYPE)
         logical, _ = _logical(item, name)
         return None if item.has("physicalType") else logical
     try:

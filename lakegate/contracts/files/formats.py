@@ -9,14 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from lakegate.audit.advice import setting
 from lakegate.audit.model import limits
 from lakegate.audit.model.files import SUFFIXES, FileFormat, FileKind
 from lakegate.audit.model.plan import Severity
-from lakegate.contracts.checks.check import Checked, checked
+from lakegate.contracts.checks.check import Checked, Loosened, checked
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.metrics.metric import malformed
 from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Item
+from lakegate.contracts.odcs.examples import EXAMPLES
 
 _CSV, _TEXT, _EVERY = (FileKind.CSV,), (FileKind.CSV, FileKind.JSON), tuple(FileKind)
 _TYPED = tuple(kind for kind in FileKind if not kind.is_text)
@@ -154,7 +156,7 @@ def file_settings(server: Item) -> FileSettings | None:
     said = server.get("format")
     if said is None:
         if not server.has("format"):
-            server.fault(f"'format' is missing: {', '.join(FileKind)}")
+            server.fault(f"'format' is missing: {', '.join(FileKind)}", EXAMPLES["format"])
         return None
     if (kind := vocabulary.one_of(said, FileKind, "the landing server's format")) is None:
         return None
@@ -225,8 +227,11 @@ def _column_pattern(files: FileSettings, field: Field, item: Item) -> str:
     return said
 
 
+_LOOSENED = Loosened(place="the landing server", lines=setting("severity", Severity.QUARANTINE))
+
+
 def parse_checks(files: FileSettings) -> list[Checked]:
     """Return the check that every row parses, for text alone: a row that does not cannot become a row."""
     if not files.form.kind.is_text:
         return []
-    return [checked("rows that do not parse", malformed(), files.line, severity=files.severity)]
+    return [checked("rows that do not parse", malformed(), files.line, severity=files.severity, loosened=_LOOSENED)]

@@ -13,6 +13,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.scanner import Scanner
 
+from lakegate.contracts.odcs import examples
 from lakegate.errors import Fault
 
 Path = tuple[str | int, ...]
@@ -60,9 +61,9 @@ _PLAIN = {f"{_TAG}{name}" for name in (*_SCALARS, "map", "seq")}
 class Broken(Exception):
     """A text that is no document at all."""
 
-    def __init__(self, line: int, message: str) -> None:
+    def __init__(self, line: int, message: str, write: str = "") -> None:
         super().__init__(message)
-        self.fault = Fault(line=line, message=one_line(message))
+        self.fault = Fault(line=line, message=one_line(message), write=write)
 
 
 class Enough(Exception):
@@ -105,14 +106,14 @@ class Document:
     closed: set[Path] = field(default_factory=set)
     at: Path = ()
 
-    def fault(self, path: Path, message: str) -> None:
-        self.tell(self.line(path), message)
+    def fault(self, path: Path, message: str, write: str = "") -> None:
+        self.tell(self.line(path), message, write)
 
-    def tell(self, line: int, message: str) -> None:
-        """Note a fault. Raise Enough if there are too many already."""
+    def tell(self, line: int, message: str, write: str = "") -> None:
+        """Note a fault, with the lines to write if some are missing. Raise Enough if there are too many already."""
         if len(self.faults) >= MOST_FAULTS:
             raise Enough(line)
-        self.faults.append(Fault(line=line, message=one_line(message)))
+        self.faults.append(Fault(line=line, message=one_line(message), write=write))
 
     def close(self, path: Path, message: str) -> None:
         """Note a fault in a value that makes it unreadable: later steps pass over it and do not call it missing."""
@@ -137,8 +138,8 @@ class Item:
     def line(self) -> int:
         return self.document.line(self.path)
 
-    def fault(self, message: str) -> None:
-        self.document.fault(self.path, message)
+    def fault(self, message: str, write: str = "") -> None:
+        self.document.fault(self.path, message, write)
 
     def has(self, word: str) -> bool:
         """Return True if the word is there, readable or not."""
@@ -251,7 +252,7 @@ def _compose(text: str) -> Node:
     except YAMLError as error:
         raise Broken(1, f"not YAML: {str(error).splitlines()[0]}") from None
     if node is None:
-        raise Broken(1, "there is no contract in it: the document is empty")
+        raise Broken(1, "there is no contract in it: the document is empty", examples.WHOLE)
     return node
 
 

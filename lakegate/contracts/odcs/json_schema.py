@@ -19,6 +19,7 @@ from jsonschema.validators import extend
 
 from lakegate.contracts.columns.types import logical_of, physical
 from lakegate.contracts.odcs.document import MOST_FAULTS, Document, Path
+from lakegate.contracts.odcs.examples import EXAMPLES
 from lakegate.contracts.odcs.vocabulary import hint
 
 _A = {
@@ -38,9 +39,13 @@ def check_json_schema(document: Document) -> None:
     """
     errors = _validator().iter_errors(_with_types(document.root))
     for error in sorted(islice(errors, MOST_FAULTS * 10), key=lambda error: error.message):
-        for path, message, closes in (told for fitting in _of_fitting_alternative(error) for told in _explain(fitting)):
-            if not any(path[:end] in document.closed for end in range(1, len(path) + 1)):
-                (document.close if closes else document.fault)(path, message)
+        for path, message, write in (told for fitting in _of_fitting_alternative(error) for told in _explain(fitting)):
+            if any(path[:end] in document.closed for end in range(1, len(path) + 1)):
+                continue
+            if write is None:
+                document.close(path, message)
+            else:
+                document.fault(path, message, write)
 
 
 def _with_types(value: Any) -> Any:
@@ -85,8 +90,8 @@ def _of_fitting_alternative(error: ValidationError) -> Iterator[ValidationError]
         yield from _of_fitting_alternative(each)
 
 
-def _explain(error: ValidationError) -> Iterator[tuple[Path, str, bool]]:
-    """Yield where, what, and whether the value there can no longer be read."""
+def _explain(error: ValidationError) -> Iterator[tuple[Path, str, str | None]]:
+    """Yield where, what, and the lines that are missing there; None if the value there can no longer be read."""
     path: Path = tuple(error.absolute_path)
     word = next((repr(step) for step in reversed(path) if isinstance(step, str)), "the contract")
     value: Any = error.instance
@@ -95,23 +100,23 @@ def _explain(error: ValidationError) -> Iterator[tuple[Path, str, bool]]:
     match error.validator:
         case "required":
             for missing in (name for name in wanted if name not in value):
-                yield path, f"{missing!r} is missing", False
+                yield path, f"{missing!r} is missing", EXAMPLES.get(missing, "")
         case "additionalProperties":
             known = schema["properties"]
             for extra in (name for name in value if name not in known):
-                yield (*path, extra), f"{extra!r} is not a word of ODCS{hint(extra, known)}", True
+                yield (*path, extra), f"{extra!r} is not a word of ODCS{hint(extra, known)}", None
         case "type":
             kinds = [wanted] if isinstance(wanted, str) else wanted
-            yield path, f"{word} must be {' or '.join(_A[kind] for kind in kinds)}{_not(value)}", True
+            yield path, f"{word} must be {' or '.join(_A[kind] for kind in kinds)}{_not(value)}", None
         case "not" if isinstance(wanted, dict) and "required" in wanted:
-            yield path, f"{', '.join(map(repr, wanted['required']))} does not belong there", True
+            yield path, f"{', '.join(map(repr, wanted['required']))} does not belong there", None
         case "enum":
             near = hint(value, wanted) if isinstance(value, str) else ""
-            yield path, f"{word} is {_shown(value)}, and it can be {', '.join(map(str, wanted))}{near}", True
+            yield path, f"{word} is {_shown(value)}, and it can be {', '.join(map(str, wanted))}{near}", None
         case "oneOf" | "anyOf":
-            yield path, f"{word} is {_shown(value)}, which the standard does not allow there", True
+            yield path, f"{word} is {_shown(value)}, which the standard does not allow there", None
         case _:
-            yield path, f"{word}: {error.message[:200]}", True
+            yield path, f"{word}: {error.message[:200]}", None
 
 
 def _not(value: Any) -> str:

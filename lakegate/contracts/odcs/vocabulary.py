@@ -262,6 +262,9 @@ TABLE_SETTINGS: Place = _enforced(
     engine="what audits its files: `auto` (the default) takes the express lane for small batches that it can audit, "
     "and Spark for all others; `express` takes it for larger batches, too, as far as it can audit them; `spark` never "
     "takes it. The verdicts are the same",
+    write="how rows come to the table: `append` (the default) writes them anew, in the table's own layout; `register` "
+    "makes a copy of the parquet file itself a data file, where it can be one "
+    "([above](#register-files-as-they-are))",
     batchFiles="how many files are ingested together at most; 1 to 1,000, the default. A retry cuts a batch "
     "by the limit of then ([operating.md](operating.md#after-an-outage))",
     batchBytes="how many bytes at most; 100,000,000,000 by default. A larger file is a batch of its own",
@@ -374,11 +377,11 @@ def _check_settings(item: Item) -> None:
     name, vendor = str(item.value.get("property")), item.value.get("vendor")
     known = _SETTINGS.get(tuple(str(step) for step in item.path[:-2] if isinstance(step, str)), {})
     if vendor != OURS and str(vendor).strip().lower() == OURS:
-        item.fault(f"the vendor {vendor!r} is {OURS!r}, as it stands")
+        item.fault(f"the vendor {vendor!r} is {OURS!r}, as it stands", f"vendor: {OURS}")
     elif vendor == OURS and name not in known:
         item.fault(f"{name!r} is no setting of {OURS} here{hint(name, known or EVERY_SETTING)}")
     elif vendor is None and name in known:
-        item.fault(f"{name!r} takes effect with `vendor: {OURS}` beside it")
+        item.fault(f"{name!r} takes effect with `vendor: {OURS}` beside it", f"vendor: {OURS}")
 
 
 def _check_quality(item: Item) -> None:

@@ -17,6 +17,7 @@ from lakegate.contracts import Contract
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE
+from lakegate.landing.ingestion import Write
 from lakegate.landing.lane import NO_LANE, Work, lane_of
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.baseline import baseline
@@ -30,14 +31,16 @@ from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
+Neighbours = Mapping[str, tuple[str, ...]]
+NO_NEIGHBOURS: Neighbours = {}
 
 
-def launch(service: Service, attempt: Attempt) -> None:
+def launch(service: Service, attempt: Attempt, neighbours: Neighbours = NO_NEIGHBOURS) -> None:
     """Freeze the job of an attempt that has claims, make its branch ready and start the job. The branch gets the data
     files that the job reuses, and loses those that its files replace. A second launch starts nothing new. Without an
-    express lane, a job that was frozen for it is handed over.
+    express lane, a job that was frozen for it is handed over. `neighbours` are the columns of other tables.
     """
-    job = job_of(service.store, attempt) or _freeze(service, attempt)
+    job = job_of(service.store, attempt) or _freeze(service, attempt, neighbours)
     if job is None:
         return
     if job.lane is Lane.EXPRESS and service.express is None:
@@ -49,7 +52,7 @@ def launch(service: Service, attempt: Attempt) -> None:
     log.info("job_started", branch=attempt.branch, table=attempt.table, batch=attempt.batch, lane=job.lane, run=run)
 
 
-def _freeze(service: Service, attempt: Attempt) -> Job | None:
+def _freeze(service: Service, attempt: Attempt, neighbours: Neighbours) -> Job | None:
     """Freeze the attempt's job and return it, or the one that another worker froze first; None without claims."""
     head = service.branches.head(attempt.branch)
     if head is None:
@@ -58,7 +61,8 @@ def _freeze(service: Service, attempt: Attempt) -> Job | None:
     claims = claims_since(service, attempt, base, head)
     if not claims:
         return None
-    service.store.create(job_name(attempt), to_json(_make_job(service, attempt, base, claims)).encode())
+    job = replace(_make_job(service, attempt, base, claims), neighbours=dict(neighbours))
+    service.store.create(job_name(attempt), to_json(job).encode())
     return job_of(service.store, attempt)
 
 
@@ -92,6 +96,7 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
         lane=load.lane,
         lane_why=load.why,
         handover_uri=service.store.uri(handover_name(attempt)) if load.lane is Lane.EXPRESS else "",
+        registers=contract.ingestion.write is Write.REGISTER,
     )
 
 
@@ -138,7 +143,7 @@ def _stage_or_leave_out(
     """
     published = MainSnapshot(service=service, table=attempt.table, ref=Ref(MAIN, base))
     large = {claim.file.id: beyond(form.limits, bytes=claim.file.size) for claim in claims}
-    left_out = {file: "; ".join(why) for file, why in large.items() if why}
+    left_out = {file: "; ".join(fault.in_full for fault in why) for file, why in large.items() if why}
     names = {  # Spark tells by its suffix how a file is compressed
         f"{attempt.branch}/{claim.file.id}{form.suffix(claim.file.key)}": claim
         for claim in claims

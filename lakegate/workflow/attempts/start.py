@@ -19,7 +19,7 @@ from lakegate.landing.standing import first_of_each_key, is_open, standing
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.claims import base_of, claim_receipt, claims_since
 from lakegate.workflow.attempts.job import job_name
-from lakegate.workflow.attempts.launch import launch
+from lakegate.workflow.attempts.launch import NO_NEIGHBOURS, Neighbours, launch
 from lakegate.workflow.ledger.receipts import receipts_of
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
@@ -27,7 +27,9 @@ from lakegate.workflow.service import Service
 log = structlog.get_logger()
 
 
-def start_attempt(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> Attempt:
+def start_attempt(
+    service: Service, attempt: Attempt, files: Iterable[FileVersion], neighbours: Neighbours = NO_NEIGHBOURS
+) -> Attempt:
     """Make the attempt's branch from main's head, claim the files on it and launch its job.
 
     Files that main does not let in any more are left out, for whoever receives them again; if none is left, the branch
@@ -37,7 +39,7 @@ def start_attempt(service: Service, attempt: Attempt, files: Iterable[FileVersio
     files = list(files)
     while not _claim(service, attempt, files):
         attempt = attempt.next()
-    _launch(service, attempt)
+    _launch(service, attempt, neighbours)
     return attempt
 
 
@@ -61,9 +63,9 @@ def start_attempts(
         attempt = attempt.next()
 
 
-def _launch(service: Service, attempt: Attempt) -> None:
+def _launch(service: Service, attempt: Attempt, neighbours: Neighbours = NO_NEIGHBOURS) -> None:
     with noting(f"Attempt a{attempt.number} of batch {attempt.batch} is noted; the next sweep starts it"):
-        launch(service, attempt)
+        launch(service, attempt, neighbours)
 
 
 def _claim(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool:

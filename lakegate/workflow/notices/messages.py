@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from lakegate.audit.advice import Advice
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -23,6 +24,7 @@ def rejected_message(
     *,
     branch: str,
     why: str = "",
+    advice: Sequence[Advice] = (),
     appended: Sequence[str] = (),
     published_files: int = 0,
     published_rows: int = 0,
@@ -42,6 +44,7 @@ def rejected_message(
         branch=branch,
         files=tuple(files),
         why=why,
+        advice=tuple(advice),
         published_files=published_files,
         published_rows=published_rows,
         commands=(

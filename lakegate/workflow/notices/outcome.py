@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from lakegate.audit.advice import NO_ADVICE
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.report import FileReport, Verdict
 from lakegate.errors import Conflict
@@ -101,6 +102,7 @@ def _rejected(
         [_message_file(file, entry, reports.get(file.id)) for file, entry in files],
         branch=attempt.branch,
         why=ended.error,
+        advice=ended.report.advice if ended.report else (),
         appended=[file.id for file, _ in files if file.id in reports and reports[file.id].data_files],
         published_files=published,
         published_rows=rows,
@@ -110,8 +112,13 @@ def _rejected(
 def _message_file(file: FileVersion, entry: Entry | None, report: FileReport | None) -> MessageFile:
     failed = [check.failing_rows for check in report.checks if check.verdict is Verdict.FAIL] if report else []
     failing = failed[0] if len(failed) == 1 else 0  # of several checks, the same row may have failed more than one
+    reasons, advised = entry.reasons if entry else (), report.advised if report else {}
     return MessageFile(
-        key=file.key, reasons=entry.reasons if entry else (), rows=report.rows if report else 0, failing_rows=failing
+        key=file.key,
+        reasons=reasons,
+        rows=report.rows if report else 0,
+        failing_rows=failing,
+        advice=tuple(advised.get(reason, NO_ADVICE) for reason in reasons),
     )
 
 

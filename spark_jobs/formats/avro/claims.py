@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.model.limits import Limits, beyond, more_than
 from lakegate.counts import count
 from spark_jobs.formats.avro.blocks import MOST_BYTES, SYNC, Block, walk
@@ -43,13 +44,15 @@ class Blocks:
         return walk(partial(hadoop.part, self.spark, self.stream), self.start, self.length, self.sync)
 
 
-def rows_in(blocks: Blocks, least: int, limits: Limits) -> tuple[int, tuple[str, ...]]:
+def rows_in(blocks: Blocks, least: int, limits: Limits) -> tuple[int, tuple[Fault, ...]]:
     """Return the rows, each of at least `least` bytes, or the limits that the file exceeds.
 
     Unreadable if it claims rows that it cannot hold.
     """
     if blocks.codec not in RATIOS:
-        raise Unreadable(f"its blocks are compressed by a codec that is none of {', '.join(RATIOS)}", blocks.codec[:60])
+        codecs = ", ".join(RATIOS)
+        known = Advice(vendor="compress it by deflate, snappy or zstandard")
+        raise Unreadable(f"its blocks are compressed by a codec that is none of {codecs}", blocks.codec[:60], known)
     rows = packed = largest = 0
     begins, split = dict[int, int](), SPLIT
     for number, block in enumerate(blocks, 1):
@@ -95,7 +98,7 @@ def _check_splits(blocks: Blocks, begins: Mapping[int, int]) -> None:
                 raise Unreadable("the marker between its blocks stands within one, too: readers take it for an end")
 
 
-def _uncompressed_faults(blocks: Blocks, packed: int, largest: int, limits: Limits) -> tuple[str, ...]:
+def _uncompressed_faults(blocks: Blocks, packed: int, largest: int, limits: Limits) -> tuple[Fault, ...]:
     """Return a fault if all blocks decompress to more than the limit.
 
     Unreadable if one block does not fit into memory, because readers decompress a block as a whole.
@@ -112,7 +115,8 @@ def _uncompressed_faults(blocks: Blocks, packed: int, largest: int, limits: Limi
         if found > limits.uncompressed:
             return (more_than(limits, "uncompressed"),)
         if most > MOST_BYTES:
-            raise Unreadable(f"block {number:,} has more than {MOST_BYTES:,} bytes uncompressed, which no reader takes")
+            said = f"block {number:,} has more than {MOST_BYTES:,} bytes uncompressed, which no reader takes"
+            raise Unreadable(said, advice=Advice(vendor="write smaller blocks"))
     return ()
 
 

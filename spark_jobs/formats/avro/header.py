@@ -10,11 +10,13 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.model.limits import Limits, beyond, more_than
+from lakegate.audit.schema.inspection import UPLOADED_WHOLE
 from spark_jobs.formats.avro import schema as avro_schema
 from spark_jobs.formats.avro.blocks import SYNC, Read, Short, number, piece
 from spark_jobs.formats.avro.claims import Blocks, rows_in
-from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
+from spark_jobs.formats.footer import Ends, Footer, Unreadable, another_format, columns_in
 from spark_jobs.formats.format import Format
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, root_cause
@@ -40,11 +42,11 @@ class _Header:
 def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
     """Return the columns and the rows; a file beyond a limit has faults and no columns."""
     if not ends.first.startswith(_MAGIC):
-        raise Unreadable("it is not an Avro file")
+        raise Unreadable("it is not an Avro file", advice=another_format("Avro"))
     with hadoop.opened(spark, uri) as stream:
         header = _header(partial(hadoop.part, spark, stream), ends.length, limits)
         if not ends.last.endswith(header.sync):
-            raise Unreadable(TRUNCATED)
+            raise Unreadable(TRUNCATED, advice=UPLOADED_WHOLE)
         document = _schema_document(header.schema)
         if wrong := _schema_faults(limits, *_size(document)):
             return Footer(faults=wrong)
@@ -55,7 +57,7 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
             return Footer(faults=wrong)
         columns = _spark_schema(spark, parsed)
         if not isinstance(document, dict) or document.get("type") != "record":
-            raise Unreadable("its rows are not records")
+            raise Unreadable("its rows are not records", advice=Advice(vendor="write its rows as records"))
         blocks = Blocks(
             spark=spark, uri=uri, stream=stream, start=header.end, length=ends.length, sync=header.sync,
             codec=header.codec,
@@ -64,7 +66,7 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
     return Footer(faults=wrong) if wrong else Footer(rows=rows, columns=columns_in(columns))
 
 
-def _schema_faults(limits: Limits, columns: int, nesting: int) -> tuple[str, ...]:
+def _schema_faults(limits: Limits, columns: int, nesting: int) -> tuple[Fault, ...]:
     return beyond(limits, columns=columns, nesting=nesting)
 
 
@@ -93,8 +95,9 @@ def _header(read: Read, length: int, limits: Limits) -> _Header:
             return _parse_header(read(0, min(size, length)))
         except Short:
             if length <= size:
-                raise Unreadable(TRUNCATED) from None
-    raise Unreadable(more_than(limits, "footer"))
+                raise Unreadable(TRUNCATED, advice=UPLOADED_WHOLE) from None
+    large = more_than(limits, "footer")
+    raise Unreadable(large, advice=large.advice)
 
 
 def _parse_header(head: bytes) -> _Header:

@@ -6,6 +6,7 @@ A name stands for its whole definition, so a short schema may stand for billions
 from dataclasses import dataclass, field
 from typing import Any
 
+from lakegate.audit.advice import Advice
 from spark_jobs.formats.footer import Unreadable
 
 _LEAST = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8, "bytes": 1, "string": 1}
@@ -29,7 +30,8 @@ def size(schema: Any) -> Size:
     try:
         return _Sizes().of(schema)
     except RecursionError:
-        raise Unreadable("its schema cannot be read: it is nested too deep") from None
+        shallow = Advice(vendor="nest its columns less deep")
+        raise Unreadable("its schema cannot be read: it is nested too deep", advice=shallow) from None
 
 
 @dataclass(kw_only=True)
@@ -56,7 +58,8 @@ class _Sizes:
     def _of_name(self, name: str) -> Size:
         found = self.named.get(name, Size(least=_LEAST.get(name, 0)))
         if found is None:
-            raise Unreadable(f"its schema cannot be read: {name[:60]!r} is a part of itself")
+            said = f"its schema cannot be read: {name[:60]!r} is a part of itself"
+            raise Unreadable(said, advice=Advice(vendor="write it by a schema that does not contain itself"))
         return found
 
     def _of_union(self, branches: list[Any]) -> Size:
@@ -70,7 +73,8 @@ class _Sizes:
     def _of_list(self, kind: str, schema: Any) -> Size:
         within = self.of(schema)
         if kind == "array" and not within.least:
-            raise Unreadable("its schema has an array of what takes no bytes, of which a few bytes hold any number")
+            said = "its schema has an array of what takes no bytes, of which a few bytes hold any number"
+            raise Unreadable(said, advice=Advice(vendor="leave out the array, whose items hold nothing"))
         return Size(columns=within.columns, nesting=within.nesting + 1, least=1)
 
     def _of_record(self, schema: Any) -> Size:

@@ -20,7 +20,7 @@ from spark_jobs.formats.origin import origin
 from spark_jobs.formats.text.lines import AT, BLOCK, TEXT, is_short_sql, lines, number_in_block
 from spark_jobs.formats.text.parsed import Parsed, Value, encoding_fault, parsed_rows
 from spark_jobs.formats.text.parsing import value
-from spark_jobs.formats.text.text_format import Layout, Scan, TextFormat
+from spark_jobs.formats.text.text_format import HEADER, Layout, Scan, TextFormat
 from spark_jobs.jvm.spark_sql import literal
 
 # Options that Spark's parser needs and no file has: unset, they are NUL, which some files do have.
@@ -50,7 +50,8 @@ def columns(plan: Plan, found: Scan) -> list[str]:
     try:
         return _header_names(plan.files, found.header)
     except csv.Error:
-        raise Unreadable("its first line is no header: a name in it is too long, or broken in two") from None
+        said = "its first line is no header: a name in it is too long, or broken in two"
+        raise Unreadable(said, advice=HEADER) from None
 
 
 def parse(spark: SparkSession, plan: Plan, layout: Layout, uris: Sequence[str]) -> Parsed:

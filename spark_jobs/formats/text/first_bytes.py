@@ -8,30 +8,59 @@ from contextlib import closing
 
 from pyspark.sql import SparkSession
 
+from lakegate.audit.advice import Advice, Fault, setting
 from lakegate.audit.model.files import SUFFIXES
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.limits import Limits, more_than
-from lakegate.audit.schema.inspection import EMPTY, GONE
+from lakegate.audit.schema.inspection import EMPTY, GONE, UPLOADED_WHOLE
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, is_caused_by
 from spark_jobs.jvm.gateway import jvm
 
 _FIRST = 64  # bytes
-_UNSAID = "compressed by {}, and neither its name nor the contract says so"
-_UNREAD = "compressed by {}, which is not read: gzip, bzip2 and zstd are"
+_ASKED = "write it as the contract says, as text"
+
+
+def _of_format(name: str, word: str) -> Fault:
+    said = "say so, at the contract's landing server, if all files of the table are"
+    return Fault(f"it is {name}", Advice(vendor=_ASKED, contract=said, lines=f"format: {word}"))
+
+
+def _unsaid(codec: str) -> Fault:
+    return Fault(
+        f"it is compressed by {codec}, and neither its name nor the contract says so",
+        Advice(
+            vendor=f"end its name with {SUFFIXES[codec]}, or to upload it uncompressed",
+            contract="say so, at the contract's landing server, if all files of the table are",
+            lines=setting("compression", codec),
+        ),
+    )
+
+
+def _unread(codec: str) -> Fault:
+    said = f"it is compressed by {codec}, which is not read: gzip, bzip2 and zstd are"
+    return Fault(said, Advice(vendor="compress it by gzip, bzip2 or zstd, or not at all"))
+
+
+_UTF_16 = Fault("it is UTF-16", Advice(vendor="write it as UTF-8"))
 _OTHER_FORMATS = {
-    b"PAR1": "a parquet file",
-    b"ORC": "an ORC file",
-    b"Obj\x01": "an Avro file",
-    b"PK\x03\x04": "a zip file",
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
-    b"\x1f\x8b": _UNSAID.format("gzip"),
-    b"BZh": _UNSAID.format("bzip2"),
-    b"\x28\xb5\x2f\xfd": _UNSAID.format("zstd"),
-    b"\xfd7zX": _UNREAD.format("xz"),
-    b"\x04\x22\x4d\x18": _UNREAD.format("lz4"),
+    b"PAR1": _of_format("a parquet file", "parquet"),
+    b"ORC": _of_format("an ORC file", "orc"),
+    b"Obj\x01": _of_format("an Avro file", "avro"),
+    b"PK\x03\x04": Fault("it is a zip file", Advice(vendor="unzip it first, or to compress it by gzip, bzip2 or zstd")),
+    b"\xff\xfe": _UTF_16,
+    b"\xfe\xff": _UTF_16,
+    b"\x1f\x8b": _unsaid("gzip"),
+    b"BZh": _unsaid("bzip2"),
+    b"\x28\xb5\x2f\xfd": _unsaid("zstd"),
+    b"\xfd7zX": _unread("xz"),
+    b"\x04\x22\x4d\x18": _unread("lz4"),
 }
+_OTHERWISE = Fault(
+    "it is not compressed as its name or the contract says",
+    Advice(vendor="compress it as its name ends, or to leave that end off an uncompressed file"),
+)
+_NO_END = Fault("it does not end as bzip2 does: it is cut off, or something stands behind its end", UPLOADED_WHOLE)
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 # The most bytes that one byte can hold: deflate's limit, and blocks of bzip2 and zstd that repeat one letter.
 _MOST_RATIO = {SUFFIXES["gzip"]: 1032, SUFFIXES["bzip2"]: 1_100_000, SUFFIXES["zstd"]: 32_768}
@@ -47,8 +76,8 @@ _CHECKSUM_BITS, _BYTE_BITS = 32, 8
 _TAIL = (_BZIP2_BITS + _CHECKSUM_BITS) // _BYTE_BITS + 1
 
 
-def fault_of_bytes(spark: SparkSession, file: JobFile, limits: Limits) -> str:
-    """Return why the file cannot be the text that its name says; "" if its bytes show nothing wrong."""
+def fault_of_bytes(spark: SparkSession, file: JobFile, limits: Limits) -> Fault | None:
+    """Return why the file cannot be the text that its name says; None if its bytes show nothing wrong."""
     if file.size == 0:
         return EMPTY
     suffix = next((suffix for suffix in _BEGINS if file.uri.endswith(suffix)), "")
@@ -59,13 +88,12 @@ def fault_of_bytes(spark: SparkSession, file: JobFile, limits: Limits) -> str:
             return GONE
         raise
     if suffix and not _BEGINS[suffix].match(start):
-        return "it is not compressed as its name or the contract says"
+        return _OTHERWISE
     if suffix == SUFFIXES["bzip2"] and not _ends_as_bzip2(end):
-        return "it does not end as bzip2 does: it is cut off, or something stands behind its end"
+        return _NO_END
     if suffix:
         return _uncompressed_fault(spark, file, limits)
-    found = next((other for magic, other in _OTHER_FORMATS.items() if _begins_as(start, magic)), "")
-    return f"it is {found}" if found else ""
+    return next((other for magic, other in _OTHER_FORMATS.items() if _begins_as(start, magic)), None)
 
 
 def _begins_as(start: bytes, magic: bytes) -> bool:
@@ -79,15 +107,15 @@ def _ends_as_bzip2(end: bytes) -> bool:
     return any(bits >> pad & (1 << _BZIP2_BITS) - 1 == _BZIP2_END for pad in range(_BYTE_BITS))
 
 
-def _uncompressed_fault(spark: SparkSession, file: JobFile, limits: Limits) -> str:
+def _uncompressed_fault(spark: SparkSession, file: JobFile, limits: Limits) -> Fault | None:
     ratio = next(ratio for suffix, ratio in _MOST_RATIO.items() if file.uri.endswith(suffix))
     if file.size * ratio <= limits.uncompressed:
-        return ""
+        return None
     try:
         found = _count_uncompressed(spark, file.uri, limits.uncompressed + 1)
     except FAILURES:
-        return ""  # the scan of its lines reports the error
-    return more_than(limits, "uncompressed") if found > limits.uncompressed else ""
+        return None  # the scan of its lines reports the error
+    return more_than(limits, "uncompressed") if found > limits.uncompressed else None
 
 
 def _count_uncompressed(spark: SparkSession, uri: str, most: int) -> int:

@@ -8,20 +8,28 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
+from lakegate.audit.advice import Advice, Fault, setting
 from lakegate.audit.evaluation.mask import masked, raw
 from lakegate.audit.model.files import FileFormat
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.limits import beyond, more_than
 from lakegate.audit.model.plan import Plan, Stance
+from lakegate.audit.schema.faults import named
 from lakegate.audit.schema.fit import FileColumn
 from lakegate.audit.schema.inspection import NO_ROWS, Inspection
 from lakegate.audit.schema.names import display_name, folded
 from spark_jobs.formats.footer import Unreadable
 from spark_jobs.formats.text.first_bytes import fault_of_bytes
-from spark_jobs.formats.text.text_format import Scan, TextFormat
+from spark_jobs.formats.text.text_format import HEADER, Scan, TextFormat
 from spark_jobs.jvm.failures import FAILURES, root_cause
 from spark_jobs.jvm.isolate import THREADS, per_file
 
+_QUOTES = Advice(
+    vendor="close each quote that it opens, and to double the quotes within a value",
+    contract="say how its values are quoted, at the contract's landing server",
+    lines=setting("quote", "'\"'"),
+)
+_TWICE = Fault("an object has a key twice", Advice(vendor="write each key of an object once"))
 _MOST_SIGNS = 10  # delimiters in a header for each column that it may have: quotes may hold some
 
 
@@ -58,13 +66,13 @@ def _readable(plan: Plan, file: JobFile, found: Scan | str, text: TextFormat) ->
     types = {column.name: column.type for column in plan.columns}
     there = layout if text.is_positional else dict.fromkeys([*types, *layout])
     columns = tuple(FileColumn(name=name, type=types.get(name, "string")) for name in there)
-    twice = ("an object has a key twice",) if found.twice else ()
+    twice = (_TWICE,) if found.twice else ()
     return Inspection(
         file=file, rows=found.rows, columns=columns, layout=tuple(layout), sound=found.sound, faults=twice
     )
 
 
-def _limit_faults(form: FileFormat, found: Scan) -> tuple[str, ...]:
+def _limit_faults(form: FileFormat, found: Scan) -> tuple[Fault, ...]:
     """Return the limits that a file's lines exceed, before any is taken apart."""
     limits, signs = form.limits, found.header.count(form.delimiter)
     columns = signs + 1 if signs > _MOST_SIGNS * limits.columns else found.widest
@@ -75,11 +83,11 @@ def _limit_faults(form: FileFormat, found: Scan) -> tuple[str, ...]:
 
 def _check_lines(plan: Plan, found: Scan, text: TextFormat) -> None:
     if not found.header and not found.rows:
-        raise Unreadable(NO_ROWS)
+        raise Unreadable(NO_ROWS, advice=NO_ROWS.advice)
     if text.has_header(plan.files) and not found.header.strip():
-        raise Unreadable("its first line is blank: the names of its columns should stand there")
+        raise Unreadable("its first line is blank: the names of its columns should stand there", advice=HEADER)
     if found.left_open:
-        raise Unreadable("its quotes don't pair: one is opened and never closed")
+        raise Unreadable("its quotes don't pair: one is opened and never closed", advice=_QUOTES)
 
 
 def _check_names(plan: Plan, layout: Sequence[str], text: TextFormat) -> None:
@@ -87,14 +95,20 @@ def _check_names(plan: Plan, layout: Sequence[str], text: TextFormat) -> None:
     hidden, there = masked(plan.columns), set(map(folded, layout))
     known = {folded(column.name) for column in plan.columns}
     if hidden and layout and not there & known:
-        raise Unreadable(text.no_names)
+        raise Unreadable(text.no_names, advice=_names(plan))
     if not text.has_header(plan.files) or plan.policy.missing_columns is not Stance.FREEZE:
         return
     missing = [display_name(name) for name in hidden if folded(name) not in there]
     if missing and not there <= known:
-        raise Unreadable(
+        said = (
             f"its first line lacks {', '.join(missing)}, and has other names, which are not shown: they may be values"
         )
+        raise Unreadable(said, advice=_names(plan))
+
+
+def _names(plan: Plan) -> Advice:
+    """Return the advice for a file without the contract's names. The file's own may be values, so none is shown."""
+    return Advice(vendor=f"name its columns as the contract does: {named([column.name for column in plan.columns])}")
 
 
 def _scan_all(

@@ -5,9 +5,17 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
+from lakegate.audit.advice import Advice, setting
 from lakegate.audit.model.files import FileFormat
 from lakegate.audit.model.plan import Plan
 from spark_jobs.formats.text.parsed import Parsed
+
+HEADER = Advice(
+    vendor="write the columns' names in its first line",
+    contract="say that files have no header, at the contract's landing server",
+    lines=setting("header", "false"),
+)
+"""For a file whose first line names no columns."""
 
 
 @dataclass(frozen=True, kw_only=True)

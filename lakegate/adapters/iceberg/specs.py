@@ -1,0 +1,70 @@
+"""Partition specs of one table beside its default one. A data file that was registered, and not written, is under such
+a spec: it does not hold the id of its file version, and readers take that from its partition.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from pyiceberg.manifest import DataFile
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.table import Table, TableProperties, Transaction
+from pyiceberg.table.update import AddPartitionSpecUpdate
+from pyiceberg.transforms import IdentityTransform
+
+from lakegate.audit.schema.fit import FILE_COLUMN
+
+NAMES = TableProperties.DEFAULT_NAME_MAPPING
+_FIRST_FIELD = 1000  # Iceberg's id of a table's first partition field
+
+
+def spec_of_registered(table: Table) -> PartitionSpec:
+    """Return the table's partitions followed by the file version: a spec that the table has, or is yet to get."""
+    own = table.spec().fields
+    [column] = [field.field_id for field in table.schema().fields if field.name == FILE_COLUMN]
+    if any(field.source_id == column for field in own):
+        return table.spec()
+    by_file = PartitionField(source_id=column, field_id=0, transform=IdentityTransform(), name=FILE_COLUMN)
+    return spec_like(table, [*own, by_file])
+
+
+def spec_like(table: Table, fields: Sequence[PartitionField]) -> PartitionSpec:
+    """Return the table's spec with these fields, or what is to become it."""
+    wanted = PartitionSpec(*fields)
+    known = table.specs()
+    for spec in (table.spec(), *known.values()):
+        if spec.compatible_with(wanted):
+            return spec
+    return PartitionSpec(*_numbered(table, fields), spec_id=max(known) + 1)
+
+
+def _numbered(table: Table, fields: Iterable[PartitionField]) -> list[PartitionField]:
+    """Return the fields with the table's own ids of them: a field is one and the same in all of its specs."""
+    known = {(it.source_id, str(it.transform)): it.field_id for spec in table.specs().values() for it in spec.fields}
+    new = max(table.metadata.last_partition_id or 0, _FIRST_FIELD - 1)
+    found = []
+    for field in fields:
+        number = known.get((field.source_id, str(field.transform)))
+        if number is None:
+            number = new = new + 1
+        found.append(field.model_copy(update={"field_id": number}))
+    return found
+
+
+def carried(origin: Table, target: Table, files: Iterable[DataFile]) -> tuple[list[DataFile], list[PartitionSpec]]:
+    """Return one table's data files with their specs' numbers in another, and all these specs."""
+    files, known = list(files), origin.specs()
+    specs = {number: spec_like(target, known[number].fields) for number in {file.spec_id for file in files}}
+    for file in files:
+        file.spec_id = specs[file.spec_id].spec_id
+    return files, list(specs.values())
+
+
+def add_specs(table: Table, transaction: Transaction, specs: Iterable[PartitionSpec]) -> None:
+    """Let the transaction give the table those of the specs that it lacks. Its default one stays."""
+    for spec in specs:
+        if spec.spec_id not in table.specs():
+            transaction._apply((AddPartitionSpecUpdate(spec=spec),))  # noqa: SLF001 - it has no name for a spec alone
+
+
+def names_of(table: Table) -> str:
+    """Return the property by which readers find the columns of data files without field ids; "" if it has none."""
+    return str(table.properties.get(NAMES, ""))

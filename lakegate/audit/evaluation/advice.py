@@ -1,0 +1,91 @@
+"""Advice for a check that did not pass: what to ask of the vendor, by the kind of number, and the contract's line."""
+
+from collections.abc import Callable, Mapping
+
+from lakegate.audit.advice import Advice, setting
+from lakegate.audit.model.plan import Budget, Check, Metric, MetricKind, Plan, Scope
+from lakegate.audit.schema.faults import named
+from lakegate.counts import count
+
+_Asks = Callable[[Check, Metric, int, str], str]
+
+
+def advise(plan: Plan, check: Check, failing: int, expected: str) -> Advice:
+    """Return the advice for a check that so many rows fail, or whose number is not as expected."""
+    metric = plan.metric(check.metric)
+    ask = _FROM_THE_PAST if check.drift else ASKS[metric.kind]
+    return Advice(vendor=ask(check, metric, failing, expected), **_of_contract(check))
+
+
+def advise_budget(budget: Budget, failing: int) -> Advice:
+    """Return the advice for a file with more rows for quarantine than the budget lets go."""
+    wanted = f"{{rows: {failing}}}" if budget.percent is None else "{percent: 100}"
+    return Advice(
+        vendor=f"mend the {count(failing, 'row')} that fail",
+        contract="raise the budget, at the table of the contract",
+        lines=setting("quarantineBudget", wanted),
+    )
+
+
+def _of_contract(check: Check) -> dict[str, str]:
+    """Return what the contract's owner changes if the rows are right."""
+    line = f"loosen line {check.line} of the contract"
+    if not check.lines:
+        return {"contract": line}
+    return {"contract": f"{line}, or write at {check.place}", "lines": check.lines}
+
+
+def _rows(failing: int, verb: str, verbs: str) -> str:
+    """Return `the row that fails` or `the 12 rows that fail`."""
+    return f"the row that {verb}" if failing == 1 else f"the {failing:,} rows that {verbs}"
+
+
+def _fill(check: Check, _metric: Metric, failing: int, _expected: str) -> str:
+    where = _rows(failing, "has none", "have none")
+    return f"write a value of {named(check.columns)} in {where}"
+
+
+def _mend(check: Check, _metric: Metric, failing: int, _expected: str) -> str:
+    if not failing:  # there is no number, because of a value that cannot be computed with
+        return f"mend the values of {named(check.columns)}" if check.columns else "mend its rows"
+    return f"mend {_rows(failing, 'fails', 'fail')}"
+
+
+def _send_once(check: Check, metric: Metric, _failing: int, _expected: str) -> str:
+    again = ", and none that came before" if metric.scope is Scope.TABLE else ""
+    return f"send each value of {named(check.columns)} once{again}"
+
+
+def _send_first(check: Check, metric: Metric, failing: int, _expected: str) -> str:
+    to = metric.refers_to.table if metric.refers_to else "the table"
+    return f"send the rows of {to} that {named(check.columns)} refers to, or to mend {_rows(failing, 'fails', 'fail')}"
+
+
+def _parse(_check: Check, _metric: Metric, failing: int, _expected: str) -> str:
+    return f"write the values of {_rows(failing, 'does not parse', 'do not parse')} as the contract has their types"
+
+
+def _rows_of_all(_check: Check, _metric: Metric, _failing: int, expected: str) -> str:
+    return f"send the file with all of its rows: expected are {expected}"
+
+
+def _as_a_whole(_check: Check, _metric: Metric, _failing: int, expected: str) -> str:
+    return f"look at the file as a whole: its number is to be {expected}"
+
+
+def _from_the_past(_check: Check, _metric: Metric, _failing: int, expected: str) -> str:
+    return f"say why the file differs so much from those before it: expected is {expected}"
+
+
+_FROM_THE_PAST: _Asks = _from_the_past
+ASKS: Mapping[MetricKind, _Asks] = {
+    MetricKind.ROWS: _rows_of_all,
+    MetricKind.NULLS: _fill,
+    MetricKind.FAILING: _mend,
+    MetricKind.DUPLICATES: _send_once,
+    MetricKind.ORPHANS: _send_first,
+    MetricKind.MALFORMED: _parse,
+    MetricKind.VALUE: _as_a_whole,
+    MetricKind.QUERY: _as_a_whole,
+}
+"""What to ask of the vendor, by metric kind."""

@@ -1,0 +1,66 @@
+"""The page: a template, filled with a batch. It may be written to a file.
+
+Its content comes from strangers. The template engine escapes every text, and characters that a browser would obey or
+hide are spelt out.
+"""
+
+import sys
+from functools import partial
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from lakegate.cli.exits import Exit
+from lakegate.cli.installation import Installation
+from lakegate.cli.page.plots import bar, scale, trend
+from lakegate.cli.page.summary import failures, folded, parts, unfolded
+from lakegate.cli.report import advised, checks_of, columns_of, lane, shown, tally, took
+from lakegate.cli.terminal import busy, clean, complain
+from lakegate.counts import count
+from lakegate.operations.batch import BatchView, files_of, has_rows, rows_command
+from lakegate.operations.questions import ShowBatch
+
+PRINTED = Path("-")
+OF_THE_BATCH = (files_of, has_rows, lane, rows_command, tally, took)
+OF_A_FILE = (advised, bar, checks_of, columns_of, failures, folded, parts, scale, shown, unfolded)
+NEWLINE = Markup("\n")
+"""The line end between two of a contract's lines: any within a text is a stranger's, and is spelt out."""
+MARKS = {"fail": "✕", "quarantine": "▲", "warn": "!", "pass": "✓"}
+"""Signs of the verdicts beside their words and colours."""
+
+
+def write(installation: Installation, batch: str, to: Path) -> Exit:
+    with busy(f"reading what is known of {batch}"):
+        text = page(installation.operations.run(ShowBatch(batch=batch, past=True)))
+    if to == PRINTED:
+        sys.stdout.write(text)
+    else:
+        to.write_text(text, encoding="utf-8")
+        complain(f"written to {to}")
+    return Exit.DONE
+
+
+def page(view: BatchView) -> str:
+    """Return the whole page as HTML."""
+    made = Environment(
+        autoescape=True,
+        loader=PackageLoader("lakegate.cli.page", ""),
+        undefined=StrictUndefined,
+        finalize=_harmless,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals |= {tool.__name__: tool for tool in (*OF_THE_BATCH, *OF_A_FILE)}
+    made.globals |= {"marks": MARKS, "newline": NEWLINE, "plural": count, "value": _value}
+    made.globals["trend"] = partial(trend, past=view.past)
+    return made.get_template("page.html").render(view=view)
+
+
+def _harmless(value: object) -> object:
+    """Return a stranger's text with what a browser would obey or hide spelt out. Markup is the template's own."""
+    return clean(value) if type(value) is str else value
+
+
+def _value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

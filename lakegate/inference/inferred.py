@@ -1,0 +1,204 @@
+"""The page: samples in, a contract's text out, which the samples pass by the audit's own rules. It writes no file.
+
+Begin with `infer`. A contract that its samples would not pass is never returned: NoContract says why there is none.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakegate.audit.model.files import FileKind
+from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.fit import NOTHING, FileColumn, faults
+from lakegate.audit.schema.inspection import NO_ROWS
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.types import Atom, Type
+from lakegate.contracts import load
+from lakegate.counts import count
+from lakegate.errors import ContractFaults, Misconfigured
+from lakegate.inference import delimited, json_lines, text, typed
+from lakegate.inference.agreement import agreed, as_agreed
+from lakegate.inference.numbers import Numbers, measured
+from lakegate.inference.sample import NoContract, Sample, unfit
+from lakegate.inference.suggestions import Said, key_of, suggested
+from lakegate.inference.writing import Column, Draft, written
+from lakegate.synthetic.evaluator import DuckDBEvaluator
+
+NAMESPACE = "raw"
+"""The namespace of a table that nobody has named."""
+MOST_BYTES = 2**30
+"""Bytes of a sample, which is read into memory."""
+_TYPED: dict[FileKind, Callable[[Path], Sample]] = {
+    FileKind.PARQUET: typed.parquet,
+    FileKind.ORC: typed.orc_file,
+    FileKind.AVRO: typed.avro,
+}
+_MAGIC = {b"PAR1": FileKind.PARQUET, b"ORC": FileKind.ORC, b"Obj\x01": FileKind.AVRO}
+_ENDINGS = re.compile(r"(?i)[.](parquet|orc|avro|csv|tsv|txt|jsonl?|ndjson)([.](gz|bz2|zst|zstd))?$")
+_NO_PLACE = re.compile("[^a-z0-9]+")
+_DATED = re.compile(r"[-_. ]*[0-9][-_.T:0-9]*$")
+_PART = 10  # of the rows of the smallest sample, the fewest that a file may have
+_DAY_MICROSECONDS = 86_400_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """Words of a person beside the samples: the table, the format, and the column that must be fresh, with its days."""
+
+    table: str = ""
+    kind: FileKind | None = None
+    fresh: tuple[str, int] | None = None
+
+
+def infer(paths: Sequence[Path], asked: Asked | None = None) -> str:
+    """Return a contract's text. Raise NoContract, with the reason, if no contract can be made that the samples pass."""
+    asked = asked or Asked()
+    samples = _read(paths, asked.kind)
+    kinds = agreed(samples)
+    tables = [as_agreed(sample, kinds) for sample in samples]
+    found = _draft(samples, kinds, tables, asked, paths)
+    made = written(found)
+    _check(made, samples, tables)
+    return made
+
+
+def _read(paths: Sequence[Path], kind: FileKind | None) -> list[Sample]:
+    if large := [path for path in paths if path.stat().st_size > MOST_BYTES]:
+        raise Misconfigured(f"{large[0]} has over {count(MOST_BYTES, 'byte')}: give a part of it, with whole rows")
+    chosen = {path: kind or _kind(path) for path in paths}
+    if len(kinds := set(chosen.values())) > 1:
+        raise Misconfigured(f"these files have several formats, {' and '.join(sorted(kinds))}: a table has one")
+    [form] = kinds
+    if form.is_text:
+        read = delimited.texts_of if form is FileKind.CSV else json_lines.texts_of
+        samples = text.typed([read(path) for path in chosen])
+    else:
+        samples = [_TYPED[form](path) for path in chosen]
+    if empty := [sample for sample in samples if not sample.rows.num_rows]:
+        raise unfit(empty[0].name, NO_ROWS)
+    return samples
+
+
+def _kind(path: Path) -> FileKind:
+    """Return a file's format, by its first bytes, else by its name."""
+    with path.open("rb") as file:
+        start = file.read(4)
+    if found := next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None):
+        return found
+    ending = _ENDINGS.search(path.name)
+    if ending and (word := ending[1].lower()) not in ("parquet", "orc", "avro"):
+        return FileKind.JSON if word in ("json", "jsonl", "ndjson") else FileKind.CSV
+    if ending:
+        raise unfit(path.name, f"it is not {ending[1].lower()}, as its name says")
+    return FileKind.JSON if start.lstrip().startswith(b"{") else FileKind.CSV
+
+
+def _draft(
+    samples: Sequence[Sample],
+    kinds: dict[str, Type],
+    tables: Sequence[pa.Table],
+    asked: Asked,
+    paths: Sequence[Path],
+) -> Draft:
+    numbers, first = measured(tables, kinds), samples[0]
+    key, least = key_of(kinds, numbers), min(table.num_rows for table in tables)
+    table = asked.table or _table(paths)
+    columns = [_column(name, kind, numbers[name], samples, is_key=name == key) for name, kind in kinds.items()]
+    fewest = Said(value=max(1, least // _PART), why=f"the samples have {count(least, 'row')} or more")
+    fresh = (asked.fresh[0], _fresh(asked.fresh, kinds, tables, samples)) if asked.fresh else None
+    return Draft(
+        table=table,
+        route=_route(table, paths),
+        form=first.form,
+        columns=columns,
+        samples=_told(samples, tables),
+        nulls=first.remarks.get("", ""),
+        rows=fewest,
+        fresh=fresh,
+    )
+
+
+def _column(name: str, kind: Type, numbers: Numbers, samples: Sequence[Sample], *, is_key: bool) -> Column:
+    first = samples[0]
+    none = all(sample.columns[name] == Atom(NOTHING) for sample in samples)
+    remark = "no value: the type is a guess" if none else first.remarks.get(name, "")
+    return Column(
+        name=name,
+        kind=kind,
+        suggestions=suggested(name, kind, numbers, is_key=is_key),
+        pattern=first.form.patterns.get(name, ""),
+        remark=remark,
+    )
+
+
+def _told(samples: Sequence[Sample], tables: Sequence[pa.Table]) -> str:
+    rows = count(sum(table.num_rows for table in tables), "row")
+    if len(samples) == 1:
+        return f"{samples[0].name}: {rows}"
+    return f"{samples[0].name} and {count(len(samples) - 1, 'other file')}: {rows}"
+
+
+def _fresh(
+    asked: tuple[str, int], kinds: dict[str, Type], tables: Sequence[pa.Table], samples: Sequence[Sample]
+) -> Said:
+    name, days = asked
+    if str(kinds.get(name)) not in ("date", "timestamp", "timestamp_ntz"):
+        told = ", ".join(known for known, kind in kinds.items() if str(kind).startswith(("date", "timestamp")))
+        raise Misconfigured(f"{name!r} is no column with a date or timestamp: {told or 'there is none'}")
+    newest = [_days(table.column(name)) for table in tables]
+    now = int(datetime.now(UTC).timestamp() * 1_000_000)
+    for sample, moment in zip(samples, newest, strict=True):
+        age = None if moment is None else (now - moment) / _DAY_MICROSECONDS
+        if age is None or age > days:
+            told = "no value" if age is None else f"a newest value that is {age:,.1f} days old"
+            raise unfit(sample.name, f"column {display_name(name)} has {told}, and {count(days, 'day')} were asked for")
+    return Said(value=days, why="as asked for")
+
+
+def _days(values: pa.ChunkedArray) -> int | None:
+    if pa.types.is_date(values.type):
+        days = pc.max(values.cast(pa.int32())).as_py()
+        return None if days is None else int(days) * _DAY_MICROSECONDS
+    found = pc.max(values.cast(pa.int64())).as_py()
+    return None if found is None else int(found)
+
+
+def _table(paths: Sequence[Path]) -> str:
+    """Return a table's name by that of a file, without its date."""
+    stem = _ENDINGS.sub("", paths[0].name)
+    plain = _NO_PLACE.sub("_", (_DATED.sub("", stem) or stem).lower()).strip("_")
+    name = plain if plain[:1].isalpha() else f"t_{plain}".rstrip("_")
+    return f"{NAMESPACE}.{name[:100]}"
+
+
+def _route(table: str, paths: Sequence[Path]) -> str:
+    endings = {found[0] if (found := _ENDINGS.search(path.name)) else "" for path in paths}
+    return f"{table.replace('.', '/')}/*{endings.pop() if len(endings) == 1 else ''}"
+
+
+def _check(made: str, samples: Sequence[Sample], tables: Sequence[pa.Table]) -> None:
+    """Raise NoContract unless the contract is sound and each sample passes it, as the audit judges files."""
+    try:
+        plan = load(made, samples[0].name).plan
+    except ContractFaults as error:
+        said = "; ".join(dict.fromkeys(fault.message for fault in error.faults))
+        raise unfit(samples[0].name, said) from error
+    evaluator = DuckDBEvaluator(plan, {})
+    for sample, rows in zip(samples, tables, strict=True):
+        if wrong := _faults(plan, sample):
+            raise unfit(sample.name, "; ".join(wrong))
+        if failing := evaluator.failing(rows):
+            names = [check.name for check in plan.checks if check.id in failing]
+            raise NoContract(f"{sample.name} would not pass its own contract: {', '.join(names or failing)}")
+
+
+def _faults(plan: Plan, sample: Sample) -> tuple[str, ...]:
+    columns = [FileColumn(name=name, type=str(kind)) for name, kind in sample.columns.items()]
+    measures = {"bytes": sample.size, "rows": sample.rows.num_rows, "columns": len(columns)}
+    return beyond(plan.files.limits, **measures) or faults(plan, columns)

@@ -1,0 +1,254 @@
+"""Sample files of typed formats: parquet, ORC and Avro, with each column's type as Spark would read it."""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import date, time
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import fastavro
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import orc
+
+from lakegate.audit.model.files import FileFormat, FileKind
+from lakegate.audit.schema.faults import NANOSECONDS
+from lakegate.audit.schema.fit import NOTHING
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, leaves
+from lakegate.express.footer import spark_type
+from lakegate.inference.sample import Sample, check_names, unfit
+from lakegate.synthetic.arrow import arrow_type
+
+_PARQUET = {
+    ("INT32", "UINT8"): "smallint",
+    ("INT32", "UINT16"): "int",
+    ("INT32", "UINT32"): "bigint",
+    ("INT64", "UINT64"): "decimal(20,0)",
+    ("INT96", "NONE"): "timestamp",
+    ("FIXED_LEN_BYTE_ARRAY", "NONE"): "binary",
+    ("BYTE_ARRAY", "ENUM"): "string",
+    ("BYTE_ARRAY", "JSON"): "string",
+    ("BYTE_ARRAY", "BSON"): "binary",
+}
+"""Types that Spark reads and the express lane hands over."""
+_ORC = {
+    pa.bool_(): "boolean",
+    pa.int8(): "tinyint",
+    pa.int16(): "smallint",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.string(): "string",
+    pa.binary(): "binary",
+    pa.date32(): "date",
+    pa.timestamp("ns"): "timestamp",
+}
+_UNNAMED = re.compile("_col[0-9]+")
+_REFORM = date(1582, 10, 15)
+_AVRO = {"boolean": "boolean", "int": "int", "long": "bigint", "float": "float", "double": "double"}
+_AVRO |= {"string": "string", "bytes": "binary", "null": NOTHING}
+_LOGICAL = {
+    ("int", "date"): "date",
+    ("long", "timestamp-millis"): "timestamp",
+    ("long", "timestamp-micros"): "timestamp",
+    ("long", "local-timestamp-millis"): "timestamp_ntz",
+    ("long", "local-timestamp-micros"): "timestamp_ntz",
+}
+_WIDER = ({"int", "bigint"}, {"float", "double"})
+
+
+class _Strange(Exception):
+    """A column has a type that no table holds, or that Spark does not read."""
+
+
+def parquet(path: Path) -> Sample:
+    """Return a parquet file. Raise NoContract if Arrow cannot read it, or Spark a column of it."""
+    try:
+        file = pq.ParquetFile(path)
+        columns = _typed(path, file.schema_arrow, _leaves(file))
+        rows = file.read(use_threads=True)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise unfit(path.name, f"it cannot be read as parquet ({error})") from error
+    return _sample(path, FileKind.PARQUET, columns, rows)
+
+
+def _leaves(file: pq.ParquetFile) -> Callable[[pa.Field], Type]:
+    schema = file.metadata.schema
+    columns = iter([schema.column(at) for at in range(len(schema))])
+    return lambda field: _tree(field.type, lambda _: _of_parquet(next(columns)))
+
+
+def _typed(path: Path, schema: pa.Schema, kind: Callable[[pa.Field], Type]) -> dict[str, Type]:
+    found = {}
+    check_names(path.name, schema.names)
+    for field in schema:
+        try:
+            found[field.name] = kind(field)
+        except _Strange as error:
+            raise unfit(path.name, f"column {display_name(field.name)} {error}") from error
+    return found
+
+
+def _tree(kind: pa.DataType, atom: Callable[[pa.DataType], str]) -> Type:
+    """Return the type with its parts in their order; `atom` names those without parts."""
+    kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+    if pa.types.is_struct(kind):
+        if not kind.num_fields:
+            raise _Strange("is a struct without fields, which a table cannot hold")
+        return Struct({field.name: _tree(field.type, atom) for field in kind})
+    if pa.types.is_map(kind):
+        return Map(_tree(kind.key_type, atom), _tree(kind.item_type, atom))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return Array(_tree(kind.value_type, atom))
+    return Atom(atom(kind))
+
+
+def _of_parquet(column: pq.ColumnSchema) -> str:
+    if known := spark_type(column):
+        return known
+    logical = column.logical_type.type
+    name = column.converted_type.replace("_", "") if logical == "INT" else logical
+    if other := _PARQUET.get((column.physical_type, name)):
+        return other
+    if logical == "TIMESTAMP":
+        raise _Strange(NANOSECONDS)
+    raise _Strange(f"is {column.physical_type} ({logical}), which Spark does not read from parquet")
+
+
+def orc_file(path: Path) -> Sample:
+    """Return an ORC file. Raise NoContract if Arrow cannot read it, or Spark a column of it."""
+    try:
+        file = orc.ORCFile(path)
+        columns = _typed(path, file.schema, lambda field: _tree(field.type, _of_orc))
+        rows = file.read()
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise unfit(path.name, f"it cannot be read as ORC ({error})") from error
+    if columns and all(map(_UNNAMED.fullmatch, columns)):
+        raise unfit(path.name, "its columns have no names: they are called _col0, _col1, …")
+    sample = _sample(path, FileKind.ORC, columns, rows)
+    for name, kind in columns.items():
+        _check_calendar(sample, name, kind)
+    return sample
+
+
+def _of_orc(kind: pa.DataType) -> str:
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    if kind not in _ORC:
+        raise _Strange(f"is {kind}, which Spark does not read from ORC")
+    return _ORC[kind]
+
+
+def _check_calendar(sample: Sample, name: str, kind: Type) -> None:
+    if str(kind) not in ("date", "timestamp"):
+        return
+    first = pc.min(sample.rows.column(name).cast(pa.date32(), safe=False)).as_py()
+    if first and first < _REFORM:
+        why = f"column {display_name(name)} has days before 1582-10-15, which Spark does not read from ORC as they are"
+        raise unfit(sample.name, why)
+
+
+def avro(path: Path) -> Sample:
+    """Return an Avro file. Raise NoContract if it cannot be read, or a column of it."""
+    try:
+        with path.open("rb") as file:
+            reader = fastavro.reader(file)
+            schema = reader.writer_schema
+            records = list(reader)
+    except Exception as error:
+        raise unfit(path.name, f"it cannot be read as Avro ({type(error).__name__}: {error})") from error
+    if not isinstance(schema, dict) or schema.get("type") != "record":
+        raise unfit(path.name, "its rows are not records")
+    columns = _avro_columns(path, schema)
+    try:
+        rows = _avro_rows(columns, records)
+    except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
+        raise unfit(path.name, f"it has a value that is none of its column's type ({error})") from error
+    return _sample(path, FileKind.AVRO, columns, rows)
+
+
+def _avro_columns(path: Path, schema: Mapping[str, Any]) -> dict[str, Type]:
+    known: dict[str, Type] = {}
+    found = {}
+    check_names(path.name, [field["name"] for field in schema["fields"]])
+    for field in schema["fields"]:
+        try:
+            found[field["name"]] = _of_avro(field["type"], known)
+        except _Strange as error:
+            raise unfit(path.name, f"column {display_name(field['name'])} {error}") from error
+    return found
+
+
+def _of_avro(said: Any, known: dict[str, Type]) -> Type:
+    """Return the Spark SQL type of an Avro type. `known` are the named types so far."""
+    if isinstance(said, list):
+        return _of_union([each for each in said if each != "null"], known)
+    if isinstance(said, str):
+        if said not in _AVRO and said not in known:
+            raise _Strange(f"is {said}, which is a part of itself")
+        return known.get(said) or Atom(_AVRO[said])
+    kind = said["type"]
+    if kind == "record":
+        found: Type = Struct({field["name"]: _of_avro(field["type"], known) for field in said["fields"]})
+    elif kind == "array":
+        return Array(_of_avro(said["items"], known))
+    elif kind == "map":
+        return Map(Atom("string"), _of_avro(said["values"], known))
+    else:
+        found = Atom(_avro_atom(said))
+    if "name" in said:
+        known[said["name"]] = found
+    return found
+
+
+def _of_union(branches: list[Any], known: dict[str, Type]) -> Type:
+    if not branches:
+        return Atom(NOTHING)
+    kinds = [_of_avro(each, known) for each in branches]
+    if len(kinds) == 1:
+        return kinds[0]
+    for wider in _WIDER:
+        if {str(kind) for kind in kinds} == wider:
+            return Atom(max(wider, key=len))
+    raise _Strange("is a union of several types: split it into columns")
+
+
+def _avro_atom(said: Mapping[str, Any]) -> str:
+    kind, logical = said["type"], said.get("logicalType")
+    if kind in ("bytes", "fixed"):
+        decimal = logical == "decimal"
+        return f"decimal({said['precision']},{said.get('scale', 0)})" if decimal else "binary"
+    if kind == "enum":
+        return "string"
+    return _LOGICAL.get((kind, str(logical)), _AVRO[kind])
+
+
+def _avro_rows(columns: Mapping[str, Type], records: list[Any]) -> pa.Table:
+    made = {name: pa.array([_plain(record[name]) for record in records], _held(kind)) for name, kind in columns.items()}
+    return pa.table(made) if made else pa.table({})
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as its column has it: Spark knows neither the time of day nor UUIDs."""
+    if isinstance(value, time):
+        return (value.hour * 3600 + value.minute * 60 + value.second) * 1000 + value.microsecond // 1000
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    return [_plain(part) for part in value] if isinstance(value, list) else value
+
+
+def _held(kind: Type) -> pa.DataType:
+    return pa.null() if kind == Atom(NOTHING) else arrow_type(kind)
+
+
+def _sample(path: Path, kind: FileKind, columns: dict[str, Type], rows: pa.Table) -> Sample:
+    nested = {name: of for name, of in columns.items() if not isinstance(of, Atom)}
+    if empty := [name for name, of in nested.items() if any(part == Atom(NOTHING) for _, part in leaves(of))]:
+        raise unfit(path.name, f"column {display_name(empty[0])} has a part without any value, and so without a type")
+    return Sample(name=path.name, form=FileFormat(kind=kind), columns=columns, rows=rows, size=path.stat().st_size)
