@@ -11,7 +11,7 @@ BUNDLE ?= emr-spark-8.1.0
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos lock clean simulate simulate-nessie
+.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos lock clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -51,7 +51,7 @@ test-schedules: setup ## 2,500 simulated schedules of faults, always the same (h
 	$(PYTEST) -m schedules tests/simulation
 
 test-unit: setup ## the other tests without Spark and servers (five minutes)
-	$(PYTEST) -m "not schedules and not hostile and not nessie and not http and not spark and not synth and not local"
+	$(PYTEST) -m "not schedules and not hostile and not nessie and not http and not spark and not synth and not local and not datacontract"
 
 test-hostile: setup ## hostile names, files and contracts, by how work grows with them, and fuzzing (two minutes)
 	$(PYTEST) -m hostile tests/hostile
@@ -66,7 +66,7 @@ test-http: setup ## twenty schedules with faults of the network before a real Ne
 	$(PYTEST) -m http tests/simulation
 
 test-extended: setup ## ten thousand schedules, a hundred and fifty of the network, and what else takes long; CI runs it beside make test (twenty minutes)
-	$(PYTEST) --extended -m "schedules or http or extended" tests/simulation
+	$(PYTEST) --extended -m "schedules or http or extended" tests/inference tests/simulation
 	$(PYTEST) --extended -m "extended and (spark or nessie)" tests/contracts tests/spark
 	$(PYTEST) --extended -m "extended and local" tests/local
 
@@ -77,15 +77,19 @@ test-bundle: setup ## tests of the job on the Spark and Python of BUNDLE=emr-spa
 	@$(PYTHON) tools/setup.py $(BUNDLE)
 	.local/envs/$(BUNDLE)/bin/python -m pytest --extended -m spark tests/contracts tests/hostile tests/spark
 
+test-datacontract: setup ## datacontract-cli, in an environment of its own, takes our contracts and tests tables on main (no part of make test)
+	@$(PYTHON) tools/setup.py datacontract
+	$(PYTEST) -m datacontract tests/datacontract
+
 test-synth: setup ## tests of the synthesised CDK app
 	$(PYTEST) -m synth tests/infra
 
 test-local: setup ## tests of the whole loop on the local cloud
 	$(PYTEST) -m local tests/local
 
-search: setup ## random tests with new examples, and more of them; a failure says how to repeat it
+search: setup ## random tests with new examples, and more of them; a failure says how to repeat it; TABLES=… sets how many tables both engines are compared by
 	$(PYTEST) -m hypothesis --hypothesis-profile=search
-	DIFFERENTIAL_SEED=random $(PYTEST) tests/spark/test_differential.py
+	DIFFERENTIAL_SEED=random DIFFERENTIAL_TABLES=$(TABLES) $(PYTEST) tests/spark/test_differential.py
 
 simulate: setup ## a million simulated schedules of faults from any seed on (an hour or two); SEED=… shows one step by step, SCHEDULES=… runs fewer
 	$(SIMULATE) $(if $(SEED),--seed $(SEED)) $(if $(SCHEDULES),--schedules $(SCHEDULES))
@@ -105,7 +109,7 @@ chaos: setup ## break the real local cloud at twelve points of a year of flights
 bench-cold-start: setup ## how much faster a function imports its code for the zip's byte code (two minutes)
 	$(BIN)/python -m bench.cold_start
 
-bench-express: setup ## how long a file of 1 and of 10 MB takes from its upload to main, by the express lane and by Spark (fifteen minutes)
+bench-express: setup ## what files of 0.1, 1 and 10 MB take to main by the express lane, by Spark and by the article's own shape, and many at once (half an hour)
 	$(BIN)/python -m bench.express
 
 bench-receipts: setup ## what a million decided files cost the next one, on a real Nessie (ten minutes)

@@ -2,6 +2,7 @@
 function's rights are those of a job, which settles nothing.
 """
 
+import os
 from functools import cache
 from time import monotonic
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 from handlers.packages import unpack
 
 unpack()
+os.putenv("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own would take a gigabyte at once, as the bound counts it
 
 from lakegate.express.job import Outcome, run_job  # noqa: E402 (its packages were packed until now)
-from lakegate.express.process import Process  # noqa: E402
+from lakegate.express.process import Process, bound_memory  # noqa: E402
 
 
 class JobFailed(Exception):
@@ -21,12 +23,13 @@ class JobFailed(Exception):
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Run the job, unless it was taken before: Lambda may make one call twice. Return what it took."""
     began = monotonic()
-    outcome = run_job(event["job"], _process())
+    outcome = run_job(event["job"], _process(memory := int(context.memory_limit_in_mb)))
     if outcome in (Outcome.FAILED, Outcome.CUT_OFF):
         raise JobFailed(f"the job of {event['branch']} has ended without a report: {outcome}")
-    return {"seconds": monotonic() - began, "memory_mb": int(context.memory_limit_in_mb), "outcome": str(outcome)}
+    return {"seconds": monotonic() - began, "memory_mb": memory, "outcome": str(outcome)}
 
 
 @cache
-def _process() -> Process:
+def _process(megabytes: int) -> Process:
+    bound_memory(megabytes)
     return Process()

@@ -84,17 +84,24 @@ BUNDLES = (
         arguments=("--extra=cli", *groups("emr-spark-8", "express", "local", "example", "test"), "pyproject.toml"),
     ),
 )
+ALONE = Export(
+    path="tools/datacontract.txt",
+    what="Another tool for contracts, in an environment of its own.",
+    arguments=("tools/datacontract.in",),
+)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--upgrade", action="store_true", help="move to the newest versions the inputs allow")
-    resolve(upgrade=parser.parse_args().upgrade)
+    upgrade = parser.parse_args().upgrade
+    resolve(upgrade=upgrade)
     locked = entries(LOCK.read_text())
     for export in EXPORTS:
         write(export, locked)
     for export in BUNDLES:
         write_apart(export, locked)
+    write_alone(ALONE, upgrade=upgrade)
 
 
 def resolve(*, upgrade: bool) -> None:
@@ -122,6 +129,15 @@ def write_apart(export: Export, locked: dict[str, str]) -> None:
         found = uv(*COMPILE, "--generate-hashes", *export.arguments, f"--constraint={constraints.name}")
     (ROOT / export.path).write_text(HEADER.format(sources="pyproject.toml", what=export.what) + found)
     print(f"{export.path:32} {len(entries(found)):4} packages")
+
+
+def write_alone(export: Export, *, upgrade: bool) -> None:
+    """Write what shares nothing with the lock. Without `upgrade`, its versions stay."""
+    path = ROOT / export.path
+    output = (f"--output-file={path}", *(("--upgrade",) if upgrade else ()))
+    uv(*COMPILE, "--generate-hashes", *output, *export.arguments)
+    path.write_text(HEADER.format(sources=", ".join(export.arguments), what=export.what) + path.read_text())
+    print(f"{export.path:32} {len(entries(path.read_text())):4} packages")
 
 
 def entries(text: str) -> dict[str, str]:

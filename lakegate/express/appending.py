@@ -4,28 +4,43 @@ It never repeats a commit. PyIceberg's own retries are off, and nothing is delet
 answer is lost.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
-from pyiceberg.io.pyarrow import PyArrowFileIO, _dataframe_to_data_files
+import pyarrow.compute as pc
+from pyiceberg.io.pyarrow import PyArrowFileIO, pyarrow_to_schema, write_file
 from pyiceberg.manifest import DataFile
-from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.partitioning import PartitionField, PartitionFieldValue, PartitionKey, PartitionSpec
 from pyiceberg.schema import Schema
-from pyiceberg.table import Table
+from pyiceberg.table import Table, WriteTask
 
 from lakegate.adapters.iceberg import iceberg_errors
 from lakegate.adapters.iceberg.commits import append, one_commit, one_try
+from lakegate.adapters.iceberg.files import WholeOutput
 from lakegate.adapters.iceberg.specs import NAMES, add_specs, names_of
 from lakegate.adapters.lake import LakeIO
 from lakegate.audit.errors import HandedOver
 from lakegate.counts import count
+from lakegate.express.objects import Objects
 
 _LONGEST = 200  # bytes of a text that stands in a data file's path: with more, storage may refuse the path
+Values = tuple[Any, ...]
+"""Of a partition, in the order of its table's partition fields."""
 
 
 class DataIO(LakeIO):
-    """Access to data files, which deletes none."""
+    """Access to data files, which writes each in one request, and deletes none."""
+
+    def __init__(self, objects: Objects) -> None:
+        super().__init__({})
+        self._objects = objects
+
+    def new_output(self, location: str) -> WholeOutput:  # type: ignore[override]
+        return WholeOutput(location, partial(self._objects.write, location))
 
     def delete(self, location: Any) -> None:
         """Delete nothing: what a failed write leaves is named by no table."""
@@ -35,10 +50,10 @@ def write(table: Table, rows: pa.Table, io: PyArrowFileIO, partitions: int) -> l
     """Write the rows of one file version as data files of the table, without a commit. Raise HandedOver if they make
     more than so many partitions, or something that PyIceberg cannot write.
     """
-    _check_partitions(table, rows, partitions)
     with iceberg_errors(f"writing data files of {'.'.join(table.name())}"):
         try:
-            files = list(_dataframe_to_data_files(table.metadata, rows, io))
+            parts = _parts(table, rows, partitions)
+            files = list(write_file(io=io, table_metadata=table.metadata, tasks=_tasks(table, parts)))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, NotImplementedError) as error:
             raise HandedOver("The rows are some that PyIceberg does not write.") from error
     if sum(file.record_count for file in files) != rows.num_rows:
@@ -48,27 +63,61 @@ def write(table: Table, rows: pa.Table, io: PyArrowFileIO, partitions: int) -> l
     return files
 
 
+def _tasks(table: Table, parts: Iterable[tuple[Values, pa.Table]]) -> Iterator[WriteTask]:
+    schema, spec, write_id = table.schema(), table.spec(), uuid.uuid4()
+    for number, (values, rows) in enumerate(parts):
+        told = [PartitionFieldValue(field=field, value=it) for field, it in zip(spec.fields, values, strict=True)]
+        yield WriteTask(
+            write_uuid=write_id,
+            task_id=number,
+            schema=pyarrow_to_schema(rows.schema, name_mapping=schema.name_mapping),
+            record_batches=rows.to_batches(),
+            partition_key=PartitionKey(told, spec, schema) if told else None,
+        )
+
+
+def _parts(table: Table, rows: pa.Table, most: int) -> list[tuple[Values, pa.Table]]:
+    """Return the rows of each partition, in their order. PyIceberg itself looks at all rows again for each of them."""
+    fields = table.spec().fields
+    if not rows.num_rows or not fields:
+        return [((), rows)] if rows.num_rows else []
+    values = _values(table.spec(), table.schema(), rows)
+    names = values.column_names
+    found = values.group_by(names).aggregate([([], "count_all")]).sort_by([(name, "ascending") for name in names])
+    each = [tuple(row.values()) for row in found.to_pylist()]
+    _check_partitions(each, most)
+    if len(each) > 1:
+        rows = rows.take(pc.sort_indices(values, sort_keys=[(name, "ascending") for name in names]))
+    counts = [number for *_, number in each]
+    starts = accumulate(counts, initial=0)
+    return [(tuple(its), rows.slice(start, number)) for (*its, number), start in zip(each, starts, strict=False)]
+
+
 def partitions_of(spec: PartitionSpec, schema: Schema, rows: pa.Table) -> pa.Table:
     """Return the partitions that the rows are in: a column for each of the spec's fields, one at least."""
-    parts = []
-    for field in spec.fields:
-        source = schema.find_field(field.source_id)
-        values = field.transform.pyarrow_transform(source.field_type)(rows.column(source.name))
-        parts.append(values)
-    names = [str(at) for at in range(len(parts))]
-    return pa.Table.from_arrays(parts, names=names).group_by(names).aggregate([])
+    values = _values(spec, schema, rows)
+    return values.group_by(values.column_names).aggregate([])
 
 
-def _check_partitions(table: Table, rows: pa.Table, most: int) -> None:
-    if not table.spec().fields:
-        return
-    found = partitions_of(table.spec(), table.schema(), rows)
-    if found.num_rows > most:
+def _values(spec: PartitionSpec, schema: Schema, rows: pa.Table) -> pa.Table:
+    """Return the values of the spec's fields, one at least, for each row."""
+    columns = [_of_field(field, schema, rows) for field in spec.fields]
+    return pa.Table.from_arrays(columns, names=[str(at) for at in range(len(columns))])
+
+
+def _of_field(field: PartitionField, schema: Schema, rows: pa.Table) -> pa.Array:
+    """Return each row's value of a partition field, computed once for the same value of the column."""
+    source = schema.find_field(field.source_id)
+    column = rows.column(source.name).combine_chunks().dictionary_encode(null_encoding="encode")
+    return field.transform.pyarrow_transform(source.field_type)(column.dictionary).take(column.indices)
+
+
+def _check_partitions(found: Sequence[Values], most: int) -> None:
+    if len(found) > most:
         raise HandedOver(
-            f"A file has rows in {count(found.num_rows, 'partition')}, and the express engine writes {most:,}."
+            f"A file has rows in {count(len(found), 'partition')}, and the express engine writes {most:,}."
         )
-    texts = [row for row in found.to_pylist() if _length(row.values()) > _LONGEST]
-    if texts:
+    if any(_length(values) > _LONGEST for values in found):
         raise HandedOver("A file has long texts in partition columns.")
 
 

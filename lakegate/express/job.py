@@ -48,6 +48,8 @@ def run_job(uri: str, process: Process, now: Callable[[], datetime] = utc_now) -
         report = _report(job, process, now)
     except HandedOver as error:
         return _hand_over(objects, job, error.reason)
+    except MemoryError:
+        return _hand_over(objects, job, "The batch takes more memory than the express engine has.")
     except _OUTAGES as error:
         _log(job, Outcome.CUT_OFF, error)
         with suppress(LakegateError):  # without the note it counts as a crash

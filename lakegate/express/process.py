@@ -5,19 +5,30 @@ but metadata files, which never change, and connections to Nessie are each job's
 has died meanwhile.
 """
 
+import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, cached_property
 
 from lakegate.adapters.http import TimeoutAdapter, door
 from lakegate.adapters.iceberg.files import Files
-from lakegate.adapters.lake import storage
 from lakegate.adapters.tokens import tokens_of
 from lakegate.audit.model.job import Job
 from lakegate.express.appending import DataIO
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.objects import Objects
+
+_MIB = 1024**2
+_OTHERS = 256 * _MIB  # of a function's memory, which the bound does not count: code, as far as it is loaded
+
+
+def bound_memory(megabytes: int) -> None:
+    """Have what takes more memory than a function has fail with an error, and its files handed over: the system would
+    end the function. A file may claim fewer bytes than come out of it.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (megabytes * _MIB - _OTHERS, hard))
 
 
 class Process:
@@ -35,7 +46,7 @@ class Process:
 
     @cached_property
     def data(self) -> DataIO:
-        return DataIO(storage())
+        return DataIO(self.objects)
 
     def http(self, job: Job) -> TimeoutAdapter:
         """Return the adapter that reaches the job's Nessie with its identity, over connections of its own."""

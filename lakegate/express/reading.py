@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,6 +12,7 @@ from lakegate.audit.errors import HandedOver
 from lakegate.audit.schema.fit import FILE_COLUMN
 
 _FIELD_ID = b"PARQUET:field_id"
+_AT_ONCE = 8  # data files that are fetched concurrently
 
 
 class Reader:
@@ -33,12 +35,20 @@ class Reader:
         """Return these columns of the rows in these data files, in order. Raise HandedOver if a file is not as this
         engine has written it.
         """
-        schema = pa.schema([(name, self._types.field(name).type) for name in names])
-        return pa.concat_tables([schema.empty_table(), *(self._read(file, schema) for file in files)])
+        schema, wanted = pa.schema([(name, self._types.field(name).type) for name in names]), list(files)
+        self._fetch_all([file.path for file in wanted])
+        return pa.concat_tables([schema.empty_table(), *(self._read(file, schema) for file in wanted)])
+
+    def _fetch_all(self, paths: Sequence[str]) -> None:
+        """Fetch the data files that were not, several at once."""
+        unread = [path for path in paths if path not in self._bodies]
+        if unread:
+            with ThreadPoolExecutor(_AT_ONCE) as pool:
+                self._bodies.update(zip(unread, pool.map(self._fetch, unread), strict=True))
 
     def _read(self, file: DataFileStatistics, schema: pa.Schema) -> pa.Table:
         try:
-            found = pq.ParquetFile(io.BytesIO(self._body(file.path)))
+            found = pq.ParquetFile(io.BytesIO(self._bodies[file.path]))
             rows = self._columns_of(found, file, schema)
         except (pa.ArrowException, KeyError, ValueError) as error:
             raise HandedOver("A data file on the branch is not as the express engine writes it.") from error
@@ -73,8 +83,3 @@ class Reader:
         if value is None and file.path not in self._known:
             raise KeyError(field.name)
         return pa.repeat(pa.scalar(value, field.type), rows)
-
-    def _body(self, path: str) -> bytes:
-        if path not in self._bodies:
-            self._bodies[path] = self._fetch(path)
-        return self._bodies[path]

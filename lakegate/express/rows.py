@@ -32,6 +32,8 @@ def rows_of(plan: Plan, inspection: Inspection, body: bytes, schema: pa.Schema, 
         read = pa.Table.from_batches(_bounded(_pieces(file, names), most), types)
         rows = _as_table(read, schema, inspection.id)
         rows.validate(full=True)  # texts that are no UTF-8, decimals beyond their type
+    except MemoryError:  # Arrow's own, too
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise HandedOver(f"File {inspection.file.key} has rows that Arrow does not read as they are.") from error
     if rows.num_rows != inspection.rows:

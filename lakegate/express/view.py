@@ -2,8 +2,9 @@
 
 # ruff: noqa: ARG002 - the arguments are a protocol's
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -118,10 +119,13 @@ class ExpressView:
         return samples.with_samples(self.plan, results, lambda file: self.read(file, self._all), self.duckdb)
 
 
-def _asked(metric: Metric) -> set[str]:
-    if not metric.sql:
-        return set(metric.columns)
-    return {column.name for column in sqlglot.parse_one(metric.sql, read="spark").find_all(exp.Column)}
+def _asked(metric: Metric) -> Collection[str]:
+    return _columns_in(metric.sql) if metric.sql else metric.columns
+
+
+@lru_cache(maxsize=1024)
+def _columns_in(sql: str) -> frozenset[str]:
+    return frozenset(column.name for column in sqlglot.parse_one(sql, read="spark").find_all(exp.Column))
 
 
 def _source(metric: Metric) -> Source:

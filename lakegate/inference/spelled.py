@@ -39,6 +39,7 @@ _TYPES: Mapping[str, tuple[str, str, str]] = {
     "timestamp": (f"{_DAY}[T ]{_CLOCK}{_ZONE}", _A_DAY, "TIMESTAMPTZ"),
 }
 """By type, the narrowest first: the form of its texts, the condition of one in that form, and DuckDB's own type."""
+_BEYOND = "TRY_CAST({0} AS BIGINT) IS NULL"
 SPELLINGS: Mapping[str, tuple[str, str]] = {
     "yyyy/MM/dd": ("[0-9]{4}/[0-9]{2}/[0-9]{2}", "%Y/%m/%d"),
     "dd.MM.yyyy": ("[0-9]{2}[.][0-9]{2}[.][0-9]{4}", "%d.%m.%Y"),
@@ -154,6 +155,8 @@ def spelled(column: Column) -> Spelled:
     if kind in _NUMBERS and (padded := column.least(like(column.text, _PADDED))) is not None:
         such = "" if is_personal(column.name) else f", such as {shown(padded[:_EXAMPLE], spelt)}"
         return column.as_text(f"digits with zeros in front{such}")
+    if kind == "double" and column.least(f"{like(column.text, _WHOLE)} AND {_BEYOND.format(column.text)}") is not None:
+        return column.as_text("whole numbers beyond 64 bits, of which a double would lose digits")
     return column.as_type(kind, f"TRY_CAST({column.text} AS {_TYPES[kind][2]})")
 
 

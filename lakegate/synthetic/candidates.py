@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from decimal import Decimal, localcontext
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -287,6 +287,10 @@ class _Short(rstr.Rstr):
     more: int | None = None
     """Letters that repetitions may still add to the least that the pattern asks for; None for a few."""
 
+    def __init__(self, random: Random) -> None:
+        super().__init__(random)
+        self._letters = dict[int, list[str]]()
+
     def text(self, pattern: str) -> str:
         """Return a text with the pattern, which is parsed once. `xeger` parses it for each text: half of the time."""
         text = str(self._build_string(_parsed(pattern)))
@@ -300,6 +304,16 @@ class _Short(rstr.Rstr):
         text = self.text(pattern)
         self.more = None
         return text
+
+    def _handle_in(self, value: Any) -> str:
+        """Choose a letter of a class. The library would list the class anew for each letter, and in no fixed order."""
+        letters = self._letters.get(id(value))  # of a pattern that `_parsed` keeps
+        if letters is None:
+            first, *others = ([*self._handle_state(state)] for state in value)
+            listed = {*chain(first, *others)} - {False}
+            letters = sorted({*string.printable} - listed if first == [False] else listed)
+            self._letters[id(value)] = letters
+        return self._random.choice(letters)
 
     def _handle_repeat(self, start_range: int, end_range: int, value: Any) -> str:
         if self.more is None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from io import BytesIO
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -42,7 +46,7 @@ from lakegate.express.process import Process
 from lakegate.ports import FileChanges
 from tests.support.jobs import has_begun, parquet, report_of, stage
 from tests.support.lanes import for_express, handed_over, make_table
-from tests.support.nessie import Lake, unique
+from tests.support.nessie import ROOT, Lake, unique
 from tests.support.plans import duplicates, failing, none_of, nulls, orphans, plan
 from tests.support.proxy import Fault, Request, proxy
 from tests.support.schemas import of_report
@@ -162,8 +166,6 @@ def test_a_data_file_holds_rows_of_one_file_and_one_partition(lake: Lake) -> Non
 
 
 def _table(body: bytes) -> pa.Table:
-    import pyarrow.parquet as pq
-
     return pq.read_table(pa.BufferReader(body))
 
 
@@ -337,6 +339,47 @@ def test_a_value_that_only_spark_knows_is_handed_over(lake: Lake) -> None:
     uri, job = job_for(lake, by, rows(1, name="2013-1-1 5:00"))
     assert run_job(uri, Process()) is Outcome.HANDED_OVER
     assert "only Spark can say" in handed_over(lake, job)
+
+
+# What the function does with the jobs that it is given, within so many megabytes.
+CALLS = """
+import sys
+from types import SimpleNamespace
+from handlers.express import handler
+from lakegate.audit.model.job import parse_job
+from lakegate.express.objects import Objects
+for uri in sys.argv[2:]:
+    call = {"job": uri, "branch": parse_job(Objects().read(uri)).branch}
+    print(handler(call, SimpleNamespace(memory_limit_in_mb=sys.argv[1]))["outcome"])
+"""
+MEGABYTES = 1200
+
+
+def deep(*, as_dictionary: bool) -> bytes:
+    """A small file of 65,000 rows, each of which is the same eight megabytes: half a terabyte."""
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 65_000, pa.int32()), ["x" * 2**23])
+    columns = {"id": pa.array(range(65_000), pa.int64()), "name": texts}
+    columns |= {"x": pa.nulls(65_000, pa.float64()), "at": pa.nulls(65_000, pa.timestamp("us", "UTC"))}
+    pq.write_table(
+        pa.table(columns), sink := BytesIO(), compression="zstd", dictionary_pagesize_limit=2**25,
+        store_schema=as_dictionary,
+    )  # fmt: skip
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("as_dictionary", [pytest.param(True, marks=pytest.mark.extended), False])
+def test_a_file_that_takes_more_memory_than_there_is_ends_no_function(
+    lake: Lake,
+    as_dictionary: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    uri, job = job_for(lake, a_plan(), deep(as_dictionary=as_dictionary))
+    assert job.files[0].size < 200_000
+    after, _ = job_for(lake, a_plan(), rows(1, 2))
+    command = [sys.executable, "-c", CALLS, str(MEGABYTES), uri, after]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["handed over", "reported"], done.stderr
+    assert lake.head(job.branch) == job.base
+    assert handed_over(lake, job)
 
 
 def registering(lake: Lake, by: Plan, *files: bytes, base: str = "", **more: Any) -> tuple[Job, Report]:

@@ -94,16 +94,16 @@ def test_a_null_that_their_table_does_not_take_is_its_files_fault_alone(
     installation.runner.submit_all()
     installation.settle(attempt)
     assert [row["id"] for row in installation.rows()] == [1, 2]
-    told = {file.key: file.reasons for message in installation.notifier.messages for file in message.files}
+    told = {file.key: file for message in installation.notifier.messages for file in message.files}
     for name, label in {"id": "id", "at": "at.zip", "tags": "tags[]", "per cent": "per cent.value"}.items():
-        [said] = told[wrong[name].key]
+        [said] = told[wrong[name].key].reasons
         assert said.startswith(f'it has nulls in column "{label}", where the table takes none')
 
     frozen, owner = job_of(installation.service.store, attempt), reaching(cluster, installation.lake)
     assert frozen is not None
     open_catalog(owner, "theirs", frozen, Ref(MAIN))
-    for [said] in (told[file.key] for file in wrong.values()):
-        [statement] = re.findall("ALTER TABLE .* DROP NOT NULL", said)
+    for [advice] in (told[file.key].advice for file in wrong.values()):
+        [statement] = re.findall("ALTER TABLE .* DROP NOT NULL", advice.operator)
         owner.sql(statement.replace("TABLE ", "TABLE theirs."))
     again = retry(installation.service, attempt.batch).attempts[0]
     installation.runner.submit_all()

@@ -356,14 +356,14 @@ def test_forbidden_is_gone_where_listing_is_by_prefix_and_the_version_is_not_lis
     landing, now = S3Landing("landing", "service", prefixes), datetime.now(UTC)
     file = FileVersion(bucket="landing", key="in/k", version_id="v", size=1, landed_at=now, checksum=None)
 
-    def answers(stub: Stubber) -> None:
-        stub.add_client_error("head_object", "403", http_status_code=403)
+    def answers(stub: Stubber, call: str) -> None:
+        stub.add_client_error(call, "403", http_status_code=403)
         if listed is not None:
             found: Any = [{"Key": "in/k", "VersionId": it, "Size": 1, "LastModified": now} for it in listed]
             stub.add_response("list_object_versions", {"Versions": found}, {"Bucket": "landing", "Prefix": "in/k"})
 
     with Stubber(landing._s3) as stub:
-        answers(stub)
+        answers(stub, "head_object")
         if gone:
             assert landing.describe("in/k", "v") is None
         else:
@@ -371,7 +371,7 @@ def test_forbidden_is_gone_where_listing_is_by_prefix_and_the_version_is_not_lis
                 landing.describe("in/k", "v")
     with Stubber(landing._s3) as stub:
         stub.add_client_error("head_object", "404", http_status_code=404)  # not staged yet
-        answers(stub)  # of the source, before it is copied
+        answers(stub, "copy_object")
         with pytest.raises(Refused if gone else Misconfigured):
             landing.stage(file, "wap-x/0123")
 

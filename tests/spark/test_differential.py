@@ -3,7 +3,8 @@
 The contract goes through the compiler, the audit and the verdicts; its words are evaluated in DuckDB and plain Python
 (tests/support/told.py), which know none of that. And of one file of each table the express engine says the same of
 every contract as Spark, or hands it over. The seed is the same in every run; `DIFFERENTIAL_SEED=random`
-(`make search`) takes another, which the failing message names: `DIFFERENTIAL_SEED=…` repeats that run.
+(`make search`) takes another, which the failing message names: `DIFFERENTIAL_SEED=…` repeats that run, and
+`DIFFERENTIAL_TABLES=…` makes it longer.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ from tests.support.said import Age, Column, Repeats, Said
 from tests.support.told import Aside, Judged, Told, Value, aside_of, judged, settled, wanted
 
 pytestmark = pytest.mark.spark
-TABLES, CONTRACTS, QUARANTINING = 10, 52, 13  # every thirteenth contract may put rows aside
+TABLES = int(os.environ.get("DIFFERENTIAL_TABLES") or 10)
+CONTRACTS, QUARANTINING = 52, 13  # every thirteenth contract may put rows aside
 ASKED = os.environ.get("DIFFERENTIAL_SEED") or "20130131"
 SEED = random.randrange(2**32) if ASKED == "random" else int(ASKED)
 MOMENT = datetime(2013, 1, 31, tzinfo=UTC)

@@ -66,17 +66,32 @@ def test_a_table_of_an_earlier_release_is_told_to_keep_what_nobody_refers_to() -
 
 
 @pytest.mark.parametrize(
-    ("wanted", "partitions", "said"),
+    ("wanted", "partitions", "said", "lines"),
     [
-        ({"id": "bigint", "at": "timestamp"}, (), 'column "name" is in the table and not in the contract'),
-        (COLUMNS | {"id": "int"}, (), 'column "id" is bigint in the table, the contract says int'),
-        (COLUMNS, ("days(at)",), "the table is partitioned by nothing, the contract says days(`at`)"),
+        (
+            {"id": "bigint", "at": "timestamp"},
+            (),
+            'column "name" is in the table and not in the contract',
+            "- name: name\n  logicalType: string",
+        ),
+        (
+            COLUMNS | {"id": "int"},
+            (),
+            'column "id" is bigint in the table, the contract says int',
+            "- name: id\n  logicalType: integer\n  logicalTypeOptions: {format: i64}",
+        ),
+        (COLUMNS, ("days(at)",), "the table is partitioned by nothing, the contract says days(`at`)", ""),
     ],
 )
-def test_any_other_difference_says_what_to_do(wanted: dict[str, str], partitions: tuple[str, ...], said: str) -> None:
-    with pytest.raises(Unfit, match="lakegate contract push") as caught:
+def test_any_other_difference_says_what_to_write(
+    wanted: dict[str, str], partitions: tuple[str, ...], said: str, lines: str
+) -> None:
+    with pytest.raises(Unfit, match="Nothing was appended") as caught:
         statements(plan("nyc.t", wanted, partitions=partitions), there(COLUMNS))
     assert said in str(caught.value)
+    [advice] = caught.value.advice
+    assert "run lakegate contract push, then lakegate retry" in advice.operator
+    assert advice.lines == lines
 
 
 def test_names_and_descriptions_cannot_leave_their_quotes() -> None:

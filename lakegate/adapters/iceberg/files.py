@@ -1,15 +1,16 @@
 """Access to a table's metadata files, in S3 alone."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from io import BytesIO
 from threading import Lock
 from urllib.parse import urlparse
 
 from cachetools import LRUCache
 from fsspec import AbstractFileSystem
-from pyiceberg.io import InputFile, OutputFile
-from pyiceberg.io.fsspec import FsspecFileIO, FsspecInputFile, FsspecOutputFile
+from pyiceberg.io import InputFile, OutputFile, OutputStream
+from pyiceberg.io.fsspec import FsspecFileIO, FsspecInputFile
 
 from lakegate.errors import Misconfigured
 
@@ -75,9 +76,8 @@ class MetadataIO(FsspecFileIO):
         table would name deleted files. A file left over is referenced by no table.
         """
 
-    def new_output(self, location: str) -> FsspecOutputFile:
-        check_storage(location)
-        return super().new_output(location)
+    def new_output(self, location: str) -> "WholeOutput":  # type: ignore[override]
+        return WholeOutput(location, partial(self._fs(location).pipe_file, location))
 
     def _fs(self, location: str) -> AbstractFileSystem:
         check_storage(location)
@@ -88,6 +88,48 @@ def check_storage(location: str) -> None:
     """Raise Misconfigured if a table names a file outside S3, for example on this machine."""
     if urlparse(location).scheme not in STORAGE:
         raise Misconfigured(f"a table has a file at {location}, and lakegate reads tables in S3 only")
+
+
+class WholeOutput(OutputFile):
+    """A new file that is written whole, in one request. PyIceberg asks for its length then, which is known."""
+
+    def __init__(self, location: str, put: Callable[[bytes], object]) -> None:
+        super().__init__(location)
+        self._put, self._length = put, 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def exists(self) -> bool:
+        """Return False: no two files have one name."""
+        return False
+
+    def to_input_file(self) -> InputFile:
+        raise NotImplementedError(f"{self.location} is written, and not read")
+
+    def create(self, overwrite: bool = False) -> OutputStream:  # noqa: ARG002, FBT001, FBT002 (as PyIceberg calls it)
+        return _Body(self._write)
+
+    def _write(self, body: bytes) -> None:
+        self._put(body)
+        self._length = len(body)
+
+
+class _Body(BytesIO):
+    """What is written before its file is closed. Of one that never is, nothing is."""
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        super().__init__()
+        self._write = write
+
+    def close(self) -> None:
+        if not self.closed:
+            body = self.getvalue()
+            super().close()
+            self._write(body)
+
+    def __del__(self) -> None:
+        super().close()
 
 
 class _Whole(FsspecInputFile):
