@@ -1,4 +1,6 @@
-"""SQS → ingest: each message carries one "Object Created" event of the landing bucket, as EventBridge delivers it."""
+"""SQS → ingest: each message carries one "Object Created" event of the landing bucket, as EventBridge delivers it, or a
+reminder of a file that waits for others.
+"""
 
 import json
 from typing import Any
@@ -6,7 +8,7 @@ from typing import Any
 import structlog
 
 from handlers.runtime import service
-from lakegate.adapters.events import NO_EVENT, landed
+from lakegate.adapters.events import NO_EVENT, is_reminder, landed
 from lakegate.workflow.receive import receive
 from lakegate.workflow.receiving.arrivals import Arrival
 
@@ -14,16 +16,25 @@ log = structlog.get_logger()
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
-    """Receive the files of these messages; return the messages to deliver again."""
+    """Receive the files of these messages; return the messages to deliver again. Reminders are never among them,
+    because the sweep does the same.
+    """
     running = service()
-    arrivals, failed = {}, []
+    arrivals, reminded, failed = {}, [], []
     for record in event["Records"]:
         try:
-            arrivals[record["messageId"]] = parse(json.loads(record["body"]))
+            body = json.loads(record["body"])
+            arrival = parse(body)
+            if is_reminder(body):
+                reminded.append(arrival.key)
+            else:
+                arrivals[record["messageId"]] = arrival
         except NO_EVENT as error:
             log.warning("not_an_event", message=record["messageId"], error=repr(error))
             failed.append(record["messageId"])
-    again = {_version(arrival) for failure in receive(running, arrivals.values()) for arrival in failure.arrivals}
+    again = {
+        _version(arrival) for failure in receive(running, arrivals.values(), reminded) for arrival in failure.arrivals
+    }
     failed += [message for message, arrival in arrivals.items() if _version(arrival) in again]
     return {"batchItemFailures": [{"itemIdentifier": message} for message in failed]}
 

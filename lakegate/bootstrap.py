@@ -20,7 +20,7 @@ from lakegate.adapters.lanes import LaneRunner
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.s3 import S3Landing, S3Store
 from lakegate.adapters.slack import SlackNotifier
-from lakegate.adapters.sqs import SqsDeadLetters
+from lakegate.adapters.sqs import SqsDeadLetters, SqsReminders
 from lakegate.adapters.tokens import tokens_of
 from lakegate.counts import count
 from lakegate.express.limits import Limits
@@ -64,6 +64,8 @@ def service(settings: Settings) -> Service:
         compact_after=timedelta(days=settings.compact_after_days),
         attempts=settings.attempts,
         jobs_at_once=settings.jobs_at_once,
+        batch_window=timedelta(seconds=settings.batch_window),
+        reminders=SqsReminders(settings.reminder_queue_url) if settings.reminder_queue_url else None,
         landing_prefixes=prefixes,
         express=_express_lane(settings) if express else None,
     )

@@ -61,8 +61,10 @@ class Settings:
     slack_api: str = ""
     ingest_dead_letter_queue_url: str = ""
     settle_dead_letter_queue_url: str = ""
+    reminder_queue_url: str = ""  # of the function alone that may put reminders there
     job_timeout_minutes: int = 60
     jobs_at_once: int = 2
+    batch_window: int = 0  # seconds; a stack that does not say it gathers in its queue
     grace_seconds: int = 120
     compact_after_days: int = 14
     attempts: int = 3

@@ -1,6 +1,7 @@
-"""An inbox: every object that lands becomes a message, and messages that come close together become one call.
+"""An inbox: every object that lands becomes a message, and a call has those that are there. Reminders of files that
+wait come by the same way.
 
-It does not read the events, because the handler decides about each file.
+It does not read the events, because the handler decides about each file, and what waits for others.
 """
 
 from aws_cdk import Duration, aws_events, aws_s3, aws_sqs
@@ -11,12 +12,13 @@ from infra.alarms import alarm
 from infra.config import Config
 from infra.ingest.dead_letters import KEPT, DeadLetters
 from infra.ingest.function import Function
-from infra.keys import DECRYPT, SQS, Keys
+from infra.keys import DECRYPT, ENCRYPT, SQS, Keys
 
-BATCH_SIZE, WITHOUT_WINDOW = 1000, 10  # messages of a call at most, and without a window, as Lambda has it
+BATCH_SIZE = 10  # messages of a call, Lambda's most where it does not wait for more
 MAX_RECEIVES = 5
-# Lambda's minimum: with fewer readers on the queue, more files that landed together form one batch.
+# Lambda's minimum: with fewer readers on the queue, fewer look at a quiet table at the same time.
 READERS = 2
+REMIND = "sqs:SendMessage"
 TAKE = ("sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes")  # as Lambda for the function
 
 
@@ -37,9 +39,7 @@ class Inbox(Construct):
         self._keys = keys
         self.dead_letters = DeadLetters(self, "DeadLetters", of="ingest", config=config, keys=keys)
         self.dead_letters.alarm()
-        self._window = Duration.seconds(config.batch_window) if config.batch_window else None
-        # Lambda's rule: six times the function's time-out, plus the batching window.
-        visibility = Duration.seconds(6 * timeout.to_seconds() + config.batch_window)
+        visibility = Duration.seconds(6 * timeout.to_seconds())  # Lambda's rule
         self.queue = aws_sqs.Queue(
             self,
             "Queue",
@@ -74,14 +74,19 @@ class Inbox(Construct):
         )
 
     def feed(self, function: Function) -> None:
-        """Call the function with gathered messages. Messages that it reports as failed are delivered again."""
+        """Call the function with messages as they come. Those that it reports as failed are delivered again."""
         self.queue.grant(function.role, *TAKE)
         self._keys.lend(function.role, SQS, DECRYPT, self.queue.queue_arn)
         function.function.add_event_source_mapping(
             "Inbox",
             event_source_arn=self.queue.queue_arn,
-            batch_size=BATCH_SIZE if self._window else WITHOUT_WINDOW,
-            max_batching_window=self._window,
+            batch_size=BATCH_SIZE,
+            max_batching_window=Duration.seconds(0),  # not left out, lest a window of an earlier release stay
             report_batch_item_failures=True,
             max_concurrency=READERS,
         )
+
+    def remind(self, function: Function) -> None:
+        """Allow a function to put reminders here."""
+        self.queue.grant(function.role, REMIND)
+        self._keys.lend(function.role, SQS, ENCRYPT, self.queue.queue_arn)

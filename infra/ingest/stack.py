@@ -70,6 +70,7 @@ class IngestStack(Stack):
         )
         # Reconcile settles what settle was not called for, and act publishes what a person approves.
         ingest, publish, observer = (self._as(part) for part in (Role.INGEST, Role.PUBLISH, Role.OBSERVER))
+        ingest = replace(ingest, reminder_queue_url=self.inbox.queue.queue_url)
         self.ingest = function("Ingest", settings=ingest, timeout=SHORT)
         self.settle = function("Settle", settings=publish, timeout=SHORT)
         self.reconcile = function("Reconcile", settings=publish, timeout=LONG)
@@ -87,6 +88,7 @@ class IngestStack(Stack):
         interval = Duration.minutes(config.reconcile_minutes)
         sweep = aws_events.Rule(self, "Sweep", schedule=aws_events.Schedule.rate(interval))
         self.inbox.feed(self.ingest)
+        self.inbox.remind(self.ingest)
         self.settle.call_on(self.spark.job_ended(), self.settle_dead_letters)
         self.reconcile_dead_letters = self.reconcile.call_every(interval, sweep)
 
@@ -206,6 +208,7 @@ class IngestStack(Stack):
             compact_after_days=config.compact_after_days,
             attempts=config.attempts,
             jobs_at_once=config.jobs_at_once,
+            batch_window=config.batch_window,
         )
 
     def _outputs(self) -> None:

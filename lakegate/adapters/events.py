@@ -1,8 +1,13 @@
-"""Events as AWS delivers them: "Object Created" of S3, and "Job Run State Change" of EMR Serverless."""
+"""Events as AWS delivers them: "Object Created" of S3, and "Job Run State Change" of EMR Serverless.
+Reminders look like the former.
+"""
 
 from collections.abc import Mapping
 from typing import Any
 
+from lakegate.landing.files import FileVersion
+
+REMINDER = "Object Waits"
 NO_EVENT = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
@@ -15,6 +20,17 @@ def landed(event: Mapping[str, Any]) -> tuple[str, str, str]:
     for text in told:
         text.encode()  # S3 has only UTF-8 names, but JSON can hold a lone surrogate; this refuses it
     return told
+
+
+def reminder(file: FileVersion) -> dict[str, Any]:
+    """Return a reminder of a file version. `landed` reads it like an event."""
+    thing = {"key": file.key, "version-id": file.version_id, "sequencer": file.sequencer}
+    return {"detail-type": REMINDER, "detail": {"object": thing}}
+
+
+def is_reminder(event: Mapping[str, Any]) -> bool:
+    """Return True for what `reminder` has made."""
+    return event.get("detail-type") == REMINDER
 
 
 def ended(event: Mapping[str, Any]) -> str:

@@ -87,7 +87,7 @@ def _found(store: Store, branch: str, now: datetime) -> JobRun | None:
     latest = _latest(found.get(_taken_name(branch)), found.get(_running_name(branch)))
     if latest is None:
         return None
-    run = JobRun(id=f"{PREFIX}{branch}", branch=branch, state=JobState.RUNNING)
+    run = JobRun(id=f"{PREFIX}{branch}", branch=branch, state=JobState.RUNNING, lane=Lane.EXPRESS)
     why = f"nobody has told of its end by {latest:%Y-%m-%d %H:%M:%S} UTC"
     return run if now <= latest else replace(run, state=JobState.FAILED, reason=why, ended_at=latest)
 
@@ -163,6 +163,7 @@ def note_end(store: Store, told: Mapping[str, Any], at: datetime) -> str:
         reason="" if condition == SUCCESS else _reason(condition, answer),
         ended_at=at,
         usage=_usage(answer) if condition == SUCCESS else None,
+        lane=Lane.EXPRESS,
     )
     store.create(_end_name(branch), to_json(run).encode())
     return run_id

@@ -1,17 +1,22 @@
-"""`DeadLetters` on SQS: what EventBridge could not deliver, what Lambda failed on, and what was received too often."""
+"""`DeadLetters` and `Reminders` on SQS. Dead letters are what EventBridge could not deliver, what Lambda failed on, and
+what was received too often.
+"""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import boto3
 
 from lakegate.adapters.aws import CONFIG, aws_errors
-from lakegate.adapters.events import NO_EVENT, ended, landed
+from lakegate.adapters.events import NO_EVENT, ended, landed, reminder
 from lakegate.adapters.express import is_end, run_of
 from lakegate.landing.chunks import chunked
+from lakegate.landing.files import FileVersion
 from lakegate.ports import DeadLetter
 
 if TYPE_CHECKING:
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
 
 AT_ONCE, MOST = 10, 1000  # messages of a call (the service's maximum), and of one reading of a queue
 HIDDEN = 60  # seconds in which no other call returns a message that was read
+LONGEST_DELAY = 900  # seconds, the service's maximum
 
 
 class SqsDeadLetters:
@@ -60,6 +66,22 @@ class SqsDeadLetters:
                 for some in chunked(entries, AT_ONCE):
                     named = [{"Id": id_, "ReceiptHandle": handle} for id_, handle in some]
                     self._sqs.delete_message_batch(QueueUrl=queue, Entries=named)  # type: ignore[arg-type]
+
+
+class SqsReminders:
+    """Reminders that wait in the queue of files' events."""
+
+    def __init__(self, queue: str) -> None:
+        self._queue = queue
+
+    @cached_property
+    def _sqs(self) -> "SQSClient":
+        return boto3.client("sqs", config=CONFIG)
+
+    def remind(self, file: FileVersion, after: timedelta) -> None:
+        delay = min(math.ceil(after.total_seconds()), LONGEST_DELAY)
+        with aws_errors(f"putting a reminder of {file.key} into {self._queue}"):
+            self._sqs.send_message(QueueUrl=self._queue, MessageBody=json.dumps(reminder(file)), DelaySeconds=delay)
 
 
 def _letter(message: "MessageTypeDef") -> DeadLetter:

@@ -16,6 +16,7 @@ from lakegate.cli.installation import Installation
 from lakegate.cli.retry import left_as_rejected
 from lakegate.cli.terminal import ago, busy, clean, indented, say, say_json
 from lakegate.counts import count
+from lakegate.landing.lane import NO_LANE, WANTED
 from lakegate.operations.acts import Approve, Discard, Reconcile
 from lakegate.operations.questions import ShowStatus
 from lakegate.workflow.overview.line import Line
@@ -24,6 +25,7 @@ from lakegate.workflow.status import Status
 SHOWN = 20  # lines of a list; --json has all
 FILES_SHOWN = 3  # files of a line
 REASONS_SHOWN = 10  # reasons of a line
+OBVIOUS = (NO_LANE, WANTED)  # reasons for a lane
 LATE = timedelta(minutes=15)  # within this time sweeps list all but the largest buckets again
 
 
@@ -55,7 +57,15 @@ def _in_flight(now: Status, at: datetime) -> list[RenderableType]:
     why = [part for line in now.in_flight[:SHOWN] if line.reasons for part in (f"{line.batch}:", *_reasons(line), "")]
     said = dict.fromkeys((line.batch or line.table, line.waits) for line in now.in_flight[:SHOWN] if line.waits)
     waits = [part for who, why in said for part in (f"{who} waits:", indented(why, 4), "")]
-    return [made, *why, *waits, *_more(now.in_flight)] if now.in_flight else []
+    return [made, *why, *waits, *_left_to_spark(now.in_flight[:SHOWN]), *_more(now.in_flight)] if now.in_flight else []
+
+
+def _left_to_spark(lines: Iterable[Line]) -> list[RenderableType]:
+    """Return why batches are on Spark's lane, of those that neither their contract nor the installation sent there."""
+    said = {line.batch: line.lane_why for line in lines if line.lane == Lane.SPARK and line.lane_why not in OBVIOUS}
+    return [
+        part for batch, why in said.items() if why for part in (f"{batch} is on the Spark lane:", indented(why, 4), "")
+    ]
 
 
 def _unseen(now: Status, at: datetime) -> list[RenderableType]:

@@ -50,16 +50,20 @@ def run_job(uri: str, process: Process, now: Callable[[], datetime] = utc_now) -
         return _hand_over(objects, job, error.reason)
     except MemoryError:
         return _hand_over(objects, job, "The batch takes more memory than the express engine has.")
-    except _OUTAGES as error:
-        _log(job, Outcome.CUT_OFF, error)
-        with suppress(LakegateError):  # without the note it counts as a crash
-            objects.write(job.begun_uri, CUT_OFF)
-        return Outcome.CUT_OFF
     except Exception as error:  # noqa: BLE001 - Spark is asked about what this engine was not made for
-        _log(job, Outcome.FAILED, error)
-        return Outcome.FAILED
+        return _fail(objects, job, error)
     objects.write(job.report_uri, to_json(report).encode())
     return Outcome.REPORTED
+
+
+def _fail(objects: Objects, job: Job, error: Exception) -> Outcome:
+    """Note that the job was cut off, if it was: Spark would meet the same outage."""
+    outcome = Outcome.CUT_OFF if isinstance(error, _OUTAGES) or isinstance(error.__cause__, OSError) else Outcome.FAILED
+    _log(job, outcome, error)
+    if outcome is Outcome.CUT_OFF:
+        with suppress(LakegateError):  # without the note its files are handed over
+            objects.write(job.begun_uri, CUT_OFF)
+    return outcome
 
 
 def _log(job: Job, outcome: Outcome, error: Exception) -> None:

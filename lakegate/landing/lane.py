@@ -13,17 +13,20 @@ from lakegate.counts import count
 from lakegate.landing.ingestion import Engine
 
 NO_LANE = "this installation has no express lane"
+WANTED = "its contract asks for Spark"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Express:
     """An installation's express lane. It takes batches of at most so many bytes and files, and no plan for which
-    `spark_only` has a reason not to.
+    `spark_only` has a reason not to. A table that is busy opens no other batch for it while `at_once` jobs run: a new
+    account's functions run ten at a time, those that start and settle jobs among them.
     """
 
     most_bytes: int
     spark_only: Callable[[Plan], str]
     most_files: int = 100
+    at_once: int = 6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +46,7 @@ def lane_of(wanted: Engine, express: Express | None, work: Work) -> tuple[Lane, 
     size: what is too large for the engine is handed over.
     """
     if wanted is Engine.SPARK:
-        return Lane.SPARK, "its contract asks for Spark"
+        return Lane.SPARK, WANTED
     if express is None:
         return Lane.SPARK, NO_LANE
     if why := next(_what_needs_spark(express, work), ""):

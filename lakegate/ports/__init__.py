@@ -10,6 +10,7 @@ here.
 - `notices`: messages to people
 - `clock`: time and randomness
 - `tokens`: who this process is to the catalog
+- `reminders`: calls that come when a queued file's time to wait is over
 - `intake`: what begins jobs, which a deployment closes for a while
 - `telemetry`: signals for whoever watches the service
 - `dead_letters`: events that could not be handled
@@ -39,6 +40,7 @@ from lakegate.ports.intake import Intake
 from lakegate.ports.jobs import JobRun, JobRunner, JobState, Reach, Usage
 from lakegate.ports.landing import Landing
 from lakegate.ports.notices import Message, MessageFile, MessageKind, Notifier
+from lakegate.ports.reminders import Reminders
 from lakegate.ports.store import Store
 from lakegate.ports.tables import FileChanges, TableIdentity, Tables
 from lakegate.ports.telemetry import Signal, Telemetry
@@ -73,6 +75,7 @@ __all__ = [
     "Reach",
     "Ref",
     "Reference",
+    "Reminders",
     "Signal",
     "Store",
     "StoredFile",

@@ -41,6 +41,7 @@ class JobRun:
     reason: str = ""
     ended_at: datetime | None = None
     usage: Usage | None = None
+    lane: Lane = Lane.SPARK
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from lakegate.testing.jobs import MemoryJobRunner
 from lakegate.testing.lake import MemoryLake, TableState
 from lakegate.testing.landing import MemoryLanding
 from lakegate.testing.notices import MemoryNotifier
+from lakegate.testing.reminders import MemoryReminders
 from lakegate.testing.store import MemoryStore
 from lakegate.testing.tables import MemoryTables
 from lakegate.testing.telemetry import MemoryTelemetry
@@ -28,6 +29,7 @@ __all__ = [
     "MemoryLake",
     "MemoryLanding",
     "MemoryNotifier",
+    "MemoryReminders",
     "MemoryStore",
     "MemoryTables",
     "MemoryTelemetry",

@@ -38,7 +38,8 @@ class MemoryJobRunner:
         found = self.find(attempt.branch)
         if found:
             return found.id
-        run = JobRun(id=f"{self.name}-{len(self.runs) + 1:04d}", branch=attempt.branch, state=JobState.RUNNING)
+        number = len(self.runs) + 1
+        run = JobRun(id=f"{self.name}-{number:04d}", branch=attempt.branch, state=JobState.RUNNING, lane=lane)
         self.runs[run.id], self.jobs[run.id], self.reaches[run.id] = run, job_uri, reach
         self.lanes[run.id] = lane
         return run.id

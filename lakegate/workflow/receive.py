@@ -1,17 +1,21 @@
 """Receiving: from files that landed to attempts. Decided and claimed files are dropped, and unrouted ones are noted.
 
-While a table has its share of the jobs under way, its files are queued: they become one batch when a job has ended.
+The first small file of a quiet table starts at once. Files that have something to gain by waiting for others, and those
+of a table that has its share of the jobs under way, are queued: they become one batch.
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain
+from typing import Self
 
 import structlog
 from structlog.contextvars import bound_contextvars
 
+from lakegate.audit.model.lane import Lane
 from lakegate.contracts import Contract
 from lakegate.errors import LakegateError, foreseen
 from lakegate.landing.attempts import Attempt, batch_id, batches
@@ -28,6 +32,7 @@ from lakegate.workflow.ledger.unrouted import make_room, note_as_unrouted
 from lakegate.workflow.notices.messages import unrouted_message
 from lakegate.workflow.notices.outbox import notify
 from lakegate.workflow.receiving.arrivals import Arrival, Failure, look_up, try_each, try_step
+from lakegate.workflow.receiving.company import LONG_AGO, Company, Waiting, likely_lane, waiting_since
 from lakegate.workflow.receiving.queued import (
     AT_ONCE,
     Notes,
@@ -36,8 +41,9 @@ from lakegate.workflow.receiving.queued import (
     oldest,
     read_queued,
     take_off,
+    waiting,
 )
-from lakegate.workflow.receiving.shares import shares
+from lakegate.workflow.receiving.shares import Slots, UnderWay, shares
 from lakegate.workflow.receiving.slots import jobs_under_way
 from lakegate.workflow.receiving.triage import Triage, triage
 from lakegate.workflow.receiving.untried import discard_untried, reject_untried
@@ -48,14 +54,18 @@ from lakegate.workflow.settle import settle
 log = structlog.get_logger()
 
 
-def receive(service: Service, arrivals: Iterable[Arrival]) -> list[Failure]:
-    """Take each arrival to its next step. An arrival that cannot be looked up, the unrouted files and each table fail
+def receive(
+    service: Service, arrivals: Iterable[Arrival], reminded: Iterable[str] = (), *, are_late: bool = False
+) -> list[Failure]:
+    """Take each arrival to its next step, and the queued files of the tables of the `reminded` landing keys. Arrivals
+    that `are_late` wait for no company. An arrival that cannot be looked up, the unrouted files and each table fail
     alone: return the failures, which name the arrivals to deliver again. Raise an unforeseen error after the last step.
     """
     registry = Registry.read(service.store)
     found, failures = look_up(service, arrivals)
-    tables = {contract.table for file in found if (contract := registry.route(file.key))}
-    failures += _take_up(service, registry, found, *_look_or_nothing(service, tables))
+    keys = dict.fromkeys([*(file.key for file in found), *reminded])
+    tables = {contract.table for key in keys if (contract := registry.route(key))}
+    failures += _take_up(service, registry, found, *_look_or_nothing(service, tables), are_late=are_late)
     foreseen(failure.error for failure in failures)
     return failures
 
@@ -67,7 +77,7 @@ def gather(service: Service, ended: Attempt | None = None) -> list[Failure]:
     names = names_by_table(service)
     if not names:
         return []
-    queue = Queue(names=names, jobs=jobs_under_way(service, names, ended))
+    queue = Queue.of(service, names, jobs_under_way(service, names, ended))
     failures = _take_up(service, Registry.read(service.store), [], queue, queue.taken(service, names))
     foreseen(failure.error for failure in failures)
     return failures
@@ -99,18 +109,50 @@ def settle_and_gather(service: Service, attempt: Attempt) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Queue:
-    """Names of the notes of queued files by table, and the jobs under way by table; None if they are unknown."""
+    """Names of the notes of queued files by table, the jobs under way, if they are known, and whether what waits for
+    company has waited enough.
+    """
 
-    names: dict[str, list[str]] = field(default_factory=dict)
-    jobs: Mapping[str, int] | None = None
+    names: dict[str, list[str]]
+    jobs: UnderWay | None
+    company: Company
+    has_express: bool
 
-    def shares(self, slots: int, batches: dict[str, int]) -> dict[str, int]:
+    @classmethod
+    def of(cls, service: Service, names: dict[str, list[str]], jobs: UnderWay | None) -> Self:
+        company = Company(now=service.clock.now(), window=service.batch_window)
+        return cls(names=names, jobs=jobs, company=company, has_express=service.express is not None)
+
+    def shares(self, slots: Slots, wanted: Mapping[str, Sequence[Waiting]]) -> dict[str, int]:
         """Return how many of these batches each table opens now. Other tables that have queued files want one each."""
-        return {} if self.jobs is None else shares(slots, self.jobs, dict.fromkeys(self.names, 1) | batches)
+        if self.jobs is None:
+            return {}
+        others = {table: [self._noted(table)] for table in self.names}
+        return shares(slots, self.jobs, {table: self._ready(table, its) for table, its in {**others, **wanted}.items()})
+
+    def _ready(self, table: str, wanted: Sequence[Waiting]) -> list[Lane]:
+        """Return the lanes of the batches that the table may open as far as company goes. While its queued files wait
+        for more, others of the table join them, so that nothing overtakes them.
+        """
+        is_quiet = self.jobs is not None and not self.jobs.of_table(table)
+        if table in self.names and not self.company.has_come(self._noted(table), is_quiet=is_quiet):
+            return []
+        return self.company.ready(wanted, is_quiet=is_quiet)
+
+    def since(self, table: str, taken: Iterable[str]) -> datetime:
+        """Return since when files of the table wait: those of its notes, if some were taken, or else the new ones."""
+        its = set(self.names.get(table, ()))
+        return self._noted(table).since if its.intersection(taken) else self.company.now
+
+    def _noted(self, table: str) -> Waiting:
+        return waiting(self.names.get(table, ()), has_express=self.has_express)
 
     def taken(self, service: Service, tables: Collection[str]) -> Notes:
         """Return the oldest notes of those of the tables that may open a batch now."""
-        may = self.shares(service.jobs_at_once, dict.fromkeys(tables, service.jobs_at_once))
+        many = max(service.slots.values())
+        may = self.shares(
+            service.slots, {table: [replace(self._noted(table), is_full=True)] * many for table in tables}
+        )
         opening = [table for table in tables if may.get(table)]
         return read_queued(
             service,
@@ -122,19 +164,26 @@ def _look_or_nothing(service: Service, tables: Collection[str]) -> tuple[Queue, 
     """Return what is queued and under way, for tables that have arrivals, and the notes that are taken along. While
     that cannot be known, nothing is opened: arrivals are queued, and the sweep takes them up.
     """
+    unknown = Queue.of(service, {}, None)
     if not tables:
-        return Queue(), {}
+        return unknown, {}
     try:
         names = names_by_table(service)
-        queue = Queue(names=names, jobs=jobs_under_way(service, {*tables, *names}))
+        queue = Queue.of(service, names, jobs_under_way(service, {*tables, *names}))
         return queue, queue.taken(service, tables)
     except LakegateError as error:
         log.warning("jobs_not_known", error=str(error), kind=type(error).__name__)
-        return Queue(), {}
+        return unknown, {}
 
 
 def _take_up(
-    service: Service, registry: Registry, found: Iterable[FileVersion], queue: Queue, noted: Notes
+    service: Service,
+    registry: Registry,
+    found: Iterable[FileVersion],
+    queue: Queue,
+    noted: Notes,
+    *,
+    are_late: bool = False,
 ) -> list[Failure]:
     """Take these files and the noted ones to their next step."""
     more, failures = look_up(service, chain(*noted.values())) if noted else ([], [])
@@ -142,17 +191,28 @@ def _take_up(
     by_table, unrouted = _route(registry, sorted(files.values(), key=lambda file: file.order))
     failures += _note_all_unrouted(service, registry, unrouted)
     index = ClaimIndex(service, [file.key for _, its in by_table for file in its])
-    wanted = {contract.table: len(list(batches(its, contract.ingestion, {}))) for contract, its in by_table}
-    opens = queue.shares(service.jobs_at_once, wanted)
+    since = {contract.table: LONG_AGO if are_late else queue.since(contract.table, noted) for contract, _ in by_table}
+    wanted = {contract.table: _wanted(service, since[contract.table], contract, its) for contract, its in by_table}
+    opens = queue.shares(service.slots, wanted)
     for contract, its in by_table:
+        turn = Turn(opens=opens.get(contract.table, 0), since=since[contract.table])
         around = registry.neighbours(contract.table)
-        if failure := try_step(
-            its, partial(ingest, service, contract, its, index, opens.get(contract.table, 0), around)
-        ):
+        if failure := try_step(its, partial(ingest, service, contract, its, index, turn, around)):
             failures.append(failure)
     failed = {arrival for failure in failures for arrival in failure.arrivals}
     take_off(service, noted, failed)
     return failures
+
+
+def _wanted(service: Service, since: datetime, contract: Contract, files: list[FileVersion]) -> list[Waiting]:
+    """Return the batches that these files would be. Where that cannot be told, one that waits for nothing: the step
+    that opens it fails, and says why.
+    """
+    try:
+        return waiting_since(since, contract, service.express, files)
+    except Exception as error:  # noqa: BLE001 (one table)
+        log.warning("lane_not_known", table=contract.table, error=str(error), kind=type(error).__name__)
+        return [Waiting(lane=Lane.SPARK, since=LONG_AGO)]
 
 
 def _route(
@@ -202,16 +262,24 @@ def note_unrouted(service: Service, files: Iterable[tuple[FileVersion, str]]) ->
         note_as_unrouted(service, file, reason)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """The batches that a table `opens` now, and since when its files have waited."""
+
+    opens: int
+    since: datetime
+
+
 def ingest(
     service: Service,
     contract: Contract,
     files: Iterable[FileVersion],
     index: ClaimIndex,
-    opens: int,
+    turn: Turn,
     neighbours: Neighbours = NO_NEIGHBOURS,
 ) -> None:
     """Decide those of a table's files that need no attempt, resume the attempts at others, and start as many new
-    attempts at the rest as the table `opens` now. Files that are left are queued. Raise Misconfigured, after that, if a
+    attempts at the rest as the table opens now. Files that are left are queued. Raise Misconfigured, after that, if a
     file's receipt cannot be read.
     """
     table = contract.table
@@ -221,12 +289,26 @@ def ingest(
     for attempt in sorted(found.resumed, key=lambda attempt: attempt.branch):
         launch(service, attempt, neighbours)
     wanted = list(_batches(contract, found))
-    for batch in wanted[:opens]:
+    for batch in wanted[: turn.opens]:
         start_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch, neighbours)
         service.telemetry.emit({Signal.FILES_RECEIVED: len(batch)}, table)
-    note_queued(service, table, [file for batch in wanted[opens:] for file in batch])
+    _queue(service, contract, [file for batch in wanted[turn.opens :] for file in batch], turn.since)
     for receipt in found.unreadable:
         receipt.refuse_unreadable()
+
+
+def _queue(service: Service, contract: Contract, files: list[FileVersion], since: datetime) -> None:
+    """Note the files, which are given oldest first. If they wait for company, be reminded when that time is over."""
+    if not files:
+        return
+    its = Waiting(lane=likely_lane(contract, service.express, files), since=since)
+    note_queued(service, contract.table, files, its)
+    left = its.until(service.batch_window) - service.clock.now()
+    if left > timedelta() and service.reminders:
+        try:
+            service.reminders.remind(files[0], left)
+        except LakegateError as error:  # a sweep takes them up
+            log.warning("not_reminded", table=contract.table, error=str(error), kind=type(error).__name__)
 
 
 def _batches(contract: Contract, found: Triage) -> Iterable[list[FileVersion]]:

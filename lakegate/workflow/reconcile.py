@@ -145,7 +145,7 @@ def _take_dead_letters(service: Service) -> None:
     arrivals = {
         it.id: Arrival(key=it.landed[0], version_id=it.landed[1], sequencer=it.landed[2]) for it in letters if it.landed
     }
-    failures = receive(service, arrivals.values()) if arrivals else []
+    failures = receive(service, arrivals.values(), are_late=True) if arrivals else []
     again = {(arrival.key, arrival.version_id) for failure in failures for arrival in failure.arrivals}
     handled = [it for it in letters if it.landed and it.landed[:2] not in again]
     ended = [it for it in letters if it.run][:RUNS]
@@ -246,7 +246,7 @@ def _noted_as_queued(service: Service) -> set[tuple[str, str]]:
 
 def _receive(service: Service, files: Iterable[FileVersion]) -> list[Failure]:
     arrivals = [Arrival.of(file) for file in files]
-    return receive(service, arrivals) if arrivals else []
+    return receive(service, arrivals, are_late=True) if arrivals else []
 
 
 def _raise_first(failures: list[Failure]) -> None:

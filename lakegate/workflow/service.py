@@ -1,9 +1,11 @@
 """Service: the ports of one installation, and the settings of its workflow. It decides nothing."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
 from lakegate.audit.model.client import Client
+from lakegate.audit.model.lane import Lane
 from lakegate.landing.lane import Express
 from lakegate.ports import (
     Branches,
@@ -14,6 +16,7 @@ from lakegate.ports import (
     Ledger,
     Notifier,
     Publisher,
+    Reminders,
     Store,
     Tables,
     Telemetry,
@@ -26,9 +29,10 @@ class Service:
 
     Receipts move to the archive `compact_after` they landed, and closed entries of those with more entries than
     `truncate_above`. A batch is rejected after so many `attempts` in a row whose job crashed. Jobs send the catalog
-    tokens of the `job_client`, or of their own role for the `token_audience`, or none. `jobs_at_once` jobs run at a
-    time. Nothing is seen in the landing bucket but what lies below the `landing_prefixes`. Without `express`, Spark
-    audits everything.
+    tokens of the `job_client`, or of their own role for the `token_audience`, or none. `jobs_at_once` Spark jobs run at
+    a time. Where files wait for company, they wait for the `batch_window` at the most; `reminders` tell of its end, and
+    without them the sweep does. Nothing is seen in the landing bucket but what lies below the `landing_prefixes`.
+    Without `express`, Spark audits everything.
     """
 
     branches: Branches
@@ -52,5 +56,12 @@ class Service:
     truncate_above: int = 10
     attempts: int = 3
     jobs_at_once: int = 2
+    batch_window: timedelta = timedelta()
+    reminders: Reminders | None = None
     landing_prefixes: tuple[str, ...] = ("",)
     express: Express | None = None
+
+    @property
+    def slots(self) -> Mapping[Lane, int]:
+        """Jobs of each lane that run at a time. Those of the express lane cost no job of EMR Serverless."""
+        return {Lane.SPARK: self.jobs_at_once, Lane.EXPRESS: self.express.at_once if self.express else 0}

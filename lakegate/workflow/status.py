@@ -4,26 +4,32 @@ It changes nothing. The files that no attempt works on are shown as the last swe
 listing a large one takes minutes, and no status does.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from lakegate.contracts import Contract
 from lakegate.errors import LakegateError, Retryable
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import State, state_of
 from lakegate.ports import Branch
 from lakegate.workflow.attempts.claims import list_open_branches
 from lakegate.workflow.attempts.usage import usages_of
-from lakegate.workflow.backlog import seen_unclaimed, still_unrouted
+from lakegate.workflow.backlog import Seen, seen_unclaimed, still_unrouted
 from lakegate.workflow.overview.flights import explained, flights
 from lakegate.workflow.overview.line import Line, line_of_file, newest_first
 from lakegate.workflow.overview.log import decided_lines
-from lakegate.workflow.receiving.shares import why_queued
+from lakegate.workflow.receiving.company import Company, likely_lane
+from lakegate.workflow.receiving.queued import names_by_table, waiting
+from lakegate.workflow.receiving.shares import UnderWay, why_queued
 from lakegate.workflow.receiving.slots import jobs_under_way
 from lakegate.workflow.registry import Registry
 from lakegate.workflow.service import Service
 
 DECISIONS = 1000  # as far back as main's log is read
+Wait = tuple[str, datetime | None]
+NOTHING: Wait = ("", None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,12 +58,15 @@ def status(service: Service, settled: set[Branch] | None = None, most: int | Non
     an earlier call found all files decided: this one does not look at them, and adds those that it finds.
     """
     settled, most = set() if settled is None else settled, most or DECISIONS
+    seen = seen_unclaimed(service)  # first, so that no file is between two lists: it goes from this one to the others
     attempts = list_open_branches(service.branches)
     flying = flights(service, attempts, settled)
-    queued, unrouted, seen_at = _landed(service, flying)
+    queued, unrouted, seen_at = _landed(service, flying, seen)
     last = list(service.ledger.decisions(most))
     is_cut = len(last) >= most
     decided = decided_lines(service, last, {branch.name for branch in attempts})
+    since = {version for line in decided for version in line.versions}
+    queued = [line for line in queued if since.isdisjoint(line.versions)]
     kept = {attempt.batch for branch, attempt in attempts.items() if branch in settled}
     older = kept - {line.batch for line in decided if line.state in {State.REJECTED, State.SUPERSEDED}}
     return Status(
@@ -96,13 +105,12 @@ def _attempt(line: Line) -> Attempt:
     return Attempt(table=line.table, batch=line.batch, number=line.attempt)
 
 
-def _landed(service: Service, flying: Sequence[Line]) -> tuple[list[Line], list[Line], datetime | None]:
+def _landed(service: Service, flying: Sequence[Line], seen: Seen) -> tuple[list[Line], list[Line], datetime | None]:
     """Return the lines of queued and blocked files, those of unrouted ones, and when they were seen. What is in
     `flying` is left out. An unrouted file that a contract routes by now is queued: the next sweep takes it up.
     """
     claimed = {version for line in flying for version in line.versions}
     in_progress = {(line.table, key) for line in flying for key in line.files}
-    seen = seen_unclaimed(service)
     landed = [file for file in seen.files if file.version_id not in claimed]
     noted = still_unrouted(service)
     registry = Registry.read(service.store) if landed or noted else Registry(contracts=())
@@ -111,23 +119,36 @@ def _landed(service: Service, flying: Sequence[Line]) -> tuple[list[Line], list[
     landed += [each.file for each in noted if routes[each.file]]
     tables = {file: contract.table if (contract := routes[file]) else "" for file in landed}
     states = {file: state_of(None, blocked=(tables[file], file.key) in in_progress) for file in landed}
-    waits = _why_queued(service, {tables[file] for file in landed if states[file] is State.QUEUED})
+    waits = _why_queued(service, [(routes[file], file) for file in landed if states[file] is State.QUEUED])
     queued = [
-        line_of_file(file, table, states[file], waits_for=waits[table] if states[file] is State.QUEUED else "")
+        line_of_file(
+            file, table, states[file], waits=waits.get(table, NOTHING) if states[file] is State.QUEUED else NOTHING
+        )
         for file, table in tables.items()
     ]
     return queued, [line_of_file(it.file, "", State.UNROUTED, (it.reason,)) for it in unrouted], seen.at
 
 
-def _why_queued(service: Service, tables: Collection[str]) -> Mapping[str, str]:
-    """Return what the queued files of these tables wait for; nothing where a sweep is about to take them up."""
+def _why_queued(service: Service, files: Iterable[tuple[Contract | None, FileVersion]]) -> Mapping[str, Wait]:
+    """Return what the queued files wait for, by table; nothing where an event or a sweep is about to take them up."""
+    by_table: dict[str, tuple[Contract, list[FileVersion]]] = {}
+    for contract, file in files:
+        if contract:
+            by_table.setdefault(contract.table, (contract, []))[1].append(file)
     try:
-        jobs = jobs_under_way(service, tables) if tables else {}
+        names = names_by_table(service) if by_table else {}
+        jobs = jobs_under_way(service, by_table) if by_table else UnderWay()
     except Retryable:
         raise
     except LakegateError as error:  # nothing else is hidden by it
-        return dict.fromkeys(tables, str(error))
-    return {table: why_queued(service.jobs_at_once, jobs, table) for table in tables}
+        return dict.fromkeys(by_table, (str(error), None))
+    company, has_express = Company(now=service.clock.now(), window=service.batch_window), service.express is not None
+    waits = dict[str, Wait]()
+    for table, (contract, its) in by_table.items():
+        lane = likely_lane(contract, service.express, its)
+        first = replace(waiting(names.get(table, ()), has_express=has_express), lane=lane)
+        waits[table] = why_queued(service.slots, jobs, company, table, first)
+    return waits
 
 
 def _only(state: State, lines: Iterable[Line]) -> tuple[Line, ...]:

@@ -223,6 +223,16 @@ def test_what_is_under_way_says_its_lane_where_there_are_two(desk: Desk) -> None
     desk.deliver()
     assert "lane" in desk.run("status").stdout
     assert sorted(line["lane"] for line in desk.json("status")["in_flight"]) == ["express", "spark"]
+    assert "is on the Spark lane" not in desk.run("status").stdout  # there was no other
+
+
+def test_what_is_under_way_says_why_it_is_on_spark_s_lane_where_another_was_there(desk: Desk) -> None:
+    desk.world.have_express(spark_only="a check of it is Spark's alone")
+    desk.run("drop", desk.file("1.parquet"), "--table", "nyc.flights")
+    desk.deliver()
+    [line] = desk.json("status")["in_flight"]
+    said = desk.run("status").stdout.splitlines()
+    assert said[said.index(f"{line['batch']} is on the Spark lane:") + 1] == "    a check of it is Spark's alone"
 
 
 def test_files_that_are_handed_over_say_so_until_spark_has_them_and_then_say_why_it_has(desk: Desk) -> None:

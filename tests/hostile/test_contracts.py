@@ -70,6 +70,7 @@ def test_sql_is_read_in_proportion_or_refused(name: str) -> None:
     assert_linear(made, judged, size)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("name", contracts.DOCUMENTS)
 def test_a_document_is_read_in_proportion_or_refused(name: str) -> None:
     size, made = contracts.DOCUMENTS[name]

@@ -39,6 +39,7 @@ def unhidden(text: str) -> bool:
     return HIDDEN.search(text) is None
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("way", WAYS)
 def test_no_character_of_all_that_there_are_passes_where_it_would_not_be_seen(way: str) -> None:
     passed = [char for char in EVERY if HIDDEN.fullmatch(char) and char in WAYS[way](f"a{char}b")]

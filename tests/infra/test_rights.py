@@ -240,6 +240,7 @@ def test_a_function_reads_the_slack_secret_alone(stack: Stack, role: str) -> Non
                 "sqs:ReceiveMessage",
                 "sqs:DeleteMessage",
                 "sqs:GetQueueAttributes",
+                "sqs:SendMessage",
             },
         ),
         ("SettleRole", set()),
@@ -250,7 +251,7 @@ def test_a_function_reads_the_slack_secret_alone(stack: Stack, role: str) -> Non
         ("ExpressRole", set()),
     ],
 )
-def test_ingest_alone_takes_from_the_queue(stack: Stack, role: str, actions: set[str]) -> None:
+def test_ingest_alone_takes_from_the_queue_and_puts_reminders_there(stack: Stack, role: str, actions: set[str]) -> None:
     assert {action for action, _ in stack.rights_in(role, "AWS::SQS::Queue", "InboxQueue")} == actions
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -161,22 +161,22 @@ def test_a_message_that_keeps_failing_goes_to_the_dead_letters(stack: Stack) -> 
 
 def test_the_inbox_is_read_in_batches_that_may_fail_in_part(stack: Stack) -> None:
     mapping = stack.one("AWS::Lambda::EventSourceMapping", "Ingest")
-    assert mapping["BatchSize"] == 1000
-    assert mapping["MaximumBatchingWindowInSeconds"] == 20
+    assert mapping["BatchSize"] == 10
+    assert mapping["MaximumBatchingWindowInSeconds"] == 0
     assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
     assert flat(mapping["EventSourceArn"]) == f"<{stack.name(QUEUE, 'InboxQueue')}.Arn>"
 
 
-def test_without_a_window_lambda_gathers_ten_messages_at_most(tmp_path: Path) -> None:
-    mapping = synthesised({**EPHEMERAL, "batch_window": "0"}, tmp_path).one("AWS::Lambda::EventSourceMapping", "Ingest")
-    assert mapping["BatchSize"] == 10
-    assert "MaximumBatchingWindowInSeconds" not in mapping
+def test_ingest_alone_is_told_where_reminders_go_and_all_know_how_long_files_wait(stack: Stack) -> None:
+    told = {name: stack.one(FUNCTION, f"{name}Function")["Environment"]["Variables"] for name in ("Ingest", "Settle")}
+    assert flat(told["Ingest"]["LAKEGATE_REMINDER_QUEUE_URL"]) == f"<{stack.name(QUEUE, 'InboxQueue')}>"
+    assert not told["Settle"].get("LAKEGATE_REMINDER_QUEUE_URL")
+    assert {variables["LAKEGATE_BATCH_WINDOW"] for variables in told.values()} == {"20"}
 
 
 def test_a_message_stays_hidden_for_six_times_what_ingest_may_take(stack: Stack) -> None:
     timeout = stack.one(FUNCTION, "IngestFunction")["Timeout"]
-    window = stack.one("AWS::Lambda::EventSourceMapping", "Ingest")["MaximumBatchingWindowInSeconds"]
-    assert stack.one(QUEUE, "InboxQueue")["VisibilityTimeout"] >= 6 * timeout + window
+    assert stack.one(QUEUE, "InboxQueue")["VisibilityTimeout"] >= 6 * timeout
 
 
 @pytest.mark.parametrize(
@@ -380,6 +380,7 @@ def test_runs_that_there_is_no_room_for_wait_instead_of_failing(stack: Stack) ->
 
 def test_the_outputs_are_what_the_command_line_reads_and_what_tests_look_at(stack: Stack) -> None:
     not_chosen = {"LandingPrefixes", "NessieCa", "TokenEndpoint", "TokenScope", "TokenClients", "Role"}
+    not_chosen.add("ReminderQueueUrl")  # it is ingest's alone
     assert set(stack.template["Outputs"]) == {output_name(field.name) for field in fields(Settings)} - not_chosen | {
         "ReadLakePolicy",
         "ReadQuarantinePolicy",
@@ -397,10 +398,11 @@ def test_the_outputs_are_what_the_command_line_reads_and_what_tests_look_at(stac
     }
 
 
-def test_the_command_line_and_the_functions_have_the_same_settings(stack: Stack) -> None:
+def test_the_command_line_and_the_functions_have_the_same_settings_but_for_reminders(stack: Stack) -> None:
     outputs = {name: flat(body["Value"]) for name, body in stack.template["Outputs"].items()}
     environment = stack.one(FUNCTION, "IngestFunction")["Environment"]["Variables"]
-    assert Settings.from_outputs(outputs) == Settings.from_env({n: flat(v) for n, v in environment.items()})
+    ingest = Settings.from_env({n: flat(v) for n, v in environment.items()})
+    assert Settings.from_outputs(outputs) == replace(ingest, reminder_queue_url="")
 
 
 def test_a_job_is_three_jars_one_zip_and_one_script_from_the_artifacts_bucket(stack: Stack) -> None:

@@ -182,6 +182,13 @@ def test_a_run_that_waits_for_its_turn_is_under_way_in_memory() -> None:
     assert [run.branch for run in runner.running()] == [ATTEMPT.branch]
 
 
+def test_a_run_says_its_lane(runner: JobRunner) -> None:
+    run = runner.start(ATTEMPT, JOB, REACH, lane_of(runner))
+    assert runner.get(run).lane is lane_of(runner)
+    end(runner, run)
+    assert runner.get(run).lane is lane_of(runner)
+
+
 def test_starting_again_is_the_same_run_in_memory() -> None:
     runner = MemoryJobRunner(MemoryStore())
     assert runner.start(ATTEMPT, JOB, REACH, Lane.SPARK) == runner.start(ATTEMPT, JOB, REACH, Lane.SPARK)

@@ -5,6 +5,7 @@ Each hand is one verb that does one thing at once; what is done when is the sche
 any time is said in `invariants`.
 """
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from lakegate.testing import (
     MemoryLake,
     MemoryLanding,
     MemoryNotifier,
+    MemoryReminders,
     MemoryStore,
     MemoryTables,
     MemoryTelemetry,
@@ -48,6 +50,7 @@ from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker, stopping, sto
 
 FROZEN = ("reports/", "attempts/")
 FLIGHTS, PLANES, STRANGERS = "nyc.flights", "nyc.planes", "strangers.things"
+WINDOW = timedelta(seconds=20)
 CONTRACT = """
 apiVersion: v3.1.0
 kind: DataContract
@@ -210,6 +213,7 @@ class Installation:
         self.clock, self.store = MemoryClock(), WatchedStore()
         self.lake, catalog, tables = self.make_lake()
         self.landing, self.notifier = MemoryLanding(self.clock), WatchedNotifier(self.clock)
+        self.reminders = MemoryReminders(self.clock)
         self.calls = 0  # of all workers
         self.started_after: dict[str, int] = {}  # runs, after how many calls
         self.runner: MemoryJobRunner = WatchedRunner(self)
@@ -225,6 +229,7 @@ class Installation:
             telemetry=MemoryTelemetry(),
             dead_letters=MemoryDeadLetters(),
             clock=self.clock,
+            reminders=self.reminders,
             nessie_uri="http://nessie",
             warehouse="lake",
             grace=timedelta(minutes=2),
@@ -237,6 +242,9 @@ class Installation:
         self.files: dict[str, FileVersion] = {}  # all that ever landed, by id
         self.order: dict[str, int] = {}  # in which they landed, by id
         self.queue: list[Arrival] = []
+        self.reminded: list[FileVersion] = []  # those whose reminders have come
+        self.disturbed: set[Worker] = set()  # those to which something came
+        self.cut_off: set[str] = set()  # branches whose jobs were
         self.job_events: list[str] = []
         self.workers: list[Worker] = []
         self.jobs: dict[str, SparkRun] = {}  # by run
@@ -245,6 +253,7 @@ class Installation:
         self.discarded: set[str] = set()  # batches that a person gave up
         self.approved: set[str] = set()  # batches that a person let through
         self.retried: set[str] = set()  # batches that a person had tried again
+        self.routes = False  # whether the contracts load
         self.unique = False  # whether the contract has always asked for unique keys
         self.reuploads: set[Reuploads] = set()  # what it ever said of them
         self.counted: Counter[str] = Counter()
@@ -265,13 +274,23 @@ class Installation:
     def have_express(self, *, there: bool = True) -> None:
         """A deployment gives the installation an express lane, or takes it away."""
         self.say(f"express lane: {'comes' if there else 'goes'}")
-        express = Express(most_bytes=10**9, spark_only=lambda _: "") if there else None
+        slots = self.service.jobs_at_once
+        express = Express(most_bytes=10**9, spark_only=lambda _: "", at_once=slots) if there else None
         self.service = replace(self.service, express=express)
         self.reached = replace(self.reached, express=express)
 
+    def wait_for_company(self) -> None:
+        """Files wait for others from now on."""
+        self.service = replace(self.service, batch_window=WINDOW)
+        self.reached = replace(self.reached, batch_window=WINDOW)
+
+    @property
+    def window(self) -> timedelta:
+        return self.service.batch_window
+
     def check_share(self, branch: str) -> None:
-        """No worker opens a batch of a table that has had a job under way since before it began, if as many jobs as may
-        run have. What became so meanwhile it may have missed. A person's retry waits for nobody.
+        """No worker opens a batch of a table that has had a job under way since before it began, if as many jobs of the
+        lane have as may run. What became so meanwhile it may have missed. A person's retry waits for nobody.
         """
         worker, attempt = working(), Attempt.parse(branch)
         if worker is None or attempt is None or attempt.number > 1 or attempt.nonce or branch in self.lake.branches:
@@ -279,12 +298,45 @@ class Installation:
         if attempt.batch in self.retried:
             return
         since = self.began[worker]
-        before = [run.branch for run in self.runner.running() if self.started_after[run.id] <= since]
-        tables = [its.table for its in map(Attempt.parse, before) if its]
-        if attempt.table in tables and len(tables) >= self.service.jobs_at_once:
+        before = [run for run in self.runner.running() if self.started_after[run.id] <= since]
+        tables = [its.table for its in map(Attempt.parse, (run.branch for run in before)) if its]
+        lane = Lane.EXPRESS if worker.has_express else Lane.SPARK
+        of_lane = [run.branch for run in before if self.runner.lanes[run.id] is lane]
+        if attempt.table in tables and len(of_lane) >= self.service.jobs_at_once:
             raise Violation(
-                f"{branch} is opened while {tables} are under way, of {self.service.jobs_at_once} at a time"
+                f"{branch} is opened while {of_lane} are under way, of {self.service.jobs_at_once} at a time"
             )
+
+    # What waits.
+
+    def noted(self, table: str) -> list[FileVersion]:
+        """Files of a table that are noted as queued."""
+        versions = {(file.key, file.version_id): file for file in self.files.values()}
+        bodies = [body for name, body in self.store.objects.items() if name.startswith(f"{QUEUED}{table}/")]
+        found = [versions.get((it["key"], it["version_id"])) for body in bodies for it in json.loads(body)]
+        return [file for file in found if file]
+
+    def may_wait(self, table: str) -> bool:
+        """Whether its queued files may wait for company, by what their notes say of when they were heard of."""
+        names = [name for name in self.store.objects if name.startswith(f"{QUEUED}{table}/")]
+        heard = [datetime.strptime(f"{name[-20:-5]}Z", "%Y%m%dT%H%M%S%z") for name in names]
+        return self.clock.now() < min(heard) + self.window
+
+    def lane_of(self, files: Iterable[FileVersion]) -> Lane:
+        """The lane that they take together, where no attempt has handed one of them over."""
+        express = self.service.express
+        return Lane.EXPRESS if express and len(set(files)) <= express.most_files else Lane.SPARK
+
+    def busy(self) -> set[str]:
+        """Tables of open branches, and of those whose jobs go on."""
+        names = {*self.lake.branches, *(run.branch for run in self.runner.running())}
+        return {attempt.table for name in names if (attempt := Attempt.parse(name))}
+
+    def taken_slots(self, lane: Lane) -> int:
+        """Jobs of the lane, and branches that may be about to have one."""
+        runs = {run.branch: self.runner.lanes[run.id] for run in self.runner.runs.values()}
+        under_way = [run for run in self.runner.running() if self.runner.lanes[run.id] is lane]
+        return len(under_way) + sum(name not in runs for name in self.lake.branches if Attempt.parse(name))
 
     def new_uuid(self) -> str:
         self.uuids += 1
@@ -320,7 +372,54 @@ class Installation:
         if not again:
             self.queue = [arrival for arrival in self.queue if arrival not in arrivals]
         what = " and ".join(f"{arrival.key} {arrival.version_id}" for arrival in arrivals)
-        self.start("ingest", what, lambda service: receive(service, arrivals), on_end=self._redeliver(arrivals))
+        checked = self._starts_at_once(arrivals)
+        redelivered = self._redeliver(arrivals)
+
+        def ended(worker: Worker) -> None:
+            redelivered(worker)
+            checked(worker)
+
+        self.start("ingest", what, lambda service: receive(service, arrivals), on_end=ended)
+
+    def _starts_at_once(self, arrivals: list[Arrival]) -> Callable[[Worker], None]:
+        """A small file of a quiet table does not wait, where nobody and nothing came between."""
+        number, alone = self.started + 1, not self.workers
+        quiet = [table for table in (FLIGHTS, PLANES) if table not in self.busy() and not self.noted(table)]
+
+        def ended(worker: Worker) -> None:
+            if not alone or self.started != number or worker in self.disturbed or not worker.has_express:
+                return
+            wanted = {(arrival.key, arrival.version_id) for arrival in arrivals}
+            for file in (file for table in quiet for file in self.noted(table)):
+                if (file.key, file.version_id) in wanted and isinstance(worker.result, list) and not worker.result:
+                    raise Violation(f"{file.key} {file.version_id} waits, and its table is quiet")
+
+        return ended
+
+    def deliver_reminders(self) -> None:
+        """All that have come become a worker."""
+        self.say("reminder: comes")
+        files, self.reminded = self.reminded, []
+        keys = [file.key for file in files]
+        number, alone = self.started + 1, not self.workers and self.routes
+        queued = [table for table in (FLIGHTS, PLANES) if self.noted(table)]
+
+        def ended(worker: Worker) -> None:
+            if worker.died:
+                self.reminded += files
+            elif alone and self.started == number and worker not in self.disturbed and len(queued) == 1:
+                self._no_longer_than_its_window(worker, queued[0], files)
+
+        self.start("ingest", f"reminded of {' and '.join(keys)}", lambda it: receive(it, [], keys), on_end=ended)
+
+    def _no_longer_than_its_window(self, worker: Worker, table: str, files: list[FileVersion]) -> None:
+        """Files that no other table's wait beside are taken up where a slot is free."""
+        left = self.noted(table)
+        lane, reminded = self.lane_of(left), {file.id for file in files} & {file.id for file in left}
+        if not reminded or worker.result != []:
+            return
+        if self.taken_slots(lane) < self.service.jobs_at_once and bool(self.service.express) == worker.has_express:
+            raise Violation(f"{left[0].key} waits for longer than its window, and a slot of {lane} is free")
 
     def _redeliver(self, arrivals: list[Arrival]) -> Callable[[Worker], None]:
         def ended(worker: Worker) -> None:
@@ -365,6 +464,7 @@ class Installation:
 
     def cut_job_off(self, job: SparkRun) -> None:
         self.say("job: cut off", job.branch)
+        self.cut_off.add(job.branch)
         job.cut_off()
         self.job_events.append(job.branch)
 
@@ -421,11 +521,14 @@ class Installation:
         self.reuploads.add(terms.reuploads)
         self.store.write(contract_name(PLANES), PLANES_TEXT)
         self.store.write(contract_name(FLIGHTS), terms.text())
+        self.routes = True
 
     def break_contract(self) -> None:
         """What is in the registry loads no more: an object written by hand, or a release that reads less."""
         self.say("contract: broken")
         self.store.write(contract_name(FLIGHTS), b"schema: [")
+        self.disturbed |= {*self.workers}
+        self.routes = False
 
     def start(
         self,
@@ -439,7 +542,8 @@ class Installation:
         self.started += 1
         name = f"[{self.started}] {kind}"
         self.say(f"worker: {kind}", f"[{self.started}] {what}")
-        worker = Worker(name, self.reached, operation, patient=patient, on_end=on_end)
+        reached = self.reached if kind == "ingest" else replace(self.reached, reminders=None)
+        worker = Worker(name, reached, operation, patient=patient, on_end=on_end)
         self.workers.append(worker)
         self.began[worker] = self.calls
         if worker.ended:  # before its first call
@@ -456,6 +560,8 @@ class Installation:
     def note(self, worker: Worker, fate: Fate = Fate.DONE) -> None:
         """What becomes of the call that it waits for."""
         self.calls += 1
+        if fate is not Fate.DONE:
+            self.disturbed.add(worker)
         if worker.waiting and worker.waiting.method in OUTCOME_MATTERS:
             self.counted[f"calls of {worker.waiting.method}"] += 1
         if worker.waiting and worker.waiting.method == "write" and worker.waiting.arguments[0].startswith(QUEUED):
@@ -477,6 +583,7 @@ class Installation:
         """Functions that would live too long die before anything else happens."""
         self.say("clock: goes on", f"by {span}")
         self.clock.advance(span.total_seconds())
+        self.reminded += self.reminders.take_due()
         for worker in list(self.workers):
             if not worker.patient and self.clock.now() - worker.since >= LONGEST_LIFE:
                 self.say("worker: its time is up", worker.name)

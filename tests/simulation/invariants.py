@@ -5,6 +5,7 @@ A promise is checked against what happened (what landed, what jobs reported, wha
 is to keep it. Each yields a sentence for every breach.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -528,15 +529,19 @@ def _nothing_else(end: End, branch: str, files: set[str]) -> Iterator[str]:
 
 
 def what_express_left_is_audited_by_spark(end: End) -> Iterator[str]:
-    """By the next attempts at the same files, until a person has them tried again."""
-    world, left = end.world, list[Job]()
+    """By the next attempts at the same files, until a person has them tried again. What was cut off from a service may
+    be tried on the express lane three times in a row.
+    """
+    world, left, tries = end.world, list[Job](), Counter[str]()
     for job in map(world.runner.job, world.runner.runs):
         its, again = {file.id for file in job.files}, job.batch in world.retried
         before = [it for it in left if it.batch == job.batch and its & {file.id for file in it.files} and not again]
         if before and job.lane is Lane.EXPRESS:
             yield f"{job.branch} is tried on the express lane, and {before[-1].branch} left its files to Spark"
         if job.lane is Lane.EXPRESS and world.report(job.branch) is None:
-            left.append(job)
+            tries[job.batch] = tries[job.batch] + 1 if job.branch in world.cut_off and not again else 0
+            if tries[job.batch] not in (1, 2):
+                left.append(job)
 
 
 def people_were_told(end: End) -> Iterator[str]:

@@ -26,6 +26,7 @@ from lakegate.workflow.ledger import compaction, decisions, receipts, truncation
 from lakegate.workflow.notices import expiry, outbox
 from lakegate.workflow.publishing import guards, proofs, rebase
 from lakegate.workflow.receiving import shares
+from lakegate.workflow.receiving.company import Company
 from lakegate.workflow.settlement import reader, rules
 from tests.simulation.spark import StoryEngine
 
@@ -358,8 +359,8 @@ MUTATIONS = (
     Mutation(
         says="an express job that fails has crashed",
         edits=(
-            Edit(function=reader._of_run, old="if of_express else", new="if False else"),
-            Edit(function=history.attempt_history, old="if job.lane is Lane.EXPRESS:", new="if False:"),
+            Edit(function=reader.left_to_spark, old="job.lane is not Lane.EXPRESS", new="True"),
+            Edit(function=history.attempt_history, old="if job.lane is Lane.EXPRESS and", new="if False and"),
         ),
     ),
     Mutation(
@@ -385,7 +386,17 @@ MUTATIONS = (
     Mutation(
         says="a busy table opens one more batch",
         seeds_from=80,
-        edits=(Edit(function=shares.shares, old="and not under_way.get(table)", new=""),),
+        edits=(Edit(function=shares.shares, old="and not under_way.of_table(table)", new=""),),
+    ),
+    Mutation(
+        says="a small file of a quiet table waits for company",
+        edits=(Edit(function=Company.has_come, old="(is_quiet and first.lane is Lane.EXPRESS)", new="False"),),
+        seeds_from=80,
+    ),
+    Mutation(
+        says="files wait for company until their table is quiet",
+        edits=(Edit(function=Company.has_come, old="self.now >=", new="is_quiet and self.now >="),),
+        seeds_from=140,
     ),
     Mutation(
         says="nobody takes up queued files when a job has ended",

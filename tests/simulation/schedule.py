@@ -12,7 +12,7 @@ from random import Random
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.ports import MAIN
-from tests.simulation.installation import FLIGHTS, PLANES, Terms, Violation
+from tests.simulation.installation import FLIGHTS, PLANES, WINDOW, Terms, Violation
 from tests.simulation.simulation import Simulation
 from tests.simulation.spark import KEY, ExpressRun, SparkRun, Story
 from tests.simulation.worker import PORTS, Fate, Worker
@@ -31,6 +31,7 @@ BYTES = (b"one", b"two", b"three")
 AT_ONCE = 4  # workers
 RUSH = ("flights/rush", "flights/beside")
 LATE, LAST = "flights/late", "flights/the-last"
+GATHER = (2, 3)  # seeds of eight, one of them with the express lane, in which files wait for company
 REUPLOADS = (*[Reuploads.REPLACE] * 4, Reuploads.APPEND, Reuploads.IGNORE, Reuploads.REJECT)
 
 
@@ -155,6 +156,8 @@ class Schedule(Simulation):
             self.publish_first()
         if rush:
             self._rush()
+        if seed % 8 in GATHER:
+            self.world.wait_for_company()
         self.left["lost_jobs"] = self.mixture.lost_jobs
 
     def draw(self, chance: Random) -> Mixture:
@@ -236,7 +239,7 @@ class Schedule(Simulation):
     def _new_workers(self) -> dict[str, Callable[[], object]]:
         world, chance = self.world, self.chance
         found: dict[str, Callable[[], object]] = {"sweep": world.sweep}
-        if world.queue:
+        if world.queue or world.reminded:
             found["deliver"] = self._deliver
         if world.job_events:
             found["settle"] = lambda: world.deliver_job_event(chance.choice(world.job_events), again=self._rarely())
@@ -255,8 +258,18 @@ class Schedule(Simulation):
 
     def _deliver(self) -> None:
         world, chance = self.world, self.chance
+        if world.reminded:
+            self._deliver_reminders()
+            return
         several = chance.sample(world.queue, min(len(world.queue), chance.choice((1, 1, 2, 3))))
         world.deliver(several, again=self._rarely())
+
+    def _deliver_reminders(self) -> None:
+        if self._rarely():
+            self.world.say("reminder: lost")
+            self.world.reminded.pop()
+        else:
+            self.world.deliver_reminders()
 
     def _approve(self, batch: str) -> None:
         """Somebody else may be of another opinion at the same time."""
@@ -332,6 +345,10 @@ class Schedule(Simulation):
         for _ in range(OFTEN):
             if self.world.queue:
                 self.world.deliver(list(self.world.queue), again=False)
+                self.finish()
+            if self.world.reminders.waiting or self.world.reminded:
+                self.world.advance(WINDOW)
+                self.world.deliver_reminders()
                 self.finish()
             self.settle_all()
 

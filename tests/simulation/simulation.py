@@ -6,6 +6,7 @@ The end is a quiet time, in which no event arrives and only sweeps and jobs go o
 from collections.abc import Callable
 from datetime import timedelta
 
+from lakegate.audit.model.lane import Lane
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN
 from lakegate.workflow.receiving.queued import PREFIX as QUEUED
@@ -133,14 +134,15 @@ class Simulation:
 
     def _none_waits_for_nothing(self) -> None:
         """Whoever came to the end of a job has looked: of a table with queued files a job is under way, or is about to
-        start, or its event is about to arrive.
+        start, or its event is about to arrive; or they wait for company, for no longer than they may.
         """
         runs = {run.branch for run in self.world.runner.runs.values()}
         starting = {name for name in self.world.lake.branches if name not in runs}
         busy = {attempt.table for it in (*starting, *self.world.job_events) if (attempt := Attempt.parse(it))}
-        for name in self.world.store.names(QUEUED):
-            if not any(f"/{table}/" in name for table in busy):
-                raise Violation(f"{name}: its files wait, and no job of their table is under way")
+        for table in sorted({name.split("/")[2] for name in self.world.store.names(QUEUED)} - busy):
+            alone = self.world.lane_of(self.world.noted(table)) is Lane.EXPRESS
+            if alone or not self.world.may_wait(table):
+                raise Violation(f"{table}: its files wait, and no job of their table is under way")
 
     def _none_waits_to_be_handed_over(self, branches: list[str]) -> None:
         """The end of a job that handed its files over has been told, and Spark has them: no time has passed. Its branch

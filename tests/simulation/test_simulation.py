@@ -13,7 +13,7 @@ from tests.simulation.volume import run_all
 from tests.simulation.worker import OUTCOME_MATTERS, Fate
 
 ROOT = Path(__file__).resolve().parents[2]
-DIGEST = "from tests.simulation.volume import run_some; print(run_some(range(100)).digest)"
+DIGEST = "from tests.simulation.volume import run_some; print(run_some(range(40)).digest)"
 
 POOL = """
 import os, time
@@ -47,6 +47,8 @@ COVERED = (
     "job: given up, goes on as a zombie",
     "job: killed",
     "job: never begins",
+    "reminder: comes",
+    "reminder: lost",
     "main: commit of what is discarded",
     "main: commit of what is rejected",
     "main: merge of what is published",

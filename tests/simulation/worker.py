@@ -18,7 +18,7 @@ from lakegate.ports.landing import Described, Version
 from lakegate.testing.landing import describe_each
 from lakegate.workflow.service import Service
 
-PORTS = ("branches", "ledger", "publisher", "tables", "runner", "landing", "store", "notifier")
+PORTS = ("branches", "ledger", "publisher", "tables", "runner", "landing", "store", "notifier", "reminders")
 # Of what else fails in between, an adapter knows that doing it again is safe.
 OUTCOME_MATTERS = {
     "append",
@@ -112,6 +112,11 @@ class Worker:
         self._green.switch(fate)
         if self.ended:
             self.on_end(self)
+
+    @property
+    def has_express(self) -> bool:
+        """Whether the installation had the lane when it began."""
+        return self._service.express is not None
 
     def kill(self) -> None:
         """Its time is up."""

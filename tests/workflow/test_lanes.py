@@ -125,6 +125,37 @@ def test_an_express_job_that_fails_in_whatever_way_hands_its_files_over(
     assert world.rows_on_main() == {"1.parquet": 3}
 
 
+def test_while_nessie_is_out_of_reach_small_batches_wait_and_are_tried_on_the_express_lane_again(world: World) -> None:
+    attempt = dropped(world)
+    world.kill_jobs("Nessie does not answer", cut_off=True)
+    settle(world.service, attempt)
+    [line] = status(world.service).in_flight
+    assert line.state.startswith("in a job that read no file; attempt a2 starts after")
+    assert line.waits_for == "the express job ended before it read a file (run run-0001): Nessie does not answer"
+    assert world.runner.running() == []
+    world.wait_out_the_grace()
+    assert reconcile(world.service) == []
+    assert [lane for lane, _ in world.lanes()] == [Lane.EXPRESS] * 2
+    world.run()
+    assert world.rows_on_main() == {"1.parquet": 3}
+
+
+def test_an_express_lane_that_reaches_nothing_try_after_try_has_failed_itself(world: World) -> None:
+    dropped(world)
+    for _ in range(3):
+        world.kill_jobs("Nessie does not answer", cut_off=True)
+        world.clock.advance(3700)
+        assert reconcile(world.service) == []
+    [*_, (lane, why)] = world.lanes()
+    assert [lane for lane, _ in world.lanes()] == [*[Lane.EXPRESS] * 3, Lane.SPARK]
+    assert (lane, "attempt a3 handed its files over" in why) == (Lane.SPARK, True)
+    world.kill_jobs("out of memory")
+    world.clock.advance(3700)
+    assert reconcile(world.service) == []  # of Spark's crashes it is the first
+    world.run()
+    assert world.rows_on_main() == {"1.parquet": 3}
+
+
 def test_an_express_job_that_ends_well_and_leaves_nothing_hands_its_files_over(world: World) -> None:
     attempt = dropped(world)
     [run] = world.runner.running()

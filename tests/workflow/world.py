@@ -30,6 +30,7 @@ from lakegate.testing import (
     MemoryLake,
     MemoryLanding,
     MemoryNotifier,
+    MemoryReminders,
     MemoryStore,
     MemoryTables,
     MemoryTelemetry,
@@ -121,6 +122,7 @@ class World:
     def __post_init__(self) -> None:
         self.landing = MemoryLanding(self.clock)
         self.runner = MemoryJobRunner(self.store, self._spark, self.clock)
+        self.reminders = MemoryReminders(self.clock)
         catalog = MemoryCatalog(lake=self.lake)
         self.service = Service(
             branches=catalog,
@@ -186,6 +188,18 @@ class World:
     def deliver(self, *files: FileVersion) -> None:
         failures = receive(self.service, [Arrival(key=file.key, version_id=file.version_id) for file in files])
         assert failures == []
+
+    def wait_for_company(self, seconds: int = 20) -> None:
+        """From now on files wait for others for so long, and are told of when that is over."""
+        window, reminders = timedelta(seconds=seconds), self.reminders
+        self.service = replace(self.service, batch_window=window, reminders=reminders)
+
+    def pass_time(self, seconds: int) -> None:
+        """Reminders that are due meanwhile come."""
+        for _ in range(seconds):
+            self.clock.advance(1)
+            if reminded := [file.key for file in self.reminders.take_due()]:
+                assert receive(self.service, [], reminded) == []
 
     def drop_together(self, *names: str) -> None:
         self.deliver(*(self.files[name] for name in names))

@@ -261,12 +261,15 @@ TABLE_SETTINGS: Place = _enforced(
     "place of those, `append` on top of them, `ignore` discards them, `reject` rejects them and tells",
     engine="what audits its files: `auto` (the default) takes the express lane for small batches that it can audit, "
     "and Spark for all others; `express` takes it for larger batches, too, as far as it can audit them; `spark` never "
-    "takes it. The verdicts are the same",
+    "takes it. The verdicts are the same. Files that go to Spark wait for others of their table for up to "
+    "`batch_window`, and small ones of a quiet table start at once "
+    "([lifecycle.md](lifecycle.md#waiting-for-company))",
     write="how rows come to the table: `append` (the default) writes them anew, in the table's own layout; `register` "
     "makes a copy of the parquet file itself a data file, where it can be one "
     "([above](#register-files-as-they-are))",
-    batchFiles="how many files are ingested together at most; 1 to 1,000, the default. A retry cuts a batch "
-    "by the limit of then ([operating.md](operating.md#after-an-outage))",
+    batchFiles="how many files are ingested together at most; 1 to 1,000, the default. A batch that has so many "
+    "waits for no more ([lifecycle.md](lifecycle.md#waiting-for-company)). A retry cuts a batch by the limit of then "
+    "([operating.md](operating.md#after-an-outage))",
     batchBytes="how many bytes at most; 100,000,000,000 by default. A larger file is a batch of its own",
 )
 

@@ -16,7 +16,7 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import entry_of
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.job import job_of
-from lakegate.workflow.attempts.reports import UNTOLD, had_begun, report_in_force, why_handed_over
+from lakegate.workflow.attempts.reports import UNTOLD, End, had_begun, how_given_up, report_in_force, why_handed_over
 from lakegate.workflow.ledger.receipts import receipts_of
 from lakegate.workflow.service import Service
 
@@ -50,7 +50,7 @@ def attempt_history(service: Service, attempt: Attempt, base: str, files: Iterab
         handed_over.update(job.handed_over)
         if report:
             break
-        if job.lane is Lane.EXPRESS:
+        if job.lane is Lane.EXPRESS and how_given_up(service.store, earlier) is not End.NEVER_BEGAN:
             handed_over.add(number)
         else:
             crashed.insert(0, earlier)

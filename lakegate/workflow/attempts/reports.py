@@ -48,6 +48,11 @@ def has_begun(store: Store, attempt: Attempt) -> bool:
     return store.read(begun_name(attempt)) not in (None, CUT_OFF)
 
 
+def was_cut_off(store: Store, attempt: Attempt) -> bool:
+    """Return True if the attempt's job noted that a service was out of its reach."""
+    return store.read(begun_name(attempt)) == CUT_OFF
+
+
 def hand_over(store: Store, attempt: Attempt, why: str) -> None:
     """Note that the attempt's files are handed over to Spark, for want of its job's word, unless that is noted."""
     store.create(_our_handover_name(attempt), to_json({"reason": why}).encode())

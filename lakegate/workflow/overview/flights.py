@@ -22,9 +22,9 @@ from lakegate.workflow.attempts.reports import has_begun, report_name, why_hande
 from lakegate.workflow.ledger.receipts import receipts_of
 from lakegate.workflow.overview.line import Line
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.backoff import ending, why_no_report
+from lakegate.workflow.settlement.backoff import ending
 from lakegate.workflow.settlement.queue import facts_of
-from lakegate.workflow.settlement.reader import crash_of, end_of
+from lakegate.workflow.settlement.reader import crash_of, end_of, left_to_spark
 from lakegate.workflow.settlement.rules import Wait, settlement
 
 AT_ONCE = 10  # branches that are looked at: as many connections as clients keep
@@ -130,8 +130,10 @@ def _stage(service: Service, attempt: Attempt, job: Job | None) -> tuple[str, tu
 
 def _left_by_express(service: Service, attempt: Attempt, job: Job, run: JobRun | None) -> str:
     """Return why an attempt on the express lane leaves its files to Spark, or "" if it does not."""
-    has_ended = run is not None and run.state in (JobState.FAILED, JobState.SUCCEEDED)
-    return why_handed_over(service.store, attempt) or (why_no_report(run, job.lane) if run and has_ended else "")
+    has_ended = run is not None and run.state is not JobState.RUNNING
+    return why_handed_over(service.store, attempt) or (
+        left_to_spark(service, attempt, job, run) if run and has_ended else ""
+    )
 
 
 def explained(service: Service, lines: Sequence[Line]) -> tuple[Line, ...]:

@@ -42,8 +42,14 @@ class Line:
         return f"{self.waits_for}{until}"
 
 
-def line_of_file(file: FileVersion, table: str, state: str, reasons: tuple[str, ...] = (), waits_for: str = "") -> Line:
-    """Return the line of a file that is in no batch yet."""
+def line_of_file(
+    file: FileVersion,
+    table: str,
+    state: str,
+    reasons: tuple[str, ...] = (),
+    waits: tuple[str, datetime | None] = ("", None),
+) -> Line:
+    """Return the line of a file that is in no batch yet. `waits` is what it waits for, and until when."""
     return Line(
         batch="",
         table=table,
@@ -54,7 +60,8 @@ def line_of_file(file: FileVersion, table: str, state: str, reasons: tuple[str, 
         rows=0,
         reasons=reasons,
         since=file.landed_at,
-        waits_for=waits_for,
+        waits_for=waits[0],
+        waits_until=waits[1],
     )
 
 

@@ -2,29 +2,68 @@
 
 A table without a job under way opens one batch, whatever the others have. Slots that are then free go, one by one, to
 the table that has the fewest jobs. Everything else stays queued, and makes the table's next batch larger. So overload
-never opens more attempts than there are slots and tables.
+never opens more attempts than there are slots and tables. Each lane has its own slots.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from lakegate.audit.model.lane import Lane
+from lakegate.workflow.receiving.company import Company, Waiting
+
+Slots = Mapping[Lane, int]
 
 
-def shares(slots: int, under_way: Mapping[str, int], queued: Mapping[str, int]) -> dict[str, int]:
-    """Return how many batches each table opens now. `under_way` are jobs by table, and `queued` are batches that files
-    wait for; of tables that have equally few jobs, the one that is named first in it goes first.
+@dataclass(frozen=True, kw_only=True)
+class UnderWay:
+    """Jobs under way, by lane and table, those of no table of ours under "". `branches` name one of a table's."""
+
+    jobs: Mapping[Lane, Mapping[str, int]] = field(default_factory=dict)
+    branches: Mapping[str, str] = field(default_factory=dict)
+
+    def of_table(self, table: str) -> int:
+        return sum(jobs.get(table, 0) for jobs in self.jobs.values())
+
+    def of_lane(self, lane: Lane) -> int:
+        return sum(self.jobs.get(lane, {}).values())
+
+
+def shares(slots: Slots, under_way: UnderWay, queued: Mapping[str, Sequence[Lane]]) -> dict[str, int]:
+    """Return how many batches each table opens now. `queued` are the lanes of the batches that files wait for, in their
+    order; of tables that have equally few jobs, the one that is named first in it goes first.
     """
-    opened = {table: int(batches > 0 and not under_way.get(table)) for table, batches in queued.items()}
-    free = slots - sum(under_way.values()) - sum(opened.values())
-    for _ in range(free):
-        waiting = [table for table, batches in queued.items() if opened[table] < batches]
-        if not waiting:
-            break
-        opened[min(waiting, key=lambda table: under_way.get(table, 0) + opened[table])] += 1
+    opened = {table: int(bool(lanes) and not under_way.of_table(table)) for table, lanes in queued.items()}
+    free = {lane: number - under_way.of_lane(lane) for lane, number in slots.items()}
+    for table, first in opened.items():
+        if first:
+            free[queued[table][0]] -= 1
+    while waiting := [table for table, lanes in queued.items() if _has_a_slot(lanes[opened[table] :], free)]:
+        table = min(waiting, key=lambda table: under_way.of_table(table) + opened[table])
+        free[queued[table][opened[table]]] -= 1
+        opened[table] += 1
     return opened
 
 
-def why_queued(slots: int, under_way: Mapping[str, int], table: str) -> str:
-    """Return what a table's queued files wait for, in words; nothing if the table may open a batch now."""
-    if shares(slots, under_way, {table: 1})[table]:
-        return ""
-    its, total = under_way[table], sum(under_way.values())
-    return f"a job of its table: {its} of {total} under way are its own, and {slots} run at a time"
+def _has_a_slot(left: Sequence[Lane], free: Slots) -> bool:
+    """Return True if there is a slot for the first of the batches that are left."""
+    return bool(left) and free.get(left[0], 0) > 0
+
+
+def why_queued(
+    slots: Slots, under_way: UnderWay, company: Company, table: str, first: Waiting
+) -> tuple[str, datetime | None]:
+    """Return what a table's queued files wait for, in words, and until when at the latest, if that is known; nothing if
+    the table may open a batch now. `first` is their first batch.
+    """
+    branch = under_way.branches.get(table)
+    if not company.has_come(first, is_quiet=branch is None):
+        what = (
+            f"the attempt of {branch}, which is under way" if branch else "company, because their batch goes to Spark"
+        )
+        return what, first.until(company.window)
+    if shares(slots, under_way, {table: [first.lane]})[table]:
+        return "", None
+    its, total = under_way.jobs.get(first.lane, {}).get(table, 0), under_way.of_lane(first.lane)
+    what = f"a job of its table: {its} of {total} under way are its own, and {slots[first.lane]} run at a time"
+    return what, None

@@ -1,34 +1,53 @@
-"""Slots: the jobs that are under way, by table. It reads branches and the runner, and decides nothing.
+"""Slots: the jobs that are under way, by lane and table. It reads branches and the runner, and decides nothing.
 
 An attempt whose job is about to start counts, too. One that waits, after its job, for other files or for its next try
 does not: it holds no slot.
 """
 
-from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from datetime import timedelta
 
+from lakegate.audit.model.lane import Lane
 from lakegate.landing.attempts import Attempt, earliest_time
 from lakegate.workflow.attempts.claims import files_claimed_on, files_open_to, list_open_attempts
+from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.attempts.reports import has_ended
+from lakegate.workflow.receiving.shares import UnderWay
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.reader import answer_or_no
 
 LATE = timedelta(days=1, hours=1)  # after a batch's earliest time, which is a day before its first file landed
 
 
-def jobs_under_way(service: Service, tables: Container[str], ended: Attempt | None = None) -> Mapping[str, int]:
-    """Return how many jobs are under way by table, those of no table of ours under "". Attempts whose jobs have not
-    started are looked for in these `tables` alone. The job of the attempt that has `ended` does not count.
+def jobs_under_way(service: Service, tables: Container[str], ended: Attempt | None = None) -> UnderWay:
+    """Return the jobs under way. Attempts whose jobs have not started are looked for in these `tables` alone. The job
+    of the attempt that has `ended` does not count.
     """
     gone = ended.branch if ended else ""
-    running = {run.branch for run in service.runner.running()} - {gone}
-    found = Counter(attempt.table if (attempt := Attempt.parse(branch)) else "" for branch in running)
-    for table, attempts in _opened(service, tables, {*running, gone}).items():
+    running = {run.branch: run.lane for run in service.runner.running() if run.branch != gone}
+    found: dict[Lane, dict[str, int]] = {lane: {} for lane in Lane}
+    branches = dict[str, str]()
+    for branch, lane in (*running.items(), *_starting(service, tables, {*running, gone})):
+        table = attempt.table if (attempt := Attempt.parse(branch)) else ""
+        found[lane][table] = found[lane].get(table, 0) + 1
+        branches.setdefault(table, branch)
+    return UnderWay(jobs=found, branches=branches)
+
+
+def _starting(service: Service, tables: Container[str], others: Container[str]) -> Iterator[tuple[str, Lane]]:
+    """Yield the branches of these tables' attempts whose jobs are about to start, with their lanes. An attempt that
+    cannot be started, such as one with a broken job, must not hold back its table for ever.
+    """
+    for attempts in _opened(service, tables, others).values():
         starting = [it for it in attempts if answer_or_no(_is_starting, service, it, "job_not_counted")]
-        # An attempt that cannot be started, such as one with a broken job, must not hold back its table for ever.
-        found[table] += len(starting) - any(answer_or_no(_is_late, service, it, "job_not_counted") for it in starting)
-    return found
+        late = next((it for it in starting if answer_or_no(_is_late, service, it, "job_not_counted")), None)
+        yield from ((it.branch, _lane(service, it)) for it in starting if it is not late)
+
+
+def _lane(service: Service, attempt: Attempt) -> Lane:
+    """Return the lane of an attempt's job, or the one that has the fewer slots before that is chosen."""
+    job = readable_job_of(service.store, attempt)
+    return job.lane if job else Lane.SPARK
 
 
 def _opened(service: Service, tables: Container[str], others: Container[str]) -> Mapping[str, list[Attempt]]:

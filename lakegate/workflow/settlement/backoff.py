@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.lane import Lane
 from lakegate.ports import JobRun, JobState
 
 LONGEST = timedelta(hours=1)  # between a crash and the next attempt
@@ -53,12 +52,12 @@ def ending(run: JobRun) -> str:
     return _ENDED.get(run.state, "ended without a report")
 
 
-def why_no_report(run: JobRun, lane: Lane = Lane.SPARK) -> str:
-    return f"the {lane.named} job {ending(run)}{_run(run)}"
+def why_no_report(run: JobRun) -> str:
+    return f"the {run.lane.named} job {ending(run)}{_run(run)}"
 
 
 def _not_through(run: JobRun) -> str:
-    return f"the Spark job ended before it read a file{_run(run)}"
+    return f"the {run.lane.named} job ended before it read a file{_run(run)}"
 
 
 def _run(run: JobRun) -> str:

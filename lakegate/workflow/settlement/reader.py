@@ -19,7 +19,13 @@ from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.ports import MAIN, JobRun, JobState, Store
 from lakegate.workflow.attempts.claims import files_claimed_on, files_open_to, list_open_attempts, not_claimed_later
 from lakegate.workflow.attempts.job import readable_job_of
-from lakegate.workflow.attempts.reports import had_begun, readable_report, report_in_force, why_handed_over
+from lakegate.workflow.attempts.reports import (
+    had_begun,
+    readable_report,
+    report_in_force,
+    was_cut_off,
+    why_handed_over,
+)
 from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
@@ -63,7 +69,7 @@ def _report_or_run(service: Service, attempt: Attempt, job: Job, report_of: Repo
     if run is None or run.state is JobState.RUNNING:
         return None
     # It may have been written between the two looks.
-    return _what_is_left(service, attempt, job, report_of) or _of_run(job, run)
+    return _what_is_left(service, attempt, job, report_of) or left_to_spark(service, attempt, job, run) or run
 
 
 def _what_is_left(service: Service, attempt: Attempt, job: Job, report_of: ReportOf) -> Report | str | None:
@@ -72,10 +78,15 @@ def _what_is_left(service: Service, attempt: Attempt, job: Job, report_of: Repor
     return why_handed_over(service.store, attempt) if job.lane is Lane.EXPRESS else None
 
 
-def _of_run(job: Job, run: JobRun) -> str | JobRun:
-    """Return the run, or the reason why its files are handed over: the express lane has one try, however it ended."""
-    of_express = job.lane is Lane.EXPRESS and run.state is not JobState.CANCELLED
-    return why_no_report(run, job.lane) if of_express else run
+def left_to_spark(service: Service, attempt: Attempt, job: Job, run: JobRun) -> str:
+    """Return why the files of a run that has ended without a report are handed over, or "" if they are not. The express
+    lane has one try, however it ended. Only where a service was out of reach, which would be out of Spark's as well, it
+    has as many as may crash: after those, the lane itself has failed.
+    """
+    if job.lane is not Lane.EXPRESS or run.state is JobState.CANCELLED:
+        return ""
+    tries = len(job.consecutive_crashes) + 1
+    return "" if was_cut_off(service.store, attempt) and tries < service.attempts else why_no_report(run)
 
 
 def crash_of(service: Service, attempt: Attempt, job: Job, run: JobRun) -> Crash | None:

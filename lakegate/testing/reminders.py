@@ -1,0 +1,24 @@
+"""`Reminders` in memory."""
+
+from datetime import datetime, timedelta
+
+from lakegate.landing.files import FileVersion
+from lakegate.testing.clock import MemoryClock
+
+
+class MemoryReminders:
+    """`Reminders` that wait for a test to take those that are due."""
+
+    def __init__(self, clock: MemoryClock) -> None:
+        self._clock = clock
+        self.waiting: list[tuple[datetime, FileVersion]] = []
+
+    def remind(self, file: FileVersion, after: timedelta) -> None:
+        self.waiting.append((self._clock.now() + after, file))
+
+    def take_due(self) -> list[FileVersion]:
+        """Return the files whose reminders come by now, and forget them."""
+        now = self._clock.now()
+        due = [file for at, file in self.waiting if at <= now]
+        self.waiting = [(at, file) for at, file in self.waiting if at > now]
+        return due
