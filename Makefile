@@ -74,9 +74,9 @@ test-extended: setup ## ten thousand schedules, a hundred and fifty of the netwo
 test-spark: setup ## tests in a Spark session
 	$(PYTEST) -m "spark and not nessie" tests/contracts tests/hostile tests/spark
 
-test-bundle: setup ## tests of the job on the Spark and Python of BUNDLE=emr-spark-8.1.0 (fifteen minutes; no part of make test)
+test-bundle: setup ## tests of the job on the Spark and Python of BUNDLE=emr-spark-8.1.0, some against a real Nessie (twenty minutes; no part of make test)
 	@$(PYTHON) tools/setup.py $(BUNDLE)
-	.local/envs/$(BUNDLE)/bin/python -m pytest -m "spark and not nessie" tests/contracts tests/hostile tests/spark
+	.local/envs/$(BUNDLE)/bin/python -m pytest --extended -m spark tests/contracts tests/hostile tests/spark
 
 test-datacontract: setup ## datacontract-cli, in an environment of its own, takes our contracts and tests tables on main (no part of make test)
 	@$(PYTHON) tools/setup.py datacontract

@@ -55,14 +55,13 @@ EMR_SPARK_8 = Bundle(
     avro="4.1.1",
 )
 BUNDLES = (EMR_7, EMR_SPARK_8)
-OFFERED = (EMR_7,)  # on Spark 4.1, one run of tests/spark/test_identity.py found a secret in the log of a job
-DEFAULT = EMR_7
-RELEASES = " or ".join(bundle.shown for bundle in OFFERED)
+DEFAULT = EMR_SPARK_8
+RELEASES = " or ".join(bundle.shown for bundle in BUNDLES)
 
 
 def tested(release: str) -> Bundle | None:
     """Return the bundle of a release of EMR Serverless; None if its Spark has not passed the tests."""
-    return next((bundle for bundle in OFFERED if re.fullmatch(bundle.releases, release)), None)
+    return next((bundle for bundle in BUNDLES if re.fullmatch(bundle.releases, release)), None)
 
 
 def of_release(release: str) -> Bundle:

@@ -81,7 +81,7 @@ BUNDLES = (
     Export(
         path="tools/emr-spark-8.1.0.txt",
         what="What the tests of the job need on another Spark, in an environment of its own.",
-        arguments=("--extra=cli", *groups("emr-spark-8", "local", "example", "test"), "pyproject.toml"),
+        arguments=("--extra=cli", *groups("emr-spark-8", "express", "local", "example", "test"), "pyproject.toml"),
     ),
 )
 ALONE = Export(

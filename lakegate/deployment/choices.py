@@ -83,6 +83,7 @@ DROPPED = {
     "rejected_percent": "nobody hears of many rejected files",
     "architecture": "functions run on ARM64",
     "express": "small batches are audited in a function again, and not by Spark",
+    "release": OTHER_IMAGE,
     "image": "jobs run in the release's own image",
     "spark_conf": "jobs run without these properties",
     "uploaders": "whoever is not named can no longer upload",
@@ -129,6 +130,7 @@ SECONDS = "calls may fail for the seconds in which AWS changes the functions, an
 NOTED = {  # of changes that lose nothing
     RUNTIME: f"functions run on another Python; {SECONDS}",
     "architecture": f"functions run on other processors; {SECONDS}",
+    "release": "jobs run in the other release's image, and none runs while the application changes: files wait",
     "express": "small batches are audited in a function instead of by Spark, or no longer: the verdicts are the same",
 }
 MEANINGS = {Kind.DROPPED: DROPPED, Kind.CHANGED: CHANGED, Kind.ADDED: ADDED}

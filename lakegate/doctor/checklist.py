@@ -53,6 +53,7 @@ CHECKLIST = (
         "all is reached without a NAT gateway",
         "endpoints (docs/operating.md, What costs money); lakegate doctor --probe",
     ),
+    ("the application takes the other Spark and goes back", "release = 'emr-7.13.0': lakegate deploy SETTINGS, twice"),
     ("another image and other properties of Spark are taken", "image; spark_conf; lakegate doctor --probe"),
     ("the stacks that may go are removed", "cdk destroy (docs/operating.md, Removing it)"),
 )

@@ -149,7 +149,7 @@ def test_an_application_changes_while_nothing_begins_a_job(world: World) -> None
     world.make(BEFORE)
     told = world.deploy(Config(**{**vars(BEFORE), "release": "emr-7.12.0"}))
     assert (world.deployed, world.sweep()) == (["DISABLED"], "ENABLED")
-    assert "added: release, emr-7.13.0 → emr-7.12.0" in told.stdout
+    assert "added: release, emr-spark-8.1.0 → emr-7.12.0: jobs run in the other release's image" in told.stdout
 
 
 def test_a_cdk_command_that_fails_leaves_the_intake_open(world: World) -> None:

@@ -169,12 +169,12 @@ def test_an_image_is_changed_with_the_release(given: Config) -> None:
     assert found(given, after) == {"release": (kind, CHANGED["release"], True)}
     assert not any(stops for *_, stops in found(given, replace(after, image=f"{after.image}1")).values())
     without, later = replace(given, image=""), replace(after, image="")
-    assert found(without, later) == {"release": (kind, "", False)}
+    assert found(without, later) == {"release": (kind, NOTED["release"], False)}
 
 
 def test_an_image_stops_a_release_of_lakegate_whose_default_has_another_spark() -> None:
     before = replace(DEPLOYED, release=Config.release)
-    older = replace(choices(before), values={**choices(before).values, "release": "emr-spark-8.1.0"})
+    older = replace(choices(before), values={**choices(before).values, "release": "emr-7.13.0"})
     (only,) = differences(older, choices(before))
     assert (only.name, only.means, only.stops) == ("release", CHANGED["release"], True)
 
@@ -187,9 +187,10 @@ def test_what_is_added_stops_where_a_sentence_says_why(name: str) -> None:
 
 
 def test_a_default_that_a_release_changes_is_a_change() -> None:
-    before = replace(choices(Config()), values={**choices(Config()).values, "release": "emr-7.0.0"})
+    before = replace(choices(Config()), values={**choices(Config()).values, "release": "emr-7.13.0"})
     (only,) = differences(before, choices(Config()))
-    assert (only.name, only.kind, only.before) == ("release", Kind.CHANGED, "emr-7.0.0")
+    assert (only.name, only.kind, only.before) == ("release", Kind.CHANGED, "emr-7.13.0")
+    assert (only.after, only.means, only.stops) == ("emr-spark-8.1.0", NOTED["release"], False)
 
 
 def test_a_setting_that_a_release_no_longer_has_is_named() -> None:
@@ -215,9 +216,9 @@ def test_a_setting_that_is_new_in_a_release_loses_nothing() -> None:
 def test_other_functions_than_those_of_an_older_release_are_told_and_stop_nothing(
     chosen: str, told: dict[str, tuple[str, str]]
 ) -> None:
-    older = choices(DEPLOYED)
-    values = {name: value for name, value in older.values.items() if name not in NOTED}
-    before = Choices(values=values, given=older.given - NOTED.keys())
+    older, new = choices(DEPLOYED), NOTED.keys() - {"release"}
+    values = {name: value for name, value in older.values.items() if name not in new}
+    before = Choices(values=values, given=older.given - new)
     changed = differences(before, choices(replace(DEPLOYED, architecture=chosen)))
     assert {it.name: (it.before, it.after) for it in changed} == told
     assert {(it.means, it.stops) for it in changed} == {(NOTED[name], False) for name in told}

@@ -12,7 +12,7 @@ import pytest
 
 from infra.choices import choices
 from infra.config import Config
-from lakegate.bundles import DEFAULT, OFFERED
+from lakegate.bundles import BUNDLES, DEFAULT
 from lakegate.deployment.assembly import bootstrap_version
 from lakegate.deployment.choices import Choices
 from lakegate.errors import Misconfigured
@@ -69,7 +69,7 @@ def test_set_up_for_deploying_fetches_the_jars_of_the_job() -> None:
 
     pins = json.loads((ROOT / "tools/jars.json").read_text())
     fetched = {f"{pin['artifact']}-{pin['version']}.jar" for pin in pins if pin.get("use") == "job"}
-    assert fetched == {OF_CLIENTS, *(jar for bundle in OFFERED for jar in bundle.jars)}
+    assert fetched == {OF_CLIENTS, *(jar for bundle in BUNDLES for jar in bundle.jars)}
 
 
 def test_a_job_that_is_a_client_has_the_jar_by_which_it_reads_its_secret() -> None:

@@ -53,7 +53,10 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"job_timeout_minutes": "10081"}, "job_timeout_minutes is 1 to 10,080"),
         ({"release": "7.13.0"}, "release is one whose Spark was tested: emr-7."),
         ({"release": "emr-6.15.0"}, "release is one whose Spark was tested"),
-        ({"release": "emr-spark-8.1.0"}, "release is one whose Spark was tested"),
+        (
+            {"release": "emr-spark-8.0.0"},
+            "release is one whose Spark was tested: emr-7.<minor>.<patch> or emr-spark-8.1",
+        ),
         ({"image": "public.ecr.aws/emr-serverless/spark/emr-7.13.0:latest"}, "image is <account>.dkr.ecr"),
         ({"image": "123456789012.dkr.ecr.eu-central-1.amazonaws.com/lakegate"}, "with its :<tag> or @<digest>"),
         ({"spark_conf": "network.timeout=300s"}, "spark_conf is spark.<name>"),

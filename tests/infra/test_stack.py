@@ -366,7 +366,7 @@ def test_a_functions_log_is_its_own_and_ends_some_day(stack: Stack, what: str) -
 
 def test_the_application_runs_spark_on_the_pinned_release_and_only_when_needed(stack: Stack) -> None:
     application = stack.one("AWS::EMRServerless::Application", "SparkApplication")
-    assert (application["ReleaseLabel"], application["Type"]) == ("emr-7.13.0", "SPARK")
+    assert (application["ReleaseLabel"], application["Type"]) == ("emr-spark-8.1.0", "SPARK")
     assert not {"ImageConfiguration", "RuntimeConfiguration"} & application.keys()
     assert application["Architecture"] == "X86_64"
     assert application["AutoStartConfiguration"] == {"Enabled": True}
@@ -421,7 +421,7 @@ def properties_of_a_run(stack: Stack) -> dict[str, str]:
 def test_every_job_run_has_our_python_and_as_many_workers_as_its_share_of_the_quota(stack: Stack) -> None:
     application = stack.one("AWS::EMRServerless::Application", "SparkApplication")
     said = properties_of_a_run(stack)
-    assert {value for name, value in said.items() if "python" in name.lower()} == {"python3.11"}
+    assert {value for name, value in said.items() if "python" in name.lower()} == {"python3.13"}
     assert {"spark.pyspark.python", "spark.pyspark.driver.python"} <= said.keys()
     cores = int(said["spark.driver.cores"]) + 3 * int(said["spark.executor.cores"])
     begins_with = {said["spark.dynamicAllocation.initialExecutors"], said["spark.executor.instances"]}

@@ -21,7 +21,7 @@ from lakegate.adapters.express import ExpressJobRunner, note_end
 from lakegate.adapters.job_policy import job_policy
 from lakegate.adapters.lanes import LaneRunner
 from lakegate.audit.model.lane import Lane
-from lakegate.bundles import OFFERED
+from lakegate.bundles import BUNDLES
 from lakegate.contracts.reading import LONGEST_TABLE
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.attempts import Attempt
@@ -159,7 +159,7 @@ def test_a_run_that_a_person_cancelled_is_told_as_that(runner: JobRunner) -> Non
     assert runner.get(run).state is JobState.CANCELLED
 
 
-@pytest.mark.parametrize(("release", "python"), [(bundle.release, bundle.python) for bundle in OFFERED])
+@pytest.mark.parametrize(("release", "python"), [(bundle.release, bundle.python) for bundle in BUNDLES])
 def test_a_job_runs_with_the_python_of_its_release(release: str, python: str) -> None:
     properties = spark_defaults(replace(SETTINGS, release=release))
     assert {value for name, value in properties.items() if "pyspark" in name.lower()} == {f"python{python}"}

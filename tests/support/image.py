@@ -26,8 +26,7 @@ BUNDLE = bundle()
 
 def job_jars() -> list[str]:
     """The jars that a job brings; the last by which a client of an OIDC issuer reads its secret."""
-    own = [jar if (jar := JARS / BUNDLE.release / name).exists() else JARS / name for name in BUNDLE.jars]
-    return [str(jar) for jar in (*own, *JARS.glob("secretsmanager-*.jar"))]
+    return [str(jar) for jar in (*(JARS / name for name in BUNDLE.jars), *JARS.glob("secretsmanager-*.jar"))]
 
 
 def image_jars() -> list[str]:
