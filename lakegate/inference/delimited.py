@@ -89,7 +89,7 @@ def _with_names(name: str, rows: pa.Table, *, has_header: bool) -> tuple[list[st
         return [f"column{at}" for at in range(1, rows.num_columns + 1)], rows
     names = [str(column[0].as_py() or "") for column in rows.columns] if rows.num_rows else []
     if twice := [said for said in names if said and names.count(said) > 1]:
-        raise unfit(name, f"column {display_name(twice[0])} is there {names.count(twice[0])} times")
+        raise unfit(name, f"column {display_name(twice[0])} is there {count(names.count(twice[0]), 'time')}")
     check_names(name, names)
     return names, rows.slice(1)
 

@@ -67,7 +67,9 @@ def suggested(name: str, kind: Type, found: Numbers, *, is_key: bool) -> Suggest
     personal, words, options = is_personal(name), dict[str, Said](), dict[str, Said]()
     values = None
     if is_key:
-        words["primaryKey"] = Said(value=True, why=f"{found.distinct:,} different values in {count(found.rows, 'row')}")
+        words["primaryKey"] = Said(
+            value=True, why=f"{count(found.distinct, 'different value')} in {count(found.rows, 'row')}"
+        )
     elif found.rows >= FEW and not found.nulls:
         words["required"] = Said(value=True, why=f"no null in {count(found.rows, 'row')}")
     if found.given >= FEW and not is_key and not personal and isinstance(kind, Atom):
@@ -83,7 +85,7 @@ def _values(found: Numbers) -> Said | None:
     many = len(found.values)
     if many < 2 or len(fitting) < many or found.given < many * _OFTEN:  # noqa: PLR2004 - one value is no list
         return None
-    return Said(value=found.values, why=f"{many} different values in {found.given:,}")
+    return Said(value=found.values, why=f"{count(many, 'different value')} in {found.given:,}")
 
 
 def _bounds(name: str, kind: Atom, found: Numbers) -> dict[str, Said]:

@@ -37,7 +37,7 @@ def _of_contract(check: Check) -> dict[str, str]:
 
 def _rows(failing: int, verb: str, verbs: str) -> str:
     """Return `the row that fails` or `the 12 rows that fail`."""
-    return f"the row that {verb}" if failing == 1 else f"the {failing:,} rows that {verbs}"
+    return f"the row that {verb}" if failing == 1 else f"the {count(failing, 'row')} that {verbs}"
 
 
 def _fill(check: Check, _metric: Metric, failing: int, _expected: str) -> str:

@@ -58,7 +58,7 @@ def another_table(
     found: Mapping[str, Type], known: Sequence[str], wanted: Sequence[str], neighbours: Mapping[str, Sequence[str]]
 ) -> Fault:
     """Return the fault of a file that is hardly one of the table, which says whose it is if it is a neighbour's."""
-    has = f"it has {f'{len(known)}' if known else 'none'} of the contract's {len(wanted):,} columns"
+    has = f"it has {f'{len(known)}' if known else 'none'} of the contract's {count(len(wanted), 'column')}"
     said = f"this file is of another table: {has}"
     if whose := _whose(found, neighbours):
         advice = Advice(vendor=f"upload it to the place of {whose}'s files, and files with the contract's columns here")
@@ -95,7 +95,11 @@ def missing(label: str, wanted: Type) -> Fault:
 
 
 def many_missing(label: str, names: Sequence[str], wanted: int) -> Fault:
-    of = f"the {wanted:,} fields of {display_name(label)}" if label else f"the contract's {wanted:,} columns"
+    of = (
+        f"the {count(wanted, 'field')} of {display_name(label)}"
+        if label
+        else f"the contract's {count(wanted, 'column')}"
+    )
     said = f"{len(names):,} of {of} are missing: {named(names)}"
     return Fault(said, _missing("send them, with nulls where there is no value"))
 
