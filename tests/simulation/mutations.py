@@ -168,7 +168,7 @@ MUTATIONS = (
     Mutation(
         says="a table that verdicts refer to may lose rows to delete files",
         edits=(Edit(function=guards._only_gained, old="not changes.deletes", new="True"),),
-        seeds_from=520,
+        seeds_from=800,
     ),
     Mutation(
         says="workers that rebase an attempt share a branch",
@@ -200,7 +200,7 @@ MUTATIONS = (
     Mutation(
         says="a data file is replaced that somebody has rewritten since",
         edits=(Edit(function=guards.guard_replaced, old="paths & since.removed", new="False"),),
-        seeds_from=730,
+        seeds_from=840,
     ),
     Mutation(
         says="rows that somebody has rewritten stay when they are replaced",
@@ -271,7 +271,7 @@ MUTATIONS = (
     Mutation(
         says="a version that was taken out of its receipt was never decided",
         edits=(Edit(function=receipts.with_closed, old="if it.key in receipts and", new="if False and"),),
-        seeds_from=420,
+        seeds_from=510,
     ),
     Mutation(
         says="bytes that were uploaded again are not newer than those before them",
@@ -385,7 +385,7 @@ MUTATIONS = (
     ),
     Mutation(
         says="a busy table opens one more batch",
-        seeds_from=80,
+        seeds_from=200,
         edits=(Edit(function=shares.shares, old="and not under_way.of_table(table)", new=""),),
     ),
     Mutation(
@@ -401,6 +401,7 @@ MUTATIONS = (
     Mutation(
         says="nobody takes up queued files when a job has ended",
         edits=(Edit(function=receive.gather, old="if not names:", new="if ended or not names:"),),
+        seeds_from=30,
     ),
 )
 
