@@ -68,7 +68,7 @@ def suggested(name: str, kind: Type, found: Numbers, *, is_key: bool) -> Suggest
     values = None
     if is_key:
         words["primaryKey"] = Said(
-            value=True, why=f"{count(found.distinct, 'different value')} in {count(found.rows, 'row')}"
+            value=True, why=f"{count(found.distinct or 0, 'different value')} in {count(found.rows, 'row')}"
         )
     elif found.rows >= FEW and not found.nulls:
         words["required"] = Said(value=True, why=f"no null in {count(found.rows, 'row')}")
