@@ -43,7 +43,7 @@ from lakegate.workflow.receiving.queued import (
     take_off,
     waiting,
 )
-from lakegate.workflow.receiving.shares import Slots, UnderWay, shares
+from lakegate.workflow.receiving.shares import JobsUnderWay, Slots, shares
 from lakegate.workflow.receiving.slots import jobs_under_way
 from lakegate.workflow.receiving.triage import Triage, triage
 from lakegate.workflow.receiving.untried import discard_untried, reject_untried
@@ -114,12 +114,12 @@ class Queue:
     """
 
     names: dict[str, list[str]]
-    jobs: UnderWay | None
+    jobs: JobsUnderWay | None
     company: Company
     has_express: bool
 
     @classmethod
-    def of(cls, service: Service, names: dict[str, list[str]], jobs: UnderWay | None) -> Self:
+    def of(cls, service: Service, names: dict[str, list[str]], jobs: JobsUnderWay | None) -> Self:
         company = Company(now=service.clock.now(), window=service.batch_window)
         return cls(names=names, jobs=jobs, company=company, has_express=service.express is not None)
 

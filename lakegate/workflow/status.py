@@ -22,7 +22,7 @@ from lakegate.workflow.overview.line import Line, line_of_file, newest_first
 from lakegate.workflow.overview.log import decided_lines
 from lakegate.workflow.receiving.company import Company, likely_lane
 from lakegate.workflow.receiving.queued import names_by_table, waiting
-from lakegate.workflow.receiving.shares import UnderWay, why_queued
+from lakegate.workflow.receiving.shares import JobsUnderWay, why_queued
 from lakegate.workflow.receiving.slots import jobs_under_way
 from lakegate.workflow.registry import Registry
 from lakegate.workflow.service import Service
@@ -137,7 +137,7 @@ def _why_queued(service: Service, files: Iterable[tuple[Contract | None, FileVer
             by_table.setdefault(contract.table, (contract, []))[1].append(file)
     try:
         names = names_by_table(service) if by_table else {}
-        jobs = jobs_under_way(service, by_table) if by_table else UnderWay()
+        jobs = jobs_under_way(service, by_table) if by_table else JobsUnderWay()
     except Retryable:
         raise
     except LakegateError as error:  # nothing else is hidden by it

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lakegate.audit.model.lane import Lane
 from lakegate.workflow.receiving import shares as of_lanes
 from lakegate.workflow.receiving.company import Company, Waiting
-from lakegate.workflow.receiving.shares import UnderWay, why_queued
+from lakegate.workflow.receiving.shares import JobsUnderWay, why_queued
 
 SPARK, EXPRESS = Lane.SPARK, Lane.EXPRESS
 TABLES = st.sampled_from("abcdef")
@@ -26,7 +26,7 @@ COMPANY = Company(now=NOW, window=timedelta(seconds=20))
 def shares(slots: int, under_way: Mapping[str, int], queued: Mapping[str, int]) -> dict[str, int]:
     """Of an installation with one lane."""
     lanes = {table: [SPARK] * batches for table, batches in queued.items()}
-    return of_lanes.shares({SPARK: slots, EXPRESS: 0}, UnderWay(jobs={SPARK: under_way}), lanes)
+    return of_lanes.shares({SPARK: slots, EXPRESS: 0}, JobsUnderWay(jobs={SPARK: under_way}), lanes)
 
 
 def waiting(seconds: int, lane: Lane = SPARK) -> Waiting:
@@ -53,7 +53,7 @@ def test_one_table_may_have_every_slot_that_no_other_wants() -> None:
 def why(jobs: Mapping[Lane, Mapping[str, int]], first: Waiting) -> tuple[str, datetime | None]:
     """What files of the table `a` wait for, of two slots for Spark and one for the express lane."""
     branches = {table: f"wap-{table}" for its in jobs.values() for table in its}
-    return why_queued({SPARK: 2, EXPRESS: 1}, UnderWay(jobs=jobs, branches=branches), COMPANY, "a", first)
+    return why_queued({SPARK: 2, EXPRESS: 1}, JobsUnderWay(jobs=jobs, branches=branches), COMPANY, "a", first)
 
 
 def test_a_queued_file_says_how_many_jobs_it_waits_for() -> None:
@@ -72,7 +72,7 @@ def test_a_file_that_waits_for_company_says_for_whose_attempt_and_until_when() -
 
 
 def test_each_lane_has_its_own_slots_and_a_table_is_busy_by_either() -> None:
-    under_way = UnderWay(jobs={SPARK: {"a": 2}, EXPRESS: {"b": 1}})
+    under_way = JobsUnderWay(jobs={SPARK: {"a": 2}, EXPRESS: {"b": 1}})
     queued = {"a": [EXPRESS, EXPRESS], "b": [SPARK], "c": [EXPRESS]}
     assert of_lanes.shares({SPARK: 2, EXPRESS: 3}, under_way, queued) == {"a": 1, "b": 0, "c": 1}
 
@@ -85,7 +85,7 @@ def test_batches_are_opened_in_their_order_and_as_long_as_their_lane_has_a_slot(
     of_spark: Mapping[str, int],
     of_express: Mapping[str, int],
 ) -> None:
-    slots, under_way = {SPARK: spark, EXPRESS: express}, UnderWay(jobs={SPARK: of_spark, EXPRESS: of_express})
+    slots, under_way = {SPARK: spark, EXPRESS: express}, JobsUnderWay(jobs={SPARK: of_spark, EXPRESS: of_express})
     opened = of_lanes.shares(slots, under_way, queued)
     taken = [lane for table, number in opened.items() for lane in queued[table][:number]]
     for lane in Lane:

@@ -16,7 +16,7 @@ Slots = Mapping[Lane, int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnderWay:
+class JobsUnderWay:
     """Jobs under way, by lane and table, those of no table of ours under "". `branches` name one of a table's."""
 
     jobs: Mapping[Lane, Mapping[str, int]] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class UnderWay:
         return sum(self.jobs.get(lane, {}).values())
 
 
-def shares(slots: Slots, under_way: UnderWay, queued: Mapping[str, Sequence[Lane]]) -> dict[str, int]:
+def shares(slots: Slots, under_way: JobsUnderWay, queued: Mapping[str, Sequence[Lane]]) -> dict[str, int]:
     """Return how many batches each table opens now. `queued` are the lanes of the batches that files wait for, in their
     order; of tables that have equally few jobs, the one that is named first in it goes first.
     """
@@ -51,7 +51,7 @@ def _has_a_slot(left: Sequence[Lane], free: Slots) -> bool:
 
 
 def why_queued(
-    slots: Slots, under_way: UnderWay, company: Company, table: str, first: Waiting
+    slots: Slots, under_way: JobsUnderWay, company: Company, table: str, first: Waiting
 ) -> tuple[str, datetime | None]:
     """Return what a table's queued files wait for, in words, and until when at the latest, if that is known; nothing if
     the table may open a batch now. `first` is their first batch.

@@ -12,14 +12,14 @@ from lakegate.landing.attempts import Attempt, earliest_time
 from lakegate.workflow.attempts.claims import files_claimed_on, files_open_to, list_open_attempts
 from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.attempts.reports import has_ended
-from lakegate.workflow.receiving.shares import UnderWay
+from lakegate.workflow.receiving.shares import JobsUnderWay
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.reader import answer_or_no
 
 LATE = timedelta(days=1, hours=1)  # after a batch's earliest time, which is a day before its first file landed
 
 
-def jobs_under_way(service: Service, tables: Container[str], ended: Attempt | None = None) -> UnderWay:
+def jobs_under_way(service: Service, tables: Container[str], ended: Attempt | None = None) -> JobsUnderWay:
     """Return the jobs under way. Attempts whose jobs have not started are looked for in these `tables` alone. The job
     of the attempt that has `ended` does not count.
     """
@@ -31,7 +31,7 @@ def jobs_under_way(service: Service, tables: Container[str], ended: Attempt | No
         table = attempt.table if (attempt := Attempt.parse(branch)) else ""
         found[lane][table] = found[lane].get(table, 0) + 1
         branches.setdefault(table, branch)
-    return UnderWay(jobs=found, branches=branches)
+    return JobsUnderWay(jobs=found, branches=branches)
 
 
 def _starting(service: Service, tables: Container[str], others: Container[str]) -> Iterator[tuple[str, Lane]]:
