@@ -1,7 +1,7 @@
 """Processor time and memory of a local cloud's processes, as the system tells them."""
 
-import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -14,14 +14,12 @@ FORGET_PEAK = "5"  # what the system takes for this wish
 
 def processor_seconds(cloud: Cloud) -> float:
     """Return the processor time of all servers with their children, those included that have ended."""
-    ticks = 0
+    seconds = 0.0
     for process in _all(cloud):
-        try:
-            fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue  # it has ended, and its parent has its time
-        ticks += sum(map(int, fields[11:15]))  # its own, and that of its ended children
-    return ticks / os.sysconf("SC_CLK_TCK")
+        with suppress(psutil.Error):  # it has ended, and its parent has its time
+            its = process.cpu_times()
+            seconds += its.user + its.system + its.children_user + its.children_system
+    return seconds
 
 
 def of_function(cloud: Cloud, handler: str) -> list[psutil.Process]:

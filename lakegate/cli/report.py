@@ -17,7 +17,8 @@ def checks_of(file: FileReport, *, every_check: bool) -> list[CheckResult]:
 
 def advised(file: FileReport) -> list[tuple[str, Advice]]:
     """Return the file's faults, each with what to write next; in an older report that is nothing."""
-    return [(fault, file.advised.get(fault, NO_ADVICE)) for fault in file.faults]
+    known = file.advised
+    return [(fault, known.get(fault, NO_ADVICE)) for fault in file.faults]
 
 
 def tally(report: Report) -> str:

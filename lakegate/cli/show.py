@@ -143,12 +143,12 @@ def _checks(checks: list[CheckResult]) -> Iterator[RenderableType]:
 
 def _rows(view: BatchView, report: Report, file: FileReport, check: CheckResult) -> Iterator[RenderableType]:
     """Yield some of the rows that fail a check, and the command that lists all."""
-    if not check.advice and not check.sample and not has_rows(file, check):
+    some, has_some = check.sample[:SAMPLE], bool(check.sample) or has_rows(file, check)
+    if not check.advice and not has_some:
         return
-    some = check.sample[:SAMPLE]
     yield Text(clean(f"    {check.name}"), style="bold")
     yield from _advice(check.advice, 6)
-    if not check.sample and not has_rows(file, check):
+    if not has_some:
         return
     yield f"      {shown(check, len(some))}" + (f": {rows_command(view.batch, check)}" if has_rows(file, check) else "")
     if some:

@@ -15,8 +15,6 @@ from lakegate.counts import count
 from lakegate.doctor.checklist import CHECKLIST
 from lakegate.errors import Misconfigured
 
-HELD = "held"
-
 
 class Answer(StrEnum):
     """A person's word on one line of the checklist."""
@@ -40,9 +38,9 @@ def walk(path: Path) -> bool:
         if answer is Answer.STOP:
             break
         if answer is not Answer.LATER:
-            given[what] = HELD if answer is Answer.HELD else Prompt.ask("What did you see?", console=screen)
+            given[what] = str(answer) if answer is Answer.HELD else Prompt.ask("What did you see?", console=screen)
             _write(path, given)
-    failed = [what for what, seen in given.items() if seen != HELD]
+    failed = [what for what, seen in given.items() if seen != Answer.HELD]
     left = len(CHECKLIST) - len(given)
     say("", f"{len(given) - len(failed)} held, {len(failed)} failed, {left} left to try: {path}")
     say(*(f"✗ {what}: {given[what]}" for what in failed))

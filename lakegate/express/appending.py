@@ -66,14 +66,19 @@ def write(table: Table, rows: pa.Table, io: PyArrowFileIO, partitions: int) -> l
 def _tasks(table: Table, parts: Iterable[tuple[Values, pa.Table]]) -> Iterator[WriteTask]:
     schema, spec, write_id = table.schema(), table.spec(), uuid.uuid4()
     for number, (values, rows) in enumerate(parts):
-        told = [PartitionFieldValue(field=field, value=it) for field, it in zip(spec.fields, values, strict=True)]
         yield WriteTask(
             write_uuid=write_id,
             task_id=number,
             schema=pyarrow_to_schema(rows.schema, name_mapping=schema.name_mapping),
             record_batches=rows.to_batches(),
-            partition_key=PartitionKey(told, spec, schema) if told else None,
+            partition_key=partition_key(spec, schema, values) if values else None,
         )
+
+
+def partition_key(spec: PartitionSpec, schema: Schema, values: Sequence[Any]) -> PartitionKey:
+    """Return the partition in which the spec's fields have these values, in their order."""
+    told = [PartitionFieldValue(field=field, value=it) for field, it in zip(spec.fields, values, strict=True)]
+    return PartitionKey(field_values=told, partition_spec=spec, schema=schema)
 
 
 def _parts(table: Table, rows: pa.Table, most: int) -> list[tuple[Values, pa.Table]]:
@@ -82,12 +87,12 @@ def _parts(table: Table, rows: pa.Table, most: int) -> list[tuple[Values, pa.Tab
     if not rows.num_rows or not fields:
         return [((), rows)] if rows.num_rows else []
     values = _values(table.spec(), table.schema(), rows)
-    names = values.column_names
-    found = values.group_by(names).aggregate([([], "count_all")]).sort_by([(name, "ascending") for name in names])
+    order = [(name, "ascending") for name in values.column_names]
+    found = values.group_by(values.column_names).aggregate([([], "count_all")]).sort_by(order)
     each = [tuple(row.values()) for row in found.to_pylist()]
     _check_partitions(each, most)
     if len(each) > 1:
-        rows = rows.take(pc.sort_indices(values, sort_keys=[(name, "ascending") for name in names]))
+        rows = rows.take(pc.sort_indices(values, sort_keys=order))
     counts = [number for *_, number in each]
     starts = accumulate(counts, initial=0)
     return [(tuple(its), rows.slice(start, number)) for (*its, number), start in zip(each, starts, strict=False)]

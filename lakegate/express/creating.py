@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pyiceberg import types as iceberg
-from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.partitioning import PARTITION_FIELD_ID_START, PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.transforms import parse_transform
@@ -17,7 +17,6 @@ from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.partitions import Partition, partition
 from lakegate.audit.schema.types import Array, Atom, digits, kept, parse
 
-_FIRST_PARTITION = 1000  # Iceberg's id of a table's first partition field
 _NESTED = 10_000  # any number: the catalog is given new ones, in the order of its own
 _TYPES: dict[str, iceberg.PrimitiveType] = {
     "boolean": iceberg.BooleanType(),
@@ -78,7 +77,7 @@ def _type(column: TableColumn) -> iceberg.IcebergType:
 def spec_of(plan: Plan, schema: Schema) -> PartitionSpec:
     """Return the plan's partitions as Iceberg has them."""
     found = [partition(spelled) for spelled in plan.partitions]
-    return PartitionSpec(*(_part(schema, each, _FIRST_PARTITION + at) for at, each in enumerate(found)))
+    return PartitionSpec(*(_part(schema, each, PARTITION_FIELD_ID_START + at) for at, each in enumerate(found)))
 
 
 def _part(schema: Schema, part: Partition, number: int) -> PartitionField:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import requests
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.manifest import DataFile
+from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.table import Table as IcebergTable
 
 from lakegate.adapters.http import TimeoutAdapter, mount
@@ -198,39 +199,43 @@ class ExpressEngine:
             raise JobError(f"batch {self.job.batch}: no table was prepared. Run: lakegate retry {self.job.batch}")
         table, left = self.there.own, self.limits.arrow
         schema, files, told = schema_to_pyarrow(table.schema(), include_field_ids=False), [], []
+        spec = spec_of_registered(table) if self.job.registers else None
         for each in inspections:
             body = self.files.bodies.pop(each.id)
             rows = rows_of(plan, each, body, schema, left)
             left -= rows.nbytes
-            its, now = self._brought(table, each, body, rows)
+            its, now = self._brought(table, spec, each, body, rows)
             files += its
             told.append(now)
-        spec = spec_of_registered(table) if any(each.registered for each in told) else None
         try:
-            appending.commit(table, files, spec)
+            appending.commit(table, files, spec if any(each.registered for each in told) else None)
         except (Conflict, OutcomeUnknown):  # a request that is delivered twice is told that it came too late
             if not self._is_there({file.file_path for file in files}):
                 raise
         return told
 
     def _brought(
-        self, table: IcebergTable, each: Inspection, body: bytes, rows: pa.Table
+        self, table: IcebergTable, spec: PartitionSpec | None, each: Inspection, body: bytes, rows: pa.Table
     ) -> tuple[list[DataFile], Inspection]:
-        """Bring a file's rows to the table's folder: the file itself, if that is asked for and can be."""
+        """Bring a file's rows to the table's folder: the file itself, if there is a spec for such files and it can be
+        one.
+        """
         why = ""
-        if self.job.registers:
+        if spec:
             try:
-                return [self._registered(table, each, body, rows)], replace(each, registered=True)
+                return [self._registered(table, spec, each, body, rows)], replace(each, registered=True)
             except registering.Unregistered as error:
                 why = str(error)
         return appending.write(table, rows, self.process.data, self.limits.partitions), replace(each, unregistered=why)
 
-    def _registered(self, table: IcebergTable, each: Inspection, body: bytes, rows: pa.Table) -> DataFile:
+    def _registered(
+        self, table: IcebergTable, spec: PartitionSpec, each: Inspection, body: bytes, rows: pa.Table
+    ) -> DataFile:
         """Return the entry of the file's copy, which the storage makes, and which is read back for the audit. No other
         run writes under its name.
         """
         path = table.location_provider().new_data_location(f"registered-{uuid4()}.parquet")
-        found = registering.data_file(table, spec_of_registered(table), path, body, rows, each.id)
+        found = registering.data_file(table, spec, path, body, rows, each.id)
         self.objects.copy(each.file.uri, path)
         self.copies[path] = self.objects.read(path, len(body))
         if self.copies[path] != body:

@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyiceberg.io.pyarrow import PYARROW_PARQUET_FIELD_ID_KEY
 
 from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.schema.fit import FILE_COLUMN
 
-_FIELD_ID = b"PARQUET:field_id"
 _AT_ONCE = 8  # data files that are fetched concurrently
 
 
@@ -72,7 +72,11 @@ class Reader:
 
     def _stored(self, schema: pa.Schema) -> dict[int, str]:
         """Return the file's own names of its columns, by field id."""
-        own = {int(number): each.name for each in schema if (number := (each.metadata or {}).get(_FIELD_ID))}
+        own = {
+            int(number): each.name
+            for each in schema
+            if (number := (each.metadata or {}).get(PYARROW_PARQUET_FIELD_ID_KEY))
+        }
         return own or {self._names[name]: name for name in schema.names if name in self._names}
 
     def _absent(self, file: DataFileStatistics, field: pa.Field, rows: int) -> pa.Array:

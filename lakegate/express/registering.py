@@ -12,22 +12,25 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyiceberg.io.pyarrow import compute_statistics_plan, data_file_statistics_from_parquet_metadata
+from pyiceberg.io.pyarrow import (
+    PYARROW_PARQUET_FIELD_ID_KEY,
+    compute_statistics_plan,
+    data_file_statistics_from_parquet_metadata,
+)
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
-from pyiceberg.partitioning import PartitionFieldValue, PartitionKey, PartitionSpec
+from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.typedef import Record
 
-from lakegate.adapters.iceberg.specs import names_of
+from lakegate.adapters.iceberg.specs import ids_by_name, names_of
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.names import display_name
 from lakegate.express import footer
-from lakegate.express.appending import partitions_of
+from lakegate.express.appending import partition_key, partitions_of
 from lakegate.express.field_ids import field_ids
 from lakegate.express.tables import spark_type
 
-_FIELD_ID = b"PARQUET:field_id"
 _BYTES = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())  # bounds of these may be shortened
 
 
@@ -76,7 +79,7 @@ def _field_ids(body: bytes, about: pq.FileMetaData) -> list[int | None]:
     """Return the field ids of the file's columns. Raise Unregistered if Arrow, which may take them from a schema of its
     own in the file, has others.
     """
-    told = [(field.metadata or {}).get(_FIELD_ID) for field in about.schema.to_arrow_schema()]
+    told = [(field.metadata or {}).get(PYARROW_PARQUET_FIELD_ID_KEY) for field in about.schema.to_arrow_schema()]
     try:
         found = field_ids(body)
     except (ValueError, IndexError) as error:
@@ -105,8 +108,7 @@ def _check_columns(table: Table, about: pq.FileMetaData, ids: Sequence[int | Non
 
 def _check_names(table: Table, names: Sequence[str]) -> None:
     """Raise Unregistered if the table's own mapping of names has others for these columns."""
-    mapping = table.name_mapping() if names_of(table) else table.schema().name_mapping
-    found = {name: it.field_id for it in (mapping.root if mapping else ()) for name in it.names}
+    found = ids_by_name(table.name_mapping() if names_of(table) else table.schema().name_mapping)
     own = {field.name: field.field_id for field in table.schema().fields}
     if any(found.get(name) != own[name] for name in names):
         raise Unregistered("the table maps the names of columns (schema.name-mapping.default) in another way")
@@ -175,7 +177,4 @@ def _partition(spec: PartitionSpec, schema: Schema, rows: pa.Table) -> Record:
     found = partitions_of(spec, schema, rows)
     if found.num_rows != 1:
         raise Unregistered("it has rows of several partitions")
-    values = [column[0].as_py() for column in found.columns]
-    pairs = zip(spec.fields, values, strict=True)
-    told = [PartitionFieldValue(field=field, value=value) for field, value in pairs]
-    return PartitionKey(field_values=told, partition_spec=spec, schema=schema).partition
+    return partition_key(spec, schema, [column[0].as_py() for column in found.columns]).partition

@@ -11,6 +11,7 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from lakegate.adapters.iceberg.manifests import TableState
+from lakegate.adapters.iceberg.specs import ids_by_name
 from lakegate.audit.completeness import RowCounts
 from lakegate.audit.data_files import manifests
 from lakegate.audit.data_files.difference import DataFiles, Difference
@@ -59,9 +60,7 @@ class ExpressTable:
 
     def names(self) -> dict[str, int]:
         """Return the field ids that the table has for names of columns, in data files without ids."""
-        mapping = self.own.name_mapping()
-        found = {name: it.field_id for it in (mapping.root if mapping else ()) for name in it.names}
-        return {name: number for name, number in found.items() if number is not None}
+        return ids_by_name(self.own.name_mapping())
 
     def has_deletes(self) -> bool:
         return manifests.has_deletes(TableState(self.own))

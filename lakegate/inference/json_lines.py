@@ -11,9 +11,8 @@ from lakegate.audit.model.files import FileKind
 from lakegate.audit.schema.fit import NOTHING
 from lakegate.audit.schema.inspection import NO_ROWS
 from lakegate.audit.schema.types import Atom, Type
-from lakegate.inference.sample import check_names, unfit
+from lakegate.inference.sample import check_names, held, unfit
 from lakegate.inference.text import Texts, decoded
-from lakegate.synthetic.arrow import arrow_type
 
 _INT, _BIGINT = (range(-(2 ** (bits - 1)), 2 ** (bits - 1)) for bits in (32, 64))
 
@@ -30,7 +29,7 @@ def texts_of(path: Path) -> Texts:
         raise unfit(path.name, "its objects have no keys")
     check_names(path.name, list(names))
     found = {name: _of_json([each.get(name) for each in objects]) for name in names}
-    arrays = {name: pa.array(values, _held(kind)) for name, (kind, values) in found.items()}
+    arrays = {name: pa.array(values, held(kind or Atom("string"))) for name, (kind, values) in found.items()}
     return Texts(
         name=path.name,
         form=form,
@@ -38,10 +37,6 @@ def texts_of(path: Path) -> Texts:
         size=path.stat().st_size,
         kinds={name: kind for name, (kind, _) in found.items() if kind},
     )
-
-
-def _held(kind: Type | None) -> pa.DataType:
-    return pa.null() if kind == Atom(NOTHING) else arrow_type(kind or Atom("string"))
 
 
 def _object(name: str, at: int, line: str) -> dict[str, Any]:

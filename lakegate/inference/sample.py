@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from lakegate.audit.model.files import FileFormat
+from lakegate.audit.schema.fit import NOTHING
 from lakegate.audit.schema.names import display_name, folded
-from lakegate.audit.schema.types import Type
+from lakegate.audit.schema.types import Atom, Type
 from lakegate.errors import Refused
+from lakegate.synthetic.arrow import arrow_type
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +26,11 @@ class Sample:
     rows: pa.Table
     size: int
     remarks: dict[str, str] = field(default_factory=dict)
+
+
+def held(kind: Type) -> pa.DataType:
+    """Return Arrow's type of a column's values, also of a column that has none."""
+    return pa.null() if kind == Atom(NOTHING) else arrow_type(kind)
 
 
 class NoContract(Refused):

@@ -19,8 +19,7 @@ from lakegate.audit.schema.fit import NOTHING
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, leaves
 from lakegate.express.footer import spark_type
-from lakegate.inference.sample import Sample, check_names, unfit
-from lakegate.synthetic.arrow import arrow_type
+from lakegate.inference.sample import Sample, check_names, held, unfit
 
 _PARQUET = {
     ("INT32", "UINT8"): "smallint",
@@ -228,7 +227,7 @@ def _avro_atom(said: Mapping[str, Any]) -> str:
 
 
 def _avro_rows(columns: Mapping[str, Type], records: list[Any]) -> pa.Table:
-    made = {name: pa.array([_plain(record[name]) for record in records], _held(kind)) for name, kind in columns.items()}
+    made = {name: pa.array([_plain(record[name]) for record in records], held(kind)) for name, kind in columns.items()}
     return pa.table(made) if made else pa.table({})
 
 
@@ -241,10 +240,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _plain(part) for name, part in value.items()}
     return [_plain(part) for part in value] if isinstance(value, list) else value
-
-
-def _held(kind: Type) -> pa.DataType:
-    return pa.null() if kind == Atom(NOTHING) else arrow_type(kind)
 
 
 def _sample(path: Path, kind: FileKind, columns: dict[str, Type], rows: pa.Table) -> Sample:

@@ -32,7 +32,6 @@ class MemoryJobRunner:
         self.runs: dict[str, JobRun] = {}
         self.jobs: dict[str, str] = {}
         self.reaches: dict[str, Reach] = {}
-        self.lanes: dict[str, Lane] = {}
 
     def start(self, attempt: Attempt, job_uri: str, reach: Reach, lane: Lane) -> str:
         found = self.find(attempt.branch)
@@ -41,7 +40,6 @@ class MemoryJobRunner:
         number = len(self.runs) + 1
         run = JobRun(id=f"{self.name}-{number:04d}", branch=attempt.branch, state=JobState.RUNNING, lane=lane)
         self.runs[run.id], self.jobs[run.id], self.reaches[run.id] = run, job_uri, reach
-        self.lanes[run.id] = lane
         return run.id
 
     def get(self, run_id: str) -> JobRun:

@@ -28,8 +28,8 @@ from lakegate.workflow.registry import Registry
 from lakegate.workflow.service import Service
 
 DECISIONS = 1000  # as far back as main's log is read
-Wait = tuple[str, datetime | None]
-NOTHING: Wait = ("", None)
+_Why = tuple[str, datetime | None]  # what files wait for, and until when at the latest
+_NOTHING: _Why = ("", None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,14 +122,14 @@ def _landed(service: Service, flying: Sequence[Line], seen: Seen) -> tuple[list[
     waits = _why_queued(service, [(routes[file], file) for file in landed if states[file] is State.QUEUED])
     queued = [
         line_of_file(
-            file, table, states[file], waits=waits.get(table, NOTHING) if states[file] is State.QUEUED else NOTHING
+            file, table, states[file], waits=waits.get(table, _NOTHING) if states[file] is State.QUEUED else _NOTHING
         )
         for file, table in tables.items()
     ]
     return queued, [line_of_file(it.file, "", State.UNROUTED, (it.reason,)) for it in unrouted], seen.at
 
 
-def _why_queued(service: Service, files: Iterable[tuple[Contract | None, FileVersion]]) -> Mapping[str, Wait]:
+def _why_queued(service: Service, files: Iterable[tuple[Contract | None, FileVersion]]) -> Mapping[str, _Why]:
     """Return what the queued files wait for, by table; nothing where an event or a sweep is about to take them up."""
     by_table: dict[str, tuple[Contract, list[FileVersion]]] = {}
     for contract, file in files:
@@ -143,7 +143,7 @@ def _why_queued(service: Service, files: Iterable[tuple[Contract | None, FileVer
     except LakegateError as error:  # nothing else is hidden by it
         return dict.fromkeys(by_table, (str(error), None))
     company, has_express = Company(now=service.clock.now(), window=service.batch_window), service.express is not None
-    waits = dict[str, Wait]()
+    waits = dict[str, _Why]()
     for table, (contract, its) in by_table.items():
         lane = likely_lane(contract, service.express, its)
         first = replace(waiting(names.get(table, ()), has_express=has_express), lane=lane)

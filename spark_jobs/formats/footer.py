@@ -15,13 +15,13 @@ from spark_jobs.jvm.spark_sql import sql_type
 class Unreadable(Exception):
     """The file is not of its format, or contradicts itself.
 
-    `why` is the fault, in a person's words, and by default the file is to be written anew. `detail` is a reader's own
-    message, which may quote the file.
+    `why` is the fault, in a person's words, with its own advice if it is a Fault; by default the file is to be written
+    anew. `detail` is a reader's own message, which may quote the file.
     """
 
     def __init__(self, why: str, detail: str = "", advice: Advice = WRITTEN_ANEW) -> None:
         super().__init__(why)
-        self.why, self.detail, self.advice = why, detail, advice
+        self.why, self.detail, self.advice = why, detail, why.advice if isinstance(why, Fault) else advice
 
     def fault(self, columns: Iterable[TableColumn]) -> Fault:
         """Return the fault of a file with these columns; the detail is hidden if any of them is masked."""

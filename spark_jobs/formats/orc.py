@@ -22,7 +22,7 @@ from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES
 from spark_jobs.jvm.gateway import jvm
 
-TRUNCATED = "it is truncated: it begins as an ORC file and does not end as one"
+TRUNCATED = Fault("it is truncated: it begins as an ORC file and does not end as one", UPLOADED_WHOLE)
 _AS_PARQUET = Advice(vendor="write the table's files as parquet, once the contract says format: parquet")
 _FRACTIONS = Fault(
     "it has parts of a second before 1970, which Spark reads from ORC only as Java's writer has them", _AS_PARQUET
@@ -83,11 +83,11 @@ def _length(spark: SparkSession, ends: Ends) -> int:
         raise Unreadable("it is not an ORC file", advice=another_format("ORC"))
     size = ends.last[-1]
     if not ends.last[:-1].endswith(_MAGIC) or not len(_MAGIC) < size < ends.length:
-        raise Unreadable(TRUNCATED, advice=UPLOADED_WHOLE)
+        raise Unreadable(TRUNCATED)
     try:
         postscript = jvm(spark).org.apache.orc.OrcProto.PostScript.parseFrom(ends.last[-1 - size : -1])
     except FAILURES:
-        raise Unreadable(TRUNCATED, advice=UPLOADED_WHOLE) from None
+        raise Unreadable(TRUNCATED) from None
     length, room = (
         int(postscript.getFooterLength()) + int(postscript.getMetadataLength()),
         ends.length - 1 - size - len(_MAGIC),

@@ -23,7 +23,7 @@ from spark_jobs.jvm.gateway import jvm, session_state
 # Read days and instants as the format defines them. Files of Spark 2 say so in their footer, and Spark rebases them.
 _OPTIONS = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
 ENCRYPTED = Fault("it is encrypted", Advice(vendor="write it without encryption of its own: storage encrypts it"))
-TRUNCATED = "it is truncated: it begins as a parquet file and does not end as one"
+TRUNCATED = Fault("it is truncated: it begins as a parquet file and does not end as one", UPLOADED_WHOLE)
 _MAGIC, _ENCRYPTED_MAGIC = b"PAR1", b"PARE"
 _SMALLEST = 12  # magic, footer length, magic
 _TAIL = 8  # footer length, magic
@@ -58,11 +58,11 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
 def _length(ends: Ends) -> int:
     """Return the footer's bytes, by the file's last ones."""
     if ends.last.endswith(_ENCRYPTED_MAGIC):
-        raise Unreadable(ENCRYPTED, advice=ENCRYPTED.advice)
+        raise Unreadable(ENCRYPTED)
     if not ends.first.startswith(_MAGIC):
         raise Unreadable("it is not a parquet file", advice=another_format("parquet"))
     if not ends.last.endswith(_MAGIC) or ends.length < _SMALLEST:
-        raise Unreadable(TRUNCATED, advice=UPLOADED_WHOLE)
+        raise Unreadable(TRUNCATED)
     length, room = int.from_bytes(ends.last[-_TAIL:-4], "little"), ends.length - _SMALLEST
     if not 0 < length <= room:
         raise Unreadable(f"its footer says that it has {count(length, 'byte')}, and there are {room:,}")

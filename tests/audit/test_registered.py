@@ -1,4 +1,4 @@
-"""What a report says of a file whose contract asks to register files."""
+"""Reports of files whose contract asks to register files."""
 
 from __future__ import annotations
 

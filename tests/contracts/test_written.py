@@ -1,4 +1,4 @@
-"""What a contract lacks is told as the lines to write, and with these in it, it loads."""
+"""The lines that a contract lacks are told as they are to be written, and with them the contract loads."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def test_starting_again_is_the_same_run_in_memory() -> None:
 def test_each_run_keeps_to_its_lane_in_memory() -> None:
     runner = MemoryJobRunner(MemoryStore())
     runs = [runner.start(ATTEMPT, JOB, REACH, Lane.EXPRESS), runner.start(ATTEMPT.next(), JOB, REACH, Lane.SPARK)]
-    assert [runner.lanes[run] for run in runs] == [Lane.EXPRESS, Lane.SPARK]
+    assert [runner.runs[run].lane for run in runs] == [Lane.EXPRESS, Lane.SPARK]
 
 
 def test_each_lane_s_job_goes_to_its_own_runner_and_both_are_asked_about_runs() -> None:

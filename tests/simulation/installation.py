@@ -301,7 +301,7 @@ class Installation:
         before = [run for run in self.runner.running() if self.started_after[run.id] <= since]
         tables = [its.table for its in map(Attempt.parse, (run.branch for run in before)) if its]
         lane = Lane.EXPRESS if worker.has_express else Lane.SPARK
-        of_lane = [run.branch for run in before if self.runner.lanes[run.id] is lane]
+        of_lane = [run.branch for run in before if run.lane is lane]
         if attempt.table in tables and len(of_lane) >= self.service.jobs_at_once:
             raise Violation(
                 f"{branch} is opened while {of_lane} are under way, of {self.service.jobs_at_once} at a time"
@@ -334,8 +334,8 @@ class Installation:
 
     def taken_slots(self, lane: Lane) -> int:
         """Jobs of the lane, and branches that may be about to have one."""
-        runs = {run.branch: self.runner.lanes[run.id] for run in self.runner.runs.values()}
-        under_way = [run for run in self.runner.running() if self.runner.lanes[run.id] is lane]
+        runs = {run.branch: run.lane for run in self.runner.runs.values()}
+        under_way = [run for run in self.runner.running() if run.lane is lane]
         return len(under_way) + sum(name not in runs for name in self.lake.branches if Attempt.parse(name))
 
     def new_uuid(self) -> str:
@@ -446,7 +446,7 @@ class Installation:
     def running_jobs(self) -> list[SparkRun]:
         for run_id in self.runner.runs:
             if run_id not in self.jobs:
-                kind = ExpressRun if self.runner.lanes[run_id] is Lane.EXPRESS else SparkRun
+                kind = ExpressRun if self.runner.runs[run_id].lane is Lane.EXPRESS else SparkRun
                 self.jobs[run_id] = kind(self, run_id)
         return [job for job in self.jobs.values() if not job.ended]
 

@@ -306,7 +306,7 @@ def _failures(world: Installation, entry: Entry) -> int:
     """How many jobs of the batch began on files and failed one after the other, up to this attempt's."""
     attempts = [Attempt(table=entry.table, batch=entry.batch, number=it) for it in range(entry.attempt, 0, -1)]
     runs = [run for attempt in attempts if (run := world.runner.find(attempt.branch))]
-    spark = [run for run in runs if world.runner.lanes[run.id] is Lane.SPARK]  # of the other lane's nothing counts
+    spark = [run for run in runs if run.lane is Lane.SPARK]  # of the other lane's nothing counts
     failed_runs = takewhile(lambda run: run.state is JobState.FAILED, spark)
     return sum(world.jobs[run.id].began for run in failed_runs if run.id in world.jobs)
 

@@ -150,7 +150,6 @@ def test_both_lanes_report_the_same_and_leave_the_same_tables(
     severity: Severity,
     partitions: tuple[str, ...],
 ) -> None:
-    pytest.importorskip("pyiceberg_core", reason="the express lane has a Python of its own")
     for name, value in lake.environment.items():
         monkeypatch.setenv(name, value)
     by = a_plan(severity, *partitions)

@@ -1,4 +1,4 @@
-"""How long files wait for company: the first small one of a quiet table not at all, and none longer than the window."""
+"""Files wait for company: the first small one of a quiet table not at all, and none longer than the window."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -8,15 +8,14 @@ import pytest
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Plan
 from lakegate.errors import Retryable
-from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lane import Express
 from lakegate.landing.lifecycle import State
 from lakegate.ports import Branch, JobRun, JobState
-from lakegate.workflow.receive import gather, settle_and_gather
-from lakegate.workflow.receiving.queued import PREFIX
+from lakegate.workflow.receive import gather
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.status import status
+from tests.workflow.gathering import claimed, end_job, notes
 from tests.workflow.world import PLANES, World
 
 WINDOW = 20  # seconds
@@ -34,24 +33,6 @@ def world() -> World:
 def for_spark(world: World) -> World:
     world.push_contract(engine="spark")
     return world
-
-
-def claimed(world: World) -> list[list[str]]:
-    """The names of what each open attempt claims."""
-    return sorted(sorted(world.names[file.id] for file in world.claims(attempt)) for attempt in world.attempts())
-
-
-def notes(world: World) -> list[str]:
-    return world.store.names(PREFIX)
-
-
-def end_job(world: World, number: int = 0) -> None:
-    """A job ends, and its event arrives."""
-    run = world.runner.running()[number]
-    world.runner.finish(run.id)
-    attempt = Attempt.parse(run.branch)
-    assert attempt
-    settle_and_gather(world.service, attempt)
 
 
 def lanes(world: World) -> list[Lane]:

@@ -68,7 +68,7 @@ def test_a_small_file_takes_the_express_lane_and_its_job_may_write_a_hand_over(w
     attempt = dropped(world)
     [run] = world.runner.running()
     job = world.runner.job(run.id)
-    assert world.runner.lanes[run.id] is job.lane is Lane.EXPRESS
+    assert run.lane is job.lane is Lane.EXPRESS
     assert job.handover_uri == f"s3://service/handovers/{attempt.branch}.json"
     assert job.handover_uri in world.runner.reaches[run.id].writes
     world.run()
@@ -89,7 +89,7 @@ def test_a_job_for_spark_has_nowhere_to_hand_its_files_over(world: World) -> Non
     world.push_contract(engine="spark")
     dropped(world)
     [run] = world.runner.running()
-    assert world.runner.lanes[run.id] is Lane.SPARK
+    assert run.lane is Lane.SPARK
     assert world.runner.job(run.id).handover_uri == ""
     assert len(world.runner.reaches[run.id].writes) == 2
 

@@ -10,12 +10,13 @@ from lakegate.errors import Misconfigured, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import State
 from lakegate.ports import JobRun, JobState, Reach
-from lakegate.workflow.receive import gather, settle_and_gather
+from lakegate.workflow.receive import gather
 from lakegate.workflow.receiving import queued
 from lakegate.workflow.receiving.queued import PREFIX
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.status import status
+from tests.workflow.gathering import claimed, end_job, notes
 from tests.workflow.world import TABLE, World
 
 
@@ -23,25 +24,6 @@ from tests.workflow.world import TABLE, World
 def world() -> World:
     """One job runs at a time."""
     return World(jobs_at_once=1)
-
-
-def claimed(world: World) -> list[list[str]]:
-    """The names of what each open attempt claims."""
-    return sorted(sorted(world.names[file.id] for file in world.claims(attempt)) for attempt in world.attempts())
-
-
-def notes(world: World) -> list[str]:
-    return world.store.names(PREFIX)
-
-
-def end_job(world: World, number: int = 0) -> Attempt:
-    """A job ends, and its event arrives."""
-    run = world.runner.running()[number]
-    world.runner.finish(run.id)
-    attempt = Attempt.parse(run.branch)
-    assert attempt
-    settle_and_gather(world.service, attempt)
-    return attempt
 
 
 def test_what_lands_while_a_job_of_its_table_is_under_way_becomes_one_batch_when_that_has_ended(world: World) -> None:

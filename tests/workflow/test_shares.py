@@ -51,7 +51,7 @@ def test_one_table_may_have_every_slot_that_no_other_wants() -> None:
 
 
 def why(jobs: Mapping[Lane, Mapping[str, int]], first: Waiting) -> tuple[str, datetime | None]:
-    """What files of the table `a` wait for, of two slots for Spark and one for the express lane."""
+    """The reason for which files of the table `a` wait, with two slots for Spark and one for the express lane."""
     branches = {table: f"wap-{table}" for its in jobs.values() for table in its}
     return why_queued({SPARK: 2, EXPRESS: 1}, JobsUnderWay(jobs=jobs, branches=branches), COMPANY, "a", first)
 

@@ -116,7 +116,7 @@ class WholeOutput(OutputFile):
 
 
 class _Body(BytesIO):
-    """What is written before its file is closed. Of one that never is, nothing is."""
+    """The bytes of a new file, which are written when it is closed, and else never."""
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         super().__init__()

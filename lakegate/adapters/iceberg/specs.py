@@ -5,15 +5,15 @@ a spec: it does not hold the id of its file version, and readers take that from 
 from collections.abc import Iterable, Sequence
 
 from pyiceberg.manifest import DataFile
-from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.partitioning import PARTITION_FIELD_ID_START, PartitionField, PartitionSpec
 from pyiceberg.table import Table, TableProperties, Transaction
+from pyiceberg.table.name_mapping import NameMapping
 from pyiceberg.table.update import AddPartitionSpecUpdate
 from pyiceberg.transforms import IdentityTransform
 
 from lakegate.audit.schema.fit import FILE_COLUMN
 
 NAMES = TableProperties.DEFAULT_NAME_MAPPING
-_FIRST_FIELD = 1000  # Iceberg's id of a table's first partition field
 
 
 def spec_of_registered(table: Table) -> PartitionSpec:
@@ -39,7 +39,7 @@ def spec_like(table: Table, fields: Sequence[PartitionField]) -> PartitionSpec:
 def _numbered(table: Table, fields: Iterable[PartitionField]) -> list[PartitionField]:
     """Return the fields with the table's own ids of them: a field is one and the same in all of its specs."""
     known = {(it.source_id, str(it.transform)): it.field_id for spec in table.specs().values() for it in spec.fields}
-    new = max(table.metadata.last_partition_id or 0, _FIRST_FIELD - 1)
+    new = max(table.metadata.last_partition_id or 0, PARTITION_FIELD_ID_START - 1)
     found = []
     for field in fields:
         number = known.get((field.source_id, str(field.transform)))
@@ -63,6 +63,12 @@ def add_specs(table: Table, transaction: Transaction, specs: Iterable[PartitionS
     for spec in specs:
         if spec.spec_id not in table.specs():
             transaction._apply((AddPartitionSpecUpdate(spec=spec),))  # noqa: SLF001 - it has no name for a spec alone
+
+
+def ids_by_name(mapping: NameMapping | None) -> dict[str, int]:
+    """Return the field ids that a mapping has for names of columns."""
+    found = {name: it.field_id for it in (mapping.root if mapping else ()) for name in it.names}
+    return {name: number for name, number in found.items() if number is not None}
 
 
 def names_of(table: Table) -> str:

@@ -13,7 +13,7 @@ _Asks = Callable[[Check, Metric, int, str], str]
 def advise(plan: Plan, check: Check, failing: int, expected: str) -> Advice:
     """Return the advice for a check that so many rows fail, or whose number is not as expected."""
     metric = plan.metric(check.metric)
-    ask = _FROM_THE_PAST if check.drift else ASKS[metric.kind]
+    ask = _from_the_past if check.drift else ASKS[metric.kind]
     return Advice(vendor=ask(check, metric, failing, expected), **_of_contract(check))
 
 
@@ -77,7 +77,6 @@ def _from_the_past(_check: Check, _metric: Metric, _failing: int, expected: str)
     return f"say why the file differs so much from those before it: expected is {expected}"
 
 
-_FROM_THE_PAST: _Asks = _from_the_past
 ASKS: Mapping[MetricKind, _Asks] = {
     MetricKind.ROWS: _rows_of_all,
     MetricKind.NULLS: _fill,
@@ -88,4 +87,4 @@ ASKS: Mapping[MetricKind, _Asks] = {
     MetricKind.VALUE: _as_a_whole,
     MetricKind.QUERY: _as_a_whole,
 }
-"""What to ask of the vendor, by metric kind."""
+"""The words to the vendor for each metric kind."""

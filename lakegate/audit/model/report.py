@@ -191,7 +191,7 @@ class FileReport:
 
     @property
     def written(self) -> tuple[str, ...]:
-        """How its rows came to the table, in a line, if its contract asks to register files."""
+        """The way in which its rows came to the table, as a line; none unless its contract asks to register files."""
         if self.registered:
             return ("registered: a copy of the file is its data file",)
         return (f"not registered, its rows were appended: {self.unregistered}",) if self.unregistered else ()

@@ -130,10 +130,9 @@ def _stage(service: Service, attempt: Attempt, job: Job | None) -> tuple[str, tu
 
 def _left_by_express(service: Service, attempt: Attempt, job: Job, run: JobRun | None) -> str:
     """Return why an attempt on the express lane leaves its files to Spark, or "" if it does not."""
-    has_ended = run is not None and run.state is not JobState.RUNNING
-    return why_handed_over(service.store, attempt) or (
-        left_to_spark(service, attempt, job, run) if run and has_ended else ""
-    )
+    if why := why_handed_over(service.store, attempt):
+        return why
+    return left_to_spark(service, attempt, job, run) if run and run.state is not JobState.RUNNING else ""
 
 
 def explained(service: Service, lines: Sequence[Line]) -> tuple[Line, ...]:

@@ -34,7 +34,7 @@ class Waiting:
 
 @dataclass(frozen=True, kw_only=True)
 class Company:
-    """What it depends on: the time, and the window. A table `is_quiet` if no job of its is under way."""
+    """The time and the window, by which files wait. A table `is_quiet` if no job of its is under way."""
 
     now: datetime
     window: timedelta

@@ -22,7 +22,7 @@ from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, root_cause
 from spark_jobs.jvm.gateway import jvm
 
-TRUNCATED = "it is truncated: it begins as an Avro file and does not end as one"
+TRUNCATED = Fault("it is truncated: it begins as an Avro file and does not end as one", UPLOADED_WHOLE)
 # Dates are days of the calendar that Avro's specification names, whoever wrote them.
 _OPTIONS = {"datetimeRebaseMode": "CORRECTED"}
 _MAGIC = b"Obj\x01"
@@ -46,7 +46,7 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
     with hadoop.opened(spark, uri) as stream:
         header = _header(partial(hadoop.part, spark, stream), ends.length, limits)
         if not ends.last.endswith(header.sync):
-            raise Unreadable(TRUNCATED, advice=UPLOADED_WHOLE)
+            raise Unreadable(TRUNCATED)
         document = _schema_document(header.schema)
         if wrong := _schema_faults(limits, *_size(document)):
             return Footer(faults=wrong)
@@ -95,9 +95,8 @@ def _header(read: Read, length: int, limits: Limits) -> _Header:
             return _parse_header(read(0, min(size, length)))
         except Short:
             if length <= size:
-                raise Unreadable(TRUNCATED, advice=UPLOADED_WHOLE) from None
-    large = more_than(limits, "footer")
-    raise Unreadable(large, advice=large.advice)
+                raise Unreadable(TRUNCATED) from None
+    raise Unreadable(more_than(limits, "footer"))
 
 
 def _parse_header(head: bytes) -> _Header:

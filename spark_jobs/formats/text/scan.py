@@ -83,7 +83,7 @@ def _limit_faults(form: FileFormat, found: Scan) -> tuple[Fault, ...]:
 
 def _check_lines(plan: Plan, found: Scan, text: TextFormat) -> None:
     if not found.header and not found.rows:
-        raise Unreadable(NO_ROWS, advice=NO_ROWS.advice)
+        raise Unreadable(NO_ROWS)
     if text.has_header(plan.files) and not found.header.strip():
         raise Unreadable("its first line is blank: the names of its columns should stand there", advice=HEADER)
     if found.left_open:
