@@ -30,7 +30,7 @@ EXPORTS = (
     "tools/bootstrap.txt",
 )
 APART = "tools/emr-spark-8.1.0.txt"  # cannot be in the lock, which has another Spark
-ALONE = "tools/datacontract.txt"  # of another tool, which shares nothing with the lock
+ALONE = ("tools/datacontract.txt", "tools/readers.txt")  # of other tools, which share nothing with the lock
 SPARK = ("pyspark", "py4j")
 # Spelt so that this file is not what it looks for.
 REGISTRIES = re.compile(r"pypi[.]org|python[h]osted|registry[.]npm|repo1?[.]maven")
@@ -69,7 +69,7 @@ def test_another_spark_s_environment_is_a_part_of_the_lock_but_for_spark() -> No
     assert apart <= requirements("requirements.lock").keys()
 
 
-@pytest.mark.parametrize("path", ["requirements.lock", *EXPORTS, APART, ALONE])
+@pytest.mark.parametrize("path", ["requirements.lock", *EXPORTS, APART, *ALONE])
 def test_every_requirement_is_pinned_with_hashes(path: str) -> None:
     lines = [line for line in (ROOT / path).read_text().splitlines() if line and line[0] not in " #"]
     assert len(lines) == len(requirements(path))
@@ -77,7 +77,7 @@ def test_every_requirement_is_pinned_with_hashes(path: str) -> None:
 
 def test_no_requirements_file_is_forgotten() -> None:
     headed = {name for name, text in tracked_texts().items() if text.startswith("# Written by `make lock`")}
-    assert headed == {"requirements.lock", *EXPORTS, APART, ALONE}
+    assert headed == {"requirements.lock", *EXPORTS, APART, *ALONE}
 
 
 def declared() -> list[Requirement]:
