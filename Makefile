@@ -69,6 +69,7 @@ test-extended: setup ## ten thousand schedules, a hundred and fifty of the netwo
 	$(PYTEST) --extended -m "schedules or http or extended" tests/inference tests/simulation tests/workflow
 	$(PYTEST) --extended -m "extended and hostile" tests/hostile
 	$(PYTEST) --extended -m "extended and (spark or nessie)" tests/contracts tests/express tests/spark
+	$(PYTEST) --extended tests/spark/test_differential.py
 	$(PYTEST) --extended -m "extended and local" tests/local
 
 test-spark: setup ## tests in a Spark session
