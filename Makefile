@@ -67,7 +67,7 @@ test-http: setup ## thirty schedules with faults of the network before a real Ne
 	$(PYTEST) -m http tests/simulation
 
 test-extended: setup ## ten thousand schedules, a hundred and fifty of the network, and what else takes long; CI runs it beside make test (twenty minutes)
-	$(PYTEST) --extended -m "schedules or http or extended" tests/inference tests/simulation
+	$(PYTEST) --extended -m "schedules or http or extended" tests/inference tests/simulation tests/wap
 	$(PYTEST) --extended -m "extended and hostile" tests/hostile
 	$(PYTEST) --extended -m "extended and (spark or nessie)" tests/contracts tests/express tests/spark
 	$(PYTEST) --extended -m "extended and local" tests/local

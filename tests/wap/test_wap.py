@@ -23,6 +23,7 @@ from lakegate.contracts import Contract
 from lakegate.errors import Conflict, Misconfigured, Refused
 from lakegate.wap import AuditFailed, Branch, Published, drop_abandoned, resume, start, wap
 from lakegate.wap.branch import passed
+from lakegate.wap.data import files_of
 from tests.support.runs import (
     CONTRACT,
     TABLE,
@@ -137,39 +138,55 @@ def paths(folder: Path) -> list[Path]:
     return [folder / "1.parquet", folder / "2.parquet"]
 
 
+VALUES = {"id": [1, 2], "amount": [1.0, 1.0], "note": ["a", None]}
 FRAMES: dict[str, Callable[[Path], Any]] = {
-    "arrow": lambda _: orders(1, 2),
-    "batch": lambda _: orders(1, 2).to_batches()[0],
-    "pandas": lambda _: pd.DataFrame({"id": [1, 2], "amount": [1.0, 1.0], "note": ["a", None]}, index=[7, 8]),
-    "polars": lambda _: pl.DataFrame({"id": [1, 2], "amount": [1.0, 1.0], "note": ["a", None]}),
-    "lazy": lambda _: pl.LazyFrame({"id": [1, 2], "amount": [1.0, 1.0], "note": ["a", None]}),
-    "paths": paths,
-    "folder": lambda folder: paths(folder)[0].parent.as_uri(),
+    "arrow": lambda _: pa.table(VALUES),
+    "batch": lambda _: pa.table(VALUES).to_batches()[0],
+    "reader": lambda _: pa.table(VALUES).to_reader(),
+    "pandas": lambda _: pd.DataFrame(VALUES, index=[7, 8]),
+    "polars": lambda _: pl.DataFrame(VALUES),
+    "lazy": lambda _: pl.LazyFrame(VALUES),
 }
 
 
 @pytest.mark.parametrize("kind", FRAMES)
-def test_data_of_every_kind_reaches_main(here: FolderCatalog, tmp_path: Path, kind: str) -> None:
-    folder = tmp_path / "data"
-    folder.mkdir()
-    publish(here, FRAMES[kind](folder))
-    assert on_main(here) == [1, 2]
+def test_data_frames_of_every_kind_are_the_same_rows(tmp_path: Path, kind: str) -> None:
+    [given] = files_of(FRAMES[kind](tmp_path))
+    assert pq.read_table(pa.BufferReader(given.body)).to_pydict() == VALUES
 
 
-@pytest.mark.parametrize(
-    ("data", "why"),
-    [
-        (object(), "object is no data"),
-        ("/nowhere.parquet", "there is no file"),
-        (pa.table({"id": [1], "amount": [1.0], "note": [1]}), '"note" is bigint'),
-        (pa.table({"id": [1], "amount": [1.0]}), '"note" is missing'),
-        (pa.table({"id": [1], "amount": [1.0], "note": ["a"], "zip": ["b"]}), '"zip"'),
-    ],
-)
-def test_data_that_does_not_fit_is_refused_before_it_is_written(here: FolderCatalog, data: Any, why: str) -> None:
-    with pytest.raises((Misconfigured, Refused), match=why):
-        publish(here, data)
-    assert on_main(here) == []
+@pytest.mark.parametrize("how", ["paths", "folder", "address"])
+def test_files_are_taken_as_they_are(tmp_path: Path, how: str) -> None:
+    found = paths(tmp_path)
+    given = {"paths": found, "folder": str(tmp_path), "address": tmp_path.as_uri()}[how]
+    assert [each.body for each in files_of(given)] == [path.read_bytes() for path in found]
+
+
+@pytest.mark.parametrize(("data", "why"), [(object(), "object is no data"), ("/nowhere.parquet", "there is no file")])
+def test_what_is_no_data_is_refused(data: Any, why: str) -> None:
+    with pytest.raises(Misconfigured, match=why):
+        list(files_of(data))
+
+
+def test_paths_and_a_data_frame_reach_main(here: FolderCatalog, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    publish(here, paths(tmp_path / "data"), pl.DataFrame({**VALUES, "id": [3, 4]}))
+    assert on_main(here) == [1, 2, 3, 4]
+
+
+def test_data_that_does_not_fit_is_refused_before_it_is_written(here: FolderCatalog) -> None:
+    run = start(here, ORDERS)
+    misfits: list[tuple[dict[str, Any], str]] = [
+        ({"note": [1]}, '"note" is bigint'),
+        ({}, '"note" is missing'),
+        ({"note": ["a"], "zip": ["b"]}, '"zip"'),
+        ({"note": pa.array([[1]])}, "nested columns"),
+    ]
+    for columns, why in misfits:
+        with pytest.raises(Refused, match=why):
+            run.append(pa.table({"id": [1], "amount": [1.0], **columns}))
+    with pytest.raises(Refused, match="holds nothing to audit"):
+        run.audit()
 
 
 def other_table(here: Catalog, *more: NestedField, required: bool = False) -> None:
