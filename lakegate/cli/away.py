@@ -46,7 +46,7 @@ def prepared(what: str) -> Home:
         if not there.bin.exists():
             say(f"Setting up {there.root}: about {SIZES[what]}, once.")
         unpack(there.root)
-        command = [sys.executable, "-I", there.root / "tools/setup.py", what]
+        command = [sys.executable, "-I", str(there.root / "tools/setup.py"), what]
         done = subprocess.run(command, check=False)  # noqa: S603
         if done.returncode:
             raise Retryable(f"{there.root} is not set up, as it says above. What is there already is kept")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -26,8 +27,8 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
     """The programs that an installed lakegate has run, in their order; set-up ends with 0."""
     noted: list[list[str]] = []
 
-    def run(command: list[object], **_: Any) -> Any:
-        noted.append([*map(str, command)])
+    def run(command: list[str], **_: Any) -> Any:
+        noted.append(command)
         return subprocess.CompletedProcess(command, 0)
 
     def become(_: Path, words: list[str]) -> None:
@@ -38,7 +39,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
     monkeypatch.setattr(away, "is_installed", lambda: True)
     monkeypatch.setattr(away, "unpack", lambda root: noted.append(["unpack", str(root)]))
     monkeypatch.setattr(subprocess, "run", run)
-    monkeypatch.setattr(away.os, "execv", become)
+    monkeypatch.setattr(os, "execv", become)
     monkeypatch.setattr(commands, "_added", dict)
     return noted
 
