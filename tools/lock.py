@@ -42,7 +42,7 @@ def groups(*names: str) -> tuple[str, ...]:
 
 
 LOCAL_GROUPS = ("deploy", "spark", "local", "example", "setup")
-PRODUCT_GROUPS = (*LOCAL_GROUPS, "express", "test", "lint")
+PRODUCT_GROUPS = (*LOCAL_GROUPS, "express", "test", "lint", "docs")
 EXPORTS = (
     Export(
         path="requirements.txt",
@@ -56,7 +56,7 @@ EXPORTS = (
     ),
     Export(
         path="requirements-dev.txt",
-        what="What .venv holds: the product, Spark, the tests and the linters.",
+        what="What .venv holds: the product, Spark, the tests, the linters and the site's builder.",
         arguments=("--all-extras", *groups(*PRODUCT_GROUPS), "pyproject.toml"),
     ),
     Export(
