@@ -12,7 +12,7 @@ REFERENCE := commands options vocabulary catalogue limits schemas
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos docs reference lock clean simulate simulate-nessie
+.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-synth test-local test-wheel wheel search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos docs reference lock clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -89,6 +89,13 @@ test-synth: setup ## tests of the synthesised CDK app
 
 test-local: setup ## tests of the whole loop on the local cloud
 	$(PYTEST) -m local tests/local
+
+wheel: setup ## build the wheel, which carries all that its home needs, into dist/
+	@rm -f dist/*.whl
+	@.local/envs/bootstrap/bin/uv build --quiet --wheel --out-dir dist --build-constraints requirements.lock --require-hashes
+
+test-wheel: wheel ## docs/tutorial.md from the wheel, command by command, in an empty home (ten minutes; READER=… is its python3; no part of make test)
+	$(BIN)/python -m tests.tutorial $(if $(READER),--python $(READER)) dist/*.whl
 
 search: setup ## random tests with new examples, and more of them; a failure says how to repeat it; TABLES=… sets how many tables both engines are compared by
 	$(PYTEST) -m hypothesis --hypothesis-profile=search
