@@ -44,7 +44,7 @@ def table(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.fixture
 def extensions(tmp_path: Path) -> Path:
     """DuckDB's folder of extensions as INSTALL would leave it: its packages stand in for the address that it asks."""
-    found = [it for it in distributions(path=site_packages()) if it.name.startswith(("duckdb-extension-", "duckdb_extension_"))]
+    found = [it for it in distributions(path=site_packages()) if it.name.startswith("duckdb_extension_")]
     for extension in found:
         put(extension, tmp_path)
     assert len(found) == 4
