@@ -58,7 +58,7 @@ test-hostile: setup ## hostile names, files and contracts, by how work grows wit
 	$(PYTEST) -m hostile tests/hostile
 
 test-nessie: setup ## tests against a real Nessie
-	$(PYTEST) -m nessie tests/cli tests/express tests/flow tests/ports tests/spark
+	$(PYTEST) -m nessie tests/cli tests/express tests/flow tests/ports tests/spark tests/wap
 
 test-postgres: setup ## the ports' contracts and the whole flow against a real Nessie over PostgreSQL (no part of make test)
 	$(PYTEST) -m nessie --postgres --extended tests/ports tests/flow

@@ -124,7 +124,7 @@ class Branch:
             branches=self.branches,
             branch=branch,
             key=self.key,
-            depends=bool(self.plan.depends_on),
+            plan=self.plan,
             audit=lambda rebased: self._passing(rebased, None),
             renamed=lambda: branch_name(self.table, self.now(), uuid4().hex[:8]),
         )

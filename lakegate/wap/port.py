@@ -1,13 +1,13 @@
 """Port of one table's branches: what a run needs of a catalog. Every state of a table is a table loaded at it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
-from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.plan import Plan, TableColumn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +33,8 @@ class Branches(Protocol):
     def table(self) -> str: ...
 
     @property
-    def shares_schema(self) -> bool:
-        """True if all branches have the columns of main, so that a new one would show there before the audit."""
+    def own_columns(self) -> bool:
+        """True if a branch has columns and properties of its own, until it is published."""
 
     def main(self) -> Table | None:
         """Return the table on main, now; None if there is none."""
@@ -50,6 +50,11 @@ class Branches(Protocol):
 
     def find(self, name: str) -> Open | None:
         """Return an open branch; None if there is none of that name."""
+
+    def fit(self, branch: Open, plan: Plan, columns: Sequence[TableColumn], asked_for: Collection[str]) -> Open:
+        """Give the branch's table these columns, if it has others, or make it; return the branch as it is then. Raise
+        Unfit, and change nothing, if it cannot, or if main would get columns that were not `asked_for`.
+        """
 
     def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:
         """Append data files that were written already, in one snapshot. Return the branch as it is then."""

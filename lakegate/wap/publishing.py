@@ -3,7 +3,7 @@
 It decides by what main's history says, and reads it afresh at every try.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from pyiceberg.manifest import DataFile
@@ -13,7 +13,9 @@ from lakegate.adapters.iceberg.manifests import TableState
 from lakegate.adapters.iceberg.specs import carried
 from lakegate.adapters.iceberg.tables import table_identity
 from lakegate.audit.data_files import manifests
+from lakegate.audit.model.plan import Plan
 from lakegate.errors import Conflict, Refused, Retryable
+from lakegate.wap.commits import snapshot_of
 from lakegate.wap.history import appends_on, has_key, published, published_appends, summary
 from lakegate.wap.port import Branches, Open
 
@@ -42,14 +44,14 @@ def look(branches: Branches, key: str) -> Published | None:
 
 @dataclass(kw_only=True)
 class Publishing:
-    """One publish. `audit` audits a branch again, and raises if it fails; `depends` if verdicts are about other rows
-    than the run's own. `renamed` returns a name for a branch of the same run.
+    """One publish. `audit` audits a branch again, and raises if it fails. `renamed` returns a name for another branch
+    of the run.
     """
 
     branches: Branches
     branch: Open
     key: str
-    depends: bool
+    plan: Plan
     audit: Callable[[Open], None]
     renamed: Callable[[], str]
 
@@ -58,7 +60,7 @@ class Publishing:
         for _ in range(TRIES):
             if found := look(self.branches, self.key):
                 self.branches.drop(self.branch.name)
-                return replace(found, again=found.snapshot != _snapshot(self.branch.head))
+                return replace(found, again=found.snapshot != snapshot_of(self.branch.head))
             try:
                 if not has_key(self.branch, self.key):
                     self._rebase()
@@ -74,7 +76,7 @@ class Publishing:
             return
         if there is None or there.at != self.branch.at:
             raise Conflict(f"branch {self.branch.name} was changed after the audit: audit it again")
-        if _snapshot(self.branches.main()) != _snapshot(self.branch.base):
+        if snapshot_of(self.branches.main()) != snapshot_of(self.branch.base):
             self._rebase()
 
     def _rebase(self) -> None:
@@ -82,15 +84,21 @@ class Publishing:
         old = self.branch
         fresh = self.branches.make(self.renamed())
         try:
+            fresh = self._fitted(fresh)
             self._check_table(old, fresh)
             rebased = self._brought(old, fresh)
-            if self.depends:
+            if self.plan.depends_on:
                 self.audit(rebased)
         except BaseException:
             self.branches.drop(fresh.name)
             raise
         self.branch = rebased
         self.branches.drop(old.name)
+
+    def _fitted(self, fresh: Open) -> Open:
+        """Return the fresh branch, with what the run's first one has set of the table."""
+        is_own = self.branches.own_columns and fresh.head
+        return self.branches.fit(fresh, self.plan, self.plan.columns, ()) if is_own else fresh
 
     def _check_table(self, old: Open, fresh: Open) -> None:
         """Raise Refused unless data files may move: Iceberg matches columns by field id."""
@@ -104,7 +112,7 @@ class Publishing:
     def _brought(self, old: Open, fresh: Open) -> Open:
         """Append the run's data files to the fresh branch, and prove that it holds main's and just these."""
         files, appends = data_files(old), appends_on(old)
-        moved = carried(old.head, fresh.head, files.values())[0] if old.head and fresh.head else files.values()
+        moved = _carried(old.head, fresh.head, files.values())
         rebased = self.branches.append(fresh, moved, summary(self.key, appends))
         there = _difference(rebased.base, rebased.head)
         if there.added.keys() != files.keys() or there.removed or there.deletes:
@@ -120,9 +128,15 @@ def data_files(branch: Open) -> dict[str, DataFile]:
     return dict(found.added)
 
 
+def _carried(old: Table | None, fresh: Table | None, files: Iterable[DataFile]) -> list[DataFile]:
+    """Return the data files with the numbers of their partition specs in the fresh table."""
+    if old is None or fresh is None:
+        return list(files)
+    moved, _ = carried(old, fresh, files)
+    if unknown := {file.spec_id for file in moved} - fresh.specs().keys():
+        raise Refused(f"main has not partition spec {min(unknown)} of the run's data files: begin a new run")
+    return moved
+
+
 def _difference(before: Table | None, after: Table | None) -> manifests.FileDifference[DataFile]:
     return manifests.compare(TableState(before), TableState(after))
-
-
-def _snapshot(table: Table | None) -> int | None:
-    return table.metadata.current_snapshot_id if table else None

@@ -256,13 +256,17 @@ class NessieCatalog:
         return str(ancestor)
 
     def merge(self, branch: str, head: str, note: Note) -> None:
+        self.merge_text(branch, head, message(note), properties(note))
+
+    def merge_text(self, branch: str, head: str, text: str, notes: Mapping[str, str] | None = None) -> None:
+        """Merge as `merge` does, with this message; without notes it is no decision of the service's."""
         body = {
             "fromRefName": branch,
             "fromHash": head,
             "defaultKeyMergeMode": "NORMAL",
             "isDryRun": False,
             "isReturnConflictAsResult": False,
-            "commitMeta": {"message": message(note), "properties": properties(note)},
+            "commitMeta": {"message": text, "properties": dict(notes or {})},
         }
         self._rest.post(f"merging {branch}", f"trees/{MAIN}@{self._main()}/history/merge", body, changes=True)
 
