@@ -106,7 +106,7 @@ class RunEngine:
     seen: dict[str, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.appends: list[Append] = appends_on(self.branch)
+        self.appends: list[Append] = appends_on(self.branches.steps(self.branch))
         self._others: dict[str, RunTable | None] = {}
 
     @cached_property

@@ -26,11 +26,11 @@ from lakegate.audit.errors import Unfit
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Struct, kept, parse
-from lakegate.errors import Conflict
+from lakegate.errors import Conflict, Refused
 from lakegate.express.creating import schema_of, spec_of
 from lakegate.express.tables import ExpressTable
 from lakegate.wap.commits import Change, appending, catalog_errors, commit, find, pointed, same, snapshot_of
-from lakegate.wap.history import ancestors
+from lakegate.wap.history import KEY, SNAPSHOT, ancestors, told
 from lakegate.wap.names import made_at
 from lakegate.wap.port import Open
 from lakegate.wap.table import pinned
@@ -48,7 +48,7 @@ class IcebergBranches:
     days: int = 7
 
     @property
-    def own_columns(self) -> bool:
+    def whole_catalog(self) -> bool:
         return False
 
     def main(self) -> Table | None:
@@ -134,7 +134,7 @@ class IcebergBranches:
         self._commit(what, appending(branch, branch.name, files, summary))
         return self._there(branch.name)
 
-    def publish(self, branch: Open) -> None:
+    def publish(self, branch: Open, notes: Mapping[str, str]) -> None:  # noqa: ARG002
         base, head = snapshot_of(branch.base), int(branch.at)
 
         def change(table: Table) -> Change | None:
@@ -149,6 +149,22 @@ class IcebergBranches:
             return updates, (*same(table), _points(MAIN_BRANCH, base), _points(branch.name, head))
 
         self._commit(f"publishing branch {branch.name} of {self.table}", change)
+
+    def steps(self, branch: Open) -> list[Table]:
+        base, found = snapshot_of(branch.base), list[Table]()
+        for snapshot in ancestors(branch.head):
+            if snapshot.snapshot_id == base:
+                return found[::-1]
+            found += [pinned(branch.head, snapshot.snapshot_id)] if branch.head else []
+        if base is not None:
+            raise Refused(f"branch {branch.name}: its history does not reach back to main any more. Begin a new run")
+        return found[::-1]
+
+    def notes(self, key: str) -> list[Mapping[str, str]]:
+        main = self.main()
+        states = [pinned(main, it.snapshot_id) for it in ancestors(main)] if main else []
+        mine = [it for it in states if told(it).get(KEY) == key]
+        return [{**told(it), SNAPSHOT: str(snapshot_of(it))} for it in mine[::-1]]
 
     def drop(self, name: str) -> None:
         def change(table: Table) -> Change | None:

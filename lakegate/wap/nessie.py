@@ -6,6 +6,7 @@ identity, so nothing of the table may come between.
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cached_property
 
 from pyiceberg.manifest import DataFile
@@ -16,14 +17,17 @@ from lakegate.adapters.http import TimeoutAdapter
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.audit.model.plan import Plan, TableColumn
-from lakegate.errors import Conflict, Refused
+from lakegate.errors import Conflict, OutcomeUnknown, Refused
 from lakegate.express.appending import set_properties
 from lakegate.express.creating import create
 from lakegate.express.tables import fit
 from lakegate.ports import MAIN, Ref
 from lakegate.wap.commits import appending, commit, find, snapshot_of
+from lakegate.wap.history import SNAPSHOT
 from lakegate.wap.names import made_at
 from lakegate.wap.port import Open
+
+TABLE = "lakegate.table"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +44,7 @@ class NessieBranches:
         return NessieCatalog(self.uri, self.http)
 
     @property
-    def own_columns(self) -> bool:
+    def whole_catalog(self) -> bool:
         return True
 
     def main(self) -> Table | None:
@@ -58,7 +62,7 @@ class NessieBranches:
             raise Refused(f"Nessie at {self.uri} has no branch {MAIN}")
         try:
             self._nessie.create_branch(name, head)
-        except Conflict:  # an answer was lost: nobody else has the name
+        except (Conflict, OutcomeUnknown):  # an answer was lost: nobody else has the name
             if self._nessie.head(name) is None:
                 raise
         return self._there(name)
@@ -84,15 +88,32 @@ class NessieBranches:
         commit(catalog, self.table, what, appending(branch, MAIN_BRANCH, files, summary))
         return self._there(branch.name)
 
-    def publish(self, branch: Open) -> None:
+    def publish(self, branch: Open, notes: Mapping[str, str]) -> None:
         there = self.find(branch.name)
         if there is None or there.at != branch.at:
             raise Conflict(f"branch {branch.name} was changed by somebody: it is not what it was. Audit it again")
         if snapshot_of(self.main()) != snapshot_of(branch.base):
             raise Conflict(f"{self.table} on main is not what branch {branch.name} was made from")
         self._prove(branch)
-        self._nessie.merge_text(branch.name, branch.at, f"publish {self.table} by lakegate.wap\n\n{branch.name}")
+        text = f"publish {self.table} by lakegate.wap\n\n{branch.name}"
+        its = {**notes, SNAPSHOT: str(snapshot_of(branch.head)), TABLE: self.table}
+        self._nessie.merge_text(branch.name, branch.at, text, its)
         self.drop(branch.name)
+
+    def steps(self, branch: Open) -> list[Table]:
+        """See the protocol. In Nessie a table has one snapshot, so its history is that of the branch's commits."""
+        found, last = list[Table](), snapshot_of(branch.base)
+        for commit_hash in self._nessie.commits_of(self.table, self._nessie.base(branch.name), branch.at):
+            table = self._table(Ref(branch.name, commit_hash))
+            if table and snapshot_of(table) not in (None, last):
+                last = snapshot_of(table)
+                found.append(table)
+        return found
+
+    def notes(self, key: str) -> list[Mapping[str, str]]:
+        begun = made_at(key, self.table)  # of a run without a key of its own, whose name is a new one
+        since = begun - timedelta(days=1) if begun else None
+        return self._nessie.noted({"key": key, "table": self.table}, since)
 
     def _prove(self, branch: Open) -> None:
         """Raise Refused unless the branch changes the table, and nothing else."""

@@ -33,8 +33,10 @@ class Branches(Protocol):
     def table(self) -> str: ...
 
     @property
-    def own_columns(self) -> bool:
-        """True if a branch has columns and properties of its own, until it is published."""
+    def whole_catalog(self) -> bool:
+        """True if a branch is one of the whole catalog: it has columns of its own, and a publish has notes of its own.
+        Else they are in the snapshots that the run has made.
+        """
 
     def main(self) -> Table | None:
         """Return the table on main, now; None if there is none."""
@@ -59,9 +61,19 @@ class Branches(Protocol):
     def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:
         """Append data files that were written already, in one snapshot. Return the branch as it is then."""
 
-    def publish(self, branch: Open) -> None:
-        """Make main the branch as it was found, and drop the branch, in one step: only if main is the branch's base,
-        and the branch was not changed since.
+    def publish(self, branch: Open, notes: Mapping[str, str]) -> None:
+        """Make main the branch as it was found, and drop the branch: only if main is the branch's base, and the branch
+        was not changed since.
+        """
+
+    def steps(self, branch: Open) -> list[Table]:
+        """Return the table after each change of it on the branch beyond its base, in their order. Raise Refused if the
+        history does not reach back so far.
+        """
+
+    def notes(self, key: str) -> list[Mapping[str, str]]:
+        """Return what main's history tells of the run of this key, the oldest first: nothing if it was not published,
+        as far as that reaches back. Among it is the snapshot that was published, as text.
         """
 
     def drop(self, name: str) -> None:

@@ -16,7 +16,7 @@ from lakegate.audit.data_files import manifests
 from lakegate.audit.model.plan import Plan
 from lakegate.errors import Conflict, Refused, Retryable
 from lakegate.wap.commits import snapshot_of
-from lakegate.wap.history import appends_on, has_key, published, published_appends, summary
+from lakegate.wap.history import KEY, SNAPSHOT, Append, appends_on, noted_appends, summary, told
 from lakegate.wap.port import Branches, Open
 
 TRIES = 50  # so many others may publish first
@@ -34,12 +34,11 @@ class Published:
 
 def look(branches: Branches, key: str) -> Published | None:
     """Return what main's history says of the run; None if it was not published, as far as that reaches back."""
-    main = branches.main()
-    found = published(main, key)
-    if found is None:
+    notes = branches.notes(key)
+    if not notes:
         return None
-    rows = sum(each.rows for each in published_appends(main, key))
-    return Published(key=key, snapshot=found.snapshot_id, rows=rows, again=True)
+    rows = sum(each.rows for each in noted_appends(notes))
+    return Published(key=key, snapshot=int(notes[-1][SNAPSHOT]), rows=rows, again=True)
 
 
 @dataclass(kw_only=True)
@@ -62,12 +61,20 @@ class Publishing:
                 self.branches.drop(self.branch.name)
                 return replace(found, again=found.snapshot != snapshot_of(self.branch.head))
             try:
-                if not has_key(self.branch, self.key):
+                if not self._tells():
                     self._rebase()
-                self.branches.publish(self.branch)
+                self.branches.publish(self.branch, summary(self.key, self._appends(self.branch)))
             except Conflict:
                 self._rebase_if_moved()
         raise Retryable(f"{self.branches.table} on main changed {TRIES} times before {self.key} could be published")
+
+    def _appends(self, branch: Open) -> list[Append]:
+        return appends_on(self.branches.steps(branch))
+
+    def _tells(self) -> bool:
+        """Return True if main's history will tell the key: else nothing on the branch was appended by lakegate."""
+        steps = () if self.branches.whole_catalog else self.branches.steps(self.branch)
+        return self.branches.whole_catalog or any(told(it).get(KEY) == self.key for it in steps)
 
     def _rebase_if_moved(self) -> None:
         """Bring the run to main as it is now. Raise Conflict if it is the branch that was changed."""
@@ -97,7 +104,7 @@ class Publishing:
 
     def _fitted(self, fresh: Open) -> Open:
         """Return the fresh branch, with what the run's first one has set of the table."""
-        is_own = self.branches.own_columns and fresh.head
+        is_own = self.branches.whole_catalog and fresh.head
         return self.branches.fit(fresh, self.plan, self.plan.columns, ()) if is_own else fresh
 
     def _check_table(self, old: Open, fresh: Open) -> None:
@@ -111,7 +118,7 @@ class Publishing:
 
     def _brought(self, old: Open, fresh: Open) -> Open:
         """Append the run's data files to the fresh branch, and prove that it holds main's and just these."""
-        files, appends = data_files(old), appends_on(old)
+        files, appends = data_files(old), self._appends(old)
         moved = _carried(old.head, fresh.head, files.values())
         rebased = self.branches.append(fresh, moved, summary(self.key, appends))
         there = _difference(rebased.base, rebased.head)

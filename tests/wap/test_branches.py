@@ -35,7 +35,7 @@ def test_what_is_on_a_branch_is_there_alone(world: World) -> None:
 
 def test_a_branch_is_published_as_it_was_found_and_is_gone(world: World) -> None:
     run = begun(world, 1)
-    run.branches.publish(found(run))
+    run.branches.publish(found(run), {})
     assert (world.ids(), world.branches()) == ([1], [])
     assert run.branches.find(run.name) is None
     run.drop()  # an absent one is fine
@@ -44,9 +44,9 @@ def test_a_branch_is_published_as_it_was_found_and_is_gone(world: World) -> None
 def test_a_branch_of_what_main_was_before_is_not_published(world: World) -> None:
     first, second = begun(world, 1), begun(world, 2)
     before = found(second)
-    first.branches.publish(found(first))
+    first.branches.publish(found(first), {})
     with pytest.raises(Conflict):
-        second.branches.publish(before)
+        second.branches.publish(before, {})
     assert (world.ids(), world.branches()) == ([1], [second.name])
     assert ids_of(before.base) == []
 
@@ -56,7 +56,7 @@ def test_a_branch_that_was_changed_since_it_was_found_is_not_published_or_append
     before = found(run)
     run.append(orders(2))
     with pytest.raises(Conflict):
-        run.branches.publish(before)
+        run.branches.publish(before, {})
     with pytest.raises(Conflict):
         run.branches.append(before, [], {})
     assert (world.ids(), ids_of(found(run).head)) == ([], [1, 2])
