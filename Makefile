@@ -12,7 +12,7 @@ REFERENCE := commands options vocabulary catalogue limits schemas
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-readers test-synth test-local test-wheel wheel search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos docs reference lock clean simulate simulate-nessie
+.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-readers test-synth test-local test-wheel wheel search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos docs reference pictures lock clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -140,6 +140,13 @@ docs: setup ## build the site of the documentation into .local/site, with strict
 
 reference: setup ## write the pages of docs/reference that are made from the code
 	@for page in $(REFERENCE); do $(BIN)/python -m tests.support.$$page; done
+
+pictures: setup ## run the demo and make docs/pictures from it: the terminal as an animation, and the message in Slack
+	@$(PYTHON) tools/setup.py pictures
+	$(BIN)/python -m examples.recording
+	@mkdir -p docs/pictures
+	.local/envs/pictures/bin/termtosvg render .local/pictures/demo.cast docs/pictures/demo.svg -m 500 -M 1200 -D 6000
+	$(BIN)/python -m examples.slack_page .local/pictures/slack.json docs/pictures/slack.png
 
 lock: setup ## resolve the dependencies and export every requirements file (UPGRADE=1: to the newest allowed)
 	$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)
