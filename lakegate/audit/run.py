@@ -190,8 +190,8 @@ def _evaluate_reused(run: Run, there: Table, entries: Sequence[FileReport]) -> d
     with run.step("measure"):
         results = evaluate(plan, *view.measure())
     with run.step("sample"):
-        found = view.with_samples(results, plan, ())
-    return observed(plan, found) if run.observes else found
+        told = view.with_samples(results, plan, ())
+    return observed(plan, told) if run.observes else told
 
 
 def _inspect(run: Run) -> None:
