@@ -26,7 +26,7 @@ class ContractFile:
 class TakenUp:
     """Keys of unrouted files that the sweep after a push has taken up, and of those that it left. `failed` is the error
     of one of its steps, which may concern something else. `before` is what files of the last thirty days would have met
-    by the pushed contracts; where `unseen` is an error, that could not be read.
+    by the pushed contracts, of tables that had any; where `unseen` is an error, that could not be read.
     """
 
     files: tuple[str, ...] = ()
@@ -56,7 +56,8 @@ def push(service: Service, files: Sequence[ContractFile], sweep: Callable[[], No
 def _with_hindsight(service: Service, pushed: Sequence[Contract], taken: TakenUp) -> TakenUp:
     """Look back by each contract. The push is done by then, so an error only leaves the answer out."""
     try:
-        return replace(taken, before=tuple(hindsight(service, contract) for contract in pushed))
+        found = [hindsight(service, contract) for contract in pushed]
+        return replace(taken, before=tuple(each for each in found if each.files or each.unread))
     except LakegateError as error:
         return replace(taken, unseen=str(error))
 
