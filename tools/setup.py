@@ -1,7 +1,7 @@
 """Install everything that the commands of this checkout need: environments, jars and Node packages, pinned by hash.
 `setup.py deploy` installs what `lakegate deploy` needs, and no Spark, Java, LocalStack or tests. `setup.py RELEASE`
-adds what the tests of the job need on another release of EMR Serverless, and `setup.py datacontract` another tool for
-contracts.
+adds what the tests of the job need on another release of EMR Serverless, `setup.py datacontract` another tool for
+contracts, and `setup.py dashboard` what drives a browser before the dashboard.
 
 It uses only a Python and the network of the machine, and changes only the checkout and the package managers' caches.
 Any Python from 3.9 on can start it. The installed environments have Python 3.11, and those of the functions and of
@@ -36,7 +36,7 @@ PLUGINS = Path("localstack/plugins")
 OLDEST = (3, 9)  # Python that can run this file
 WANTED, OF_FUNCTIONS = "3.11", "3.13"
 BUNDLES = ("emr-spark-8.1.0",)  # releases with an environment of their own, which have the functions' Python, too
-DATACONTRACT = "datacontract"
+DATACONTRACT, DASHBOARD = "datacontract", "dashboard"
 PYTHONS = LOCAL / "python"
 UNPACKED = LOCAL / f"python{OF_FUNCTIONS}"
 NEEDED_GLIBC = (2, 34)  # of the Python that is unpacked
@@ -78,9 +78,10 @@ class Step:
 
 
 def main(asked: str) -> None:
-    """Install what is asked: everything (""), what deploying needs, a release's, or another tool's."""
-    if asked not in {"", "deploy", DATACONTRACT, *BUNDLES}:
-        sys.exit(f"There is no set-up of {asked!r}: say nothing, deploy, {DATACONTRACT}, or {', '.join(BUNDLES)}.")
+    """Install what is asked: everything (""), what deploying needs, a release's, another tool's, or a browser's."""
+    if asked not in {"", "deploy", DATACONTRACT, DASHBOARD, *BUNDLES}:
+        others = ", ".join((DATACONTRACT, DASHBOARD, *BUNDLES))
+        sys.exit(f"There is no set-up of {asked!r}: say nothing, deploy, or one of {others}.")
     if sys.version_info[:2] < OLDEST:
         sys.exit(
             f"Set-up needs Python 3.9 or newer; this is {sys.version.split()[0]} ({sys.executable}).\n"
@@ -106,6 +107,8 @@ def chosen(asked: str) -> tuple[Step, ...]:
         return of_bundle(asked, python_of_functions())
     if asked == DATACONTRACT:
         return (other_tool(python(WANTED)),)
+    if asked == DASHBOARD:
+        return (with_browser(python(WANTED)),)
     everything = steps(python(WANTED), python_of_functions())
     return smaller(everything) if asked else everything
 
@@ -210,6 +213,16 @@ def other_tool(python: str) -> Step:
         folder=LOCAL / "envs" / DATACONTRACT,
         inputs=("tools/datacontract.txt",),
         run=partial(datacontract, python),
+        python=python,
+    )
+
+
+def with_browser(python: str) -> Step:
+    return Step(
+        what="what drives a browser",
+        folder=LOCAL / "envs" / DASHBOARD,
+        inputs=("tools/dashboard.txt", "pyproject.toml", f"{CLOUD}/pyproject.toml"),
+        run=partial(dashboard, python),
         python=python,
     )
 
@@ -321,6 +334,12 @@ def localstack(python: str, folder: Path) -> None:
 
 def datacontract(python: str, folder: Path) -> None:
     install(python, folder, "tools/datacontract.txt")
+
+
+def dashboard(python: str, folder: Path) -> None:
+    install(python, folder, "tools/dashboard.txt")
+    editable(folder, ROOT)
+    editable(folder, ROOT / CLOUD)
 
 
 def interpreter(folder: Path) -> None:
