@@ -67,9 +67,10 @@ test-http: setup ## thirty schedules with faults of the network before a real Ne
 	$(PYTEST) -m http tests/simulation
 
 test-extended: setup ## ten thousand schedules, a hundred and fifty of the network, and what else takes long; CI runs it beside make test (twenty minutes)
-	$(PYTEST) --extended -m "schedules or http or extended" tests/inference tests/simulation
-	$(PYTEST) --extended -m "extended and hostile" tests/hostile
-	$(PYTEST) --extended -m "extended and (spark or nessie)" tests/contracts tests/express tests/spark
+	$(PYTEST) --extended -m "schedules or http or extended and not (hostile or spark or nessie or local)" tests
+	$(PYTEST) --extended -m "extended and hostile" tests
+	$(PYTEST) --extended -m "extended and (spark or nessie) and not hostile" --ignore=tests/flow tests
+	$(PYTEST) --extended tests/spark/test_differential.py
 	$(PYTEST) --extended -m "extended and local" tests/local
 
 test-spark: setup ## tests in a Spark session
