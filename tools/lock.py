@@ -41,12 +41,18 @@ def groups(*names: str) -> tuple[str, ...]:
     return tuple(f"--group={name}" for name in names)
 
 
-PRODUCT_GROUPS = ("express", "spark", "local", "example", "setup", "test", "lint", "docs")
+LOCAL_GROUPS = ("deploy", "spark", "local", "example", "setup")
+PRODUCT_GROUPS = (*LOCAL_GROUPS, "express", "test", "lint", "docs")
 EXPORTS = (
     Export(
         path="requirements.txt",
         what="What .venv holds for deploying alone: the service, its command line, its deployment, and set-up's tools.",
-        arguments=("--all-extras", *groups("setup"), "pyproject.toml"),
+        arguments=("--all-extras", *groups("deploy", "setup"), "pyproject.toml"),
+    ),
+    Export(
+        path="requirements-local.txt",
+        what="What .venv holds for the local cloud and the demo: the product and Spark, and no tests.",
+        arguments=("--all-extras", *groups(*LOCAL_GROUPS), "pyproject.toml"),
     ),
     Export(
         path="requirements-dev.txt",
@@ -56,7 +62,7 @@ EXPORTS = (
     Export(
         path="handlers/requirements.txt",
         what="What ships in the functions' zip.",
-        arguments=("pyproject.toml",),
+        arguments=groups("service"),
     ),
     Export(
         path="handlers/express.txt",
@@ -66,7 +72,7 @@ EXPORTS = (
     Export(
         path="tools/dashboard.txt",
         what="What the dashboard's tests need beside a browser, in an environment of its own.",
-        arguments=("--extra=cli", "--extra=dashboard", *groups("browser", "local", "spark", "test"), "pyproject.toml"),
+        arguments=("--extra=dashboard", *groups("browser", "local", "spark", "test"), "pyproject.toml"),
     ),
     Export(
         path="localstack/requirements.txt",
@@ -86,7 +92,7 @@ BUNDLES = (
     Export(
         path="tools/emr-spark-8.1.0.txt",
         what="What the tests of the job need on another Spark, in an environment of its own.",
-        arguments=("--extra=cli", *groups("emr-spark-8", "express", "local", "example", "test"), "pyproject.toml"),
+        arguments=(*groups("emr-spark-8", "express", "local", "example", "test"), "pyproject.toml"),
     ),
 )
 ALONE = Export(
@@ -111,7 +117,7 @@ def main() -> None:
 
 def resolve(*, upgrade: bool) -> None:
     """Resolve everything at once. Without `upgrade`, locked versions stay if the inputs allow them."""
-    every = groups(*PRODUCT_GROUPS, "browser", "functions", "bootstrap", "build")
+    every = groups(*PRODUCT_GROUPS, "browser", "service", "functions", "bootstrap", "build")
     output = (f"--output-file={LOCK}", *(("--upgrade",) if upgrade else ()))
     uv(*COMPILE, "--generate-hashes", "--all-extras", *every, *output, "pyproject.toml", LOCALSTACK)
     header = HEADER.format(sources=f"pyproject.toml and {LOCALSTACK}", what="Everything.")
