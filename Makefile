@@ -12,7 +12,7 @@ REFERENCE := commands options vocabulary catalogue limits schemas
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-dashboard test-synth test-local test-wheel wheel search bench bench-audit bench-cold-start bench-dashboard bench-keys bench-express bench-publish bench-receipts chaos docs reference lock pictures clean simulate simulate-nessie
+.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-readers test-dashboard test-synth test-local test-wheel wheel search bench bench-audit bench-cold-start bench-dashboard bench-keys bench-express bench-publish bench-receipts chaos docs reference lock pictures clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -52,7 +52,7 @@ test-schedules: setup ## 2,500 simulated schedules of faults, always the same (h
 	$(PYTEST) -m schedules tests/simulation
 
 test-unit: setup ## the other tests without Spark and servers (five minutes)
-	$(PYTEST) -m "not schedules and not hostile and not nessie and not http and not spark and not synth and not local and not datacontract and not dashboard"
+	$(PYTEST) -m "not schedules and not hostile and not nessie and not http and not spark and not synth and not local and not datacontract and not readers and not dashboard"
 
 test-hostile: setup ## hostile names, files and contracts, by how work grows with them, and fuzzing (two minutes)
 	$(PYTEST) -m hostile tests/hostile
@@ -91,6 +91,10 @@ test-dashboard: setup ## the dashboard in a headless browser of this machine, dr
 pictures: demo ## render the pictures of docs/pictures: the demo first, then its dashboard in a headless browser
 	@$(PYTHON) tools/setup.py dashboard
 	.local/envs/dashboard/bin/python -m examples.pictures
+
+test-readers: setup ## Polars and DuckDB's own extension, in an environment of their own, read tables by what `lakegate readers` prints (no part of make test)
+	@$(PYTHON) tools/setup.py readers
+	$(PYTEST) -m readers tests/readers
 
 test-synth: setup ## tests of the synthesised CDK app
 	$(PYTEST) -m synth tests/infra

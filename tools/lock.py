@@ -95,10 +95,17 @@ BUNDLES = (
         arguments=(*groups("emr-spark-8", "express", "local", "example", "test"), "pyproject.toml"),
     ),
 )
-ALONE = Export(
-    path="tools/datacontract.txt",
-    what="Another tool for contracts, in an environment of its own.",
-    arguments=("tools/datacontract.in",),
+ALONE = (
+    Export(
+        path="tools/datacontract.txt",
+        what="Another tool for contracts, in an environment of its own.",
+        arguments=("tools/datacontract.in",),
+    ),
+    Export(
+        path="tools/readers.txt",
+        what="Engines that read tables, in an environment of their own.",
+        arguments=("tools/readers.in",),
+    ),
 )
 
 
@@ -112,7 +119,8 @@ def main() -> None:
         write(export, locked)
     for export in BUNDLES:
         write_apart(export, locked)
-    write_alone(ALONE, upgrade=upgrade)
+    for export in ALONE:
+        write_alone(export, upgrade=upgrade)
 
 
 def resolve(*, upgrade: bool) -> None:

@@ -1,8 +1,8 @@
 """Install everything that the commands of this checkout need: environments, jars and Node packages, pinned by hash.
 `setup.py deploy` installs what `lakegate deploy` needs, and no Spark, Java, LocalStack or tests. `setup.py local` adds
 what a local cloud and the demo need, and no tests. `setup.py RELEASE` adds what the tests of the job need on another
-release of EMR Serverless, and `setup.py datacontract` another tool for contracts, and
-`setup.py dashboard` what drives a browser before the dashboard.
+release of EMR Serverless, `setup.py datacontract` another tool for contracts, and `setup.py readers` engines that read
+tables, and `setup.py dashboard` what drives a browser before the dashboard.
 
 It uses only a Python and the network of the machine, and changes only the checkout and the package managers' caches.
 An installed lakegate runs the same in its home in the user's cache (lakegate/home.py), with `deploy` and `local` alone.
@@ -38,7 +38,8 @@ PLUGINS = Path("localstack/plugins")
 OLDEST = (3, 9)  # Python that can run this file
 WANTED, OF_FUNCTIONS = "3.11", "3.13"
 BUNDLES = ("emr-spark-8.1.0",)  # releases with an environment of their own, which have the functions' Python, too
-DATACONTRACT, DASHBOARD = "datacontract", "dashboard"
+OTHER_TOOLS = {"datacontract": "datacontract-cli", "readers": "Polars, DuckDB's extensions"}
+DASHBOARD = "dashboard"
 PYTHONS = LOCAL / "python"
 UNPACKED = LOCAL / f"python{OF_FUNCTIONS}"
 NEEDED_GLIBC = (2, 34)  # of the Python that is unpacked
@@ -81,8 +82,8 @@ class Step:
 
 def main(asked: str) -> None:
     """Install what is asked: everything (""), what deploying or a local cloud needs, a release's, or another tool's."""
-    if asked not in {"", "deploy", "local", DATACONTRACT, DASHBOARD, *BUNDLES}:
-        others = f"{DATACONTRACT}, {DASHBOARD}, or {', '.join(BUNDLES)}"
+    if asked not in {"", "deploy", "local", *OTHER_TOOLS, DASHBOARD, *BUNDLES}:
+        others = ", ".join([*OTHER_TOOLS, DASHBOARD, *BUNDLES])
         sys.exit(f"There is no set-up of {asked!r}: say nothing, deploy, local, {others}.")
     if sys.version_info[:2] < OLDEST:
         sys.exit(
@@ -107,8 +108,8 @@ def main(asked: str) -> None:
 def chosen(asked: str) -> tuple[Step, ...]:
     if asked in BUNDLES:
         return of_bundle(asked, python_of_functions())
-    if asked == DATACONTRACT:
-        return (other_tool(python(WANTED)),)
+    if asked in OTHER_TOOLS:
+        return (other_tool(asked, python(WANTED)),)
     if asked == DASHBOARD:
         return (with_browser(python(WANTED)),)
     everything = steps(python(WANTED), python_of_functions())
@@ -228,12 +229,13 @@ def of_bundle(release: str, python: str) -> tuple[Step, ...]:
     )
 
 
-def other_tool(python: str) -> Step:
+def other_tool(name: str, python: str) -> Step:
+    pins = f"tools/{name}.txt"
     return Step(
-        what="datacontract-cli",
-        folder=LOCAL / "envs" / DATACONTRACT,
-        inputs=("tools/datacontract.txt",),
-        run=partial(datacontract, python),
+        what=OTHER_TOOLS[name],
+        folder=LOCAL / "envs" / name,
+        inputs=(pins,),
+        run=partial(install, python, requirements=pins),
         python=python,
     )
 
@@ -372,10 +374,6 @@ def dashboard(python: str, folder: Path) -> None:
     install(python, folder, "tools/dashboard.txt")
     editable(folder, ROOT)
     editable(folder, ROOT / CLOUD)
-
-
-def datacontract(python: str, folder: Path) -> None:
-    install(python, folder, "tools/datacontract.txt")
 
 
 def interpreter(folder: Path) -> None:

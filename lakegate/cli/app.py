@@ -313,6 +313,28 @@ def query(
 
 
 @app.command()
+def readers(
+    ctx: typer.Context,
+    *,
+    engine: Annotated[
+        str | None, typer.Option("--engine", metavar="ENGINE", help="One engine, such as spark; by default all.")
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option("--table", metavar="NAMESPACE.TABLE", help="The table; by default the branch's, or the first."),
+    ] = None,
+    ref: Annotated[str, typer.Option(metavar="BRANCH", help="A branch, or branch@hash.")] = "main",
+    as_json: AsJson = False,
+) -> None:
+    """Print what to paste into another engine to read a table of this installation: PyIceberg, Pandas, Polars, DuckDB,
+    Spark, Trino, Snowflake, Athena, Redshift, Dremio.
+    """
+    from lakegate.cli.readers.command import readers as run
+
+    run(_installation(ctx), engine, table, ref, as_json=as_json)
+
+
+@app.command()
 def generate(
     contract: Annotated[Path, typer.Argument(metavar="CONTRACT", exists=True, dir_okay=False, readable=True)],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", dir_okay=False, writable=True)],

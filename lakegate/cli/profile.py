@@ -19,11 +19,13 @@ from botocore.config import Config
 from dotenv import dotenv_values
 
 from lakegate import bootstrap
+from lakegate.adapters.account import foreign_storage, region
 from lakegate.adapters.aws import CONFIG, aws_errors
 from lakegate.adapters.function_urls import FunctionUrls
 from lakegate.adapters.lake import IcebergLake
 from lakegate.adapters.warehouse import S3Warehouse
 from lakegate.cli.installation import Installation
+from lakegate.cli.readers.place import Place
 from lakegate.cli.terminal import remark
 from lakegate.errors import LakegateError, Misconfigured, Retryable
 from lakegate.home import home
@@ -63,9 +65,16 @@ def connect() -> Installation:
         landing=service.landing,
         lake=IcebergLake(service.nessie_uri, service.warehouse, bootstrap.nessie_door(settings)),
         branches=service.branches,
+        place=_place(settings, found),
         clock=service.clock,
         clean=partial(clean, service, S3Warehouse()),
         verify=partial(verify, service, S3Warehouse()),
+    )
+
+
+def _place(settings: Settings, found: Mapping[str, str]) -> Place:
+    return Place.of(
+        settings, region=region(), s3_endpoint=foreign_storage(), read_policy=found.get("ReadLakePolicy", "")
     )
 
 
