@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest
 SIMULATE := PYTHONPATH=localstack/plugins $(BIN)/python -m tests.simulation
 JOBS ?= 4
 BUNDLE ?= emr-spark-8.1.0
-REFERENCE := commands options vocabulary catalogue limits schemas
+REFERENCE := commands options vocabulary catalogue limits schemas rights
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
