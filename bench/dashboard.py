@@ -113,7 +113,7 @@ def _looks(made: Installation, newest: Attempt) -> dict[str, Callable[[], float]
     unused: Any = None
     connected = Connected(
         operations=operations, landing=service.landing, lake=unused, branches=service.branches, clock=service.clock,
-        clean=unused, verify=unused,
+        clean=unused, verify=unused, place=unused,
     )  # fmt: skip
     session.installation = lambda: connected  # type: ignore[assignment]
     last = _last_page(operations)

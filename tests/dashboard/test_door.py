@@ -30,7 +30,7 @@ def ask(query: str = "", kind: str = "http", **headers: str) -> Sent:
     scope = {"type": kind, "method": "GET", "path": "/batch", "query_string": query.encode(), "scheme": "http",
              "server": ("127.0.0.1", 8501), "root_path": "",
              "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}  # fmt: skip
-    asyncio.run(Door(behind, key=KEY, cookie=COOKIE)(scope, receive, send))  # type: ignore[arg-type]
+    asyncio.run(Door(behind, key=KEY, cookie=COOKIE)(scope, receive, send))
     return sent
 
 
