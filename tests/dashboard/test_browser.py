@@ -10,13 +10,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pytest
 import requests
-from playwright.sync_api import Browser, Page, sync_playwright
-
 from tests.cli.reported import BATCH
 from tests.support.image import ROOT
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.dashboard
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -51,6 +53,8 @@ class Served:
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
+    from playwright.sync_api import sync_playwright
+
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     assert found, f"a browser is needed, one of {', '.join(BROWSERS)}: apt install chromium"
     with socket.socket() as free:
