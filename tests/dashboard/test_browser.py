@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import requests
+
 from tests.cli.reported import BATCH
 from tests.support.image import ROOT
 
