@@ -77,7 +77,8 @@ class Step:
         return text if text.startswith(f"{self.place}\n") else ""
 
     def is_done(self) -> bool:
-        return self.recorded() == self.fingerprint() or bool(self.larger and self.larger.is_done())
+        can_be = all((ROOT / path).exists() for path in self.inputs)  # a wheel's home has no requirements of tests
+        return (can_be and self.recorded() == self.fingerprint()) or bool(self.larger and self.larger.is_done())
 
 
 def main(asked: str) -> None:

@@ -42,6 +42,7 @@ def status(installation: Installation, *, as_json: bool) -> Exit:
         *_unseen(now, at),
         *_unrouted(now, at),
         *_rejected(now, at),
+        *_observed(now, at),
         *_published(now, at),
     ):
         say(part)
@@ -96,6 +97,25 @@ def _rejected(now: Status, at: datetime) -> list[RenderableType]:
     return [*lines, *_more(now.rejected), *_other_batches(now)]
 
 
+def _observed(now: Status, at: datetime) -> list[RenderableType]:
+    """Return what enforcing would have done to published files whose contracts observe."""
+    found = [line for line in now.published if line.would_reject or line.would_quarantine]
+    if not found:
+        return []
+    lines: list[RenderableType] = [Text(f"Observed ({_would(found)}{_of_last(now)})\n", style="bold")]
+    for line in found[:SHOWN]:
+        lines.append(Text("◌ ", style="magenta") + Text(clean(f"{line.table}  {line.batch}  {ago(line.since, at)}")))
+        lines += [*(f"    {name}" for name in _unexplained(line)), *_reasons(line, "magenta")]
+        lines += [f"    next: lakegate show {line.batch}", ""]
+    return [*lines, *_more(found)]
+
+
+def _would(lines: Sequence[Line]) -> str:
+    files, rows = sum(line.would_reject for line in lines), sum(line.would_quarantine for line in lines)
+    rejected = [f"{count(files, 'published file')} would have been rejected"] if files else []
+    return ", ".join(rejected + ([f"{count(rows, 'published row')} would have gone to quarantine"] if rows else []))
+
+
 def _other_batches(now: Status) -> list[RenderableType]:
     """Return rejected batches without details: those known from branches alone, and those superseded, which need no
     action.
@@ -122,10 +142,10 @@ def _unexplained(line: Line) -> list[str]:
     return [] if are_named else _named(line).split("\n")
 
 
-def _reasons(line: Line) -> list[RenderableType]:
+def _reasons(line: Line, colour: str = "red") -> list[RenderableType]:
     rest = len(line.reasons) - REASONS_SHOWN
     more = [f"… and {rest:,} more"] if rest > 0 else []
-    return [indented(reason, 4, "red") for reason in [*line.reasons[:REASONS_SHOWN], *more]]
+    return [indented(reason, 4, colour) for reason in [*line.reasons[:REASONS_SHOWN], *more]]
 
 
 def _published(now: Status, at: datetime) -> list[RenderableType]:

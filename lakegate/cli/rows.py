@@ -15,7 +15,7 @@ from lakegate.audit.evaluation.mask import MASK
 from lakegate.audit.evaluation.moment import bind_now
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
-from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
+from lakegate.audit.model.report import FAILED, CheckResult, FileReport, Report, Verdict
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation, Lake
@@ -141,6 +141,8 @@ def _why_others(failing: Failing) -> str:
     """Return the reason why the number of rows differs from the audit's, or "" if the difference is expected."""
     if failing.check.verdict is Verdict.WARN and any(file.quarantined for file in failing.files):
         return "the table is without the rows that other checks quarantined."
+    if any(file.would_quarantine for file in failing.files):
+        return "it counted without the rows that would have gone to quarantine."
     if is_of(failing.check, MetricKind.DUPLICATES):
         return ""  # the listing includes the first row with a key, which the audit does not count
     return "DuckDB, which lists the rows, differs from Spark on this rule."
@@ -219,7 +221,7 @@ def _read(plan: Plan, failing: Failing) -> dict[str, tuple[str, ...]]:
     """Return by table the files whose rows the statement reads. A table that it reads whole is left out."""
     metric = plan.metric(failing.check.metric)
     mine = tuple(file.id for file in failing.files)
-    good = [file.id for file in failing.report.files if file.verdict is not Verdict.FAIL]
+    good = [file.id for file in failing.report.files if file.verdict not in FAILED]
     read = {quarantine_of(plan.table): mine}
     if metric.refers_to is None and metric.scope is Scope.TABLE:
         return read
@@ -296,7 +298,7 @@ def _among(metric: Metric, report: Report, file: FileReport) -> str:
         return f"{FILE_COLUMN} = {_text(file.id)}"
     ids = [other.id for other in report.files]
     earlier = report.files[: ids.index(file.id)]
-    before = [*(other.id for other in earlier if other.verdict is not Verdict.FAIL), file.id]
+    before = [*(other.id for other in earlier if other.verdict not in FAILED), file.id]
     others = [other for other in ids if other not in before]
     return f"{FILE_COLUMN} NOT IN ({_texts(others)})" if others else "true"
 

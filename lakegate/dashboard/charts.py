@@ -10,15 +10,17 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from lakegate.audit.model.report import WORST_FIRST
 from lakegate.cli.terminal import clean
-from lakegate.operations.batch import VERDICTS
 from lakegate.operations.tables import Audited, Number
 
 COLOURS = {"fail": "#D55E00", "quarantine": "#CC79A7", "warn": "#E69F00", "pass": "#009E73"}
+COLOURS |= {"would fail": "#56B4E9", "would quarantine": "#F0E442"}
 SHAPES = {"fail": "cross", "quarantine": "triangle-up", "warn": "square", "pass": "circle"}
+SHAPES |= {"would fail": "diamond", "would quarantine": "triangle-down"}
 LINE, BAND = "#0072B2", "#009E73"
 HIGH = 240
-WORDS = [str(verdict) for verdict in VERDICTS]
+WORDS = [str(verdict) for verdict in WORST_FIRST]
 COLOUR = alt.Scale(domain=WORDS, range=[COLOURS[word] for word in WORDS])
 SHAPE = alt.Scale(domain=WORDS, range=[SHAPES[word] for word in WORDS])
 

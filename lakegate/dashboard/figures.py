@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from lakegate.audit.model.plan import Unit
-from lakegate.audit.model.report import Report, Verdict
+from lakegate.audit.model.report import WORST_FIRST, Report, Verdict
 from lakegate.cli.report import tally
 from lakegate.counts import count
-from lakegate.operations.batch import VERDICTS, BatchView, Try
+from lakegate.operations.batch import BatchView, Try
 from lakegate.operations.tables import Number
 from lakegate.ports import Decided
 from lakegate.workflow.overview.line import Line
@@ -101,8 +101,8 @@ def _attempt(tried: Try) -> Iterator[Event]:
 
 
 def _worst(report: Report) -> str:
-    worst = min((VERDICTS.index(file.verdict) for file in report.files), default=0)
-    return str(VERDICTS[worst])
+    worst = min((WORST_FIRST.index(file.verdict) for file in report.files), default=0)
+    return str(WORST_FIRST[worst])
 
 
 def _decided(decided: Decided) -> Event:
@@ -124,11 +124,11 @@ def faults(report: Report) -> list[Fault]:
                 found[column, check.check] = Fault(
                     column=column,
                     check=check.name,
-                    verdict=min((check.verdict, before.verdict), key=VERDICTS.index) if before else check.verdict,
+                    verdict=min((check.verdict, before.verdict), key=WORST_FIRST.index) if before else check.verdict,
                     failing_rows=check.failing_rows + (before.failing_rows if before else 0),
                     rows=check.rows + (before.rows if before else 0),
                 )
-    return sorted(found.values(), key=lambda it: (VERDICTS.index(it.verdict), -it.failing_rows, it.column))
+    return sorted(found.values(), key=lambda it: (WORST_FIRST.index(it.verdict), -it.failing_rows, it.column))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +144,7 @@ class Said:
 
 def said(numbers: Iterable[Number]) -> list[Said]:
     """Return the numbers in words, the worst first."""
-    ordered = sorted(numbers, key=lambda it: (VERDICTS.index(it.verdict), it.name))
+    ordered = sorted(numbers, key=lambda it: (WORST_FIRST.index(it.verdict), it.name))
     return [
         Said(
             name=it.name,

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from lakegate.audit.model.plan import Unit
-from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
+from lakegate.audit.model.report import WORST_FIRST, CheckResult, FileReport, Report, Verdict
 from lakegate.landing.attempts import Attempt
-from lakegate.operations.batch import VERDICTS
 from lakegate.ports import Decided
 from lakegate.workflow.attempts.reports import readable_report
 from lakegate.workflow.service import Service
@@ -88,7 +87,7 @@ def audited(report: Report) -> Audited:
 
 def _verdicts(files: Iterable[FileReport]) -> dict[str, int]:
     every = [file.verdict for file in files]
-    return {str(verdict): every.count(verdict) for verdict in VERDICTS if verdict in every}
+    return {str(verdict): every.count(verdict) for verdict in WORST_FIRST if verdict in every}
 
 
 def _number(checks: Sequence[CheckResult]) -> Number:
@@ -98,7 +97,7 @@ def _number(checks: Sequence[CheckResult]) -> Number:
     return Number(
         check=last.check,
         name=last.name,
-        verdict=min((check.verdict for check in checks), key=VERDICTS.index),
+        verdict=min((check.verdict for check in checks), key=WORST_FIRST.index),
         unit=last.unit,
         failing_rows=sum(check.failing_rows for check in checks),
         rows=sum(check.rows for check in checks),

@@ -110,6 +110,7 @@ class Branches(Protocol):
 class DecidedFile:
     """One file version in a decision's commit. `rows` are its rows in the table, without the `quarantined` ones; 0 if
     none was read. `replaced` is the number of rows, of the versions that it `replaces`, that they took the place of.
+    If its contract observes, enforcing `would_reject` it, or `would_quarantine` so many of its rows.
     """
 
     key: str
@@ -119,6 +120,8 @@ class DecidedFile:
     reasons: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
     replaced: int = 0
+    would_reject: bool = False
+    would_quarantine: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,18 +16,18 @@ from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
 from lakegate.cli.page.plots import bar, scale, trend
 from lakegate.cli.page.summary import failures, folded, parts, unfolded
-from lakegate.cli.report import advised, checks_of, columns_of, lane, shown, tally, took
+from lakegate.cli.report import advised, aside, checks_of, columns_of, enforced, lane, observes, shown, tally, took
 from lakegate.cli.terminal import busy, clean, complain
 from lakegate.counts import count
 from lakegate.operations.batch import BatchView, files_of, has_rows, rows_command
 from lakegate.operations.questions import ShowBatch
 
 PRINTED = Path("-")
-OF_THE_BATCH = (files_of, has_rows, lane, rows_command, tally, took)
-OF_A_FILE = (advised, bar, checks_of, columns_of, failures, folded, parts, scale, shown, unfolded)
+OF_THE_BATCH = (enforced, files_of, has_rows, lane, observes, rows_command, tally, took)
+OF_A_FILE = (advised, aside, bar, checks_of, columns_of, failures, folded, parts, scale, shown, unfolded)
 NEWLINE = Markup("\n")
 """The line end between two of a contract's lines: any within a text is a stranger's, and is spelt out."""
-MARKS = {"fail": "✕", "quarantine": "▲", "warn": "!", "pass": "✓"}
+MARKS = {"fail": "✕", "quarantine": "▲", "warn": "!", "pass": "✓", "would fail": "(✕)", "would quarantine": "(▲)"}
 """Signs of the verdicts beside their words and colours."""
 
 
