@@ -14,12 +14,13 @@ from lakegate.adapters.iceberg.specs import carried
 from lakegate.adapters.iceberg.tables import table_identity
 from lakegate.audit.data_files import manifests
 from lakegate.audit.model.plan import Plan
-from lakegate.errors import Conflict, Refused, Retryable
+from lakegate.errors import Conflict, OutcomeUnknown, Refused, Retryable
 from lakegate.wap.commits import snapshot_of
 from lakegate.wap.history import KEY, SNAPSHOT, Append, appends_on, noted_appends, summary, told
 from lakegate.wap.port import Branches, Open
 
 TRIES = 50  # so many others may publish first
+LOST = 3  # answers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +57,7 @@ class Publishing:
 
     def carry_out(self) -> Published:
         """Publish the branch, which was audited as it is. Raise Refused if the table is another than that."""
+        lost = 0
         for _ in range(TRIES):
             if found := look(self.branches, self.key):
                 self.branches.drop(self.branch.name)
@@ -66,6 +68,10 @@ class Publishing:
                 self.branches.publish(self.branch, summary(self.key, self._appends(self.branch)))
             except Conflict:
                 self._rebase_if_moved()
+            except (OutcomeUnknown, Retryable):  # to look, and to repeat it, is safe
+                lost += 1
+                if lost > LOST:
+                    raise
         raise Retryable(f"{self.branches.table} on main changed {TRIES} times before {self.key} could be published")
 
     def _appends(self, branch: Open) -> list[Append]:
