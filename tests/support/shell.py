@@ -88,8 +88,8 @@ class Shell:
                 yield self._crashed
             elif word == "…":
                 yield "a reason"
-            elif re.fullmatch(r"[\w./*-]+\.(yaml|toml|parquet|csv)", word):
-                yield str(self._file(word, is_new=words[at - 1] == "--output"))
+            elif re.fullmatch(r"[\w./*-]+\.(yaml|toml|parquet|csv|html)", word):
+                yield str(self._file(word, is_new=words[at - 1] in ("--output", "--html")))
             elif words[0] == "query" and at == 1:
                 self._tables(word)
                 yield word
