@@ -24,22 +24,12 @@ class ImmutableCache:
         body: bytes | None = self._seen.get(name)
         if body is None:
             body = self._store.read(name)
-            if body is not None:
-                self._keep(name, body)
+            if body is not None and name.startswith(IMMUTABLE):
+                self._seen[name] = body
         return body
 
-    def _keep(self, name: str, body: bytes) -> None:
-        if name.startswith(IMMUTABLE):
-            self._seen[name] = body
-
     def read_many(self, names: Iterable[str]) -> dict[str, bytes]:
-        wanted = list(names)
-        known = {name: body for name in wanted if (body := self._seen.get(name)) is not None}
-        unknown = [name for name in wanted if name not in known]
-        found = self._store.read_many(unknown) if unknown else {}
-        for name, body in found.items():
-            self._keep(name, body)
-        return known | found
+        return self._store.read_many(names)
 
     def write(self, name: str, body: bytes) -> None:
         self._seen.pop(name, None)
@@ -51,10 +41,7 @@ class ImmutableCache:
         self._store.write_many(bodies)
 
     def create(self, name: str, body: bytes) -> bool:
-        created = self._store.create(name, body)
-        if created:
-            self._keep(name, body)
-        return created
+        return self._store.create(name, body)
 
     def delete(self, name: str) -> None:
         self._seen.pop(name, None)

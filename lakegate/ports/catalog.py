@@ -79,10 +79,8 @@ class Branches(Protocol):
         since that moment count. A file may come several times.
         """
 
-    def create_branch(self, name: str, at: str) -> str:
-        """Create a branch at any commit (a hash), and return the commit that it is at: main's first one, if main had
-        none. Raise Conflict if it exists already.
-        """
+    def create_branch(self, name: str, at: str) -> None:
+        """Create a branch at any commit (a hash). Raise Conflict if it exists already."""
 
     def delete_branch(self, name: str, expected: str | None = None) -> None:
         """Delete a branch, whatever its head, or only if its head is still `expected`; an absent one is fine."""

@@ -39,12 +39,11 @@ class MemoryCatalog:
             if is_first:
                 return
 
-    def create_branch(self, name: str, at: str) -> str:
+    def create_branch(self, name: str, at: str) -> None:
         commit = self.lake.at(Ref(name, at))
         if name in self.lake.branches:
             raise Conflict(f"branch {name} exists already")
         self.lake.branches[name] = commit.hash
-        return commit.hash
 
     def delete_branch(self, name: str, expected: str | None = None) -> None:
         if expected in (None, self.head(name)):

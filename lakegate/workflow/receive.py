@@ -26,7 +26,7 @@ from lakegate.landing.receipts import entry_of
 from lakegate.ports import MessageFile, Signal
 from lakegate.workflow.attempts.claims import ClaimIndex
 from lakegate.workflow.attempts.launch import NO_NEIGHBOURS, Neighbours, launch
-from lakegate.workflow.attempts.start import Seen, start_attempt
+from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.attempts.usage import note_usage
 from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.ledger.unrouted import make_room, note_as_unrouted
@@ -290,9 +290,8 @@ def ingest(
     for attempt in sorted(found.resumed, key=lambda attempt: attempt.branch):
         launch(service, attempt, neighbours)
     wanted = list(_batches(service.express, contract, found))
-    seen = Seen(main=found.main, receipts=found.receipts, contract=contract)
     for batch in wanted[: turn.opens]:
-        start_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch, neighbours, seen)
+        start_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch, neighbours)
         service.telemetry.emit({Signal.FILES_RECEIVED: len(batch)}, table)
     _queue(service, contract, [file for batch in wanted[turn.opens :] for file in batch], turn.since)
     for receipt in found.unreadable:

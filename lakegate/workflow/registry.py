@@ -37,7 +37,7 @@ class Registry:
 
     @classmethod
     def read(cls, store: Store) -> "Registry":
-        loaded = _all_found(store, store.names(PREFIX))
+        loaded = [_found(store, name) for name in store.names(PREFIX)]
         return cls(
             contracts=tuple(item for item in loaded if isinstance(item, Contract)),
             broken=tuple(item for item in loaded if isinstance(item, ContractFaults)),
@@ -94,16 +94,6 @@ class Unread:
     """A contract that is in the store and could not be read."""
 
     error: Exception
-
-
-def _all_found(store: Store, names: list[str]) -> list[Contract | ContractFaults | Unread | None]:
-    """Return what there is under these names. They are read together, or, if that fails, one by one."""
-    try:
-        bodies = store.read_many(names)
-    except Exception as error:  # noqa: BLE001 (one contract that can't be read would keep all tables from their files)
-        log.warning("contracts_not_read_together", error=str(error), kind=type(error).__name__)
-        return [_found(store, name) for name in names]
-    return [_loaded(name, bodies[name]) for name in names if name in bodies]
 
 
 def _found(store: Store, name: str) -> Contract | ContractFaults | Unread | None:

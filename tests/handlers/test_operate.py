@@ -118,10 +118,10 @@ def test_reconciling_takes_up_a_file_whose_event_was_lost(world: World) -> None:
 class Ruled(MemoryCatalog):
     """A catalog whose rules let nobody make a branch that is not an attempt's."""
 
-    def create_branch(self, name: str, at: str) -> str:
+    def create_branch(self, name: str, at: str) -> None:
         if Attempt.parse(name) is None:
             raise Misconfigured("'CREATE_REFERENCE' is not allowed")
-        return super().create_branch(name, at)
+        super().create_branch(name, at)
 
 
 @pytest.mark.parametrize("kind", [TryRules, TryRulesOfActs])

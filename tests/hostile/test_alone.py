@@ -160,7 +160,6 @@ def loaded(scene: Scene) -> None:
 
 def read_from_the_store(scene: Scene) -> None:
     scene.fail(scene.world.store, "read", lambda name: name == contract_name(TABLE))
-    scene.fail(scene.world.store, "read_many", lambda names: contract_name(TABLE) in names)
     scene.receive(*scene.drop_both())
     assert unrouted_files(scene.world.service) == []  # nobody knows whether its contract routes it
 

@@ -242,26 +242,6 @@ def test_what_is_written_once_is_read_once() -> None:
     assert (store.read("attempts/a/job.json"), store.read("notes/landed.json")) == (b"{}", None)
 
 
-def test_what_was_created_or_read_with_others_is_not_read_again() -> None:
-    under = MemoryStore()
-    store = ImmutableCache(under)
-    assert store.create("attempts/a/job.json", b"{}")
-    under.create("attempts/a/end.json", b"1")
-    under.write("notes/landed.json", b"one")
-    every = {"attempts/a/job.json": b"{}", "attempts/a/end.json": b"1", "notes/landed.json": b"one"}
-    assert store.read_many([*every, "attempts/a/none.json"]) == every
-    under.objects.clear()
-    assert store.read_many(every) == {"attempts/a/job.json": b"{}", "attempts/a/end.json": b"1"}
-
-
-def test_what_another_has_created_is_not_taken_for_ones_own() -> None:
-    under = MemoryStore()
-    under.create("attempts/a/job.json", b"theirs")
-    store = ImmutableCache(under)
-    assert not store.create("attempts/a/job.json", b"ours")
-    assert store.read("attempts/a/job.json") == b"theirs"
-
-
 def test_of_what_is_written_once_only_the_last_objects_are_kept() -> None:
     under = MemoryStore()
     store = ImmutableCache(under)

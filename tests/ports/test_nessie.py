@@ -62,8 +62,7 @@ def test_the_first_branches_of_an_empty_main_can_both_be_merged(empty: str) -> N
     root = catalogs[0].head(MAIN) or ""
     left, right = (replace(ATTEMPT, number=number) for number in (1, 2))
     for catalog, attempt in zip(catalogs, (left, right), strict=True):
-        made = catalog.create_branch(attempt.branch, root)
-        assert root != made == catalog.head(attempt.branch) == catalog.base(attempt.branch)
+        catalog.create_branch(attempt.branch, root)
     for catalog, attempt in zip(catalogs, (left, right), strict=True):
         file = landed()
         head = catalog.commit_receipts(attempt.branch, catalog.base(attempt.branch), [receipt(file, attempt)])

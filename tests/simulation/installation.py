@@ -154,11 +154,10 @@ class WatchedCatalog(MemoryCatalog):
         super().__init__(lake=lake)
         self._world = world
 
-    def create_branch(self, name: str, at: str) -> str:
+    def create_branch(self, name: str, at: str) -> None:
         self._world.check_share(name)
-        made = super().create_branch(name, at)
+        super().create_branch(name, at)
         self._world.gone.pop(name, None)  # one that nothing was claimed on yet may go, and be made once more
-        return made
 
     def delete_branch(self, name: str, expected: str | None = None) -> None:
         was_there = name in self.lake.branches

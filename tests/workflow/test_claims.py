@@ -50,7 +50,7 @@ def test_what_another_worker_claims_while_one_table_is_received_is_seen_for_the_
 ) -> None:
     flight, one, two = landed(world, "nyc/flights/4", "nyc/planes/p1", "nyc/planes/p2")
 
-    def meanwhile(service: Service, attempt: Attempt, files: list[FileVersion], *_: object) -> Attempt:
+    def meanwhile(service: Service, attempt: Attempt, files: list[FileVersion], _around: object) -> Attempt:
         monkeypatch.undo()
         world.deliver(one, two)
         return start_attempt(service, attempt, files)

@@ -89,7 +89,7 @@ class NessieCatalog:
         for entry in self._rest.pages(f"listing tables at {commit}", path, "entries", wanted):
             yield from metadata_file(entry["name"], entry["content"])
 
-    def create_branch(self, name: str, at: str) -> str:
+    def create_branch(self, name: str, at: str) -> None:
         """Create the branch. On a main without commits, make main's first commit, which holds our namespaces alone, and
         create the branch there: two branches made from no commit have no common ancestor and could never be merged.
         """
@@ -97,7 +97,6 @@ class NessieCatalog:
             at = self._first_commit()
         with nessie_errors(f"creating branch {name}", changes=True):
             self._rest.references.create_branch(name, "DETACHED", at)
-        return at
 
     @cached_property
     def _no_commit(self) -> str:

@@ -182,7 +182,7 @@ def find_open_claims(
 
 
 def claim_receipt(
-    receipts: Mapping[str, Receipt], file: FileVersion, attempt: Attempt, replaces: Iterable[str] = ()
+    receipts: dict[str, Receipt], file: FileVersion, attempt: Attempt, replaces: Iterable[str] = ()
 ) -> Receipt:
     """Return the receipt that the file's key has once the attempt has published it in place of these versions."""
     receipt = receipts.get(file.key) or Receipt(bucket=file.bucket, key=file.key)

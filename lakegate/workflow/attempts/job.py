@@ -7,7 +7,6 @@ from contextlib import suppress
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.codec import BROKEN, NewerFormat
 from lakegate.audit.model.job import Job, parse_job
-from lakegate.audit.model.lane import Lane
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Reach, Store
@@ -41,14 +40,12 @@ def readable_job_of(store: Store, attempt: Attempt) -> Job | None:
 
 def reach_of(service: Service, attempt: Attempt, job: Job) -> Reach:
     """Return what the job needs: its own objects, its table and that one's quarantine, and the tables of its foreign
-    keys. It depends on the job's base alone, so that a second launch asks for the same. The folders of tables are left
-    out for the express lane, whose function has one role for all tables.
+    keys. It depends on the job's base alone, so that a second launch asks for the same.
     """
     written = (job.plan.table, quarantine_of(job.plan.table))
     targets = {metric.refers_to.table for metric in job.plan.metrics if metric.refers_to}
     referred = sorted(targets - {*written})
-    tables = (*written, *referred) if job.lane is Lane.SPARK else ()
-    folders = service.branches.table_folders(job.base, tables) if tables else {}
+    folders = service.branches.table_folders(job.base, (*written, *referred))
     staged = sorted({f"{file.uri.rpartition('/')[0]}/" for file in job.files if file.uri})
     earlier = (job.reuses,) if job.reuses else ()
     return Reach(

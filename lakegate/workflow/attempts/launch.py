@@ -35,30 +35,12 @@ Neighbours = Mapping[str, tuple[str, ...]]
 NO_NEIGHBOURS: Neighbours = {}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Claimed:
-    """Claims as this worker has just committed them: the `base` of the branch, its `head` with them, and the contract
-    by which they were made. All are empty where it committed none.
-    """
-
-    base: str = ""
-    head: str = ""
-    contract: Contract | None = None
-
-
-EARLIER = Claimed()
-"""Claims that were there, or none: whoever launches looks at the branch."""
-
-
-def launch(
-    service: Service, attempt: Attempt, neighbours: Neighbours = NO_NEIGHBOURS, claimed: Claimed = EARLIER
-) -> None:
+def launch(service: Service, attempt: Attempt, neighbours: Neighbours = NO_NEIGHBOURS) -> None:
     """Freeze the job of an attempt that has claims, make its branch ready and start the job. The branch gets the data
     files that the job reuses, and loses those that its files replace. A second launch starts nothing new. Without an
     express lane, a job that was frozen for it is handed over. `neighbours` are the columns of other tables.
     """
-    frozen = None if claimed.head else job_of(service.store, attempt)
-    job = frozen or _freeze(service, attempt, neighbours, claimed)
+    job = job_of(service.store, attempt) or _freeze(service, attempt, neighbours)
     if job is None:
         return
     if job.lane is Lane.EXPRESS and service.express is None:
@@ -70,23 +52,22 @@ def launch(
     log.info("job_started", branch=attempt.branch, table=attempt.table, batch=attempt.batch, lane=job.lane, run=run)
 
 
-def _freeze(service: Service, attempt: Attempt, neighbours: Neighbours, claimed: Claimed) -> Job | None:
+def _freeze(service: Service, attempt: Attempt, neighbours: Neighbours) -> Job | None:
     """Freeze the attempt's job and return it, or the one that another worker froze first; None without claims."""
-    head = claimed.head or service.branches.head(attempt.branch)
+    head = service.branches.head(attempt.branch)
     if head is None:
         return None
-    # With claims, it stays; without, the branch may have been made anew.
-    base = claimed.base or service.branches.base(attempt.branch)
+    base = service.branches.base(attempt.branch)  # with claims, it stays; without, the branch may have been made anew
     claims = claims_since(service, attempt, base, head)
     if not claims:
         return None
-    contract = claimed.contract or contract_of(service.store, attempt.table)
-    job = replace(_make_job(service, attempt, base, claims, contract), neighbours=dict(neighbours))
+    job = replace(_make_job(service, attempt, base, claims), neighbours=dict(neighbours))
     service.store.create(job_name(attempt), to_json(job).encode())
     return job_of(service.store, attempt)
 
 
-def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim], contract: Contract) -> Job:
+def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]) -> Job:
+    contract = contract_of(service.store, attempt.table)
     plan = contract.plan
     history = attempt_history(service, attempt, base, [claim.file for claim in claims])
     load = _load(service, attempt, base, claims, contract, history)

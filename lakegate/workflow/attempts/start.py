@@ -4,14 +4,12 @@ Each step may be done again from the start. A number belongs to the files that i
 attempt's job, run and report are found by it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 
 import structlog
 
 from lakegate.audit.model.codec import BROKEN, from_json, to_json
-from lakegate.contracts import Contract
 from lakegate.errors import Conflict, Misconfigured, Retryable, noting
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -21,7 +19,7 @@ from lakegate.landing.standing import first_of_each_key, is_open, standing
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.claims import base_of, claim_receipt, claims_since
 from lakegate.workflow.attempts.job import job_name
-from lakegate.workflow.attempts.launch import EARLIER, NO_NEIGHBOURS, Claimed, Neighbours, launch
+from lakegate.workflow.attempts.launch import NO_NEIGHBOURS, Neighbours, launch
 from lakegate.workflow.ledger.receipts import receipts_of
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
@@ -29,21 +27,8 @@ from lakegate.workflow.service import Service
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Seen:
-    """What a caller has just read: main's head with its receipts of the files' keys, and the table's contract."""
-
-    main: str
-    receipts: Mapping[str, Receipt]
-    contract: Contract
-
-
 def start_attempt(
-    service: Service,
-    attempt: Attempt,
-    files: Iterable[FileVersion],
-    neighbours: Neighbours = NO_NEIGHBOURS,
-    seen: Seen | None = None,
+    service: Service, attempt: Attempt, files: Iterable[FileVersion], neighbours: Neighbours = NO_NEIGHBOURS
 ) -> Attempt:
     """Make the attempt's branch from main's head, claim the files on it and launch its job.
 
@@ -52,9 +37,9 @@ def start_attempt(
     cannot be launched now, its files are claimed all the same, so that the next sweep launches it.
     """
     files = list(files)
-    while (claimed := _claim(service, attempt, files, seen)) is None:
+    while not _claim(service, attempt, files):
         attempt = attempt.next()
-    _launch(service, attempt, neighbours, claimed)
+    _launch(service, attempt, neighbours)
     return attempt
 
 
@@ -71,35 +56,33 @@ def start_attempts(
     while left:
         noted = {file.id for file in _note_files(service, attempt, chunk(left))}
         its = [file for file in left if file.id in noted]
-        if its and (claimed := _claim(service, attempt, its)):
+        if its and _claim(service, attempt, its):
             left = [file for file in left if file.id not in noted]
-            _launch(service, attempt, NO_NEIGHBOURS, claimed)
+            _launch(service, attempt)
             yield attempt
         attempt = attempt.next()
 
 
-def _launch(service: Service, attempt: Attempt, neighbours: Neighbours, claimed: Claimed) -> None:
+def _launch(service: Service, attempt: Attempt, neighbours: Neighbours = NO_NEIGHBOURS) -> None:
     with noting(f"Attempt a{attempt.number} of batch {attempt.batch} is noted; the next sweep starts it"):
-        launch(service, attempt, neighbours, claimed)
+        launch(service, attempt, neighbours)
 
 
-def _claim(service: Service, attempt: Attempt, files: list[FileVersion], seen: Seen | None = None) -> Claimed | None:
-    """Claim the files on the attempt's branch. Return None if its number is used for something else.
+def _claim(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool:
+    """Claim the files on the attempt's branch. Return False if its number is used for something else.
 
     Raise Retryable if the branch is deleted meanwhile. A sweep deletes branches without claims, and the caller must
     know that its files are not claimed.
     """
     use = _use_of(service, attempt, files)
     if use is Use.OTHER or not (files := _agree_on_files(service, attempt, files)):
-        return None
-    if use is Use.THESE_FILES:
-        return EARLIER
-    if claimed := _claim_on_new_branch(service, attempt, files, seen):
-        return claimed
+        return False
+    if use is Use.THESE_FILES or _claim_on_new_branch(service, attempt, files):
+        return True
     use = _use_of(service, attempt, files)  # another worker was first
     if use is Use.NONE:
         raise Retryable(f"branch {attempt.branch} was deleted before its files were claimed. Try again")
-    return EARLIER if use is Use.THESE_FILES else None
+    return use is Use.THESE_FILES
 
 
 class Use(Enum):
@@ -151,46 +134,33 @@ def _note_files(service: Service, attempt: Attempt, files: list[FileVersion]) ->
         raise Misconfigured(f"{what}. The attempt's files wait until it is repaired") from error
 
 
-def _claim_on_new_branch(
-    service: Service, attempt: Attempt, files: list[FileVersion], seen: Seen | None
-) -> Claimed | None:
+def _claim_on_new_branch(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool:
     """Make the branch, if it is not there, and put receipts on it, which are claims; merged, they are the decision
-    "published". Delete the branch if there is nothing to claim. Return None if another worker commits to it first.
-
-    What was seen of the very commit that the branch is made from is not read again. Nothing comes to the archive of a
-    key that main's commit has no receipt of, before main moves.
-    """
-    base = _base_of_new(service, attempt)
-    if base is None:
-        return None
-    receipts = seen.receipts if seen and seen.main == base else receipts_of(service, Ref(MAIN, base), files)
-    contract = seen.contract if seen else contract_of(service.store, attempt.table)
-    claims = _claims_of(receipts, attempt, files, contract.ingestion.reuploads)
-    if not claims:
-        service.branches.delete_branch(attempt.branch, base)
-        return EARLIER
-    try:
-        head = service.ledger.commit_receipts(attempt.branch, base, claims)
-    except Conflict:
-        log.info("claimed_already", branch=attempt.branch)
-        return None
-    return Claimed(base=base, head=head, contract=contract)
-
-
-def _base_of_new(service: Service, attempt: Attempt) -> str | None:
-    """Return the commit of main that the attempt's branch is at, which is made if it is not there. Return None if
-    another worker has made it and has committed to it.
+    "published". Delete the branch if there is nothing to claim. Return False if another worker commits to it first.
     """
     try:
-        return service.branches.create_branch(attempt.branch, service.branches.head(MAIN) or "")
+        service.branches.create_branch(attempt.branch, service.branches.head(MAIN) or "")
     except Conflict:
         log.info("branch_exists", branch=attempt.branch)
     base = service.branches.base(attempt.branch)
-    return base if service.branches.head(attempt.branch) == base else None
+    if service.branches.head(attempt.branch) != base:
+        return False
+    receipts = receipts_of(service, Ref(MAIN, base), files)
+    reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
+    claims = _claims_of(receipts, attempt, files, reuploads)
+    if not claims:
+        service.branches.delete_branch(attempt.branch, base)
+        return True
+    try:
+        service.ledger.commit_receipts(attempt.branch, base, claims)
+    except Conflict:
+        log.info("claimed_already", branch=attempt.branch)
+        return False
+    return True
 
 
 def _claims_of(
-    receipts: Mapping[str, Receipt], attempt: Attempt, files: Iterable[FileVersion], reuploads: Reuploads
+    receipts: dict[str, Receipt], attempt: Attempt, files: Iterable[FileVersion], reuploads: Reuploads
 ) -> list[Receipt]:
     """Return receipts that claim one version of each key, of those that main's receipts let in."""
     stand = {file: standing(receipts.get(file.key), file, attempt.table, reuploads) for file in files}

@@ -17,10 +17,9 @@ from lakegate.workflow.service import Service
 
 @dataclass(kw_only=True)
 class Triage:
-    """Files of one table, sorted by main's receipts (by landing key) at its head, and the open claims."""
+    """Files of one table, sorted by main's receipts (by landing key) and the open claims."""
 
     table: str
-    main: str
     reuploads: Reuploads
     receipts: Mapping[str, Receipt]
     fresh: list[FileVersion] = field(default_factory=list)  # goes into a new batch
@@ -53,9 +52,9 @@ def triage(
 ) -> Triage:
     """Sort files of a table, oldest first, by what is known of them now."""
     files = list(files)
-    main, receipts = main_receipts(service, files)
+    _, receipts = main_receipts(service, files)
     claims = index.find_open([file.key for file in files], receipts, table)
-    result = Triage(table=table, main=main, reuploads=reuploads, receipts=receipts)
+    result = Triage(table=table, reuploads=reuploads, receipts=receipts)
     for file in files:
         result.add(file, claims)
     return result
