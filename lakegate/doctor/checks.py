@@ -66,7 +66,7 @@ def landing_bucket(name: str, found: LandingBucket, region: str, keys: Collectio
         return [wrong(subject, said, f"{PUT}-versioning --bucket {name} --versioning-configuration Status=Enabled")]
     if not found.sends_events:
         said = "it sends no events to EventBridge: each file waits for the sweep"
-        return [wrong(subject, said, "see docs/how-to/encryption.md, A landing bucket that is there")]
+        return [wrong(subject, said, "see docs/how-to/landing-bucket.md")]
     if region and found.region != region:
         said = f"it is in {found.region}, and rules see the events of {region} alone"
         return [wrong(subject, said, "take one in the stack's region")]

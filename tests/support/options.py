@@ -199,7 +199,7 @@ PARTS: dict[str, list[Option]] = {
         option(
             "landing_bucket landing_prefixes",
             "the name of a bucket that is there, and the folders in it, each with its `/`, that are the installation's "
-            "([A landing bucket that is there](../how-to/encryption.md#a-landing-bucket-that-is-there))",
+            "([A landing bucket that is there](../how-to/landing-bucket.md))",
             "none: the stack makes one",
         ),
         option(
@@ -211,7 +211,7 @@ PARTS: dict[str, list[Option]] = {
         option(
             "kms_key",
             "`create`, or the ARN of a key of KMS, under which buckets, queues, logs and secrets lie "
-            "([Keys of your own](../how-to/encryption.md))",
+            "([Encrypt with a key of your own](../how-to/encryption.md))",
             "none: AWS's own keys",
         ),
         option(
