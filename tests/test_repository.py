@@ -30,6 +30,7 @@ EXPORTS = (
     "localstack/requirements.txt",
     "localstack/functions.txt",
     "tools/bootstrap.txt",
+    "tools/dashboard.txt",
 )
 APART = "tools/emr-spark-8.1.0.txt"  # cannot be in the lock, which has another Spark
 ALONE = ("tools/datacontract.txt", "tools/readers.txt")  # of other tools, which share nothing with the lock
