@@ -11,7 +11,7 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -152,7 +152,10 @@ class Play:
             began = time.monotonic()
             if played.fault == NESSIE:
                 its.go_on()  # and meet what is gone
-            broken = {DRIVER: partial(faults.kill_driver, FLIGHTS), NESSIE: faults.kill_nessie}
+            broken: Mapping[str, Callable[[], None]] = {
+                DRIVER: partial(faults.kill_driver, FLIGHTS),
+                NESSIE: faults.kill_nessie,
+            }
             broken.get(played.fault, its.kill)()
         return began
 
