@@ -88,8 +88,12 @@ test-dashboard: setup ## the dashboard in a headless browser of this machine, dr
 	@$(PYTHON) tools/setup.py dashboard
 	.local/envs/dashboard/bin/python -m pytest -m dashboard tests/dashboard
 
-pictures: demo ## render the pictures of docs/pictures: the demo first, then its dashboard in a headless browser
+pictures: setup ## make docs/pictures: the demo in a terminal, its message in Slack, and its dashboard in a headless browser
+	@$(PYTHON) tools/setup.py pictures
 	@$(PYTHON) tools/setup.py dashboard
+	$(BIN)/python -m examples.recording
+	.local/envs/pictures/bin/termtosvg render .local/pictures/demo.cast docs/pictures/demo.svg -m 500 -M 1200 -D 6000
+	$(BIN)/python -m examples.slack_page .local/pictures/slack.json docs/pictures/slack.png
 	.local/envs/dashboard/bin/python -m examples.pictures
 
 test-readers: setup ## Polars and DuckDB's own extension, in an environment of their own, read tables by what `lakegate readers` prints (no part of make test)
@@ -125,7 +129,7 @@ bench: setup ## what an audit costs on top of the append it audits
 bench-audit: setup ## what the audit costs on ten million rows, beside other engines in environments of their own (two hours)
 	$(BIN)/python -m bench.audit
 
-chaos: setup ## break the real local cloud at twelve points of a year of flights; every flight must be on main once (a quarter of an hour)
+chaos: setup ## break the real local cloud at twenty-four points of a year of flights, on both lanes and in the hand-over; every flight must be on main once (half an hour)
 	$(BIN)/python -m tests.chaos
 
 bench-cold-start: setup ## how much faster a function imports its code for the zip's byte code (two minutes)

@@ -106,6 +106,11 @@ ALONE = (
         what="Engines that read tables, in an environment of their own.",
         arguments=("tools/readers.in",),
     ),
+    Export(
+        path="tools/pictures.txt",
+        what="What draws a terminal, in an environment of its own.",
+        arguments=("tools/pictures.in",),
+    ),
 )
 
 

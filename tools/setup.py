@@ -1,8 +1,8 @@
 """Install everything that the commands of this checkout need: environments, jars and Node packages, pinned by hash.
 `setup.py deploy` installs what `lakegate deploy` needs, and no Spark, Java, LocalStack or tests. `setup.py local` adds
 what a local cloud and the demo need, and no tests. `setup.py RELEASE` adds what the tests of the job need on another
-release of EMR Serverless, `setup.py datacontract` another tool for contracts, and `setup.py readers` engines that read
-tables, and `setup.py dashboard` what drives a browser before the dashboard.
+release of EMR Serverless, `setup.py datacontract` another tool for contracts, `setup.py readers` engines that read
+tables, `setup.py dashboard` what drives a browser before the dashboard, and `setup.py pictures` what draws a terminal.
 
 It uses only a Python and the network of the machine, and changes only the checkout and the package managers' caches.
 An installed lakegate runs the same in its home in the user's cache (lakegate/home.py), with `deploy` and `local` alone.
@@ -38,7 +38,11 @@ PLUGINS = Path("localstack/plugins")
 OLDEST = (3, 9)  # Python that can run this file
 WANTED, OF_FUNCTIONS = "3.11", "3.13"
 BUNDLES = ("emr-spark-8.1.0",)  # releases with an environment of their own, which have the functions' Python, too
-OTHER_TOOLS = {"datacontract": "datacontract-cli", "readers": "Polars, DuckDB's extensions"}
+OTHER_TOOLS = {
+    "datacontract": "datacontract-cli",
+    "pictures": "what draws a terminal",
+    "readers": "Polars, DuckDB's extensions",
+}
 DASHBOARD = "dashboard"
 PYTHONS = LOCAL / "python"
 UNPACKED = LOCAL / f"python{OF_FUNCTIONS}"
