@@ -16,6 +16,7 @@ from lakegate.cli.installation import Installation
 from lakegate.cli.retry import left_as_rejected
 from lakegate.cli.terminal import ago, busy, clean, indented, say, say_json
 from lakegate.counts import count
+from lakegate.errors import Misconfigured
 from lakegate.landing.lane import NO_LANE, WANTED
 from lakegate.operations.acts import Approve, Discard, Reconcile
 from lakegate.operations.questions import ShowStatus
@@ -198,6 +199,13 @@ def _next(now: Status) -> list[str]:
     if now.in_flight:
         return ["Next: lakegate wait"]
     return ["Next: lakegate contract push CONTRACT"] if now.unrouted else []
+
+
+def reason(why: str) -> str:
+    """Return the reason. Raise Misconfigured if it is empty, or the dots of a command that was copied unchanged."""
+    if not why.strip(" .…"):
+        raise Misconfigured("--why is kept in main's log for good: write the reason in a few words")
+    return why.strip()
 
 
 def discard(installation: Installation, batch: str, why: str, *, as_json: bool) -> Exit:

@@ -57,19 +57,35 @@ class Failing:
     counted: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """All rows that fail a check, where they were read, and the statement that reads them."""
+
+    answer: Result
+    failing: Failing
+    ref: Ref
+    sql: str
+
+
 def show_rows(installation: Installation, batch: str, check: str, *, as_json: bool) -> Exit:
     with busy(f"reading the rows of {batch}"):
-        view = installation.operations.run(ShowBatch(batch=batch))
-        tried, failing = _asked(view, check)
-        plan = _plan(installation.operations, view, tried)
-        ref = _ref(view, tried, failing)
-        listing = statement_for(plan, failing, parents=_has_parents(installation.lake, ref, plan, failing))
-        answer = _answered(installation.lake, listing, ref, _read(plan, failing), failing)
+        listed = list_rows(installation, installation.operations.run(ShowBatch(batch=batch)), check)
     if as_json:
-        say_json([dict(zip(answer.columns, map(plain, row), strict=True)) for row in answer.rows])
+        columns = listed.answer.columns
+        say_json([dict(zip(columns, map(plain, row), strict=True)) for row in listed.answer.rows])
     else:
-        _say(answer, failing, ref, listing.sql)
+        _say(listed)
     return Exit.DONE
+
+
+def list_rows(installation: Installation, view: BatchView, check: str) -> Listed:
+    """Return all rows that fail a check, by its id, the beginning of its id, or its name."""
+    tried, failing = _asked(view, check)
+    plan = _plan(installation.operations, view, tried)
+    ref = _ref(view, tried, failing)
+    listing = statement_for(plan, failing, parents=_has_parents(installation.lake, ref, plan, failing))
+    answer = _answered(installation.lake, listing, ref, _read(plan, failing), failing)
+    return Listed(answer=answer, failing=failing, ref=ref, sql=listing.sql)
 
 
 def _has_parents(lake: Lake, ref: Ref, plan: Plan, failing: Failing) -> bool:
@@ -98,16 +114,27 @@ def _answered(lake: Lake, listing: Listing, ref: Ref, files: Mapping[str, Sequen
     return Result(columns=list(listing.columns), rows=rows)
 
 
-def _say(answer: Result, failing: Failing, ref: Ref, statement: str) -> None:
+def _say(listed: Listed) -> None:
+    answer, failing = listed.answer, listed.failing
     say(grid(answer.columns, answer.rows[:SHOWN], console().width))
     hidden = len(answer.rows) - SHOWN
     more = f"; {hidden:,} more are not shown (--json prints all)" if hidden > 0 else ""
     say(f"{failing.check.name}: {count(len(answer.rows), 'row')}{more}")
-    if len(answer.rows) != failing.counted and (why := _why_others(failing)):
-        say(f"The audit counted {failing.counted:,}: {why}")
-    if failing.report.masked:
-        say(f"Masked by the contract: {', '.join(failing.report.masked)}")
-    say(f"The same as a query: lakegate query {shlex.quote(statement)} --ref {ref}")
+    for remark in remarks(listed):
+        say(remark)
+
+
+def remarks(listed: Listed) -> list[str]:
+    """Return what a person must know of the rows: whether the audit counted others, what is masked, the query."""
+    failing = listed.failing
+    counted = f"The audit counted {failing.counted:,}: "
+    others = why if len(listed.answer.rows) != failing.counted and (why := _why_others(failing)) else ""
+    masked = ", ".join(failing.report.masked)
+    return [
+        *([counted + others] if others else []),
+        *([f"Masked by the contract: {masked}"] if masked else []),
+        f"The same as a query: lakegate query {shlex.quote(listed.sql)} --ref {listed.ref}",
+    ]
 
 
 def _why_others(failing: Failing) -> str:

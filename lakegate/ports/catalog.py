@@ -181,9 +181,12 @@ class Ledger(Protocol):
     def watermark(self) -> datetime | None:
         """Return main's watermark: all that landed before it is decided, or unrouted. None before compaction."""
 
-    def decisions(self, limit: int, *, table: str | None = None, batch: str | None = None) -> Iterator[Decided]:
+    def decisions(
+        self, limit: int, *, table: str | None = None, batch: str | None = None, before: str = ""
+    ) -> Iterator[Decided]:
         """Return decisions from main's log, of one table, one batch or all, newest first; at most `limit` of them.
-        Decisions of a batch are sought no further back than a day before the minute that it is named for.
+        Decisions of a batch are sought no further back than a day before the minute that it is named for. If a commit
+        of main's is named, only those `before` it are returned: whoever reads page by page names the last one's.
         """
 
 

@@ -90,7 +90,7 @@ PARTS: dict[str, list[Option]] = {
             "token_endpoint token_scope token_claim token_clients",
             "the address at which an OIDC issuer gives tokens, the scopes that are asked for, the claim that has a "
             "client's id (for a catalog stack), and a client for each role, `<role>=<client id>:<secret's name>` "
-            "([Identities in Nessie](../how-to/identities.md#by-clients-of-an-oidc-issuer))",
+            "([Identities by clients of an OIDC issuer](../how-to/oidc-clients.md))",
             "none: tokens come from AWS STS",
         ),
     ],

@@ -5,10 +5,11 @@ hide are spelt out.
 """
 
 import sys
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lakegate.cli.exits import Exit
@@ -43,9 +44,14 @@ def write(installation: Installation, batch: str, to: Path) -> Exit:
 
 def page(view: BatchView) -> str:
     """Return the whole page as HTML."""
+    return environment(view.past).get_template("page.html").render(view=view)
+
+
+def environment(past: Mapping[str, Sequence[float]], *rooms: str) -> Environment:
+    """Return the engine with the page's templates, and those of other rooms, for checks with these past values."""
     made = Environment(
         autoescape=True,
-        loader=PackageLoader("lakegate.cli.page", ""),
+        loader=ChoiceLoader([PackageLoader(room, "") for room in (*rooms, "lakegate.cli.page")]),
         undefined=StrictUndefined,
         finalize=_harmless,
         trim_blocks=True,
@@ -53,8 +59,8 @@ def page(view: BatchView) -> str:
     )
     made.globals |= {tool.__name__: tool for tool in (*OF_THE_BATCH, *OF_A_FILE)}
     made.globals |= {"marks": MARKS, "newline": NEWLINE, "plural": count, "value": _value}
-    made.globals["trend"] = partial(trend, past=view.past)
-    return made.get_template("page.html").render(view=view)
+    made.globals["trend"] = partial(trend, past=past)
+    return made
 
 
 def _harmless(value: object) -> object:
