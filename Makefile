@@ -129,7 +129,7 @@ bench: setup ## what an audit costs on top of the append it audits
 bench-audit: setup ## what the audit costs on ten million rows, beside other engines in environments of their own (two hours)
 	$(BIN)/python -m bench.audit
 
-chaos: setup ## break the real local cloud at twelve points of a year of flights; every flight must be on main once (a quarter of an hour)
+chaos: setup ## break the real local cloud at twenty-four points of a year of flights, on both lanes and in the hand-over; every flight must be on main once (half an hour)
 	$(BIN)/python -m tests.chaos
 
 bench-cold-start: setup ## how much faster a function imports its code for the zip's byte code (two minutes)
