@@ -48,6 +48,7 @@ ELSEWHERE = "the lines that lakegate show has for it"
 TITLES = {
     MessageKind.REJECTED: "🛑 Rejected",
     MessageKind.WARNED: "⚠️ Published with warnings",
+    MessageKind.OBSERVED: "👁️ Observed and published:",
     MessageKind.APPROVED: "✅ Approved and published",
     MessageKind.UNROUTED: "⏸️ Unrouted: no contract routes these files",
     MessageKind.WAITING: "🕒 No Spark job reaches the files of",
@@ -220,6 +221,7 @@ def _facts(message: Message) -> list[Block]:
     facts = {
         "Batch": code(message.batch),
         "Branch": code(message.branch),
+        "If enforced": _enforced(message),
         "Published": _published(message),
         "Lane": plain(message.lane, REASON),
     }
@@ -227,8 +229,15 @@ def _facts(message: Message) -> list[Block]:
     return [{"type": "section", "fields": fields}] if fields else []
 
 
+def _enforced(message: Message) -> str:
+    """Return what enforcing would have done to files whose contract observes."""
+    files = [f"{count(message.would_reject, 'file')} rejected"] if message.would_reject else []
+    rows = [f"{count(message.would_quarantine, 'row')} in quarantine"] if message.would_quarantine else []
+    return ", ".join([*files, *rows])
+
+
 def _published(message: Message) -> str:
-    if message.kind in (MessageKind.WARNED, MessageKind.APPROVED):
+    if message.kind in (MessageKind.WARNED, MessageKind.OBSERVED, MessageKind.APPROVED):
         quarantined = f", {message.quarantined_rows:,} in quarantine" if message.quarantined_rows else ""
         instead = f", in place of {message.replaced_rows:,}" if message.replaced_rows else ""
         return f"{count(message.published_rows, 'row', 'is', 'are')} on main{instead}{quarantined}"

@@ -16,6 +16,7 @@ from lakegate.adapters.http import status_error
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.audit import completeness
 from lakegate.audit import run as audit
+from lakegate.audit.evaluation import observed
 from lakegate.landing import lane, standing
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Receipt
@@ -310,6 +311,11 @@ MUTATIONS = (
             ),
         ),
         seeds_from=3570,
+    ),
+    Mutation(
+        says="what a contract observes is rejected",
+        edits=(Edit(function=observed._told, old="_WOULD.get(check.verdict, check.verdict)", new="check.verdict"),),
+        seeds_from=9,
     ),
     Mutation(
         says="a branch goes before the notice of its end is over",

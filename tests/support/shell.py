@@ -24,7 +24,12 @@ from tests.support.pages import ROOT
 
 TABLE = "shop.orders"
 # Tests of their own run these: they need AWS, the local cloud, or its stand-ins.
-ELSEWHERE = {"deploy": "tests/cli/test_deploy.py", "doctor": "tests/local/test_doctor.py", "local": "tests/local"}
+ELSEWHERE = {
+    "dashboard": "tests/dashboard",
+    "deploy": "tests/cli/test_deploy.py",
+    "doctor": "tests/local/test_doctor.py",
+}
+ELSEWHERE |= {"local": "tests/local"}
 HIGH_LEVEL = {"s3": {"cp", "sync", "ls"}}  # of the AWS command's own, which no model has
 OF_AWS = {"region", "profile", "output", "query"}
 TOOLS = {"export", "head", "jq", "tail", "xargs", "."}  # what any shell has, or as good as that
@@ -56,6 +61,11 @@ class Shell:
     desk: Desk
     contract: str = CONTRACT
 
+    def prepare(self) -> None:
+        """Push the contract, as whoever comes to a page has done."""
+        self.run("lakegate contract push orders.yaml")
+        (self.desk.folder / "orders.yaml").unlink()
+
     def run(self, line: str, ends: int = 0) -> None:
         for segment in segments(line):
             self._program(segment)(segment, ends)
@@ -73,6 +83,7 @@ class Shell:
         if words[0] not in ELSEWHERE:
             done = self.desk.run(*words)
             assert done.exit_code == ends, f"lakegate {' '.join(words)}: {done.output}"
+            self.desk.work()
 
     def _filled(self, words: list[str]) -> Iterator[str]:
         """Yield the words with files that are there, and the ids that this installation has in the place of BATCH."""
@@ -83,8 +94,8 @@ class Shell:
                 yield self._crashed
             elif word == "…":
                 yield "a reason"
-            elif re.fullmatch(r"[\w./*-]+\.(yaml|toml|parquet|csv)", word):
-                yield str(self._file(word, is_new=words[at - 1] == "--output"))
+            elif re.fullmatch(r"[\w./*-]+\.(yaml|toml|parquet|csv|html)", word):
+                yield str(self._file(word, is_new=words[at - 1] in ("--output", "--html")))
             elif words[0] == "query" and at == 1:
                 self._tables(word)
                 yield word
@@ -94,7 +105,7 @@ class Shell:
     @property
     def _batch(self) -> str:
         rejected = self.desk.json("status")["rejected"]
-        return str(rejected[0]["batch"]) if rejected else self.desk.rejected()
+        return str(rejected[0]["batch"]) if rejected else self.desk.rejected(f"{len(self.desk.delivered)}.parquet")
 
     @cached_property
     def _crashed(self) -> str:
