@@ -23,7 +23,7 @@ from lakegate.testing import MemoryLake
 from lakegate.workflow import publish, receive, reconcile, settle
 from lakegate.workflow.attempts import history, launch, reports, start
 from lakegate.workflow.ledger import compaction, decisions, receipts, truncation
-from lakegate.workflow.notices import expiry, outbox
+from lakegate.workflow.notices import expiry, late, outbox, outcome
 from lakegate.workflow.publishing import guards, proofs, rebase
 from lakegate.workflow.receiving import shares
 from lakegate.workflow.receiving.company import Company
@@ -304,12 +304,27 @@ MUTATIONS = (
         says="a rejection that was noted is told, whatever was decided",
         edits=(
             Edit(
-                function=outbox._send_late,
-                old="_as_decided(service, outgoing.message)",
-                new="outgoing.message",
+                function=late._send_late,
+                old="_as_decided(service, noted_so)",
+                new="noted_so",
             ),
         ),
         seeds_from=3570,
+    ),
+    Mutation(
+        says="other systems are told after people, and of what people were told nobody looks again",
+        edits=(
+            Edit(
+                function=outcome.notify_outcome,
+                old="    events = note_decided(service, attempt, claims, ended)\n",
+                new="",
+            ),
+            Edit(
+                function=outcome.notify_outcome,
+                old="    send_noted(service, events)",
+                new="    send_noted(service, note_decided(service, attempt, claims, ended))",
+            ),
+        ),
     ),
     Mutation(
         says="a branch goes before the notice of its end is over",

@@ -95,6 +95,20 @@ def warned_message(
     )
 
 
+def published_message(attempt: Attempt, files: Iterable[MessageFile], rows: int, *, replaced: int = 0) -> Message:
+    """Return the message that files were published. `rows` were published, in place of `replaced`."""
+    return Message(
+        kind=MessageKind.PUBLISHED,
+        batch=attempt.batch,
+        table=attempt.table,
+        branch="",
+        files=tuple(files),
+        published_rows=rows,
+        replaced_rows=replaced,
+        commands=(f"lakegate show {attempt.batch}",),
+    )
+
+
 def expiring_message(attempt: Attempt, files: Iterable[MessageFile], ends: datetime, *, has_rows: bool) -> Message:
     """Return the message that a rejected batch's branch is deleted soon, with what is possible before and after."""
     batch = attempt.batch
