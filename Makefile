@@ -8,10 +8,11 @@ PYTEST := $(BIN)/python -m pytest
 SIMULATE := PYTHONPATH=localstack/plugins $(BIN)/python -m tests.simulation
 JOBS ?= 4
 BUNDLE ?= emr-spark-8.1.0
+REFERENCE := commands options vocabulary catalogue limits schemas
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos lock clean simulate simulate-nessie
+.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos docs reference lock clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -66,9 +67,10 @@ test-http: setup ## thirty schedules with faults of the network before a real Ne
 	$(PYTEST) -m http tests/simulation
 
 test-extended: setup ## ten thousand schedules, a hundred and fifty of the network, and what else takes long; CI runs it beside make test (twenty minutes)
-	$(PYTEST) --extended -m "schedules or http or extended" tests/inference tests/simulation
-	$(PYTEST) --extended -m "extended and hostile" tests/hostile
-	$(PYTEST) --extended -m "extended and (spark or nessie)" tests/contracts tests/express tests/spark
+	$(PYTEST) --extended -m "schedules or http or extended and not (hostile or spark or nessie or local)" tests
+	$(PYTEST) --extended -m "extended and hostile" tests
+	$(PYTEST) --extended -m "extended and (spark or nessie) and not hostile" --ignore=tests/flow tests
+	$(PYTEST) --extended tests/spark/test_differential.py
 	$(PYTEST) --extended -m "extended and local" tests/local
 
 test-spark: setup ## tests in a Spark session
@@ -121,6 +123,12 @@ bench-keys: setup ## what uniqueness in tables of 1, 10 and 100 million keys cos
 
 bench-publish: setup ## what a publish costs a table of 10 data files and one of 10,000, and how many land in a second (three minutes)
 	$(BIN)/python -m bench.publish
+
+docs: setup ## build the site of the documentation into .local/site, with strict links
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+
+reference: setup ## write the pages of docs/reference that are made from the code
+	@for page in $(REFERENCE); do $(BIN)/python -m tests.support.$$page; done
 
 lock: setup ## resolve the dependencies and export every requirements file (UPGRADE=1: to the newest allowed)
 	$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)

@@ -13,7 +13,7 @@ from lakegate.access import ANYWHERE, BY_TAG, RULES, Operation, Role, Rule, may,
 from lakegate.landing.attempts import PREFIX
 from lakegate.ports import MAIN
 
-MANUAL = Path(__file__).parents[1].joinpath("docs/identities.md").read_text()
+MANUAL = Path(__file__).parents[1].joinpath("docs/how-to/identities.md").read_text()
 BRANCH, OTHER = "wap-nyc.flights-20130131T0405-1a2b3c4d-a1", "other"
 REFS = (MAIN, BRANCH, OTHER)
 TABLE, RECEIPT, ASIDE, LIKE = "nyc.flights", "_lakegate.receipts.k", "_quarantine.nyc_flights", "_lakegate_too.t"

@@ -25,7 +25,7 @@ def test_the_readmes_contract_loads() -> None:
     assert contract.route.matches("shop/orders/january.parquet")
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/deploying.md", "docs/catalog.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to/deploying.md", "docs/how-to/catalog.md"])
 def test_the_settings_for_an_empty_account_are_whole(page: str, tmp_path: Path) -> None:
     (text,) = re.findall(r"```toml\n(.*?)```", (DOCS.parent / page).read_text(), re.DOTALL)
     chosen = text.replace("https://…", "https://0a").replace("sha256:…", f"sha256:{'0' * 64}")

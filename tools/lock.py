@@ -41,7 +41,7 @@ def groups(*names: str) -> tuple[str, ...]:
     return tuple(f"--group={name}" for name in names)
 
 
-PRODUCT_GROUPS = ("express", "spark", "local", "example", "setup", "test", "lint")
+PRODUCT_GROUPS = ("express", "spark", "local", "example", "setup", "test", "lint", "docs")
 EXPORTS = (
     Export(
         path="requirements.txt",
@@ -50,7 +50,7 @@ EXPORTS = (
     ),
     Export(
         path="requirements-dev.txt",
-        what="What .venv holds: the product, Spark, the tests and the linters.",
+        what="What .venv holds: the product, Spark, the tests, the linters and the site's builder.",
         arguments=("--all-extras", *groups(*PRODUCT_GROUPS), "pyproject.toml"),
     ),
     Export(

@@ -73,7 +73,7 @@ class Database(Construct):
             self.secret,
             rule="SMG4",
             reason="Tasks read the password when they start, so a rotation by the clock would cut Nessie off. "
-            "docs/catalog.md says how to change it.",
+            "docs/how-to/catalog.md says how to change it.",
         )
         waive(self.instance, rule="RDS11", reason="The port is open to Nessie's tasks alone.")
         if not size.is_in_two_zones:

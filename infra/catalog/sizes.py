@@ -1,4 +1,4 @@
-"""Sizes of a catalog. docs/catalog.md has the price of each."""
+"""Sizes of a catalog. docs/how-to/catalog.md has the price of each."""
 
 from dataclasses import dataclass
 

@@ -122,6 +122,12 @@ def append_and_audit(run: Run) -> Report:
         _begin(run)
     if run.job.reuses:
         return _audit_reused(run)
+    append_files(run)
+    return audit_appended(run)
+
+
+def append_files(run: Run) -> None:
+    """Inspect the files, and append those without faults. The tables were loaded."""
     with run.step("inspect"):
         _inspect(run)
     if run.good:
@@ -129,6 +135,10 @@ def append_and_audit(run: Run) -> Report:
             _append(run)
         except Unfit as error:
             run.error, run.advice = str(error), error.advice
+
+
+def audit_appended(run: Run) -> Report:
+    """Audit what the branch holds of the inspected files, and report."""
     run.audited = run.engine.head()
     if run.good and not run.error:
         _audit(run)

@@ -416,7 +416,9 @@ def doctor(
     walk: Annotated[
         Path | None,
         typer.Option(
-            "--walk", help="Ask for each line of that list what became of it, and keep the answers in a file."
+            "--walk",
+            metavar="FILE",
+            help="Ask for each line of that list what became of it, and keep the answers in a file.",
         ),
     ] = None,
     as_json: AsJson = False,

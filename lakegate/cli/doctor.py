@@ -39,7 +39,7 @@ from lakegate.settings import CommandLine, Settings, adopt_region
 
 POLL = 3.0  # seconds between two looks at the probe's run
 MARKS = {Verdict.OK: "✓", Verdict.WRONG: "✗", Verdict.UNKNOWN: "?"}
-RIGHTS = "try again, or get the right to look (docs/operating.md, Doctor)"
+RIGHTS = "try again, or get the right to look (docs/how-to/doctor.md)"
 NESSIE = (
     "run it from where Nessie can be reached; functions look at it below, and a job with lakegate doctor --probe. Its "
     "release and warehouse were not looked at"
@@ -160,7 +160,7 @@ class Examination:
             own = bootstrap.tokens(self.settings)
             return checks.token(client.id, own.token(), self.settings.token_audience) if client and own else []
 
-        return tried("tokens", read, "get the right to read the client's secret (docs/identities.md)")
+        return tried("tokens", read, "get the right to read the client's secret (docs/how-to/identities.md)")
 
     def nessie(self) -> list[Finding]:
         def read() -> list[Finding]:
@@ -177,7 +177,7 @@ class Examination:
             self.surroundings.open_warehouse()
             return [ok("warehouse", f"{self.settings.warehouse}, at the address that jobs use")]
 
-        return tried("warehouse", read, "correct warehouse, or Nessie's own settings (docs/operating.md, Nessie)")
+        return tried("warehouse", read, "correct warehouse, or Nessie's own settings (docs/how-to/nessie.md)")
 
     def strangers(self) -> list[Finding]:
         def read() -> list[Finding]:
@@ -315,7 +315,7 @@ class Examination:
             own = written if written and written.nonce == nonce else None
             return checks.probe(ended, own, bundles.of_release(settings.release), has_identity=settings.has_identity)
 
-        return tried("probe", run, "get the right to run jobs (docs/operating.md, Doctor)")
+        return tried("probe", run, "get the right to run jobs (docs/how-to/doctor.md)")
 
 
 def _ended(runner: EmrJobRunner, run: str) -> JobRun:

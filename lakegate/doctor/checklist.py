@@ -1,5 +1,6 @@
-"""The checklist: what lakegate does on AWS and nobody has tried there, each with what shows it. docs/checklist.md says
-the same, and a test holds it.
+"""The checklist: what lakegate does on AWS and nobody has tried there, each with what shows it.
+
+docs/reference/checklist.md says the same, and a test holds it.
 """
 
 from collections.abc import Iterator
@@ -19,13 +20,16 @@ CHECKLIST = (
     ("the sweep finds a file without its event", "disable the rule Landed; lakegate drop FILE --wait; enable it"),
     ("the application changes under load", "change jobs_at_once while files land: lakegate deploy SETTINGS"),
     ("Nessie knows each role by its token", "lakegate doctor --probe, and main's log: lakegate status"),
-    ("Nessie knows the clients of an OIDC issuer", "docs/identities.md; token_endpoint: lakegate doctor --probe"),
+    (
+        "Nessie knows the clients of an OIDC issuer",
+        "docs/how-to/identities.md; token_endpoint: lakegate doctor --probe",
+    ),
     ("an uploader with a prefix is refused elsewhere", "aws s3 cp FILE s3://LANDING/OTHER/, as that uploader"),
     (
         "an alarm reaches a person",
         "aws cloudwatch set-alarm-state --alarm-name NAME --state-value ALARM --state-reason trial",
     ),
-    ("readers see tables and no quarantine", "Spark under ReadLakePolicy (docs/operating.md, Readers)"),
+    ("readers see tables and no quarantine", "Spark under ReadLakePolicy (docs/readers/README.md)"),
     (
         "everything works under a key of its own",
         "kms_key = 'create': lakegate doctor --probe, lakegate drop FILE --wait",
@@ -35,9 +39,12 @@ CHECKLIST = (
         "upload_keys; aws s3 cp FILE s3://LANDING/KEY --sse aws:kms --sse-kms-key-id",
     ),
     ("files land in a bucket that was there", "landing_bucket; lakegate doctor; lakegate drop FILE --wait"),
-    ("a vendor's SFTP user writes below its prefix", "docs/sftp.md, To try"),
+    ("a vendor's SFTP user writes below its prefix", "docs/how-to/sftp.md, To try"),
     ("a certificate of a private authority is trusted", "nessie_ca: lakegate doctor --probe"),
-    ("what was backed up comes back", "bring the database to an earlier moment (docs/restoring.md); lakegate verify"),
+    (
+        "what was backed up comes back",
+        "bring the database to an earlier moment (docs/how-to/restoring.md); lakegate verify",
+    ),
     ("who has the two policies operates it, and who has neither is refused", "lakegate status, as each of them"),
     ("EMR Serverless holds a job to its run's own policy", "lakegate drop FILE --wait; aws emr-serverless get-job-run"),
     ("CloudWatch takes the metrics of the logs", "aws cloudwatch list-metrics --namespace lakegate, and the dashboard"),
@@ -51,11 +58,11 @@ CHECKLIST = (
     ),
     (
         "all is reached without a NAT gateway",
-        "endpoints (docs/operating.md, What costs money); lakegate doctor --probe",
+        "endpoints (docs/how-to/network.md); lakegate doctor --probe",
     ),
     ("the application takes the other Spark and goes back", "release = 'emr-7.13.0': lakegate deploy SETTINGS, twice"),
     ("another image and other properties of Spark are taken", "image; spark_conf; lakegate doctor --probe"),
-    ("the stacks that may go are removed", "cdk destroy (docs/operating.md, Removing it)"),
+    ("the stacks that may go are removed", "cdk destroy (docs/how-to/remove.md)"),
 )
 
 

@@ -27,7 +27,7 @@ ZONES = {
     "ca-central-1": ("cac1-az1", "cac1-az2"),
 }
 UNAUTHORIZED = 401
-IMAGE = "see docs/operating.md, EMR's image"
+IMAGE = "see docs/how-to/emr-image.md"
 READ_LOG = "read its driver's log in the service's bucket, below logs/"
 # What a failed run's reason says, and what to do then.
 FAILURES = {
@@ -66,13 +66,13 @@ def landing_bucket(name: str, found: LandingBucket, region: str, keys: Collectio
         return [wrong(subject, said, f"{PUT}-versioning --bucket {name} --versioning-configuration Status=Enabled")]
     if not found.sends_events:
         said = "it sends no events to EventBridge: each file waits for the sweep"
-        return [wrong(subject, said, "see docs/encryption.md, A landing bucket that is there")]
+        return [wrong(subject, said, "see docs/how-to/encryption.md, A landing bucket that is there")]
     if region and found.region != region:
         said = f"it is in {found.region}, and rules see the events of {region} alone"
         return [wrong(subject, said, "take one in the stack's region")]
     if keys is not None and found.key and found.key not in keys:
         said = f"its default key is {found.key}, with which no function may decrypt"
-        return [wrong(subject, said, "set kms_key or upload_keys (docs/encryption.md)")]
+        return [wrong(subject, said, "set kms_key or upload_keys (docs/how-to/encryption.md)")]
     return [ok(subject, "versioned, and sends events")]
 
 
@@ -91,14 +91,18 @@ def token(client: str, text: str, audience: str) -> list[Finding]:
     """Judge the token that an OIDC issuer gives a client, by its claims. Nessie alone verifies it."""
     subject, claims = "tokens", _claims(text)
     if claims is None:
-        todo = "have the issuer give its access tokens as JWTs (docs/identities.md)"
+        todo = "have the issuer give its access tokens as JWTs (docs/how-to/identities.md)"
         return [wrong(subject, f"{client} gets one that is no JWT, which Nessie cannot verify", todo)]
     given = claims.get("aud", [])
     meant = given if isinstance(given, list) else [given]
     if audience and audience not in meant:
         said = f"those of {client} are for {', '.join(map(str, meant)) or 'no audience'}, and not for {audience}"
         return [
-            wrong(subject, said, "have the issuer give them for it, or correct token_audience (docs/identities.md)")
+            wrong(
+                subject,
+                said,
+                "have the issuer give them for it, or correct token_audience (docs/how-to/identities.md)",
+            )
         ]
     named = [name for name, value in claims.items() if value == client]
     if not named:
@@ -120,7 +124,7 @@ def _claims(token: str) -> Mapping[str, Any] | None:
 def nessie_strangers(status: int | None) -> list[Finding]:
     """Judge the status with which Nessie answers a call without a token, or None where nobody sends one."""
     if status is None:
-        todo = "keep it in a network of its own, or give it identities (docs/identities.md)"
+        todo = "keep it in a network of its own, or give it identities (docs/how-to/identities.md)"
         return [unknown("strangers", "Nessie is asked without tokens: whoever reaches it may write to main", todo)]
     if status == UNAUTHORIZED:
         return [ok("strangers", "Nessie refuses a call without a token")]
@@ -132,7 +136,7 @@ def forbidden(subject: str, what: str, *, was_refused: bool) -> list[Finding]:
     """Judge an act that Nessie's rules forbid to this identity."""
     if was_refused:
         return [ok(subject, f"may not {what}")]
-    todo = "give Nessie the rules of docs/identities.md, and no others"
+    todo = "give Nessie the rules of docs/how-to/identities.md, and no others"
     return [wrong(subject, f"may {what}", todo)]
 
 
@@ -158,7 +162,7 @@ def _subnet(subnet: Subnet, region: str) -> list[Finding]:
         return [wrong(name, said, "take a private subnet, with a default route to a NAT gateway")]
     if not subnet.way_out:
         said = "no default route: Slack and webhooks are not reached, and AWS only by interface endpoints"
-        return [unknown(name, said, "see docs/operating.md, What costs money, for the endpoints that are needed")]
+        return [unknown(name, said, "see docs/how-to/network.md for the endpoints that are needed")]
     if not subnet.reaches_s3:
         todo = "add a gateway endpoint for S3 to its route table, which is free"
         return [wrong(name, "S3 has no gateway endpoint: every byte of data pays for the NAT gateway", todo)]
@@ -203,7 +207,7 @@ def _reached(subject: str, reason: str) -> Finding:
     todo = (
         "let the application's security groups reach Nessie, and give it the warehouse, rules and address that it needs"
     )
-    return wrong(subject, reason, f"{todo} (docs/operating.md, Nessie)") if reason else ok(subject, "reached")
+    return wrong(subject, reason, f"{todo} (docs/how-to/nessie.md)") if reason else ok(subject, "reached")
 
 
 def _failed(run: JobRun, bundle: Bundle) -> Finding:

@@ -12,7 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyiceberg.io.pyarrow import PyArrowFileIO, pyarrow_to_schema, write_file
+from pyiceberg.io import FileIO
+from pyiceberg.io.pyarrow import pyarrow_to_schema, write_file
 from pyiceberg.manifest import DataFile
 from pyiceberg.partitioning import PartitionField, PartitionFieldValue, PartitionKey, PartitionSpec
 from pyiceberg.schema import Schema
@@ -46,14 +47,18 @@ class DataIO(LakeIO):
         """Delete nothing: what a failed write leaves is named by no table."""
 
 
-def write(table: Table, rows: pa.Table, io: PyArrowFileIO, partitions: int) -> list[DataFile]:
-    """Write the rows of one file version as data files of the table, without a commit. Raise HandedOver if they make
-    more than so many partitions, or something that PyIceberg cannot write.
+def write(
+    table: Table, rows: pa.Table, io: FileIO, partitions: int, write_id: uuid.UUID | None = None
+) -> list[DataFile]:
+    """Write the rows of one file version as data files of the table, without a commit; the names of all end with
+    `write_id`. Raise HandedOver if they make more than so many partitions, or something that PyIceberg cannot write.
     """
     with iceberg_errors(f"writing data files of {'.'.join(table.name())}"):
         try:
             parts = _parts(table, rows, partitions)
-            files = list(write_file(io=io, table_metadata=table.metadata, tasks=_tasks(table, parts)))
+            files = list(
+                write_file(io=io, table_metadata=table.metadata, tasks=_tasks(table, parts, write_id or uuid.uuid4()))
+            )
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, NotImplementedError) as error:
             raise HandedOver("The rows are some that PyIceberg does not write.") from error
     if sum(file.record_count for file in files) != rows.num_rows:
@@ -63,8 +68,8 @@ def write(table: Table, rows: pa.Table, io: PyArrowFileIO, partitions: int) -> l
     return files
 
 
-def _tasks(table: Table, parts: Iterable[tuple[Values, pa.Table]]) -> Iterator[WriteTask]:
-    schema, spec, write_id = table.schema(), table.spec(), uuid.uuid4()
+def _tasks(table: Table, parts: Iterable[tuple[Values, pa.Table]], write_id: uuid.UUID) -> Iterator[WriteTask]:
+    schema, spec = table.schema(), table.spec()
     for number, (values, rows) in enumerate(parts):
         yield WriteTask(
             write_uuid=write_id,

@@ -144,3 +144,14 @@ class Desk:
         dropped = self.run("drop", self.file(name, b"bad"), "--table", "nyc.flights", "--wait")
         assert dropped.exit_code == 1
         return str(self.json("status")["rejected"][0]["batch"])
+
+
+def crashed(desk: Desk, *names: str) -> str:
+    """A batch whose job crashed."""
+    for name in names:
+        desk.world.drop(name, rows=3, deliver=False)
+    desk.world.drop_together(*names)
+    desk.world.allow_attempts(1)
+    desk.world.kill_jobs("killed by signal 9")
+    desk.world.run()
+    return str(desk.json("status")["rejected"][0]["batch"])

@@ -615,7 +615,7 @@ def test_the_schema_refuses_what_is_no_report(desk: Desk) -> None:
 
 
 def test_the_schema_in_the_docs_is_that_of_the_code() -> None:
-    assert schemas.written() == schemas.text(), "run: .venv/bin/python -m tests.support.schemas"
+    assert schemas.written() == schemas.text(), "run: make reference"
 
 
 def test_stored_reports_keep_to_the_schema_whatever_their_format() -> None:

@@ -7,21 +7,10 @@ from typing import Any
 import pytest
 
 from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
-from tests.cli.desk import Desk
+from tests.cli.desk import Desk, crashed
 
-OPERATING = Path(__file__).parents[2] / "docs" / "operating.md"
+OUTAGE = Path(__file__).parents[2] / "docs/how-to/after-an-outage.md"
 UNKNOWN = "20130101T0000-0123abcd"
-
-
-def crashed(desk: Desk, *names: str) -> str:
-    """A batch whose job crashed."""
-    for name in names:
-        desk.world.drop(name, rows=3, deliver=False)
-    desk.world.drop_together(*names)
-    desk.world.allow_attempts(1)
-    desk.world.kill_jobs("killed by signal 9")
-    desk.world.run()
-    return str(desk.json("status")["rejected"][0]["batch"])
 
 
 @pytest.fixture
@@ -132,7 +121,7 @@ def test_many_are_told_as_json(desk: Desk, batches: list[str]) -> None:
 
 
 def test_by_the_words_of_the_docs_crashed_batches_are_found_in_status_and_no_others(desk: Desk) -> None:
-    [words] = re.findall(r'startswith\("(.+?)"\)', OPERATING.read_text())
+    [words] = re.findall(r'startswith\("(.+?)"\)', OUTAGE.read_text())
     desk.rejected("bad.parquet")
     desk.world.drop("odd", rows=3, unreadable="it is not a parquet file")
     desk.world.run()

@@ -19,5 +19,5 @@ def test_a_line_that_is_wrong_says_what_to_do_and_is_an_exit_code(desk: Desk) ->
     found = desk.run("verify")
     assert found.exit_code == 1
     assert "✗ main: " in found.stdout
-    assert "→ bring it back from the bucket's earlier versions (docs/restoring.md)" in found.stdout
+    assert "→ bring it back from the bucket's earlier versions (docs/how-to/restoring.md)" in found.stdout
     assert {each["verdict"] for each in desk.json("verify")} == {"ok", "wrong"}

@@ -1,4 +1,4 @@
-"""docs/checks.md has every kind of check, each with an example that makes just that."""
+"""docs/reference/checks.md has every kind of check, each with an example that makes just that."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_every_kind_of_check_has_a_row_and_no_row_is_of_a_kind_that_is_not_there
 
 
 def test_the_page_has_the_table() -> None:
-    assert written() == table(), "run: .venv/bin/python -m tests.support.catalogue"
+    assert written() == table(), "run: make reference"
 
 
 @pytest.mark.parametrize(("kind", "made"), list(zip(KINDS, MADE, strict=True)), ids=NAMES)

@@ -11,7 +11,7 @@ from lakegate.audit.model.limits import Limits
 from lakegate.audit.model.plan import MetricKind, Operator, Plan, Severity
 from lakegate.contracts import load
 from tests.contracts.test_faults import GOOD
-from tests.support.vocabulary import PAGE
+from tests.support.vocabulary import DOCS
 
 SETTINGS = """format: csv
     delimiter: ";"
@@ -97,9 +97,11 @@ def test_what_is_read_otherwise_is_another_contract(before: str, after: str) -> 
 
 
 def test_the_page_s_formats_load() -> None:
-    servers = re.findall(r"```yaml\nservers:\n  - server: landing\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    pages = [DOCS / f"how-to/{name}.md" for name in ("text-files", "raise-a-limit")]
+    read = "".join(page.read_text() for page in pages)
+    servers = re.findall(r"```yaml\nservers:\n  - server: landing\n(.*?)```", read, re.DOTALL)
     assert len(servers) == 3
     for server in servers:
         start, end = GOOD.index("  - server: landing"), GOOD.index("schema:")
         text = f"{GOOD[:start]}  - server: landing\n{server}{GOOD[end:]}"
-        assert load(text, "docs/contracts.md").plan.files != PARQUET
+        assert load(text, "text-files.md").plan.files != PARQUET

@@ -1,4 +1,4 @@
-"""The vocabulary against the standard's own JSON schema, and docs/contracts.md against the vocabulary."""
+"""The vocabulary against the standard's own JSON schema, and the pages on contracts against the vocabulary."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from lakegate.contracts import load
 from lakegate.contracts.columns.types import LOGICAL, TYPES
 from lakegate.contracts.metrics.texts import FORMATS
 from lakegate.contracts.odcs import vocabulary
-from tests.support.vocabulary import PAGE, PLACES, tables, written
+from tests.support.vocabulary import DOCS, PLACES, tables, written
 
 STANDARD: dict[str, Any] = json.loads(files("open_data_contract_standard").joinpath("schema.json").read_text())
 DEFINED = STANDARD["$defs"]
+
+
+def text(page: str) -> str:
+    return (DOCS / page).read_text()
 
 
 def of(*definitions: str) -> set[str]:
@@ -81,7 +85,7 @@ def test_the_places_whose_words_the_schema_leaves_open_are_those_that_the_vocabu
 
 
 def test_the_page_has_every_word() -> None:
-    assert written() == tables().strip(), "run: .venv/bin/python -m tests.support.vocabulary"
+    assert written() == tables().strip(), "run: make reference"
 
 
 def test_no_place_with_words_is_missing_from_the_page() -> None:
@@ -93,13 +97,13 @@ def test_no_place_with_words_is_missing_from_the_page() -> None:
 
 
 def test_the_page_s_first_contract_loads() -> None:
-    (contract,) = re.findall(r"```yaml\n(apiVersion.*?)```", PAGE.read_text(), re.DOTALL)
+    (contract,) = re.findall(r"```yaml\n(apiVersion.*?)```", text("how-to/write-a-contract.md"), re.DOTALL)
 
-    assert load(contract, "docs/contracts.md").table == "shop.orders"
+    assert load(contract, "write-a-contract.md").table == "shop.orders"
 
 
 def test_the_page_has_every_type_and_logical_type() -> None:
-    page = PAGE.read_text()
+    page = text("reference/types.md")
 
     assert [name for name in (*TYPES, *LOGICAL) if f"`{name}`" not in page] == []
     assert [
@@ -108,6 +112,6 @@ def test_the_page_has_every_type_and_logical_type() -> None:
 
 
 def test_the_page_has_every_format_of_a_text() -> None:
-    page = PAGE.read_text()
+    page = text("how-to/check-texts.md")
 
     assert [name for name, known in FORMATS.items() if f"| `{name}` | {known.note}" not in page] == []

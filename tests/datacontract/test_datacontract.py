@@ -31,7 +31,7 @@ pytestmark = pytest.mark.datacontract
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / ".local/envs/datacontract/bin/datacontract"
 EXAMPLES = sorted((ROOT / "contracts").glob("*.yaml"))
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ROWS = 60
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lakegate.doctor.checklist import lines
 
-PAGE = Path(__file__).parents[2] / "docs/checklist.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/checklist.md"
 
 
 def test_the_page_has_the_checklist() -> None:

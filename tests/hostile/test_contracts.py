@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +11,8 @@ import structlog
 from structlog.testing import capture_logs
 
 from lakegate.contracts import Contract, load, reading, table
-from lakegate.contracts.odcs import document, size_limits
+from lakegate.contracts.odcs import document
 from lakegate.contracts.odcs.document import LONGEST_FAULT
-from lakegate.contracts.regex import portable
-from lakegate.contracts.sql import growth, statements
 from lakegate.errors import ContractFaults, Fault
 from tests.hostile import contracts
 from tests.hostile.growth import assert_linear
@@ -325,27 +322,6 @@ def test_the_name_of_a_check_of_many_values_is_short_enough_for_a_report() -> No
     [name] = [check.name for check in made.plan.checks]
     assert name.startswith("c one of v0, v1, ")
     assert len(name) == 500
-
-
-def test_the_page_on_contracts_has_every_limit() -> None:
-    page = (Path(__file__).parent.parent.parent / "docs" / "contracts.md").read_text()
-    told = page[page.index("## How large a contract may be") : page.index("## When a contract changes")]
-
-    for limit in (
-        *(document.LARGEST, document.MOST_NODES, document.DEEPEST, document.LONGEST_WORD, document.MOST_FAULTS),
-        *(
-            size_limits.COLUMNS,
-            size_limits.CHECKS,
-            size_limits.VALUES,
-            size_limits.LETTERS,
-            size_limits.NAME,
-            LONGEST_FAULT,
-        ),
-        *(portable.MOST_CHARACTERS, portable.DEEPEST, statements.LONGEST),
-    ):
-        assert f"{limit:,}" in told
-    for limit in (statements.NESTED, growth.PIECES, growth.CHARACTERS):
-        assert f"{limit:,} " in page[page.index("## What SQL may say") : page.index("## Statistics")]
 
 
 @pytest.mark.parametrize("version", ["1.3", "2.0", "0.0", "9999999999.1", "1." + "9" * 5_000])

@@ -11,13 +11,15 @@ import pytest
 
 from lakegate.adapters.emf import INSTALLATION, NAMESPACE
 from lakegate.landing import canary
-from lakegate.ports import Signal
+from lakegate.ports import MessageKind, Signal
 from tests.infra.conftest import CONTEXT
 from tests.infra.template import Stack, flat
 from tests.workflow.test_signals import FLOWS
 
 pytestmark = pytest.mark.synth
 RUNBOOK = Path(__file__).parents[2] / "docs/runbook"
+PAGES = sorted(path for path in RUNBOOK.iterdir() if path.name != "index.md")
+MESSAGES = {f"message-{kind}" for kind in MessageKind}
 ALARM = "AWS::CloudWatch::Alarm"
 DIMENSION = [{"Name": INSTALLATION, "Value": "lakegate"}]
 
@@ -41,7 +43,13 @@ def catalog(made: Any) -> Stack:
 
 def test_every_alarm_has_its_page_and_every_page_its_alarm(stack: Stack, catalog: Stack) -> None:
     assert not alarms(stack).keys() & alarms(catalog).keys()
-    assert {path.stem for path in RUNBOOK.iterdir()} == alarms(stack).keys() | alarms(catalog).keys()
+    assert {path.stem for path in PAGES} - MESSAGES == alarms(stack).keys() | alarms(catalog).keys()
+
+
+def test_every_kind_of_message_has_its_page_and_the_index_has_every_page() -> None:
+    assert {path.stem for path in PAGES} >= MESSAGES
+    index = (RUNBOOK / "index.md").read_text()
+    assert [path.stem for path in PAGES if f"]({path.name})" not in index] == []
 
 
 def test_every_alarm_says_where_its_page_is(stack: Stack, catalog: Stack) -> None:
@@ -49,14 +57,14 @@ def test_every_alarm_says_where_its_page_is(stack: Stack, catalog: Stack) -> Non
         assert flat(alarm["AlarmDescription"]).endswith(f" What to do: {CONTEXT['runbook']}/{page}.md")
 
 
-@pytest.mark.parametrize("path", sorted(RUNBOOK.iterdir()), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_a_page_says_what_it_means_what_to_look_at_what_to_run_and_when_it_clears(path: Path) -> None:
     text = path.read_text()
     assert text.startswith(f"# {path.stem}: ")
     assert re.findall(r"^\*\*(.*?)\*\*", text, re.MULTILINE) == ["It means.", "Look at.", "Run.", "It clears"]
 
 
-@pytest.mark.parametrize("path", sorted(RUNBOOK.iterdir()), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_a_page_names_metrics_and_links_that_there_are(path: Path) -> None:
     text = path.read_text()
     named = set(re.findall(r"`([A-Z][a-z]+(?:[A-Z][a-z]+)+)`", text)) - {"IngestDeadLetterQueueUrl"}

@@ -11,7 +11,7 @@ import pytest
 
 from infra.config import Config
 
-MANUAL = Path(__file__).parents[2] / "docs/identities.md"
+MANUAL = Path(__file__).parents[2] / "docs/how-to/identities.md"
 DIGEST = "0123456789abcdef" * 4
 STACK: dict[str, Any] = {
     "token_audience": "lakegate",

@@ -1,4 +1,4 @@
-"""docs/compliance.md has what cdk-nag's packs find, no less and no more, and a reason for each."""
+"""docs/reference/compliance.md has what cdk-nag's packs find, no less and no more, and a reason for each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.infra.conftest import Reviewed
 
 pytestmark = pytest.mark.synth
-PAGE = (Path(__file__).parents[2] / "docs/compliance.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/reference/compliance.md").read_text()
 PACKS = {"HIPAA.Security": "HIPAA", "NIST.800.53.R5": "NIST"}
 
 

@@ -347,7 +347,7 @@ def test_people_s_policies_have_the_key_s_part(made: Stack, policy_name: str, wh
 
 def test_the_docs_have_the_policy_that_a_key_of_one_s_own_needs(made: Stack) -> None:
     """A key that is given by its ARN has a policy of its owner's."""
-    text = (Path(__file__).parents[2] / "docs/encryption.md").read_text()
+    text = (Path(__file__).parents[2] / "docs/how-to/encryption.md").read_text()
     (told,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
     wanted = json.dumps([it for it in policy(made) if not it["Sid"].startswith("Upload2")])
     for name, value in (("ACCOUNT", ACCOUNT), ("REGION", REGION), ("VENDOR", "210987654321")):

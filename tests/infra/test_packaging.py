@@ -141,6 +141,7 @@ def test_the_functions_zip_is_the_same_bytes_twice(function_zip: Path) -> None:
     assert again.read_bytes() == function_zip.read_bytes()
 
 
+@pytest.mark.synth
 def test_the_express_lanes_zip_is_the_functions_and_an_archive_and_the_same_bytes_twice(
     checkout: Path, tmp_path: Path
 ) -> None:
@@ -223,6 +224,7 @@ def test_authorities_are_one_more_file_and_the_same_bytes_twice(checkout: Path, 
     assert plain.read_bytes() == before
 
 
+@pytest.mark.synth
 def test_the_functions_zip_fits_lambda(function_zip: Path) -> None:
     with zipfile.ZipFile(function_zip) as archive:
         entries = archive.infolist()

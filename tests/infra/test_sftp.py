@@ -1,4 +1,6 @@
-"""docs/sftp.md: its role may do what it says, by its own policies as they stand there, and its setting is right."""
+"""docs/how-to/sftp.md: its role may do what it says, by its own policies as they stand there, and its setting is
+right.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from infra.settings_file import SettingsFile
 from tests.support import iam
 from tests.support.iam import Request
 
-TEXT = (Path(__file__).parents[2] / "docs/sftp.md").read_text()
+TEXT = (Path(__file__).parents[2] / "docs/how-to/sftp.md").read_text()
 ACCOUNT = "123456789012"
 FILLED = TEXT.replace("<account>", ACCOUNT).replace("<landing>", "landing").replace("<region>", "eu-west-1")
 TRUST, OWN = (iam.statements_of(text) for text in re.findall(r"```json\n(.*?)```", FILLED, re.DOTALL))

@@ -34,7 +34,8 @@ from tests.local.tokens import beginning, sts_of_person, token
 pytestmark = pytest.mark.local
 WORD = "found"
 CLASSIFIED = "a classified column's value"
-ROWS = re.compile("-lake-|logs/applications/|logs/jobs/")  # tables, and logs of jobs, have values (docs/reports.md)
+# Tables, and logs of jobs, have values (docs/reference/reports.md).
+ROWS = re.compile("-lake-|logs/applications/|logs/jobs/")
 KEY, SESSION = OWN_KEYS
 
 

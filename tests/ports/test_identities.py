@@ -186,7 +186,7 @@ def test_a_token_with_anything_wrong_is_refused(guarded: Guarded, which: str) ->
 
 
 def test_a_commit_s_hash_opens_the_branch_to_a_reader_but_through_main_alone(guarded: Guarded, trees: Trees) -> None:
-    """A hash is a capability, which docs/identities.md says: Nessie does not look whether main has the commit."""
+    """A hash is a capability, as docs/how-to/identities.md says: Nessie does not look whether main has the commit."""
     branch = trees.own_branch()
     elements, _ = trees.there(branch, "flights")
     head, reader, path = trees.head(branch), guarded.token(Role.READER), ".".join(elements)

@@ -1,4 +1,5 @@
-"""Every kind of check that docs/checks.md has, over made-up rows: good ones, failing ones, none, and nothing but nulls.
+"""Every kind of check that docs/reference/checks.md has, over made-up rows: good ones, failing ones, none, and nothing
+but nulls.
 
 What failing rows are is for lakegate.synthetic to find; here the audit says whether they are.
 """

@@ -344,6 +344,7 @@ def test_a_job_that_cannot_go_on_fails_with_a_last_word(lake: Lake, tmp_path: Pa
 TEXT_METRICS = (Metric(id="malformed", kind=MetricKind.MALFORMED), nulls("id"), duplicates("id"))
 
 
+@pytest.mark.extended
 def test_text_is_published_as_rows_or_told_by_its_lines(run: Run, on_nessie: SparkSession, lake: Lake) -> None:
     columns = {"id": "bigint", "day": "date"}
     csv = replace(plan(f"{unique('nyc')}.text", columns, TEXT_METRICS), files=FileFormat(kind=FileKind.CSV))

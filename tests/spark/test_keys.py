@@ -21,7 +21,7 @@ from tests.support.held import Table
 from tests.support.plans import duplicates, nulls, orphans, plan
 
 pytestmark = pytest.mark.spark
-OF_ANOTHER_TYPE = pytest.mark.extended  # the gate asks of a few types, and the rest runs beside it
+VARIANT = pytest.mark.extended  # the gate asks of a few types and scenes, and the rest runs beside it
 TABLE = Scope.TABLE
 LOCAL = datetime(2013, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 Rows = Sequence[tuple[object, ...]]
@@ -110,19 +110,19 @@ def keys_of(metric: Metric, columns: Sequence[str], rows: Rows) -> list[tuple[st
     ("kind", "values"),
     [
         ("bigint", [0, 1, 62, 63, 64, 65, -1, -64, -65, 2**63 - 1, -(2**63)]),
-        pytest.param("int", [0, 63, 64, -1, 2**31 - 1, -(2**31)], marks=OF_ANOTHER_TYPE),
+        pytest.param("int", [0, 63, 64, -1, 2**31 - 1, -(2**31)], marks=VARIANT),
         pytest.param(
-            "date", [date(1969, 12, 31), date(1970, 1, 1), date(2013, 1, 1), date(9999, 12, 31)], marks=OF_ANOTHER_TYPE
+            "date", [date(1969, 12, 31), date(1970, 1, 1), date(2013, 1, 1), date(9999, 12, 31)], marks=VARIANT
         ),
         pytest.param(
             "timestamp",
             [datetime(1969, 12, 31, 23, 59, 59, 999999, UTC), datetime(2013, 1, 1, tzinfo=UTC)],
-            marks=OF_ANOTHER_TYPE,
+            marks=VARIANT,
         ),
-        pytest.param("timestamp_ntz", [LOCAL, LOCAL + timedelta(microseconds=1)], marks=OF_ANOTHER_TYPE),
+        pytest.param("timestamp_ntz", [LOCAL, LOCAL + timedelta(microseconds=1)], marks=VARIANT),
         ("decimal(20,2)", [Decimal("1.50"), Decimal("-1.50"), Decimal("123456789012345678.01")]),
         ("string", ["", "a", "A", "a ", "ä"]),
-        pytest.param("double", [0.0, 1.0, float("nan"), float("inf")], marks=OF_ANOTHER_TYPE),
+        pytest.param("double", [0.0, 1.0, float("nan"), float("inf")], marks=VARIANT),
     ],
 )
 def test_values_that_differ_are_shown_to_be_unique_and_one_more_is_not(
@@ -230,10 +230,10 @@ def test_only_data_files_near_the_batch_are_read(spark: SparkSession) -> None:
     [
         ("bigint", lambda n: n),
         ("string", lambda n: f"{n:06}"),
-        pytest.param("date", lambda n: date(2013, 1, 1) + timedelta(days=n), marks=OF_ANOTHER_TYPE),
+        pytest.param("date", lambda n: date(2013, 1, 1) + timedelta(days=n), marks=VARIANT),
         ("timestamp", lambda n: datetime(2013, 1, 1, tzinfo=UTC) + timedelta(hours=n)),
-        pytest.param("timestamp_ntz", lambda n: LOCAL + timedelta(hours=n), marks=OF_ANOTHER_TYPE),
-        pytest.param("decimal(10,2)", Decimal, marks=OF_ANOTHER_TYPE),
+        pytest.param("timestamp_ntz", lambda n: LOCAL + timedelta(hours=n), marks=VARIANT),
+        pytest.param("decimal(10,2)", Decimal, marks=VARIANT),
     ],
 )
 def test_what_lies_between_keys_far_apart_is_not_read(
@@ -277,7 +277,10 @@ NOT_UTF_8 = OF_THE_BATCH | {
     ("before", "after", "expected", "closer"),
     [
         *(pytest.param(*scene, False, id=name) for name, scene in NOT_UTF_8.items()),
-        *(pytest.param(*scene, True, id=f"{name}, at a closer look") for name, scene in OF_THE_BATCH.items()),
+        *(
+            pytest.param(*scene, True, id=f"{name}, at a closer look", marks=VARIANT)
+            for name, scene in OF_THE_BATCH.items()
+        ),
     ],
 )
 def test_text_that_is_not_utf_8_hides_no_key(
@@ -305,7 +308,9 @@ def test_text_that_is_not_utf_8_has_no_other_data_files_read(spark: SparkSession
     assert found.rows == 12
 
 
-@pytest.mark.parametrize("of_batch", [False, True], ids=["of the table", "of the batch"])
+@pytest.mark.parametrize(
+    "of_batch", [pytest.param(False, id="of the table", marks=VARIANT), pytest.param(True, id="of the batch")]
+)
 @pytest.mark.parametrize(
     ("there", "key"),
     [
@@ -336,9 +341,9 @@ def test_no_row_group_hides_a_key(
     [
         # So many that neighbours are looked at together.
         pytest.param("int", [5, 305], [None, *range(5, 605, 10)], 2, id="beside it"),
-        pytest.param("int", [None], [None, 5], 1, id="itself among others"),
-        pytest.param("bigint", [None, 1000], [None], 1, id="itself alone"),
-        pytest.param("bigint", [5], [5, 7], 1, id="without it"),
+        pytest.param("int", [None], [None, 5], 1, id="itself among others", marks=VARIANT),
+        pytest.param("bigint", [None, 1000], [None], 1, id="itself alone", marks=VARIANT),
+        pytest.param("bigint", [5], [5, 7], 1, id="without it", marks=VARIANT),
     ],
 )
 def test_the_least_number_hides_no_key_where_a_table_is_partitioned_by_truncate(
@@ -362,7 +367,9 @@ def candidates_of(table: Table, *files: str) -> Candidates | None:
     return of_keys.table_candidates(table.plan, metric, table.batch, table.base, files)
 
 
-@pytest.mark.parametrize("limit", [0, 3], ids=["both too many", "the batch fits"])
+@pytest.mark.parametrize(
+    "limit", [pytest.param(0, id="both too many"), pytest.param(3, id="the batch fits", marks=VARIANT)]
+)
 def test_keys_too_many_to_be_held_in_memory_say_the_same(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:

@@ -138,7 +138,7 @@ def told(report: Report) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("severity", "partitions"),
     [
-        (Severity.ERROR, ()),
+        pytest.param(Severity.ERROR, (), marks=pytest.mark.extended),
         (Severity.QUARANTINE, ("months(`at`)", "bucket(4, `id`)", "truncate(3, `naïve name`)", "`a.b`")),
     ],
 )

@@ -1,4 +1,4 @@
-"""Every kind of check as a table for docs/checks.md; `python -m tests.support.catalogue` writes it.
+"""Every kind of check as a table for docs/reference/checks.md; `python -m tests.support.catalogue` writes it.
 
 Each kind has an example; scope and cost are read off the plan that the example is compiled to, not written by hand.
 """
@@ -15,7 +15,7 @@ from lakegate.contracts.checks.custom import COLUMN, CUSTOM, TABLE
 from lakegate.contracts.checks.quality import LIBRARY
 from lakegate.express.plan import spark_only
 
-PAGE = Path(__file__).parents[2] / "docs" / "checks.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/checks.md"
 BEGIN, END = "<!-- checks: begin -->", "<!-- checks: end -->"
 PROMISE, SERVER = "the contract", "the landing server"
 HEAD = """\

@@ -1,4 +1,4 @@
-"""docs/limits.md: every limit with its default, from the code's own numbers.
+"""docs/reference/limits.md: every limit with its default, from the code's own numbers.
 
 `python -m tests.support.limits` writes it.
 """
@@ -30,14 +30,14 @@ from spark_jobs.formats.avro import blocks, claims
 from spark_jobs.metrics import malformed
 from spark_jobs.tables import nessie
 
-PAGE = Path(__file__).parents[2] / "docs/limits.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/limits.md"
 MIB = 1024**2
 TEXT = (
     "# Limits\n\n"
     "Every limit that input can meet, with its default and the step that asks it. A limit is asked before the work "
     "that it bounds. *Setting* is the word of a contract that changes the limit; a limit without one is the same in "
     "every installation. Who goes beyond a limit is told the limit, what was found, and the setting.\n\n"
-    "`.venv/bin/python -m tests.support.limits` writes this page from the code.\n"
+    "`make reference` writes this page from the code.\n"
 )
 
 

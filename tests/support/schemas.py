@@ -17,7 +17,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from lakegate.audit.model.report import Report
 from lakegate.operations.batch import BatchView
 
-PAGE = Path(__file__).parents[2] / "docs" / "report.schema.json"
+PAGE = Path(__file__).parents[2] / "docs/reference/report.schema.json"
 _PLAIN: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
     int: {"type": "integer"},

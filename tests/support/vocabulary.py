@@ -1,4 +1,6 @@
-"""The vocabulary of contracts as tables for docs/contracts.md; `python -m tests.support.vocabulary` writes them.
+"""The vocabulary of contracts as tables for docs/reference/contract-words.md.
+
+`python -m tests.support.vocabulary` writes them.
 
 It changes nothing outside the two marks in the page.
 """
@@ -11,7 +13,8 @@ from lakegate.contracts.checks.custom import CUSTOM
 from lakegate.contracts.checks.quality import LIBRARY
 from lakegate.contracts.odcs import vocabulary
 
-PAGE = Path(__file__).parents[2] / "docs" / "contracts.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "reference/contract-words.md"
 BEGIN, END = "<!-- words: begin -->", "<!-- words: end -->"
 
 PLACES = {

@@ -784,7 +784,7 @@ SCENES = [
     an_approval_and_a_sweep,
     an_approval_and_a_discard,
     a_discard_and_an_approval,
-    two_sweeps,
+    pytest.param(two_sweeps, marks=pytest.mark.extended),
     an_event_and_a_sweep,
 ]
 
@@ -805,7 +805,13 @@ def unclaimed(world: World) -> list[str]:
     return [attempt.branch for attempt in world.attempts() if not files_claimed_on(world.service, attempt)]
 
 
-@pytest.mark.parametrize("make", [a_branch_made_anew_on_a_main_that_moved, a_stranger_on_the_branch_of_a_new_attempt])
+@pytest.mark.parametrize(
+    "make",
+    [
+        a_branch_made_anew_on_a_main_that_moved,
+        pytest.param(a_stranger_on_the_branch_of_a_new_attempt, marks=pytest.mark.extended),
+    ],
+)
 def test_two_workers_at_once_of_which_one_has_a_branch_without_claims(make: Callable[[], Scene]) -> None:
     """Both are stopped, the second one anywhere."""
     stop, tried, stopped = 0, 0, True

@@ -134,7 +134,7 @@ def _check_address(*, asked: str, told: str) -> None:
     request as it sees it, which a proxy in front may have changed; clients, Spark too, would go there.
     """
     if _server(told) != _server(asked):
-        why = "behind a load balancer it must know the address that clients use (docs/operating.md, Nessie)"
+        why = "behind a load balancer it must know the address that clients use (docs/how-to/nessie.md)"
         raise Misconfigured(f"Nessie at {asked} says that its tables are at {told}: {why}")
 
 

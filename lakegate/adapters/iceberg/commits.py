@@ -2,7 +2,7 @@
 properties may ask for more of them; and what a repetition commits to is a state that nobody has looked at.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import groupby
 from operator import attrgetter
@@ -11,6 +11,7 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.manifest import DataFile, ManifestEntry, ManifestEntryStatus, ManifestFile
 from pyiceberg.table import Table, TableProperties, Transaction
 from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.update import UpdatesAndRequirements
 from pyiceberg.table.update.snapshot import _FastAppendFiles
 
 
@@ -45,8 +46,29 @@ def append(table: Table, transaction: Transaction, files: Iterable[DataFile]) ->
     appended.commit()
 
 
+def staged(
+    table: Table, files: Iterable[DataFile], branch: str, summary: Mapping[str, str]
+) -> tuple[int, UpdatesAndRequirements]:
+    """Write the manifests of an append to one of the table's own branches. Return the id of its snapshot, and what a
+    commit of it changes and requires.
+    """
+    appended = _Append(
+        operation=Operation.APPEND,
+        transaction=table.transaction(),
+        io=table.io,
+        snapshot_properties=dict(summary),
+        branch=branch,
+    )
+    for file in files:
+        appended.append_data_file(file)
+    return appended.snapshot_id, appended.staged()
+
+
 class _Append(_FastAppendFiles):
     """An append with a manifest for each partition spec."""
+
+    def staged(self) -> UpdatesAndRequirements:
+        return self._commit()
 
     def _manifests(self) -> list[ManifestFile]:
         by_spec = groupby(sorted(self._added_data_files, key=attrgetter("spec_id")), key=attrgetter("spec_id"))

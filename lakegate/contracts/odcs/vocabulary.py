@@ -107,7 +107,7 @@ COLUMN: Place = (
     _enforced(
         name="the column, unless `physicalName` says it",
         physicalName="the column's name in the table and in the files",
-        logicalType="a type, see below",
+        logicalType="a type: [Types](types.md)",
         physicalType="a Spark SQL type; it wins over `logicalType`",
         logicalTypeOptions="see below",
         properties="of an `object`: its parts, each a column of its own",
@@ -159,8 +159,9 @@ TIMESTAMP_OPTIONS: Place = (
 STRING_OPTIONS: Place = _enforced(
     minLength="characters (Unicode code points); `minLength: 1` forbids the empty text. Nulls don't count",
     maxLength="as `minLength`",
-    pattern="a regular expression that each text must have somewhere in it (`^` and `$` tie it to the ends); see below",
-    format="see below; `password` and `binary` are description",
+    pattern="a regular expression that each text must have somewhere in it (`^` and `$` tie it to the ends): "
+    "[Check texts](../how-to/check-texts.md)",
+    format="[Check texts](../how-to/check-texts.md) lists them; `password` and `binary` are description",
 )
 BINARY_OPTIONS: Place = _refused(
     **dict.fromkeys(("minLength", "maxLength", "pattern", "format"), "a binary column has no text")
@@ -192,7 +193,7 @@ QUALITY: Place = (
         engine="`lakegate`, where the type is `custom`",
         implementation="one word that names the check, where the type is `custom`, see below",
         severity="`error` (the default) rejects the file, `warning` publishes it and tells, `quarantine` quarantines "
-        "the failing rows and publishes the rest, see Quarantine",
+        "the failing rows and publishes the rest: [Put bad rows aside](../how-to/quarantine.md)",
         unit="`rows` (the default) or `percent` of the file's rows; a statistic has none, and a query that counts no "
         "percentage",
     )
@@ -265,13 +266,13 @@ TABLE_SETTINGS: Place = _enforced(
     "and Spark for all others; `express` takes it for larger batches, too, as far as it can audit them; `spark` never "
     "takes it. The verdicts are the same. Files that go to Spark wait for others of their table for up to "
     "`batch_window`, and small ones of a quiet table start at once "
-    "([lifecycle.md](lifecycle.md#waiting-for-company))",
+    "([Waiting for company](lifecycle.md#waiting-for-company))",
     write="how rows come to the table: `append` (the default) writes them anew, in the table's own layout; `register` "
     "makes a copy of the parquet file itself a data file, where it can be one "
-    "([above](#register-files-as-they-are))",
+    "([Register files as they are](../how-to/register-files.md))",
     batchFiles="how many files are ingested together at most; 1 to 1,000, the default. A batch that has so many "
-    "waits for no more ([lifecycle.md](lifecycle.md#waiting-for-company)). A retry cuts a batch by the limit of then "
-    "([operating.md](operating.md#after-an-outage))",
+    "waits for no more ([Waiting for company](lifecycle.md#waiting-for-company)). A retry cuts a batch by the limit of "
+    "then ([Retry after an outage](../how-to/after-an-outage.md))",
     batchBytes="how many bytes at most; 100,000,000,000 by default. A larger file is a batch of its own",
 )
 

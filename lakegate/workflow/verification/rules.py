@@ -12,7 +12,7 @@ from lakegate.ports import MAIN
 from lakegate.workflow.verification.facts import Comparison, DecidedVersion, Decisions, Needs, Open
 
 NAMED = 20  # findings of one kind that are named each
-GUIDE = "docs/restoring.md"
+GUIDE = "docs/how-to/restoring.md"
 UNDO = f"bring it back from the bucket's earlier versions ({GUIDE})"
 
 

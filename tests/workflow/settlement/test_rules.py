@@ -1,4 +1,4 @@
-"""The rules of settling over facts that are written down: a row for each phrase of docs/lifecycle.md."""
+"""The rules of settling over facts that are written down: a row for each phrase of docs/reference/lifecycle.md."""
 
 from __future__ import annotations
 

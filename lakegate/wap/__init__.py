@@ -1,0 +1,28 @@
+"""Write, audit, publish from a script, a notebook or a task: one table, one catalog, no service.
+
+    with wap(catalog, "orders.yaml") as branch:
+        branch.append(rows)
+        branch.publish()
+
+A run has a branch of its own, made of main. `append` writes to it, each call a commit; what others write to it counts,
+too. `audit` carries out the audit's one order of steps (`lakegate.audit.run`) on what the branch holds beyond main, in
+DuckDB. `publish` moves main to just the snapshot that was audited, if main is still what the branch was made from. If
+it is not, the same data files are brought to a branch of main as it is now, by metadata alone, that branch is proved,
+audited again where verdicts depend on tables, and published in its place.
+
+The catalog is the only state. A run's key is in the summary of each snapshot that it makes, so a key in main's history
+says that the run was published, and whoever runs it again looks there before it repeats a step. Nothing but a publish
+brings it there, all at once, on the condition that main is what it was when that was looked up. So a run that is killed
+at any step leaves main as it was, or published, and a branch that `drop_abandoned` removes.
+
+Begin with `block`, the context manager and its single steps; `branch` carries out a step each. `publishing` is what
+makes it safe. `port` is what they need of a catalog: `iceberg` has it of Iceberg's own branches. `history` reads and
+writes what snapshots say of a run, `engine` and `table` are the audit's engine, `data` makes files of what is given,
+and `checks` are a person's own functions.
+"""
+
+from lakegate.wap.block import drop_abandoned, resume, start, wap
+from lakegate.wap.branch import AuditFailed, Branch
+from lakegate.wap.publishing import Published
+
+__all__ = ["AuditFailed", "Branch", "Published", "drop_abandoned", "resume", "start", "wap"]

@@ -1,0 +1,155 @@
+"""A run as a block, and as single steps for tasks that share no process: start, resume, drop what was abandoned."""
+
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import uuid4
+
+from pyiceberg.catalog import Catalog
+
+from lakegate.audit.evaluation.quarantine import unforgiving
+from lakegate.audit.model.files import FileKind
+from lakegate.audit.model.plan import Plan
+from lakegate.contracts import Contract, load
+from lakegate.errors import LakegateError, Misconfigured, Refused
+from lakegate.express.plan import spark_only
+from lakegate.wap.branch import Branch
+from lakegate.wap.checks import Check
+from lakegate.wap.iceberg import IcebergBranches
+from lakegate.wap.names import branch_name, made_at
+from lakegate.wap.port import Branches
+from lakegate.wap.publishing import look
+
+KEPT = timedelta(days=7)
+ContractLike = Contract | str | os.PathLike[str]
+"""A contract, or the path of its file."""
+
+
+def utc_now() -> datetime:
+    """Return this moment."""
+    return datetime.now(UTC)
+
+
+@contextmanager
+def wap(
+    catalog: Catalog | Branches,
+    contract: ContractLike,
+    *,
+    table: str = "",
+    key: str = "",
+    checks: Sequence[Check] = (),
+    columns: Collection[str] = (),
+    keep: bool = False,
+) -> Iterator[Branch]:
+    """Yield a run's branch: append to it, audit it, publish it.
+
+    Whatever is not published when the block is left, by an exception or not, is not published at all, and its branch
+    is dropped, or kept if `keep`. A run with a `key` is published once, however often it is run: if main has it
+    already, every step does nothing. `table` is another name than the contract's; see `start` for the rest.
+    """
+    branch = start(catalog, contract, table=table, key=key, checks=checks, columns=columns)
+    try:
+        yield branch
+    except BaseException as error:
+        if not keep:
+            _drop(branch, error)
+        raise
+    if not (keep or branch.published):
+        branch.drop()
+
+
+def start(
+    catalog: Catalog | Branches,
+    contract: ContractLike,
+    *,
+    table: str = "",
+    key: str = "",
+    checks: Sequence[Check] = (),
+    columns: Collection[str] = (),
+    now: Callable[[], datetime] = utc_now,
+) -> Branch:
+    """Begin a run on a new branch, and return it. A table that the catalog lacks is created on main first, empty.
+
+    `checks` are functions that say of an append's rows which of them pass. `columns` are those that the table on main
+    may get before the audit, because all branches of an Iceberg table have the same.
+    """
+    plan, branches = _plan(contract, table), _branches(catalog, contract, table)
+    name = branch_name(plan.table, now(), uuid4().hex[:8])
+    branch = Branch(
+        branches=branches, plan=plan, name=name, key=key or name, now=now, checks=tuple(checks), columns=columns
+    )
+    branch.published = look(branches, branch.key) if key else None
+    if not branch.published:
+        branches.create(plan)
+        branches.make(name)
+    return branch
+
+
+def resume(
+    catalog: Catalog | Branches,
+    contract: ContractLike,
+    name: str,
+    *,
+    table: str = "",
+    key: str = "",
+    checks: Sequence[Check] = (),
+    now: Callable[[], datetime] = utc_now,
+) -> Branch:
+    """Return the run of a branch that another process has begun, with the contract, the key and the checks that it was
+    begun with. If it was published, every step does nothing.
+    """
+    plan, branches = _plan(contract, table), _branches(catalog, contract, table)
+    branch = Branch(branches=branches, plan=plan, name=name, key=key or name, now=now, checks=tuple(checks))
+    branch.published = look(branches, branch.key)
+    return branch
+
+
+def drop_abandoned(
+    catalog: Catalog | Branches, table: str, *, older_than: timedelta = KEPT, now: Callable[[], datetime] = utc_now
+) -> list[str]:
+    """Drop the branches of runs of a table that were begun so long ago, and return their names."""
+    branches = IcebergBranches(catalog=catalog, table=table) if isinstance(catalog, Catalog) else catalog
+    made = {name: at for name in branches.names() if (at := made_at(name, table))}
+    gone = [name for name, at in made.items() if at < now() - older_than]
+    for name in gone:
+        branches.drop(name)
+    return gone
+
+
+def _drop(branch: Branch, error: BaseException) -> None:
+    """Drop the branch of a run that has failed. If that fails, too, the first error is still the one that is told."""
+    try:
+        branch.drop()
+    except LakegateError as later:
+        error.add_note(f"branch {branch.name} of {branch.table} is still there: {later}")
+
+
+def _branches(catalog: Catalog | Branches, contract: ContractLike, table: str) -> Branches:
+    if not isinstance(catalog, Catalog):
+        return catalog
+    return IcebergBranches(catalog=catalog, table=table or _contract(contract).table)
+
+
+def _plan(contract: ContractLike, table: str) -> Plan:
+    """Return the contract's plan for data that is given in columns. A check that would quarantine rows fails: that
+    would take two tables, and a run publishes one.
+    """
+    plan = _contract(contract).plan
+    plan = unforgiving(replace(plan, table=table or plan.table, files=replace(plan.files, kind=FileKind.PARQUET)))
+    if why := spark_only(plan):
+        raise Refused(f"contract of {plan.table}: {why} A run audits in DuckDB")
+    return plan
+
+
+def _contract(contract: ContractLike) -> Contract:
+    if isinstance(contract, Contract):
+        return contract
+    path = Path(contract)
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise Misconfigured(f"the contract {path} cannot be read: {error}") from error
+    return load(text, str(path))

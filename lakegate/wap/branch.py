@@ -1,0 +1,255 @@
+"""A run's branch in a person's hands: append, audit, publish, drop, each a step of its own."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+from uuid import UUID, uuid4, uuid5
+
+from lakegate.audit.errors import HandedOver, JobError
+from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import FileReport, Report, Verdict
+from lakegate.audit.ref import Ref
+from lakegate.audit.run import Run, append_files, audit_appended
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.errors import Conflict, Refused
+from lakegate.wap.checks import Check, checked
+from lakegate.wap.data import Given, files_of
+from lakegate.wap.engine import NOTHING, RunEngine, RunFiles
+from lakegate.wap.history import appends_on, published_appends
+from lakegate.wap.names import branch_name
+from lakegate.wap.port import Branches, Open
+from lakegate.wap.publishing import Published, Publishing, look
+
+_APPENDS = UUID("6f1d2c0e-8a53-4b8e-9a2e-5b8f0a6f9a31")
+_NOT_HERE = "the DuckDB engine says what Spark would say, or nothing; the service's Spark lane audits such data"
+
+
+class AuditFailed(Refused):
+    """The audit failed, so nothing is published. `report` says why, with failing rows."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        reasons = [f"{entry.key}: {reason}" for entry in report.files for reason in entry.reasons]
+        told = [report.error] if report.error else reasons
+        super().__init__(f"{report.table}: the audit failed, and nothing is published: {'; '.join(told)}")
+
+
+@dataclass(kw_only=True)
+class Branch:
+    """A run and its branch. `key` names the run: once it is in main's history, every step of a run of that key does
+    nothing. `checks` are functions that are checked beside the contract.
+    """
+
+    branches: Branches
+    plan: Plan
+    name: str
+    key: str
+    now: Callable[[], datetime]
+    checks: Sequence[Check] = ()
+    columns: Collection[str] = ()
+    published: Published | None = None
+    _report: Report | None = field(default=None, repr=False)
+    _seen: dict[str, int | None] = field(default_factory=dict, repr=False)
+    _given: Counter[str] = field(default_factory=Counter, repr=False)
+
+    @property
+    def table(self) -> str:
+        return self.plan.table
+
+    def append(self, data: Any, name: str = "") -> None:
+        """Append data to the branch, in one commit: an Arrow table, a Pandas or Polars data frame, or paths of parquet
+        files. `name` is what the report calls it.
+
+        An append that is on the branch already, because a task runs again, is not made twice. Raise Refused, and append
+        nothing, if its columns do not fit.
+        """
+        if self.published:
+            return
+        given = list(files_of(data))
+        files = {self._id(each): each for each in given}
+        branch = self._open()
+        there = {each.id: each for each in appends_on(branch)}
+        new = {key: each for key, each in files.items() if key not in there}
+        if new:
+            self._append(branch, new, name, len(there))
+
+    def _id(self, given: Given) -> str:
+        """Return an id by the content. What one process appends twice is meant twice; what a second process appends
+        again is the same.
+        """
+        digest = sha256(given.body).hexdigest()
+        self._given[digest] += 1
+        return str(uuid5(_APPENDS, f"{digest}/{self._given[digest]}"))
+
+    def _append(self, branch: Open, new: dict[str, Given], name: str, before: int) -> None:
+        files = tuple(
+            JobFile(id=key, key=_named(each, name, before + at), uri="", size=len(each.body))
+            for at, (key, each) in enumerate(new.items(), 1)
+        )
+        bodies = {key: each.body for key, each in new.items()}
+        job = self._job(branch, branch.at, files)
+        with self._engine(job, replace(branch, base=branch.head), bodies) as engine:
+            run = Run(job=job, engine=engine, now=self.now)
+            run.there, run.base = engine.load(self.table, Ref(branch.name), Ref(branch.name, job.base))
+            append_files(run)
+        faults = [f"{each.file.key}: {fault.in_full}" for each in run.inspections for fault in each.faults]
+        if run.error or faults:
+            raise Refused(f"{self.table}: nothing is appended: {run.error or '; '.join(faults)}")
+        self._report = None
+
+    def audit(self) -> Report:
+        """Audit what the branch holds beyond main, and return the report. Publish nothing."""
+        if self.published:
+            return self._report or self._told(self.published)
+        self._report = self._audited(self._open())
+        return self._report
+
+    def publish(self, report: Report | None = None) -> Published:
+        """Publish the branch, and drop it. Without a report of it as it is, audit it first. Raise AuditFailed, and
+        publish nothing, if the audit fails.
+        """
+        found = self.published or look(self.branches, self.key)
+        if found:
+            self.drop()
+            self.published = found
+            return found
+        branch = self._open()
+        self._passing(branch, report or self._report)
+        publishing = Publishing(
+            branches=self.branches,
+            branch=branch,
+            key=self.key,
+            depends=bool(self.plan.depends_on),
+            audit=lambda rebased: self._passing(rebased, None),
+            renamed=lambda: branch_name(self.table, self.now(), uuid4().hex[:8]),
+        )
+        try:
+            self.published = publishing.carry_out()
+        finally:
+            self.name = publishing.branch.name
+        return self.published
+
+    def drop(self) -> None:
+        """Drop the branch with what it holds. Main stays as it is."""
+        self.branches.drop(self.name)
+
+    def _told(self, published: Published) -> Report:
+        """Return what main's history tells of the run's report: what was published has passed."""
+        appends, moment = published_appends(self.branches.main(), self.key), self.now()
+        return Report(
+            branch=self.name,
+            batch=self.key,
+            attempt=1,
+            table=self.table,
+            base="",
+            audited=str(published.snapshot),
+            plan_hash=self.plan.hash,
+            contract_hash=self.plan.contract_hash,
+            contract_version=self.plan.contract_version,
+            started_at=moment,
+            finished_at=moment,
+            files=tuple(FileReport(id=it.id, key=it.name, verdict=Verdict.PASS, rows=it.rows) for it in appends),
+        )
+
+    def _passing(self, branch: Open, report: Report | None) -> None:
+        """Raise AuditFailed unless the branch, as it is, has passed an audit; audit it if the report is of another."""
+        if report is None or not self._is_of(report, branch) or self._others_moved():
+            report = self._audited(branch)
+        self._report = report
+        if not passed(report):
+            raise AuditFailed(report)
+
+    def _is_of(self, report: Report, branch: Open) -> bool:
+        wanted = {f"function:{check.__name__}" for check in self.checks}
+        told = [{check.check for check in entry.checks} for entry in report.files]
+        return (report.audited, report.plan_hash) == (branch.at, self.plan.hash) and all(wanted <= it for it in told)
+
+    def _others_moved(self) -> bool:
+        """Return True if a table that the rows refer to is not what it was at the audit, as far as that is known."""
+        others = [name for name in self.plan.depends_on if name != self.table]
+        return any(name not in self._seen or self._seen[name] != self._state(name) for name in others)
+
+    def _state(self, name: str) -> int | None:
+        found = self.branches.other(name)
+        return found.metadata.current_snapshot_id if found else None
+
+    def _audited(self, branch: Open) -> Report:
+        """Audit the branch as it was found."""
+        appends = appends_on(branch)
+        if not appends:
+            raise Refused(f"branch {branch.name} holds nothing to audit: append to it first")
+        files = tuple(JobFile(id=each.id, key=each.name, uri="", size=0) for each in appends)
+        job = self._job(branch, _base(branch), files)
+        with self._engine(job, branch, {}) as engine:
+            inspections = [Inspection(file=file, rows=it.rows) for file, it in zip(files, appends, strict=True)]
+            run = Run(job=job, engine=engine, now=self.now, inspections=inspections)
+            [run.base] = engine.load(self.table, Ref(branch.name, job.base))
+            report = audit_appended(run)
+            self._seen = engine.seen
+            return self._with_checks(engine, run, report)
+
+    def _with_checks(self, engine: RunEngine, run: Run, report: Report) -> Report:
+        """Return the report with the results of a person's own functions."""
+        if not self.checks or report.error:
+            return report
+        reader, names = engine.reader(), [column.name for column in self.plan.columns]
+
+        def with_checks(entry: FileReport) -> FileReport:
+            data = sorted(run.files[entry.id], key=lambda it: it.path)
+            return checked(self.plan, self.checks, entry, reader.rows(data, names))
+
+        return replace(report, files=tuple(map(with_checks, report.files)))
+
+    def _job(self, branch: Open, base: str, files: tuple[JobFile, ...]) -> Job:
+        return Job(
+            branch=branch.name,
+            batch=self.key,
+            attempt=1,
+            base=base,
+            nessie_uri="",
+            warehouse="",
+            report_uri="",
+            begun_uri="",
+            plan=self.plan,
+            files=files,
+        )
+
+    @contextmanager
+    def _engine(self, job: Job, branch: Open, bodies: dict[str, bytes]) -> Iterator[RunEngine]:
+        files = RunFiles(job=job, bodies=bodies)
+        engine = RunEngine(
+            job=job, branches=self.branches, branch=branch, key=self.key, files=files, asked_for=self.columns
+        )
+        try:
+            yield engine
+        except HandedOver as error:
+            raise Refused(f"{self.table}: {error.reason} Nothing is published: {_NOT_HERE}") from error
+        except JobError as error:  # which tells a command of the service
+            raise Refused(f"{str(error).partition(' Run: lakegate ')[0]} Nothing is published") from error
+        finally:
+            engine.close()
+
+    def _open(self) -> Open:
+        found = self.branches.find(self.name)
+        if found is None:
+            raise Conflict(f"there is no branch {self.name} of {self.table}: it was published, dropped or abandoned")
+        return found
+
+
+def passed(report: Report) -> bool:
+    """Return True if the audit allows to publish what it has audited."""
+    return not report.error and bool(report.files) and all(it.verdict is not Verdict.FAIL for it in report.files)
+
+
+def _base(branch: Open) -> str:
+    snapshot = branch.base.metadata.current_snapshot_id if branch.base else None
+    return NOTHING if snapshot is None else str(snapshot)
+
+
+def _named(given: Given, name: str, number: int) -> str:
+    return name or given.name or f"append {number}"

@@ -1,0 +1,80 @@
+"""A person's own functions as checks: each is given an append's rows in Arrow, and says which of them pass."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lakegate.audit.evaluation.samples import ROWS, evenly, within_bytes
+from lakegate.audit.evaluation.verdicts import verdict
+from lakegate.audit.model.plan import Plan, Severity
+from lakegate.audit.model.report import CheckResult, FileReport, Source, Verdict
+from lakegate.errors import Misconfigured
+from lakegate.express.samples import shown, values_of
+
+Check = Callable[[pa.Table], Any]
+"""Returns True if all rows pass, False if not; or, for each row, whether it passes."""
+_BYTES = 1_000_000  # of one check's sample
+
+
+def name_of(check: Check) -> str:
+    """Return a check's name for people: the first line of what the function says of itself, or its name."""
+    said = (getattr(check, "__doc__", None) or "").strip()
+    return said.splitlines()[0].rstrip(".") if said else str(getattr(check, "__name__", check)).replace("_", " ")
+
+
+def checked(plan: Plan, checks: Sequence[Check], entry: FileReport, rows: pa.Table) -> FileReport:
+    """Return an append's report with the results of these checks beside the contract's."""
+    results = (*entry.checks, *(_result(plan, check, rows) for check in checks))
+    return replace(entry, checks=results, verdict=verdict(results))
+
+
+def _result(plan: Plan, check: Check, rows: pa.Table) -> CheckResult:
+    failing = _failing(check, rows)
+    number = rows.num_rows if failing is None else failing.num_rows
+    return CheckResult(
+        check=f"function:{getattr(check, '__name__', 'check')}",
+        name=name_of(check),
+        columns=(),
+        severity=Severity.ERROR,
+        verdict=Verdict.FAIL if number else Verdict.PASS,
+        value=number,
+        expected="none",
+        failing_rows=number,
+        rows=rows.num_rows,
+        source=Source.QUERY,
+        sample=_sample(plan, failing) if failing is not None else (),
+    )
+
+
+def _failing(check: Check, rows: pa.Table) -> pa.Table | None:
+    """Return the rows that fail; None if all do, as a whole. Only a plain True, or a truth value for each row, passes:
+    a function that forgets to return must not.
+    """
+    said = check(rows)
+    if isinstance(said, bool) or type(said).__name__ == "bool_":
+        return rows.slice(0, 0) if said else None
+    try:
+        mask = pa.chunked_array(said) if hasattr(said, "__arrow_c_stream__") else pa.array(said)
+    except (pa.ArrowException, TypeError) as error:
+        raise _strange(check, said) from error
+    if not pa.types.is_boolean(mask.type) or len(mask) != rows.num_rows:
+        raise _strange(check, said)
+    return rows.filter(pc.invert(pc.fill_null(mask, fill_value=False)))
+
+
+def _strange(check: Check, said: object) -> Misconfigured:
+    return Misconfigured(
+        f"check {name_of(check)!r} returned {said!r:.60}: return True or False, or a truth value for each row"
+    )
+
+
+def _sample(plan: Plan, failing: pa.Table) -> tuple[dict[str, Any], ...]:
+    """Return some of the failing rows as the report shows rows, with masked values hidden."""
+    known = [column for column in plan.columns if column.name in failing.column_names]
+    some = failing.take(pa.array(evenly(range(failing.num_rows), ROWS), pa.int64()))
+    columns = {it.name: [shown(it, value) for value in values_of(some.column(it.name))] for it in known}
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return within_bytes(rows, _BYTES)

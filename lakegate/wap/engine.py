@@ -1,0 +1,244 @@
+"""The audit's engine for one run: DuckDB and PyIceberg, as the express lane has them, on a branch of any catalog.
+
+What it cannot compute exactly it does not compute: it raises HandedOver, and says so.
+"""
+
+# ruff: noqa: ARG002 - the arguments are a protocol's
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import attrgetter
+from typing import Any
+from uuid import UUID
+
+import pyarrow as pa
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table
+
+from lakegate.audit.data_files.statistics import asked
+from lakegate.audit.definition import STATISTICS
+from lakegate.audit.engine import Proved
+from lakegate.audit.errors import HandedOver, JobError, Unfit
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Plan, TableColumn
+from lakegate.audit.ref import Ref
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.types import Struct, kept, parse
+from lakegate.errors import Conflict
+from lakegate.express import appending, footer
+from lakegate.express.keys import Base
+from lakegate.express.limits import Limits
+from lakegate.express.metrics import DuckDB
+from lakegate.express.reading import Reader
+from lakegate.express.rows import rows_of
+from lakegate.express.view import ExpressView
+from lakegate.wap.history import Append, appends_on, summary
+from lakegate.wap.port import Branches, Open
+from lakegate.wap.table import RunTable, pinned
+
+_GIB = 1024**3
+NOTHING = "0"
+"""The commit of a base without a snapshot."""
+LIMITS = Limits(
+    bytes=64 * _GIB,
+    uncompressed=256 * _GIB,
+    rows=1_000_000_000,
+    arrow=256 * _GIB,
+    files=10_000,
+    compared=10_000,
+    partitions=10_000,
+    memory=4 * _GIB,
+    threads=os.cpu_count() or 1,
+)
+"""Limits of a process that is a person's own: its memory ends it, and nothing is published."""
+
+
+class Nowhere:
+    """`Storage` of a run, which has no notes: the catalog has what there is to know."""
+
+    def read(self, uri: str) -> bytes:
+        raise FileNotFoundError(uri)
+
+    def write(self, uri: str, body: bytes) -> None:
+        """Keep nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunFiles:
+    """What is to be appended, as parquet files in memory, by id."""
+
+    job: Job
+    bodies: Mapping[str, bytes] = field(default_factory=dict)
+
+    def inspect(self) -> list[Inspection]:
+        limits = self.job.plan.files.limits
+        return [footer.inspect(file, self.bodies[file.id], limits) for file in self.job.files]
+
+    def check_tries(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        return list(inspections)  # no plan with tries comes here
+
+    def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        return list(inspections)  # an append is one commit: it is there, or none of it is
+
+    def count_malformed(
+        self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]
+    ) -> dict[str, int]:
+        return {}  # every row of a parquet file parses
+
+
+@dataclass(kw_only=True)
+class RunEngine:
+    """One append, or one audit, of a run. `branch` is the branch as this step has found it; `asked_for` are columns
+    that the table on main may get before the audit.
+    """
+
+    job: Job
+    branches: Branches
+    branch: Open
+    key: str
+    files: RunFiles
+    limits: Limits = LIMITS
+    asked_for: Collection[str] = ()
+    seen: dict[str, int | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.appends: list[Append] = appends_on(self.branch)
+        self._others: dict[str, RunTable | None] = {}
+
+    @cached_property
+    def duckdb(self) -> DuckDB:
+        return DuckDB(self.limits)
+
+    def close(self) -> None:
+        if "duckdb" in vars(self):
+            self.duckdb.close()
+
+    @property
+    def storage(self) -> Nowhere:
+        return Nowhere()
+
+    def head(self) -> str:
+        found = self.branches.find(self.branch.name)
+        if found is None or found.at != self.branch.at:
+            raise Conflict(f"branch {self.branch.name} was changed by somebody while it was worked on")
+        return found.at
+
+    def load(self, table: str, *refs: Ref) -> list[RunTable | None]:
+        return [self._at(ref) if table == self.job.plan.table else self._other(table) for ref in refs]
+
+    def _at(self, ref: Ref) -> RunTable | None:
+        found = self.branch.base if ref.commit == self.job.base else self.branch.head
+        return self._known(found) if found else None
+
+    def _known(self, found: Table) -> RunTable:
+        return RunTable(own=found, appends=self.appends)
+
+    def _other(self, name: str) -> RunTable | None:
+        """Return another table as it is on main at its first use, and note its state."""
+        if name not in self._others:
+            found = self.branches.other(name)
+            self.seen[name] = found.metadata.current_snapshot_id if found else None
+            self._others[name] = self._known(found) if found else None
+        return self._others[name]
+
+    def check_references(self, plan: Plan) -> None:
+        """See the protocol. A foreign key that does not fit is found when it is compared."""
+
+    def view(self, plan: Plan, proved: Proved[RunTable]) -> ExpressView:
+        reader = self.reader()
+        return ExpressView(
+            plan=plan,
+            files=proved.files,
+            columns=proved.columns,
+            read=lambda file, names: reader.rows(sorted(proved.files[file], key=attrgetter("path")), names),
+            duckdb=self.duckdb,
+            base=self._base(proved),
+            entries=proved.difference.added.entries,
+            past=self.job.baseline,
+        )
+
+    def reader(self) -> Reader:
+        """Return a reader of the data files on the branch."""
+        table = self._known(self._table())
+        schema = schema_to_pyarrow(table.own.schema(), include_field_ids=False)
+        return Reader(self._fetch, table.fields(), schema, table.names())
+
+    def _table(self) -> Table:
+        if self.branch.head is None:
+            raise JobError(f"branch {self.branch.name} has no table {self.job.plan.table}")
+        return self.branch.head
+
+    def _base(self, proved: Proved[RunTable]) -> Base:
+        def load(name: str) -> RunTable | None:
+            return proved.base if name == self.job.plan.table else self._other(name)
+
+        return Base(load=load, fetch=self._fetch, limits=self.limits)
+
+    def _fetch(self, path: str) -> bytes:
+        with self._table().io.new_input(path).open() as body:
+            return bytes(body.read())
+
+    def prepare(self, table: RunTable | None, columns: Sequence[TableColumn]) -> None:
+        """See the protocol. The table was made with its branch, and its columns are main's."""
+        if table is None:
+            raise JobError(f"branch {self.branch.name} has no table {self.job.plan.table}")
+        there, wanted = table.columns().fields, _columns(columns).fields
+        if differing := sorted(name for name in {*there, *wanted} if there.get(name) != wanted.get(name)):
+            told = ", ".join(map(display_name, differing[:5]))
+            raise Unfit(
+                f"table {self.job.plan.table} on main differs from the contract or the data in {told}, and all "
+                "branches of an Iceberg table have main's columns: readers would see the change before the audit. "
+                "Change the table on main first, or name the columns: wap(…, columns=[…])"
+            )
+
+    def remove_replaced(self, table: RunTable, files: Mapping[str, Any]) -> None:
+        raise HandedOver("A run replaces no rows.")
+
+    def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        table = self._table()
+        files: list[DataFile] = []
+        for each in inspections:
+            files += self._written(plan, table, each)
+        appends = [Append(id=each.id, name=each.file.key, rows=each.rows) for each in inspections]
+        self.branch = self.branches.append(self.branch, files, summary(self.key, appends))
+        self.appends += appends
+        return list(inspections)
+
+    def _written(self, plan: Plan, table: Table, each: Inspection) -> list[DataFile]:
+        own = schema_to_pyarrow(table.schema(), include_field_ids=False)
+        with_file = own if FILE_COLUMN in own.names else own.append(pa.field(FILE_COLUMN, pa.string()))
+        rows = rows_of(plan, each, self.files.bodies[each.id], with_file, self.limits.arrow).select(own.names)
+        _check_nulls(table, rows)
+        told = pinned(table, table.metadata.current_snapshot_id, _statistics(plan))
+        return appending.write(told, rows, table.io, self.limits.partitions, UUID(each.id))
+
+    def quarantine(
+        self,
+        view: ExpressView,
+        order: Sequence[str],
+        failed: Mapping[str, Sequence[str]],
+        plan: Plan,
+        inspections: Sequence[Inspection],
+    ) -> None:
+        raise HandedOver("A run quarantines no rows.")  # its plan has no such check
+
+
+def _columns(columns: Sequence[TableColumn]) -> Struct:
+    return Struct({column.name: kept(parse(column.type)) for column in columns})
+
+
+def _statistics(plan: Plan) -> dict[str, str]:
+    """Return the settings by which data files have statistics of each column with a check; the table's own stay."""
+    return {f"{STATISTICS}{name}": "truncate(16)" for metric in plan.metrics for name in asked(metric)}
+
+
+def _check_nulls(table: Table, rows: pa.Table) -> None:
+    """Raise Unfit if a column of the table takes no null, and the rows have one."""
+    for field_ in table.schema().fields:
+        if field_.required and rows.column(field_.name).null_count:
+            raise Unfit(f"column {display_name(field_.name)} of the table takes no null, and the data has some")

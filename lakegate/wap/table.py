@@ -1,0 +1,54 @@
+"""The table of a run, at one state, for the audit: each data file is known to hold the rows of one append."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pyiceberg.table import Table
+
+from lakegate.audit.data_files.difference import DataFiles, Difference
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
+from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.express.tables import ExpressTable
+from lakegate.wap.history import Append, append_of
+
+_NO_COLUMN = 0  # of no column: Iceberg counts them from 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunTable(ExpressTable):
+    """A table that need not have a column for the file version: a snapshot says which append its data files are of."""
+
+    appends: Sequence[Append] = ()
+
+    def fields(self) -> dict[str, IcebergField]:
+        found = super().fields()
+        return {FILE_COLUMN: IcebergField(id=_NO_COLUMN, name=FILE_COLUMN, type="string"), **found}
+
+    def changes_since(self, before: ExpressTable | None) -> Difference:
+        found = super().changes_since(before)
+        number = self.fields()[FILE_COLUMN].id
+        told = {path: self._told(number, path, it) for path, it in found.added.statistics.items()}
+        return replace(found, added=DataFiles(statistics=told, entries=found.added.entries))
+
+    def _told(self, column: int, path: str, found: DataFileStatistics) -> DataFileStatistics:
+        """Return the statistics with what is true of the append, and of no other, in each row."""
+        append = append_of(path, self.appends)
+        if append is None:
+            return found
+        bound = append.encode().hex()
+        return replace(
+            found,
+            values={**found.values, column: found.rows},
+            nulls={**found.nulls, column: 0},
+            lower={**found.lower, column: bound},
+            upper={**found.upper, column: bound},
+        )
+
+
+def pinned(table: Table, snapshot: int | None, properties: dict[str, str] | None = None) -> Table:
+    """Return a copy of the table at one of its snapshots; None is before the first. It may have other properties, which
+    the catalog does not get.
+    """
+    own = {**table.metadata.properties, **(properties or {})}
+    metadata = table.metadata.model_copy(update={"current_snapshot_id": snapshot, "properties": own})
+    return Table(table.name(), metadata, table.metadata_location, table.io, table.catalog, table.config)

@@ -1,0 +1,36 @@
+"""Pages of the reference that are made from the code say what the code says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from infra.config import Config
+from tests.support import commands, options
+
+
+def test_the_page_of_commands_is_as_the_parser_has_them() -> None:
+    assert commands.PAGE.read_text(encoding="utf-8") == commands.page(), "run: make reference"
+
+
+def test_every_command_says_what_it_does_and_what_its_options_are() -> None:
+    for name, command in commands.commands():
+        assert command.help, name
+        for param in command.params:
+            told = param.help or param.metavar
+            assert told, (name, param.name)
+            assert not commands.takes_value(param) or param.metavar, (name, param.name)
+
+
+def test_the_page_of_settings_is_as_the_code_has_them() -> None:
+    assert options.PAGE.read_text(encoding="utf-8") == options.page(), "run: make reference"
+
+
+def test_every_setting_has_one_row_and_no_row_is_of_none() -> None:
+    rows = [name for part in options.PARTS.values() for it in part for name in it.names]
+    assert sorted(rows) == sorted(options.DEFAULTS.keys() - options.OF_TESTS)
+
+
+def test_a_default_is_the_code_s() -> None:
+    (it,) = [it for it in options.PARTS["Files and jobs"] if it.names == ("vcpus",)]
+    assert options.default(it) == f"`{Config().vcpus}`"
+    assert options.default(replace(it, names=("express", "express_megabytes"))) == "`true`; `32`"

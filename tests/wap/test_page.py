@@ -1,0 +1,44 @@
+"""The page's contract and examples, run as they stand there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs/how-to/wap.md"
+LAST = """
+import sys
+print(*sorted({"pyspark", "py4j", "polars"} & {name.partition(".")[0] for name in sys.modules}), "imported")
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    """The page's Python in its order, in a folder with the page's contract alone."""
+    fences = re.findall(r"^```(\w+)\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    [contract] = [text for language, text in fences if language == "yaml"]
+    (tmp_path / "orders.yaml").write_text(contract)
+    return "\n".join([f"FOLDER = {str(tmp_path)!r}", *(text for language, text in fences if language == "python")])
+
+
+def test_the_page_s_examples_run(
+    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    exec(program, names)
+    names["catalog"].close()  # type: ignore[attr-defined]
+    assert "the audit failed, and nothing is published" in capsys.readouterr().out
+
+
+@pytest.mark.extended
+def test_whoever_works_with_arrow_imports_no_other_data_frames(program: str, tmp_path: Path) -> None:
+    """It runs from a new process as it does on the page, and what the page imports is all."""
+    done = subprocess.run(
+        [sys.executable, "-c", program + LAST], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert (done.stdout.splitlines()[-1:], done.returncode) == ([" imported"], 0), done.stderr

@@ -1,0 +1,312 @@
+"""A run of lakegate.wap in a folder: what reaches main, what does not, and what becomes of the branch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyiceberg.catalog import Catalog
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import DoubleType, LongType, NestedField, StringType
+
+from lakegate.audit.model.codec import from_json, to_json
+from lakegate.audit.model.report import Report, Verdict
+from lakegate.contracts import Contract
+from lakegate.errors import Conflict, Misconfigured, Refused
+from lakegate.wap import AuditFailed, Branch, Published, drop_abandoned, resume, start, wap
+from lakegate.wap.branch import passed
+from lakegate.wap.data import files_of
+from tests.support.runs import (
+    CONTRACT,
+    TABLE,
+    FolderCatalog,
+    branches_of,
+    catalog,
+    contract,
+    on_main,
+    orders,
+)
+
+ORDERS = contract()
+UNIQUE = contract(
+    CONTRACT
+    + """\
+    quality:
+      - metric: duplicateValues
+        arguments: {properties: [id]}
+        mustBe: 0
+        customProperties:
+          - {property: scope, vendor: lakegate, value: table}
+"""
+)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[FolderCatalog]:
+    found = catalog(tmp_path)
+    yield found
+    found.close()
+
+
+def publish(here: Catalog, *steps: Any, by: Contract = ORDERS, **how: Any) -> Published:
+    """A whole run. Each step is data to append, or a function of the branch."""
+    with wap(here, by, **how) as branch:
+        for step in steps:
+            if callable(step):
+                step(branch)
+            else:
+                branch.append(step)
+        return branch.publish()
+
+
+def test_what_passes_its_audit_is_on_main_and_its_branch_is_gone(here: FolderCatalog) -> None:
+    with wap(here, ORDERS) as branch:
+        branch.append(orders(1, 2))
+        branch.append(orders(3))
+        assert on_main(here) == []
+        report = branch.audit()
+        published = branch.publish()
+    table = here.load_table(TABLE)
+    assert (on_main(here), branches_of(table), published.rows) == ([1, 2, 3], [], 3)
+    assert [(entry.key, entry.verdict, entry.rows) for entry in report.files] == [
+        ("append 1", Verdict.PASS, 2),
+        ("append 2", Verdict.PASS, 1),
+    ]
+    assert table.schema().column_names == ["id", "amount", "note"]
+
+
+def test_a_null_stops_the_publish(here: FolderCatalog) -> None:
+    """The samples that people copy have this the wrong way round: what failed was published."""
+    publish(here, orders(1))
+    audits: list[Report] = []
+    with pytest.raises(AuditFailed, match="id required: 1 of 2 rows, expected none") as failed:
+        publish(here, orders(2, None), lambda branch: audits.append(branch.audit()))
+    assert not passed(*audits)
+    assert on_main(here) == [1]
+    assert branches_of(here.load_table(TABLE)) == []
+    [entry] = failed.value.report.files
+    [check] = [check for check in entry.checks if check.verdict is Verdict.FAIL]
+    assert check.sample == ({"id": None, "amount": 1.0, "note": "a"},)
+
+
+def test_a_publish_without_an_audit_audits(here: FolderCatalog) -> None:
+    with pytest.raises(AuditFailed):
+        publish(here, orders(1, amount=-1.0))
+    assert on_main(here) == []
+
+
+def test_a_report_of_an_earlier_state_is_not_trusted(here: FolderCatalog) -> None:
+    run = start(here, ORDERS)
+    run.append(orders(1))
+    before = run.audit()
+    run.append(orders(None))
+    with pytest.raises(AuditFailed):
+        run.publish(before)
+    assert on_main(here) == []
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_an_exception_publishes_nothing_and_keeps_the_branch_if_asked(here: FolderCatalog, *, keep: bool) -> None:
+    names: list[str] = []
+
+    def fail(branch: Branch) -> None:
+        names.append(branch.name)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        publish(here, orders(1), fail, keep=keep)
+    assert (on_main(here), branches_of(here.load_table(TABLE))) == ([], names if keep else [])
+
+
+def test_a_block_that_does_not_publish_leaves_nothing(here: FolderCatalog) -> None:
+    with wap(here, ORDERS) as branch:
+        branch.append(orders(1))
+    assert (on_main(here), branches_of(here.load_table(TABLE))) == ([], [])
+
+
+def paths(folder: Path) -> list[Path]:
+    for number in (1, 2):
+        pq.write_table(orders(number), folder / f"{number}.parquet")
+    return [folder / "1.parquet", folder / "2.parquet"]
+
+
+VALUES = {"id": [1, 2], "amount": [1.0, 1.0], "note": ["a", None]}
+FRAMES: dict[str, Callable[[Path], Any]] = {
+    "arrow": lambda _: pa.table(VALUES),
+    "batch": lambda _: pa.table(VALUES).to_batches()[0],
+    "reader": lambda _: pa.table(VALUES).to_reader(),
+    "pandas": lambda _: pd.DataFrame(VALUES, index=[7, 8]),
+    "polars": lambda _: pl.DataFrame(VALUES),
+    "lazy": lambda _: pl.LazyFrame(VALUES),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_data_frames_of_every_kind_are_the_same_rows(tmp_path: Path, kind: str) -> None:
+    [given] = files_of(FRAMES[kind](tmp_path))
+    assert pq.read_table(pa.BufferReader(given.body)).to_pydict() == VALUES
+
+
+@pytest.mark.parametrize("how", ["paths", "folder", "address"])
+def test_files_are_taken_as_they_are(tmp_path: Path, how: str) -> None:
+    found = paths(tmp_path)
+    given = {"paths": found, "folder": str(tmp_path), "address": tmp_path.as_uri()}[how]
+    assert [each.body for each in files_of(given)] == [path.read_bytes() for path in found]
+
+
+@pytest.mark.parametrize(("data", "why"), [(object(), "object is no data"), ("/nowhere.parquet", "there is no file")])
+def test_what_is_no_data_is_refused(data: Any, why: str) -> None:
+    with pytest.raises(Misconfigured, match=why):
+        list(files_of(data))
+
+
+def test_paths_and_a_data_frame_reach_main(here: FolderCatalog, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    publish(here, paths(tmp_path / "data"), pl.DataFrame({**VALUES, "id": [3, 4]}))
+    assert on_main(here) == [1, 2, 3, 4]
+
+
+def test_data_that_does_not_fit_is_refused_before_it_is_written(here: FolderCatalog) -> None:
+    run = start(here, ORDERS)
+    misfits: list[tuple[dict[str, Any], str]] = [
+        ({"note": [1]}, '"note" is bigint'),
+        ({}, '"note" is missing'),
+        ({"note": ["a"], "zip": ["b"]}, '"zip"'),
+        ({"note": pa.array([[1]])}, "nested columns"),
+    ]
+    for columns, why in misfits:
+        with pytest.raises(Refused, match=why):
+            run.append(pa.table({"id": [1], "amount": [1.0], **columns}))
+    with pytest.raises(Refused, match="holds nothing to audit"):
+        run.audit()
+
+
+def other_table(here: Catalog, *more: NestedField, required: bool = False) -> None:
+    """A table that somebody else has made: other field ids, a partition, no column of lakegate's."""
+    schema = Schema(
+        NestedField(field_id=1, name="note", field_type=StringType()),
+        NestedField(field_id=2, name="amount", field_type=DoubleType()),
+        NestedField(field_id=3, name="id", field_type=LongType(), required=required),
+        *more,
+    )
+    here.create_namespace("shop")
+    with here.create_table_transaction(TABLE, schema) as made, made.update_spec() as spec:
+        spec.add_field("note", IdentityTransform(), "note")
+    kind = pa.schema(
+        [("note", pa.string()), ("amount", pa.float64()), pa.field("id", pa.int64(), nullable=not required)]
+    )
+    here.load_table(TABLE).append(pa.Table.from_pylist([{"note": "x", "amount": 9.0, "id": 9}], kind))
+
+
+def test_a_table_of_somebody_else_s_keeps_its_columns_and_partitions(here: FolderCatalog) -> None:
+    other_table(here, required=True)
+    before = here.load_table(TABLE)
+    publish(here, orders(1), orders(2, note="b"))
+    after = here.load_table(TABLE)
+    assert on_main(here) == [1, 2, 9]
+    assert (after.schema(), after.spec(), after.properties) == (before.schema(), before.spec(), before.properties)
+    assert {task.file.partition[0] for task in after.scan().plan_files()} == {"a", "b", "x"}
+
+
+def test_columns_that_main_has_not_are_refused(here: FolderCatalog) -> None:
+    """A branch has the columns of its table, so readers of main would see them before the audit."""
+    other_table(here)
+    before = here.load_table(TABLE).metadata
+    more = CONTRACT + "      - {name: zip, logicalType: string}\n"
+    data = orders(1).append_column("zip", pa.array(["b"]))
+    with pytest.raises(Refused, match="differs from the contract or the data in"):
+        publish(here, data, by=contract(more))
+    assert here.load_table(TABLE).schema() == before.schema()
+
+
+def test_rows_that_others_write_to_the_branch_are_audited_and_published(here: FolderCatalog) -> None:
+    publish(here, orders(1))
+    with wap(here, ORDERS) as branch:
+        branch.append(orders(2))
+        here.load_table(TABLE).append(orders(3), branch=branch.name)
+        assert [entry.rows for entry in branch.audit().files] == [1, 1]
+        branch.publish()
+    assert on_main(here) == [1, 2, 3]
+    with pytest.raises(AuditFailed):
+        publish(here, lambda branch: here.load_table(TABLE).append(orders(None), branch=branch.name))
+    assert on_main(here) == [1, 2, 3]
+
+
+def test_a_branch_that_was_changed_after_its_audit_is_audited_again(here: FolderCatalog) -> None:
+    publish(here, orders(1))
+    run = start(here, ORDERS)
+    run.append(orders(2))
+    assert passed(run.audit())
+    here.load_table(TABLE).append(orders(None), branch=run.name)
+    with pytest.raises(AuditFailed):
+        run.publish()
+    assert on_main(here) == [1]
+
+
+def test_rows_taken_off_the_branch_are_not_published(here: FolderCatalog) -> None:
+    publish(here, orders(1))
+    with pytest.raises(Refused, match="its base has lost 1 data file"):
+        publish(here, orders(2), lambda branch: here.load_table(TABLE).delete("id = 1", branch=branch.name))
+    assert on_main(here) == [1]
+
+
+def test_a_run_of_a_key_publishes_once(here: FolderCatalog) -> None:
+    for again in (False, True):
+        with wap(here, ORDERS, key="monday") as branch:
+            branch.append(orders(1, 2))
+            report = branch.audit()
+            assert branch.publish().again is again
+        assert (passed(report), sum(entry.rows for entry in report.files)) == (True, 2)
+    publish(here, orders(3))
+    publish(here, orders(4), key="monday")
+    assert on_main(here) == [1, 2, 3]
+
+
+def test_steps_of_a_run_may_be_processes_of_their_own_and_run_again(here: FolderCatalog) -> None:
+    name = start(here, ORDERS, key="k").name
+    for _ in range(2):
+        resume(here, ORDERS, name, key="k").append(orders(1))
+    report = to_json(resume(here, ORDERS, name, key="k").audit())
+    for again in (False, True):
+        step = resume(here, ORDERS, name, key="k")
+        assert step.publish(from_json(Report, report)).again is again
+        step.drop()
+    assert (on_main(here), branches_of(here.load_table(TABLE))) == ([1], [])
+
+
+def test_abandoned_branches_go(here: FolderCatalog) -> None:
+    then = datetime(2026, 1, 1, tzinfo=UTC)
+    old = start(here, ORDERS, now=lambda: then)
+    new = start(here, ORDERS, now=lambda: then + timedelta(days=6))
+    assert drop_abandoned(here, TABLE, now=lambda: then + timedelta(days=8)) == [old.name]
+    table = here.load_table(TABLE)
+    assert branches_of(table) == [new.name]
+    with pytest.raises(Conflict, match="there is no branch"):
+        old.append(orders(1))
+
+
+def test_a_function_is_a_check(here: FolderCatalog) -> None:
+    def notes_are_short(rows: pa.Table) -> Any:
+        return [len(note) < 2 for note in rows.column("note").to_pylist()]
+
+    bad = pa.concat_tables([orders(1), orders(2, note="long")])
+    with pytest.raises(AuditFailed, match="notes are short: 1 of 2 rows") as failed:
+        publish(here, bad, checks=[notes_are_short])
+    [check] = [it for it in failed.value.report.files[0].checks if it.verdict is Verdict.FAIL]
+    assert check.sample == ({"id": 2, "amount": 1.0, "note": "long"},)
+    publish(here, orders(1), checks=[notes_are_short])
+    assert on_main(here) == [1]
+
+
+def test_a_function_that_says_nothing_stops_the_publish(here: FolderCatalog) -> None:
+    with pytest.raises(Misconfigured, match="returned None"):
+        publish(here, orders(1), checks=[lambda _: None])
+    assert on_main(here) == []
