@@ -8,11 +8,11 @@ PYTEST := $(BIN)/python -m pytest
 SIMULATE := PYTHONPATH=localstack/plugins $(BIN)/python -m tests.simulation
 JOBS ?= 4
 BUNDLE ?= emr-spark-8.1.0
-REFERENCE := commands options vocabulary catalogue limits schemas
+REFERENCE := commands options vocabulary catalogue limits schemas rights
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-synth test-local search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos docs reference lock clean simulate simulate-nessie
+.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-readers test-synth test-local test-wheel wheel search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos docs reference lock clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -52,7 +52,7 @@ test-schedules: setup ## 2,500 simulated schedules of faults, always the same (h
 	$(PYTEST) -m schedules tests/simulation
 
 test-unit: setup ## the other tests without Spark and servers (five minutes)
-	$(PYTEST) -m "not schedules and not hostile and not nessie and not http and not spark and not synth and not local and not datacontract"
+	$(PYTEST) -m "not schedules and not hostile and not nessie and not http and not spark and not synth and not local and not datacontract and not readers"
 
 test-hostile: setup ## hostile names, files and contracts, by how work grows with them, and fuzzing (two minutes)
 	$(PYTEST) -m hostile tests/hostile
@@ -69,7 +69,7 @@ test-http: setup ## thirty schedules with faults of the network before a real Ne
 test-extended: setup ## ten thousand schedules, a hundred and fifty of the network, and what else takes long; CI runs it beside make test (twenty minutes)
 	$(PYTEST) --extended -m "schedules or http or extended and not (hostile or spark or nessie or local)" tests
 	$(PYTEST) --extended -m "extended and hostile" tests
-	$(PYTEST) --extended -m "extended and (spark or nessie) and not hostile" --ignore=tests/flow tests
+	$(PYTEST) --extended -m "extended and (spark or nessie) and not hostile" --ignore=tests/flow tests  # test-postgres has those
 	$(PYTEST) --extended tests/spark/test_differential.py
 	$(PYTEST) --extended -m "extended and local" tests/local
 
@@ -84,11 +84,22 @@ test-datacontract: setup ## datacontract-cli, in an environment of its own, take
 	@$(PYTHON) tools/setup.py datacontract
 	$(PYTEST) -m datacontract tests/datacontract
 
+test-readers: setup ## Polars and DuckDB's own extension, in an environment of their own, read tables by what `lakegate readers` prints (no part of make test)
+	@$(PYTHON) tools/setup.py readers
+	$(PYTEST) -m readers tests/readers
+
 test-synth: setup ## tests of the synthesised CDK app
 	$(PYTEST) -m synth tests/infra
 
 test-local: setup ## tests of the whole loop on the local cloud
 	$(PYTEST) -m local tests/local
+
+wheel: setup ## build the wheel, which carries all that its home needs, into dist/
+	@rm -f dist/*.whl
+	@.local/envs/bootstrap/bin/uv build --quiet --wheel --out-dir dist --build-constraints requirements.lock --require-hashes
+
+test-wheel: wheel ## docs/tutorial.md from the wheel, command by command, in an empty home (ten minutes; READER=… is its python3; no part of make test)
+	$(BIN)/python -m tests.tutorial $(if $(READER),--python $(READER)) dist/*.whl
 
 search: setup ## random tests with new examples, and more of them; a failure says how to repeat it; TABLES=… sets how many tables both engines are compared by
 	$(PYTEST) -m hypothesis --hypothesis-profile=search

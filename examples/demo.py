@@ -1,5 +1,5 @@
-"""`make demo`: the whole loop on a year of real flights, with the commands that a person would type. It can run again
-from any state, and then reports what is published already.
+"""`make demo` and `lakegate demo`: the whole loop on a year of real flights, with the commands that a person would
+type. It can run again from any state, and then reports what is published already.
 """
 
 import json
@@ -22,8 +22,10 @@ from rich.table import Table
 from rich.text import Text
 
 from examples.nyc import Example, write
+from lakegate.home import home
 
-ROOT = Path(__file__).resolve().parents[1]
+HOME = home()
+ROOT = HOME.root
 LAKEGATE = Path(sys.executable).with_name("lakegate")
 DATA = ROOT / ".local/data"
 COUNTS = (
@@ -209,7 +211,7 @@ def suggest(example: Example) -> None:
     }
     for what, command in commands.items():
         screen.print(Text(f"  {what}", style="dim"))
-        screen.print(f"  {shown(LAKEGATE)} {command}", soft_wrap=True)
+        screen.print(f"  {shown(LAKEGATE) if HOME.is_checkout else 'lakegate'} {command}", soft_wrap=True)
 
 
 def say(text: str) -> None:
@@ -217,14 +219,15 @@ def say(text: str) -> None:
 
 
 def shown(path: Path) -> str:
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 
 def run(*args: str | Path, fine: Sequence[int] = (DONE,)) -> None:
     """Print and run a command. Exit with its code if that is not in `fine`."""
     words = [shown(arg) if isinstance(arg, Path) else arg for arg in args]
     screen.print(Text(f"\n$ lakegate {typed(words)}", style="bold cyan"), soft_wrap=True)
-    code = subprocess.run([LAKEGATE, *words], cwd=ROOT, env=environment(), check=False).returncode
+    code = subprocess.run([LAKEGATE, *words], env=environment(), check=False).returncode
     if code not in fine:
         raise SystemExit(code)
 
@@ -247,7 +250,7 @@ def typed(words: Sequence[str]) -> str:
 def answer(*args: str) -> Any:
     """Return a command's output of --json. Exit with its code if it fails."""
     command = [str(LAKEGATE), *args, "--json"]
-    done = subprocess.run(command, cwd=ROOT, env=environment(), check=False, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(command, env=environment(), check=False, stdout=subprocess.PIPE, text=True)
     if done.returncode != DONE:
         raise SystemExit(done.returncode)
     return json.loads(done.stdout)

@@ -24,8 +24,9 @@ from infra.packaging import express, package, trusting
 from infra.settings_file import SettingsFile
 from lakegate.bundles import of_release
 from lakegate.errors import Misconfigured
+from lakegate.home import home
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = home().root
 OF_CLIENTS = "secretsmanager-2.44.4.jar"  # of the same SDK as the bundle, which lacks this service
 # CDK's recommended flags that differ from its defaults, set here for tests and the cdk command alike.
 FLAGS = {

@@ -25,6 +25,7 @@ from uv import find_uv_bin
 
 from infra.config import PYTHON
 from lakegate.errors import Misconfigured
+from lakegate.home import home
 from lakegate.settings import CA_FILE, PACKAGES
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
@@ -33,7 +34,7 @@ OF_EXPRESS = Path("handlers/express.txt")
 # The runtime is Amazon Linux 2023, which has glibc 2.34.
 PLATFORMS = {"arm64": "aarch64-manylinux_2_34", "x86_64": "x86_64-manylinux_2_34"}
 # Set-up makes it. Byte code is of one version of Python, and the same for every architecture.
-INTERPRETER = Path(__file__).resolve().parents[1] / ".local/envs/functions/bin/python"
+INTERPRETER = home().root / ".local/envs/functions/bin/python"
 # Installers' own records, which differ from run to run.
 INSTALLERS_NOTES = {"INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_build.json", "uv_cache.json"}
 LEFT_OUT = {"tests", "test"}
@@ -82,7 +83,7 @@ def _python() -> str:
     if not version.startswith(f"{PYTHON}."):
         raise Misconfigured(
             f"byte code of the functions takes a Python {PYTHON}, and set-up's is {version}. "
-            "Run: make deploy-setup (or make setup)"
+            f"Run: {home().set_up(deploys=True)}"
         )
     return version
 

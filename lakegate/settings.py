@@ -17,6 +17,7 @@ from lakegate.errors import Misconfigured
 PREFIX = "LAKEGATE_"
 KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 REGION = "AWS_DEFAULT_REGION"
+CHOICES = ("AWS_ACCESS_KEY_ID", "AWS_ENDPOINT_URL", "AWS_PROFILE")  # each says which AWS is meant
 ENV_FILE = PREFIX + "ENV_FILE"
 WAREHOUSE = "warehouse"  # the lake bucket's folder that holds the catalog's warehouse
 CODE = Path(__file__).parent.parent  # a function's own folder
@@ -142,6 +143,7 @@ class CommandLine:
     """Environment of the command line, beside AWS's configuration."""
 
     env_file: str = ""
+    installation: bool = False  # the environment says which one is meant
     stack: str = "lakegate"
     debug: bool = False
     role: str = Role.OBSERVER  # in the catalog, of whoever runs a command that reads it
@@ -152,6 +154,7 @@ class CommandLine:
         values = os.environ if env is None else env
         return cls(
             env_file=values.get(ENV_FILE) or cls.env_file,
+            installation=any(values.get(name) for name in (*CHOICES, PREFIX + "STACK")),
             stack=values.get(PREFIX + "STACK") or cls.stack,
             debug=values.get(PREFIX + "DEBUG", "0") not in {"", "0"},
             role=values.get(PREFIX + "ROLE") or cls.role,

@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 
 import botocore.loaders
@@ -35,11 +36,24 @@ def pytest_configure() -> None:
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The gate leaves the tests out that are marked as extended."""
+    """The gate leaves the tests out that are marked as extended, and of a test's cases all beyond its share."""
+    shared = [item for item in items if item.get_closest_marker("share")]
+    for _, of_one_test in groupby(shared, lambda item: (item.path, item.name.partition("[")[0])):
+        _mark_all_but_a_share(list(of_one_test))
     left = [item for item in items if item.get_closest_marker("extended") and not config.getoption("--extended")]
     config.hook.pytest_deselected(items=left)
     items[:] = [item for item in items if item not in left]
+
+
+def _mark_all_but_a_share(cases: list[pytest.Item]) -> None:
+    """Those that stay lie as far from each other as may be: neighbours are alike."""
+    [share] = cases[0].iter_markers("share")
+    stay = {at * len(cases) // share.args[0] for at in range(share.args[0])}
+    for at, case in enumerate(cases):
+        if at not in stay:
+            case.add_marker(pytest.mark.extended)
 
 
 @pytest.fixture(scope="session")

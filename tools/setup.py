@@ -1,9 +1,11 @@
 """Install everything that the commands of this checkout need: environments, jars and Node packages, pinned by hash.
-`setup.py deploy` installs what `lakegate deploy` needs, and no Spark, Java, LocalStack or tests. `setup.py RELEASE`
-adds what the tests of the job need on another release of EMR Serverless, and `setup.py datacontract` another tool for
-contracts.
+`setup.py deploy` installs what `lakegate deploy` needs, and no Spark, Java, LocalStack or tests. `setup.py local` adds
+what a local cloud and the demo need, and no tests. `setup.py RELEASE` adds what the tests of the job need on another
+release of EMR Serverless, `setup.py datacontract` another tool for contracts, and `setup.py readers` engines that read
+tables.
 
 It uses only a Python and the network of the machine, and changes only the checkout and the package managers' caches.
+An installed lakegate runs the same in its home in the user's cache (lakegate/home.py), with `deploy` and `local` alone.
 Any Python from 3.9 on can start it. The installed environments have Python 3.11, and those of the functions and of
 other releases have 3.13.
 """
@@ -36,7 +38,7 @@ PLUGINS = Path("localstack/plugins")
 OLDEST = (3, 9)  # Python that can run this file
 WANTED, OF_FUNCTIONS = "3.11", "3.13"
 BUNDLES = ("emr-spark-8.1.0",)  # releases with an environment of their own, which have the functions' Python, too
-DATACONTRACT = "datacontract"
+OTHER_TOOLS = {"datacontract": "datacontract-cli", "readers": "Polars, DuckDB's extensions"}
 PYTHONS = LOCAL / "python"
 UNPACKED = LOCAL / f"python{OF_FUNCTIONS}"
 NEEDED_GLIBC = (2, 34)  # of the Python that is unpacked
@@ -78,9 +80,10 @@ class Step:
 
 
 def main(asked: str) -> None:
-    """Install what is asked: everything (""), what deploying needs, a release's, or another tool's."""
-    if asked not in {"", "deploy", DATACONTRACT, *BUNDLES}:
-        sys.exit(f"There is no set-up of {asked!r}: say nothing, deploy, {DATACONTRACT}, or {', '.join(BUNDLES)}.")
+    """Install what is asked: everything (""), what deploying or a local cloud needs, a release's, or another tool's."""
+    if asked not in {"", "deploy", "local", *OTHER_TOOLS, *BUNDLES}:
+        others = ", ".join([*OTHER_TOOLS, *BUNDLES])
+        sys.exit(f"There is no set-up of {asked!r}: say nothing, deploy, local, {others}.")
     if sys.version_info[:2] < OLDEST:
         sys.exit(
             f"Set-up needs Python 3.9 or newer; this is {sys.version.split()[0]} ({sys.executable}).\n"
@@ -104,10 +107,13 @@ def main(asked: str) -> None:
 def chosen(asked: str) -> tuple[Step, ...]:
     if asked in BUNDLES:
         return of_bundle(asked, python_of_functions())
-    if asked == DATACONTRACT:
-        return (other_tool(python(WANTED)),)
+    if asked in OTHER_TOOLS:
+        return (other_tool(asked, python(WANTED)),)
     everything = steps(python(WANTED), python_of_functions())
-    return smaller(everything) if asked else everything
+    if not asked:
+        return everything
+    without_tests = of_local(everything)
+    return without_tests if asked == "local" else smaller(without_tests)
 
 
 def steps(python: str, of_functions: str) -> tuple[Step, ...]:
@@ -116,7 +122,7 @@ def steps(python: str, of_functions: str) -> tuple[Step, ...]:
             what="the product, Spark, tests",
             folder=VENV,
             inputs=("requirements-dev.txt", "pyproject.toml", f"{CLOUD}/pyproject.toml"),
-            run=partial(product, python),
+            run=partial(product, python, "requirements-dev.txt"),
             python=python,
         ),
         Step(
@@ -166,6 +172,22 @@ def interpreter_step() -> Step:
     )
 
 
+def of_local(everything: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Return the steps of a home that runs a local cloud and no tests."""
+    return tuple(without_tests(step) if step.folder == VENV else step for step in everything)
+
+
+def without_tests(step: Step) -> Step:
+    requirements = "requirements-local.txt"
+    return replace(
+        step,
+        what="the product, Spark",
+        inputs=(requirements, *step.inputs[1:]),
+        run=partial(product, step.python, requirements),
+        larger=step,
+    )
+
+
 def smaller(everything: tuple[Step, ...]) -> tuple[Step, ...]:
     """Return the steps of a checkout that only deploys. A folder that holds everything is left as it is."""
     step = {each.folder: each for each in everything}
@@ -204,12 +226,13 @@ def of_bundle(release: str, python: str) -> tuple[Step, ...]:
     )
 
 
-def other_tool(python: str) -> Step:
+def other_tool(name: str, python: str) -> Step:
+    pins = f"tools/{name}.txt"
     return Step(
-        what="datacontract-cli",
-        folder=LOCAL / "envs" / DATACONTRACT,
-        inputs=("tools/datacontract.txt",),
-        run=partial(datacontract, python),
+        what=OTHER_TOOLS[name],
+        folder=LOCAL / "envs" / name,
+        inputs=(pins,),
+        run=partial(install, python, requirements=pins),
         python=python,
     )
 
@@ -230,6 +253,12 @@ def perform(step: Step) -> None:
 
 
 def bootstrap(folder: Path) -> None:
+    """Install uv as it is pinned, by pip, or by a uv that is there: not every Python has its venv module."""
+    there = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+    if there:
+        command(there, "venv", "--quiet", "--clear", "--no-project", "--python", base(), folder)
+        command(there, "pip", "sync", "--quiet", "--python", folder, "--require-hashes", "tools/bootstrap.txt")
+        return
     command(sys.executable, "-m", "venv", folder)
     command(
         folder / "bin/python",
@@ -246,13 +275,22 @@ def bootstrap(folder: Path) -> None:
 def python(version: str) -> str:
     """Return the path of such a Python: this one, another of the machine, or one that uv fetches into the checkout."""
     if ".".join(map(str, sys.version_info[:2])) == version:
-        return sys.executable
+        return base()
     found = found_by_uv(version)
     if found:
         return found
     print(f"  no Python {version} on this machine: uv fetches one into {PYTHONS.relative_to(ROOT)}", flush=True)
     uv("python", "install", "--no-bin", "--no-progress", version, otherwise=no_python(version))
     return found_by_uv(version) or sys.exit(no_python(version))
+
+
+def base() -> str:
+    """Return the path of this Python, or of the one below its virtual environment, which may go sooner."""
+    if sys.prefix == sys.base_prefix:
+        return sys.executable
+    version = ".".join(map(str, sys.version_info[:2]))
+    installed = Path(sys.base_exec_prefix) / f"bin/python{version}"
+    return str(installed) if installed.exists() else sys.executable
 
 
 def python_of_functions() -> str:
@@ -296,8 +334,8 @@ def no_python(version: str) -> str:
     )
 
 
-def product(python: str, folder: Path) -> None:
-    install(python, folder, "requirements-dev.txt")
+def product(python: str, requirements: str, folder: Path) -> None:
+    install(python, folder, requirements)
     editable(folder, ROOT)
     editable(folder, ROOT / CLOUD)
     share_classes(folder)
@@ -317,10 +355,6 @@ def deployer(python: str, folder: Path) -> None:
 def localstack(python: str, folder: Path) -> None:
     install(python, folder, "localstack/requirements.txt")
     editable(folder, ROOT / PLUGINS)
-
-
-def datacontract(python: str, folder: Path) -> None:
-    install(python, folder, "tools/datacontract.txt")
 
 
 def interpreter(folder: Path) -> None:

@@ -1,16 +1,24 @@
 """The account and region that AWS's configuration leads to. It changes nothing there."""
 
 from functools import cached_property
+from urllib.parse import urlparse
 
 import boto3
 from botocore.exceptions import ClientError
 
-from lakegate.adapters.aws import Clients, ambient, aws_errors, code
+from lakegate.adapters.aws import CONFIG, Clients, ambient, aws_errors, code
 
 
 def region() -> str:
     """Return the region, or "" if none is set."""
     return boto3.Session().region_name or ""
+
+
+def foreign_storage() -> str:
+    """Return the address of a storage that is not AWS's own S3, such as the local cloud's, or "" if it is."""
+    address = boto3.client("s3", config=CONFIG).meta.endpoint_url
+    host = urlparse(address).hostname or ""
+    return "" if host.endswith((".amazonaws.com", ".amazonaws.com.cn")) else address
 
 
 class Account:

@@ -26,7 +26,7 @@ class Commands(TyperGroup):
     """Commands of this package, and those that others add through the entry points `lakegate.commands`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [*super().list_commands(ctx), *sorted(_added())]
+        return list(dict.fromkeys([*super().list_commands(ctx), *sorted(_added())]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         added = _added().get(cmd_name)
@@ -93,6 +93,9 @@ app = typer.Typer(
 )
 contract = typer.Typer(help="Infer, check and push data contracts.", no_args_is_help=True)
 app.add_typer(contract, name="contract")
+# An installed lakegate has these alone. Its home and a checkout have the local cloud's own (Commands).
+local = typer.Typer(help="Start and stop a local cloud, in a home that is set up for it first.", no_args_is_help=True)
+app.add_typer(local, name="local")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else on standard output.")]
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True)]
@@ -317,6 +320,28 @@ def query(
 
 
 @app.command()
+def readers(
+    ctx: typer.Context,
+    *,
+    engine: Annotated[
+        str | None, typer.Option("--engine", metavar="ENGINE", help="One engine, such as spark; by default all.")
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option("--table", metavar="NAMESPACE.TABLE", help="The table; by default the branch's, or the first."),
+    ] = None,
+    ref: Annotated[str, typer.Option(metavar="BRANCH", help="A branch, or branch@hash.")] = "main",
+    as_json: AsJson = False,
+) -> None:
+    """Print what to paste into another engine to read a table of this installation: PyIceberg, Pandas, Polars, DuckDB,
+    Spark, Trino, Snowflake, Athena, Redshift, Dremio.
+    """
+    from lakegate.cli.readers.command import readers as run
+
+    run(_installation(ctx), engine, table, ref, as_json=as_json)
+
+
+@app.command()
 def generate(
     contract: Annotated[Path, typer.Argument(metavar="CONTRACT", exists=True, dir_okay=False, readable=True)],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", dir_okay=False, writable=True)],
@@ -396,9 +421,45 @@ def deploy(
     """Deploy an environment's settings to AWS, and examine the installation. Exit 1, and deploy nothing, if that loses
     a deployed choice which no --accept names. Where AWS asks that no job runs, files wait until it is over.
     """
+    from lakegate.cli import away
     from lakegate.cli.deploy import deploy as run
 
+    away.deploy(*sys.argv[2:])
     raise typer.Exit(run(settings, accept or [], probe=probe))
+
+
+@app.command()
+def demo() -> None:
+    """Show the whole loop on a local cloud: a year of flights on main, and a doctored month on its branch. Sets up what
+    it needs first, in the user's cache, or in a checkout by `make setup`.
+    """
+    from lakegate.cli import away
+
+    away.demo()
+
+
+@local.command("up")
+def local_up() -> None:
+    """Start a local cloud and deploy lakegate to it. Sets up what it needs first, in the user's cache."""
+    from lakegate.cli import away
+
+    away.local("up")
+
+
+@local.command("down")
+def local_down() -> None:
+    """Stop the local cloud, and remove its data. What was set up stays."""
+    from lakegate.cli import away
+
+    away.local("down")
+
+
+@local.command("slack")
+def local_slack(*, as_json: AsJson = False) -> None:
+    """Print the messages that were sent to the local cloud's stand-in for Slack, oldest first."""
+    from lakegate.cli import away
+
+    away.local("slack", *(["--json"] if as_json else []))
 
 
 @app.command()

@@ -1,6 +1,6 @@
 """`lakegate deploy`: what a settings file would lose of what is deployed, then the cdk command, in stillness if needed.
 
-Deploying needs the checkout's `infra`, which is no part of the installed package.
+Deploying needs `infra`, which is in a home and no part of the installed package: there, `away` goes to it first.
 """
 
 import time
@@ -19,6 +19,7 @@ from lakegate.deployment.assembly import Cdk, bootstrap_version, changes_applica
 from lakegate.deployment.choices import Choices, Difference, differences, second
 from lakegate.deployment.still import change
 from lakegate.errors import Misconfigured, Refused
+from lakegate.home import home
 from lakegate.settings import adopt_region
 
 BOOTSTRAP = "bootstrap"  # accepts CDK's own bucket and roles
@@ -30,7 +31,7 @@ def deploy(file: Path, accepted: Sequence[str], *, probe: bool) -> int:
     """
     load_profile()
     adopt_region()
-    cdk, after = _checkout(file)
+    cdk, after = _at_home(file)
     name = str(after.values["name"])
     stacks = Stacks()
     with busy("reading what is deployed"):
@@ -42,7 +43,7 @@ def deploy(file: Path, accepted: Sequence[str], *, probe: bool) -> int:
         )
     say(*map(_line, found))
     _require_accepted(found, accepted, file)
-    with TemporaryDirectory(prefix="deploy-", dir=cdk.checkout / ".local") as folder:
+    with TemporaryDirectory(prefix="deploy-", dir=cdk.home / ".local") as folder:
         with busy("synthesising"):
             assembly = cdk.synth(file.resolve(), Path(folder))
         _bootstrap(cdk, assembly.template(name), accepted, file)
@@ -59,22 +60,20 @@ def deploy(file: Path, accepted: Sequence[str], *, probe: bool) -> int:
     return code(findings)
 
 
-def _checkout(file: Path) -> tuple[Cdk, Choices]:
-    """Return the cdk command of the checkout that this command is of, and the file's choices."""
+def _at_home(file: Path) -> tuple[Cdk, Choices]:
+    """Return the cdk command of the home that this command is of, and the file's choices."""
     try:
-        import infra  # noqa: PLC0415
         from infra.choices import choices  # noqa: PLC0415
         from infra.settings_file import SettingsFile  # noqa: PLC0415
     except ImportError as error:
-        raise Misconfigured("lakegate deploys from its checkout: clone it, and run there: make deploy-setup") from error
+        there = home()
+        raise Misconfigured(f"{there.root} lacks what a deployment needs. Run: {there.set_up(deploys=True)}") from error
     here = region()
     if not here:
         raise Misconfigured(
             "no region is set, in which the stacks would be made. Set AWS_REGION, and mostly AWS_PROFILE"
         )
-    return Cdk(checkout=Path(str(infra.__file__)).parents[1]), choices(
-        SettingsFile.read(file).config(lambda _: None, here)
-    )
+    return Cdk(home=home().root), choices(SettingsFile.read(file).config(lambda _: None, here))
 
 
 def _line(difference: Difference) -> str:

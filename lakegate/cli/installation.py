@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import structlog
 
+from lakegate.cli.readers.place import Place
 from lakegate.doctor.finding import Finding
 from lakegate.operations.operation import Operations
 from lakegate.ports import Branches, Clock, Landing, Ref
@@ -48,6 +49,7 @@ class Installation:
     landing: Landing
     lake: Lake
     branches: Branches
+    place: Place
     clock: Clock
     clean: Cleaning
     verify: Callable[[], list[Finding]]

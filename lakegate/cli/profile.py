@@ -2,7 +2,8 @@
 
 A file `.lakegate.env` in the working directory (or the one that LAKEGATE_ENV_FILE names) may choose it, in dotenv's
 format. It overrides the environment, and may set only the variables in NAMES: such a file may come with a folder that a
-stranger packed, and other AWS settings run programs.
+stranger packed, and other AWS settings run programs. An installed lakegate that is told of no installation takes the
+local cloud that it has started, from any folder.
 """
 
 import getpass
@@ -18,13 +19,16 @@ from botocore.config import Config
 from dotenv import dotenv_values
 
 from lakegate import bootstrap
+from lakegate.adapters.account import foreign_storage, region
 from lakegate.adapters.aws import CONFIG, aws_errors
 from lakegate.adapters.function_urls import FunctionUrls
 from lakegate.adapters.lake import IcebergLake
 from lakegate.adapters.warehouse import S3Warehouse
 from lakegate.cli.installation import Installation
+from lakegate.cli.readers.place import Place
 from lakegate.cli.terminal import remark
 from lakegate.errors import LakegateError, Misconfigured, Retryable
+from lakegate.home import home
 from lakegate.operations.operation import Direct, Operations
 from lakegate.operations.remote import Remote
 from lakegate.settings import ENV_FILE, CommandLine, Settings, adopt, adopt_region
@@ -61,9 +65,16 @@ def connect() -> Installation:
         landing=service.landing,
         lake=IcebergLake(service.nessie_uri, service.warehouse, bootstrap.nessie_door(settings)),
         branches=service.branches,
+        place=_place(settings, found),
         clock=service.clock,
         clean=partial(clean, service, S3Warehouse()),
         verify=partial(verify, service, S3Warehouse()),
+    )
+
+
+def _place(settings: Settings, found: Mapping[str, str]) -> Place:
+    return Place.of(
+        settings, region=region(), s3_endpoint=foreign_storage(), read_policy=found.get("ReadLakePolicy", "")
     )
 
 
@@ -98,13 +109,8 @@ def person() -> str:
 
 def load_profile() -> None:
     """Read the profile file, if there is one, into the environment, and tell a person at a terminal."""
-    named = CommandLine.from_env().env_file
-    path = Path(named or HERE)
-    if not path.is_file():
-        if named:
-            raise Misconfigured(
-                f"there is no {path}, which {ENV_FILE} names. For the local cloud run: lakegate local up"
-            )
+    path = _profile()
+    if path is None:
         return
     said = {name: value or "" for name, value in dotenv_values(path, interpolate=False).items()}
     if strange := sorted(said.keys() - NAMES):
@@ -118,6 +124,19 @@ def load_profile() -> None:
     remark(f"{path}: {said.get('LAKEGATE_STACK', CommandLine.stack)} at {said.get('AWS_ENDPOINT_URL', 'AWS')}")
 
 
+def _profile() -> Path | None:
+    """Return the profile file, or None if there is none."""
+    chosen = CommandLine.from_env()
+    path = Path(chosen.env_file or HERE)
+    if path.is_file():
+        return path
+    if chosen.env_file:
+        raise Misconfigured(f"there is no {path}, which {ENV_FILE} names. For the local cloud run: lakegate local up")
+    there = home()
+    is_up = not there.is_checkout and there.profile.is_file()
+    return there.profile if is_up and not chosen.installation else None
+
+
 def outputs(stack: str) -> Mapping[str, str]:
     """Return the stack's outputs."""
     try:
@@ -125,11 +144,16 @@ def outputs(stack: str) -> Mapping[str, str]:
             found: Any = boto3.client("cloudformation", config=CONFIG).describe_stacks(StackName=stack)["Stacks"][0]
     except LakegateError as error:
         what = (
-            "For the local cloud run: lakegate local up, and be in its checkout (or set LAKEGATE_ENV_FILE to its "
-            ".lakegate.env). For AWS set AWS_REGION, AWS_PROFILE and LAKEGATE_STACK"
+            f"For the local cloud run: lakegate local up{_in_checkout()}. For AWS set AWS_REGION, AWS_PROFILE and "
+            "LAKEGATE_STACK"
         )
         raise Retryable(f"no installation can be reached: {str(error).rstrip('.')}. {what}") from error
     return {item["OutputKey"]: item["OutputValue"] for item in found.get("Outputs", [])}
+
+
+def _in_checkout() -> str:
+    its = ", and be in its checkout (or set LAKEGATE_ENV_FILE to its .lakegate.env)"
+    return its if home().is_checkout else ""
 
 
 def invoke(function: str) -> None:

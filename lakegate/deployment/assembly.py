@@ -1,4 +1,4 @@
-"""The cdk command of a checkout, and the assembly of templates that it makes."""
+"""The cdk command of a home, and the assembly of templates that it makes."""
 
 import json
 import subprocess
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lakegate.errors import Misconfigured
+from lakegate.home import home
 
 STACK = "aws:cloudformation:stack"  # a stack among an assembly's artifacts
 APPLICATION = "AWS::EMRServerless::Application"
@@ -16,20 +17,20 @@ APPLICATION = "AWS::EMRServerless::Application"
 
 @dataclass(frozen=True, kw_only=True)
 class Cdk:
-    """The pinned cdk command of one checkout."""
+    """The pinned cdk command of one home."""
 
-    checkout: Path
+    home: Path
 
     def command(self, *arguments: str | Path) -> list[str]:
-        cdk = self.checkout / "infra/node_modules/aws-cdk/bin/cdk"
+        cdk = self.home / "infra/node_modules/aws-cdk/bin/cdk"
         if not cdk.exists():
-            raise Misconfigured(f"{self.checkout} has no cdk command. Run there: make deploy-setup")
-        return [*map(str, (self.checkout / ".venv/bin/node", cdk)), "--no-notices", *map(str, arguments)]
+            raise Misconfigured(f"{self.home} has no cdk command. Run there: {home().set_up(deploys=True)}")
+        return [*map(str, (self.home / ".venv/bin/node", cdk)), "--no-notices", *map(str, arguments)]
 
     def synth(self, settings: Path, folder: Path) -> "Assembly":
         """Make an environment's assembly in a folder."""
         command = self.command("synth", "--quiet", "--output", folder, "-c", f"settings={settings}")
-        done = subprocess.run(command, cwd=self.checkout, capture_output=True, text=True, check=False)  # noqa: S603
+        done = subprocess.run(command, cwd=self.home, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode:
             raise Misconfigured(f"cdk synth failed:\n{(done.stdout + done.stderr).strip()}")
         return Assembly(folder=folder)
@@ -37,13 +38,13 @@ class Cdk:
     def bootstrap(self, account: str, region: str) -> None:
         """Make what every deployment by CDK uses. The command shows its progress itself."""
         command = self.command("bootstrap", f"aws://{account}/{region}")
-        if subprocess.run(command, cwd=self.checkout, check=False).returncode:  # noqa: S603
+        if subprocess.run(command, cwd=self.home, check=False).returncode:  # noqa: S603
             raise Misconfigured("cdk bootstrap has failed, as it says above, and nothing was deployed")
 
     def deploy(self, assembly: "Assembly") -> None:
         """Deploy all stacks of an assembly. The command shows its progress itself."""
         command = self.command("deploy", "--all", "--require-approval", "never", "--app", assembly.folder)
-        if subprocess.run(command, cwd=self.checkout, check=False).returncode:  # noqa: S603
+        if subprocess.run(command, cwd=self.home, check=False).returncode:  # noqa: S603
             raise Misconfigured(
                 "cdk deploy has failed, as it says above, and CloudFormation has put back what it had changed. Correct "
                 "the cause, and run the same command again"

@@ -29,7 +29,8 @@ CHECKLIST = (
         "an alarm reaches a person",
         "aws cloudwatch set-alarm-state --alarm-name NAME --state-value ALARM --state-reason trial",
     ),
-    ("readers see tables and no quarantine", "Spark under ReadLakePolicy (docs/readers/README.md)"),
+    ("readers see tables and no quarantine", "lakegate readers --engine spark, under ReadLakePolicy"),
+    ("engines that no test runs read a table", "lakegate readers --engine trino, snowflake, athena, redshift, dremio"),
     (
         "everything works under a key of its own",
         "kms_key = 'create': lakegate doctor --probe, lakegate drop FILE --wait",

@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 from lakegate.cli.app import app
 from lakegate.cli.installation import Installation
+from lakegate.cli.readers.place import Place
 from lakegate.landing.files import FileVersion
 from lakegate.operations.operation import Operations
 from lakegate.operations.remote import Remote
@@ -27,6 +28,13 @@ from tests.support.function_urls import Called
 from tests.workflow.world import CONTRACT, Story, World
 
 ROWS = 10  # of every file
+PLACE = Place(
+    nessie_uri="https://nessie.example.com",
+    warehouse="lake",
+    lake_bucket="lakegate-lake",
+    region="eu-central-1",
+    account="123456789012",
+)
 
 
 @dataclass(kw_only=True)
@@ -60,6 +68,7 @@ class Desk:
     folder: Path
     world: World = field(default_factory=World)
     rows: MemoryRows = field(default_factory=MemoryRows)
+    place: Place = PLACE
     is_working: bool = True  # events arrive and jobs run while a command waits
     sweeps: int = 0
     delivered: set[str] = field(default_factory=set)
@@ -76,6 +85,7 @@ class Desk:
             landing=service.landing,
             lake=self.rows,
             branches=service.branches,
+            place=self.place,
             clock=service.clock,
             clean=partial(clean, service, self.warehouse),
             verify=partial(verify, service, self.warehouse),

@@ -15,6 +15,7 @@ from lakegate.adapters.function_urls import FunctionUrls
 from lakegate.adapters.http import IdentifiedAdapter, TimeoutAdapter
 from lakegate.cli import profile
 from lakegate.errors import Misconfigured, Retryable
+from lakegate.home import Home
 from lakegate.operations.operation import Direct
 from lakegate.operations.remote import Remote
 from lakegate.settings import adopt
@@ -210,3 +211,40 @@ def test_a_function_that_is_not_there_is_misconfigured() -> None:
         profile.invoke("nothing")
     with pytest.raises(Misconfigured, match="deploy it again"):
         profile.invoke("")
+
+
+@pytest.fixture
+def local_cloud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An installed lakegate, whose local cloud is up."""
+    root = tmp_path / "cache/lakegate"
+    root.mkdir(parents=True)
+    monkeypatch.setattr(profile, "home", lambda: Home(root=root, is_checkout=False))
+    (root / ".lakegate.env").write_text("LAKEGATE_STACK=local\n")
+    monkeypatch.setenv("LAKEGATE_STACK", "")
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    return root / ".lakegate.env"
+
+
+def loaded() -> str:
+    profile.load_profile()
+    return os.environ.get("LAKEGATE_STACK", "")
+
+
+def test_an_installed_lakegate_finds_its_local_cloud_from_any_folder(local_cloud: Path) -> None:
+    assert local_cloud.exists()
+    assert loaded() == "local"
+
+
+@pytest.mark.parametrize("name", ["AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "LAKEGATE_STACK"])
+def test_a_local_cloud_does_not_go_before_an_installation_that_is_chosen(
+    local_cloud: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    assert local_cloud.exists()
+    monkeypatch.setenv(name, "chosen")
+    assert loaded() != "local"
+
+
+def test_a_local_cloud_does_not_go_before_a_profile_file_that_is_here(local_cloud: Path) -> None:
+    assert local_cloud.exists()
+    Path(profile.HERE).write_text("LAKEGATE_STACK=here\n")
+    assert loaded() == "here"

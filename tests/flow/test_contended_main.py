@@ -49,6 +49,7 @@ def test_the_good_part_of_a_first_batch_is_published_and_the_bad_part_stays(inst
     assert "1 of 2 rows" in message.files[0].reasons[0]
 
 
+@pytest.mark.extended
 def test_columns_added_in_another_order_on_both_sides_never_swap(installation: Installation) -> None:
     installation.push(ID, settings=EVOLVE)
     installation.publish(installation.drop({"id": [1]}))
@@ -66,6 +67,7 @@ def test_columns_added_in_another_order_on_both_sides_never_swap(installation: I
     ]
 
 
+@pytest.mark.extended
 def test_a_file_that_makes_the_table_grow_is_published_by_metadata_to_one_that_got_rows_meanwhile(
     installation: Installation,
 ) -> None:

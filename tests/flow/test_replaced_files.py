@@ -34,6 +34,7 @@ def compact(installation: Installation) -> None:
     table.overwrite(table.scan().to_arrow())
 
 
+@pytest.mark.extended
 def test_a_replacement_is_rebased_by_metadata_and_takes_its_rows_in_quarantine_along(
     installation: Installation,
 ) -> None:
@@ -53,6 +54,7 @@ def test_a_replacement_is_rebased_by_metadata_and_takes_its_rows_in_quarantine_a
     assert installation.branches() == []
 
 
+@pytest.mark.extended
 def test_a_replacement_that_puts_rows_aside_has_them_in_the_place_of_the_old_versions(
     installation: Installation,
 ) -> None:

@@ -69,6 +69,7 @@ def test_files_are_published_into_a_table_of_somebody_elses(installation: Instal
     assert rows(installation) == [(1, -1), (2, 2), (3, 7), (5, 8)]
 
 
+@pytest.mark.extended
 def test_a_null_that_their_table_does_not_take_is_its_files_fault_alone(
     installation: Installation, cluster: SparkSession
 ) -> None:

@@ -50,6 +50,7 @@ def faults(spark: SparkSession, folder: Path, body: bytes, limits: Limits | None
 
 
 @pytest.mark.parametrize("rows", [1_000_001, 10**8, 10**18])
+@pytest.mark.share(1)
 def test_rows_that_take_no_bytes_are_refused_by_their_number(spark: SparkSession, tmp_path: Path, rows: int) -> None:
     body = files.rows_of_nothing(rows)
     said = f"it says that it has {rows:,} rows that take no bytes, and the limit is 1,000,000"
@@ -81,6 +82,7 @@ def test_a_block_of_more_rows_than_its_bytes_can_hold_is_refused_with_what_it_cl
 
 
 @pytest.mark.parametrize("name", ["deflate", "bzip2", "xz", "zstandard"])
+@pytest.mark.share(1)
 def test_what_comes_out_of_avro_is_counted_no_further_than_the_limit(
     spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
@@ -147,6 +149,7 @@ LINES = b'{"id":1,"name":"a"}\n{"id":2,"name":"b"}\n'
 
 
 @pytest.mark.parametrize("keys", [6_000, 60_000])
+@pytest.mark.share(1)
 def test_an_object_with_too_many_keys_is_refused_by_their_number(
     spark: SparkSession, tmp_path: Path, keys: int
 ) -> None:
@@ -200,6 +203,7 @@ def test_keys_that_differ_from_line_to_line_are_counted_no_further_than_the_limi
         (FileFormat(kind=FileKind.JSON), b'{"id":2,"name":"' + b"x" * 10**6 + b'"}\n'),
     ],
 )
+@pytest.mark.share(2)
 def test_a_line_has_a_limit_in_every_form_of_text(
     spark: SparkSession, tmp_path: Path, form: FileFormat, body: bytes
 ) -> None:
@@ -213,6 +217,7 @@ def test_a_line_has_a_limit_in_every_form_of_text(
 
 
 @pytest.mark.parametrize("depth", [1_001, 100_000])
+@pytest.mark.share(1)
 def test_a_line_that_is_nested_too_deep_is_a_row_that_does_not_parse(
     spark: SparkSession, tmp_path: Path, depth: int
 ) -> None:
@@ -251,6 +256,7 @@ QUOTED = {
 
 
 @pytest.mark.parametrize("name", QUOTED)
+@pytest.mark.share(2)
 def test_an_error_that_quotes_a_file_is_not_told_where_columns_are_masked(
     spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
@@ -382,6 +388,7 @@ PACKED = {
 
 
 @pytest.mark.parametrize("name", PACKED)
+@pytest.mark.share(2)
 def test_packed_text_that_claims_more_than_there_is_fails_alone(spark: SparkSession, tmp_path: Path, name: str) -> None:
     body, packing = PACKED[name]
     of = replace(PLAN, files=FileFormat(kind=FileKind.CSV, compression=packing))

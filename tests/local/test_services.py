@@ -81,6 +81,6 @@ def test_localstack_reads_no_options_of_another_project() -> None:
 
 def test_what_is_not_set_up_is_told_with_the_command(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured, match="make setup"):
-        servers(replace(LocalSettings(), checkout=tmp_path))
+        servers(replace(LocalSettings(), home=tmp_path))
     with pytest.raises(Misconfigured, match=r"holds 0\. Run"):
         installed(tmp_path, "python")

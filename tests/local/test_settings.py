@@ -10,7 +10,7 @@ def test_defaults_need_no_environment() -> None:
     settings = LocalSettings.from_env({})
 
     assert settings.endpoint == "http://127.0.0.1:4566"
-    assert settings.run == settings.checkout / ".local/run"
+    assert settings.run == settings.home / ".local/run"
 
 
 def test_ports_and_memory_are_settings() -> None:
@@ -49,9 +49,9 @@ def test_misspelt_setting_is_named() -> None:
         LocalSettings.from_env({"LAKEGATE_LOCAL_PROT": "4567", "LAKEGATE_STACK": "lakegate"})
 
 
-def test_the_checkout_is_no_setting() -> None:
-    with pytest.raises(Misconfigured, match="LAKEGATE_LOCAL_CHECKOUT is not a setting"):
-        LocalSettings.from_env({"LAKEGATE_LOCAL_CHECKOUT": "elsewhere"})
+def test_the_home_is_no_setting() -> None:
+    with pytest.raises(Misconfigured, match="LAKEGATE_LOCAL_HOME is not a setting"):
+        LocalSettings.from_env({"LAKEGATE_LOCAL_HOME": "elsewhere"})
 
 
 def test_folder_is_the_same_from_every_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -194,6 +194,7 @@ schema:
 """
 
 
+@pytest.mark.extended
 def test_text_that_refers_to_what_comes_with_it_is_published_and_failing_rows_are_put_aside(
     installation: Installation, things: Things, tmp_path: Path
 ) -> None:

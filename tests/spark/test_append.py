@@ -219,6 +219,7 @@ def test_a_file_with_many_partitions_is_not_refused_for_the_fault_of_another(
         ["bucket(3, `id`)", "bucket(4, `a name`)", "bucket(2, `clock`)"],
     ],
 )
+@pytest.mark.share(3)
 def test_a_file_has_as_many_partitions_as_iceberg_makes_of_its_rows(spark: SparkSession, by: list[str]) -> None:
     kinds = {"id": "bigint", "at": "timestamp", "clock": "timestamp_ntz", "day": "date", "a name": "string"}
     made = plan("nyc.t", kinds | {"raw": "binary", "d": "decimal(9,2)", "ok": "boolean"}, partitions=by)
@@ -247,6 +248,7 @@ def beyond_its_type(number: str) -> pa.Array:
 @pytest.mark.spark
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("kind", ["decimal(5,2)", "decimal(6,2)", "decimal(9,2)"])
+@pytest.mark.share(1)
 def test_a_file_with_decimals_beyond_its_own_type_is_refused_alone(
     spark: SparkSession, tmp_path: Path, kind: str
 ) -> None:
@@ -294,6 +296,7 @@ def nested_in(decimals: pa.Array) -> pa.Array:
         (["bucket(4, name)", "id"], "x" * 900, 0),
     ],
 )
+@pytest.mark.share(2)
 def test_what_a_value_takes_in_a_path_is_what_iceberg_writes_there(
     spark: SparkSession, partitions: list[str], text: str, size: int
 ) -> None:

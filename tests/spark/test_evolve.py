@@ -127,6 +127,7 @@ def test_nested_fields_are_matched_by_name_cast_and_filled(spark: SparkSession, 
 
 
 @pytest.mark.parametrize("name", ["_file", "_pos", "_deleted", "_spec_id", "_partition", "_metadata"])
+@pytest.mark.share(1)
 def test_a_file_with_a_reserved_column_is_refused_and_the_others_are_published(
     spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
@@ -147,6 +148,7 @@ def test_a_file_with_a_reserved_column_is_refused_and_the_others_are_published(
         ({}, {"a": {"b": 1}, "a.b": 2}),
     ],
 )
+@pytest.mark.share(2)
 def test_a_file_whose_names_no_table_can_have_is_refused_and_the_others_are_published(
     spark: SparkSession, tmp_path: Path, there: dict[str, object], new: dict[str, object]
 ) -> None:
@@ -211,6 +213,7 @@ def test_a_contract_that_grows_and_widens_brings_its_table_along(spark: SparkSes
         ({"S.a": "int"}, 'column "S.a" is new, and a table cannot tell it from "s"."a"'),
     ],
 )
+@pytest.mark.share(3)
 def test_a_contract_that_takes_away_or_narrows_is_unfit(change: dict[str, str], said: str) -> None:
     columns = {"id": "int", "s": "struct<`a`:int>", "m": "map<int,int>"}
     there = Shape(columns=columns | {FILE_COLUMN: "string"}, partitions=(), properties={})

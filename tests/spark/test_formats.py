@@ -236,6 +236,7 @@ HOSTILE: dict[str, tuple[FileKind, Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.share(10)
 def test_a_hostile_file_is_refused_in_plain_words(spark: SparkSession, tmp_path: Path, name: str) -> None:
     kind, body, said = HOSTILE[name]
     [found] = inspections(spark, tmp_path, by(kind), body())
@@ -340,6 +341,7 @@ def test_a_null_that_is_a_key_in_orc_is_refused(spark: SparkSession, tmp_path: P
         ("footer", FOOTER - 1, f"{FOOTER} bytes, and the limit is {FOOTER - 1}"),
     ],
 )
+@pytest.mark.share(2)
 def test_a_limit_says_itself_and_how_to_change_it(
     spark: SparkSession, tmp_path: Path, limit: str, at_most: int, said: str
 ) -> None:
@@ -421,6 +423,7 @@ def test_a_block_that_lies_of_its_size_does_not_take_the_others_with_it(spark: S
 
 
 @pytest.mark.parametrize("kind", EVERY)
+@pytest.mark.share(1)
 def test_a_file_cut_anywhere_is_refused(spark: SparkSession, tmp_path: Path, kind: FileKind) -> None:
     whole = good(spark, tmp_path, kind, GOOD.slice(0, 3))
     cuts = [whole[:size] for size in range(1, len(whole) - 1, max(1, len(whole) // 25))]
@@ -456,6 +459,7 @@ def test_text_has_limits_too(spark: SparkSession, tmp_path: Path, body: bytes, l
 
 
 @pytest.mark.parametrize("packing", ["gzip", "zstd"])
+@pytest.mark.share(1)
 def test_what_comes_out_of_a_compressed_file_is_counted_no_further_than_the_limit(
     spark: SparkSession, tmp_path: Path, packing: str
 ) -> None:

@@ -57,6 +57,7 @@ ROWS = 40
         "json with other dates",
     ],
 )
+@pytest.mark.share(4)
 def test_what_was_written_is_what_is_read(spark: SparkSession, tmp_path: Path, form: FileFormat) -> None:
     by = written(form, COLUMNS)
     made = Maker(plan=by, seed=5).good(ROWS)
@@ -120,6 +121,7 @@ def test_what_a_format_cannot_hold_is_not_made_up(
 
 
 @pytest.mark.parametrize(("ending", "compression"), [(".gz", "gzip"), (".bz2", "bzip2"), (".zst", "zstd")])
+@pytest.mark.share(1)
 def test_made_up_text_is_compressed_as_its_name_says(
     spark: SparkSession, tmp_path: Path, ending: str, compression: str
 ) -> None:

@@ -87,6 +87,7 @@ def test_a_good_file_has_its_rows_counted(spark: SparkSession, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("size", [1, 4, 8, 11])
+@pytest.mark.share(2)
 def test_a_scrap_of_a_parquet_file_is_refused(spark: SparkSession, tmp_path: Path, size: int) -> None:
     [said] = inspection(spark, tmp_path, (b"PAR1" * 3)[:size]).faults
     assert said.startswith(("it is not a parquet file", "it is truncated"))

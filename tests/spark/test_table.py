@@ -122,6 +122,7 @@ def test_a_table_is_made_as_its_plan_says_and_then_fits(spark: SparkSession) -> 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("unit", ["years", "months", "days", "hours"])
+@pytest.mark.share(1)
 def test_a_time_transform_is_recognised(spark: SparkSession, unit: str) -> None:
     by = plan("nyc.t", COLUMNS, partitions=[f"{unit}(at)"])
     assert statements(by, made(spark, by)) == []
@@ -129,6 +130,7 @@ def test_a_time_transform_is_recognised(spark: SparkSession, unit: str) -> None:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("name", ["amount(EUR)", "days(at)", "a`b", "`a`", "a,b", "bucket(2, a)", "a.b", "'a\" b"])
+@pytest.mark.share(3)
 def test_a_column_of_any_name_partitions_the_table(spark: SparkSession, name: str) -> None:
     column = spark_identifier(name)
     for table, spelled in (("nyc.whole", column), ("nyc.cut", f"truncate(4, {column})")):

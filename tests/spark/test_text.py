@@ -206,6 +206,7 @@ NUL_FORMS = [CSV, replace(CSV, multiline=True), replace(CSV, quote=""), replace(
 
 
 @pytest.mark.parametrize("form", NUL_FORMS, ids=["quoted", "of several lines", "without quotes", "in other quotes"])
+@pytest.mark.share(2)
 def test_a_nul_is_a_letter_like_any_other(spark: SparkSession, tmp_path: Path, form: FileFormat) -> None:
     texts, quote = ["\0", "a\0", "\0b", "\0\0", "a\0'", '\0"'], form.quote
     fields = [f"{quote}{text.replace(quote, quote * 2)}{quote}" if quote else text for text in texts]
@@ -448,6 +449,7 @@ def test_a_bad_text_file_is_its_own_fault(spark: SparkSession, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["ORCID", "PAR1", "BZh9"])
+@pytest.mark.share(1)
 def test_a_header_may_begin_as_other_formats_do(spark: SparkSession, tmp_path: Path, name: str) -> None:
     good, bad = read(spark, tmp_path, written(CSV, {name: "int", "é": "string"}), f"{name},é\r\n1,a\tb\r\n".encode())
     assert ([tuple(row) for row in good], bad) == ([(1, "a\tb")], [])
@@ -525,6 +527,7 @@ def test_a_line_keeps_its_number_in_a_file_of_several_blocks(spark: SparkSession
 
 
 @pytest.mark.parametrize(("limits", "kept"), [({"ALL_ROWS": 12}, 6), ({"ALL_ROWS": 2}, 5), ({"BYTES": 450}, 3)])
+@pytest.mark.share(1)
 def test_many_files_with_rows_that_do_not_parse_share_what_a_report_takes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limits: dict[str, int], kept: int
 ) -> None:

@@ -17,6 +17,13 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "reference/contract-words.md"
 BEGIN, END = "<!-- words: begin -->", "<!-- words: end -->"
 
+MEANS = {
+    vocabulary.Answer.ENFORCED: "files and tables are held to it",
+    vocabulary.Answer.DESCRIBES: "it is for people and other tools, and changes nothing",
+    vocabulary.Answer.REFUSED: "it would constrain data, and lakegate does not check it: `contract check` and "
+    "`contract push` say so with its line",
+}
+
 PLACES = {
     "The contract": vocabulary.CONTRACT,
     "`servers[]`, the one named `landing`": vocabulary.SERVER,
@@ -42,14 +49,25 @@ PLACES = {
 }
 
 
+OWN = "with `vendor: lakegate`"  # places that are not the standard's
+
+
+def conformance() -> str:
+    """How many words of the standard have which answer."""
+    of_standard = [it for title, place in PLACES.items() if OWN not in title for it in place.values()]
+    counts = [(answer, sum(it.answer is answer for it in of_standard)) for answer in vocabulary.Answer]
+    rows = [f"| {answer.value} | {count} | {MEANS[answer]} |" for answer, count in counts]
+    return "\n".join(["| answer | words | what it means |", "|---|---|---|", *rows, ""])
+
+
 def tables() -> str:
     """Every table, each under its heading."""
-    return "\n".join([*(_table(title, place) for title, place in PLACES.items()), _library(), _custom()])
+    return "\n".join([conformance(), *(_table(title, place) for title, place in PLACES.items()), _library(), _custom()])
 
 
 def _table(title: str, place: vocabulary.Place) -> str:
     rows = [f"| `{word}` | {it.answer.value} | {it.note} |" for word, it in _by_answer(place)]
-    return "\n".join([f"### {title}", "", "| word | | |", "|---|---|---|", *rows, ""])
+    return "\n".join([f"## {title}", "", "| word | | |", "|---|---|---|", *rows, ""])
 
 
 def _by_answer(place: vocabulary.Place) -> list[tuple[str, vocabulary.Word]]:
@@ -63,7 +81,7 @@ def _library() -> str:
         for (metric, level), rule in LIBRARY.items()
     ]
     head = [
-        "### `metric` of a check of type `library`",
+        "## `metric` of a check of type `library`",
         "",
         "| metric | of | arguments | counts |",
         "|---|---|---|---|",
@@ -73,7 +91,7 @@ def _library() -> str:
 
 def _custom() -> str:
     rows = [f"| `{word}` | {level} | {rule.note} |" for (word, level), rule in CUSTOM.items()]
-    head = ["### `implementation` of a check of type `custom` with `engine: lakegate`", ""]
+    head = ["## `implementation` of a check of type `custom` with `engine: lakegate`", ""]
     return "\n".join([*head, "| word | of | |", "|---|---|---|", *rows, ""])
 
 

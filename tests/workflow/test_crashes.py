@@ -153,6 +153,7 @@ def take_turns_until_it_dies(world: World, dying: Dying) -> None:
 
 
 @pytest.mark.parametrize("after", [False, True])
+@pytest.mark.share(1)
 def test_a_crash_at_any_call_keeps_no_batch_from_its_turn(*, after: bool) -> None:
     calls, died = 0, True
     while died:

@@ -164,6 +164,7 @@ SCENES = [
 
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("make", SCENES, ids=lambda make: make.__name__)
+@pytest.mark.share(8)
 def test_a_crash_at_any_call(make: Callable[[], Scene], *, after: bool) -> None:
     calls, died = 0, True
     while died:

@@ -790,6 +790,7 @@ SCENES = [
 
 
 @pytest.mark.parametrize("make", SCENES, ids=lambda make: make.__name__)
+@pytest.mark.share(25)
 def test_two_workers_at_once(make: Callable[[], Scene]) -> None:
     stop, stopped = 0, True
     while stopped:

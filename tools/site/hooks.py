@@ -105,4 +105,4 @@ def opening(at: str) -> str:
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", _MARKDOWN[at])
     text = re.sub(r"^\*\*[^*]+\*\* ", "", text, flags=re.MULTILINE)
     first = next((line for line in text.splitlines() if re.match(r"`?\w", line)), "")
-    return re.split(r"(?<=[.:])\s", first, maxsplit=1)[0]
+    return re.split(r"(?<=\.)\s", first, maxsplit=1)[0]

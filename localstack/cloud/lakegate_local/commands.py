@@ -31,8 +31,8 @@ def up() -> None:
         f"The local cloud is up: AWS at {settings.endpoint}, Nessie at {settings.nessie}, Slack at {settings.slack}"
     )
     console.print(
-        "It forgets everything when it stops. Next: [bold]lakegate contract push contracts/*.yaml[/], "
-        "then: [bold]lakegate drop FILE --wait[/]"
+        "It forgets everything when it stops. Next, with a file of yours: [bold]lakegate contract init FILE --output "
+        "CONTRACT[/], then [bold]lakegate contract push CONTRACT[/] and [bold]lakegate drop FILE --wait[/]"
     )
 
 

@@ -20,6 +20,7 @@ from localstack_client.session import Session
 
 from lakegate.access import nessie_settings
 from lakegate.errors import Misconfigured
+from lakegate.home import home
 from lakegate_local.processes import inherited
 from lakegate_local.settings import LocalSettings, variable
 
@@ -64,15 +65,15 @@ def servers(settings: LocalSettings) -> tuple[Server, ...]:
 
 
 def localstack(settings: LocalSettings) -> Server:
-    environment = settings.checkout / ".local/envs/localstack"
+    environment = settings.home / ".local/envs/localstack"
     return Server(
         name="localstack",
-        # -P keeps Python from taking the checkout's localstack/ folder for the package.
+        # -P keeps Python from taking the home's localstack/ folder for the package.
         command=(str(installed(environment / "bin", "python")), "-P", "-m", "localstack.runtime.main"),
         options=localstack_options(settings) | pack_options(settings),
         ports={variable("port"): settings.port},
         answers=lambda: lists_buckets(settings),
-        sources=tuple(sorted((settings.checkout / "localstack").glob("plugins/**/*.py"))),
+        sources=tuple(sorted((settings.home / "localstack").glob("plugins/**/*.py"))),
     )
 
 
@@ -103,7 +104,7 @@ def localstack_options(settings: LocalSettings) -> dict[str, str]:
 
 def pack_options(settings: LocalSettings) -> dict[str, str]:
     """Return the variables that lakegate_localstack reads."""
-    local, prefix = settings.checkout / ".local", "LAKEGATE_LOCALSTACK_"
+    local, prefix = settings.home / ".local", "LAKEGATE_LOCALSTACK_"
     jars = sorted(jar for pattern in S3A_JARS for jar in (local / "jars").glob(pattern))
     options = {
         "WORK": settings.data / "pack",
@@ -124,7 +125,7 @@ def pack_options(settings: LocalSettings) -> dict[str, str]:
 
 
 def nessie(settings: LocalSettings) -> Server:
-    jar = installed(settings.checkout / ".local/jars", "nessie-quarkus-*-runner.jar")
+    jar = installed(settings.home / ".local/jars", "nessie-quarkus-*-runner.jar")
     quick = (f"-Xmx{settings.nessie_heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
     temporary = f"-Djava.io.tmpdir={settings.temporary}"  # Java ignores TMPDIR, and leaves RocksDB's library there
     options = [f"-D{name}={value}" for name, value in nessie_options(settings).items()]
@@ -171,7 +172,7 @@ def slack(settings: LocalSettings) -> Server:
     arguments = ("--messages", str(settings.messages), "--token", STAND_IN_TOKEN)
     return Server(
         name="slack",
-        command=(str(settings.checkout / ".venv/bin/python"), *module, *arguments),
+        command=(str(settings.home / ".venv/bin/python"), *module, *arguments),
         ports={variable("slack_port"): settings.slack_port},
         answers=lambda: (
             status("POST", f"{settings.slack}/api/auth.test", headers={"Authorization": f"Bearer {STAND_IN_TOKEN}"})
@@ -225,10 +226,10 @@ class LocalSession(Session):  # type: ignore[misc]
 
 
 def installed(folder: Path, name: str) -> Path:
-    """Return the one file that matches the pattern. Raise Misconfigured if `make setup` left none or several."""
+    """Return the one file that matches the pattern. Raise Misconfigured if set-up left none or several."""
     found = list(folder.glob(name))
     if len(found) != 1:
-        raise Misconfigured(f"{folder} must hold one {name} and holds {len(found)}. Run: make setup")
+        raise Misconfigured(f"{folder} must hold one {name} and holds {len(found)}. Run: {home().set_up()}")
     return found[0]
 
 

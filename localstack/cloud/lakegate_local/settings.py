@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from lakegate.errors import Misconfigured
+from lakegate.home import home
 
 PREFIX = "LAKEGATE_LOCAL_"
-CHECKOUT = Path(__file__).resolve().parents[3]
+HOME = home()
 # The stack's own configuration checks the other settings.
 RANGES = {
     **dict.fromkeys(("port", "nessie_port", "nessie_management_port", "slack_port"), (1, 65_535)),
@@ -38,15 +39,15 @@ class LocalSettings:
     slack_channel: str = "#lakegate"
     slack_token: str = ""
     stack: str = "lakegate"
-    checkout: Path = CHECKOUT
-    run: Path = CHECKOUT / ".local/run"
-    profile: Path = CHECKOUT / ".lakegate.env"
+    home: Path = HOME.root
+    run: Path = HOME.root / ".local/run"
+    profile: Path = HOME.profile
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Self:
         """Read LAKEGATE_LOCAL_* variables. Raise Misconfigured with all unknown names and wrong values at once."""
         values = os.environ if env is None else env
-        known = {variable(field.name): field for field in fields(cls) if field.name != "checkout"}
+        known = {variable(field.name): field for field in fields(cls) if field.name != "home"}
         wrong = [f"{name} is not a setting" for name in values if name.startswith(PREFIX) and name not in known]
         given: dict[str, Any] = {}
         for name, field in known.items():

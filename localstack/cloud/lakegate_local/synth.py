@@ -1,4 +1,4 @@
-"""`cdk synth` of the checkout's stack for the local cloud, if a source has changed. It deploys nothing."""
+"""`cdk synth` of the home's stack for the local cloud, if a source has changed. It deploys nothing."""
 
 import hashlib
 import os
@@ -50,7 +50,7 @@ def secret_name(settings: LocalSettings) -> str:
 
 def synthesise(settings: LocalSettings) -> Path:
     """Synthesise the app and return its folder. Raise Misconfigured, with the app's message, if that fails."""
-    output, wanted = settings.run / "cdk.out", inputs(settings.checkout, context(settings))
+    output, wanted = settings.run / "cdk.out", inputs(settings.home, context(settings))
     stamp = output / STAMP
     if stamp.exists() and stamp.read_text() == wanted:
         return output
@@ -58,7 +58,7 @@ def synthesise(settings: LocalSettings) -> Path:
         shutil.rmtree(output)  # cdk keeps old assets, which are large
     done = subprocess.run(
         command(settings, output),
-        cwd=settings.checkout,
+        cwd=settings.home,
         env=environment(settings),
         capture_output=True,
         text=True,
@@ -78,12 +78,12 @@ def explained(text: str) -> str:
 
 def command(settings: LocalSettings, output: Path) -> list[str]:
     pairs = [part for name, value in context(settings).items() for part in ("--context", f"{name}={value}")]
-    return Cdk(checkout=settings.checkout).command("synth", "--quiet", "--output", output, *pairs)
+    return Cdk(home=settings.home).command("synth", "--quiet", "--output", output, *pairs)
 
 
 def environment(settings: LocalSettings) -> dict[str, str]:
-    """Return an environment with the checkout's python, which `cdk.json` calls, and node, which jsii calls."""
-    path = os.pathsep.join([str(settings.checkout / ".venv/bin"), inherited().get("PATH", "")])
+    """Return an environment with the home's python, which `cdk.json` calls, and node, which jsii calls."""
+    path = os.pathsep.join([str(settings.home / ".venv/bin"), inherited().get("PATH", "")])
     return inherited() | {
         "PATH": path,
         "CDK_DISABLE_CLI_TELEMETRY": "true",
@@ -91,17 +91,17 @@ def environment(settings: LocalSettings) -> dict[str, str]:
     }
 
 
-def inputs(checkout: Path, given: Mapping[str, str]) -> str:
+def inputs(home: Path, given: Mapping[str, str]) -> str:
     """Return a hash of all sources and of the context."""
     digest = hashlib.sha256(repr(sorted(given.items())).encode())
-    for path in source_files(checkout):
-        digest.update(f"{path.relative_to(checkout)}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    for path in source_files(home):
+        digest.update(f"{path.relative_to(home)}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     return digest.hexdigest()
 
 
-def source_files(checkout: Path) -> Iterator[Path]:
+def source_files(home: Path) -> Iterator[Path]:
     for source in SOURCES:
-        path = checkout / source
+        path = home / source
         for found in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if found.is_file() and not NOT_SOURCES.intersection(found.parts):
                 yield found

@@ -1,0 +1,111 @@
+"""Commands of an installed lakegate that go on in its home. What they become is noted, and nothing is installed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+from typer.testing import CliRunner, Result
+
+from lakegate.cli import app as commands
+from lakegate.cli import away
+from lakegate.cli.exits import Exit
+from lakegate.home import Home
+
+
+class Became(Exception):
+    """In a real process, another program would run now."""
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
+    """The programs that an installed lakegate has run, in their order; set-up ends with 0."""
+    noted: list[list[str]] = []
+
+    def run(command: list[str], **_: Any) -> Any:
+        noted.append(command)
+        return subprocess.CompletedProcess(command, 0)
+
+    def become(_: Path, words: list[str]) -> None:
+        noted.append(words)
+        raise Became
+
+    monkeypatch.setattr(away, "home", lambda: Home(root=tmp_path, is_checkout=False))
+    monkeypatch.setattr(away, "is_installed", lambda: True)
+    monkeypatch.setattr(away, "unpack", lambda root: noted.append(["unpack", str(root)]))
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(os, "execv", become)
+    monkeypatch.setattr(commands, "_added", dict)
+    return noted
+
+
+def given(*words: str) -> Result:
+    return CliRunner().invoke(commands.app, words)
+
+
+def set_up(root: Path, what: str) -> list[list[str]]:
+    return [["unpack", str(root)], [sys.executable, "-I", str(root / "tools/setup.py"), what]]
+
+
+def test_a_local_cloud_is_set_up_and_started_at_home(ran: list[list[str]], tmp_path: Path) -> None:
+    given("local", "up")
+    bin_ = tmp_path / ".venv/bin"
+    there = [str(bin_ / "python"), "-E", "-P", str(bin_ / "lakegate"), "local", "up"]
+    assert ran == [*set_up(tmp_path, "local"), there]
+
+
+def test_the_demo_is_shown_at_home(ran: list[list[str]], tmp_path: Path) -> None:
+    given("demo")
+    assert ran == [
+        *set_up(tmp_path, "local"),
+        [str(tmp_path / ".venv/bin/python"), "-E", "-P", "-m", "examples.demo"],
+    ]
+
+
+def test_a_deployment_is_made_at_home_by_the_same_words(
+    ran: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = tmp_path / "prod.toml"
+    settings.touch()
+    words = ["deploy", str(settings), "--accept", "name"]
+    monkeypatch.setattr(sys, "argv", ["lakegate", *words])
+    given(*words)
+    assert ran[:-1] == set_up(tmp_path, "deploy")
+    assert ran[-1][-4:] == words
+
+
+def test_the_cloud_s_messages_are_asked_for_without_any_set_up(ran: list[list[str]], tmp_path: Path) -> None:
+    command = tmp_path / ".venv/bin/lakegate"
+    command.parent.mkdir(parents=True)
+    command.touch()
+    given("local", "slack", "--json")
+    assert [words[-3:] for words in ran] == [["local", "slack", "--json"]]
+
+
+def test_nothing_is_set_up_to_stop_what_never_was(ran: list[list[str]]) -> None:
+    told = given("local", "down")
+    assert (told.exit_code, ran) == (Exit.MISUSE, [])
+    assert "lakegate local up" in told.stderr
+
+
+def test_set_up_that_fails_ends_the_command(ran: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 1))
+    told = given("demo")
+    assert told.exit_code == Exit.UNREACHABLE
+    assert "is not set up" in told.stderr
+    assert [words[0] for words in ran] == ["unpack"]
+
+
+def test_an_installed_lakegate_names_the_local_cloud_s_commands_as_its_home_does() -> None:
+    from lakegate_local.commands import app as its
+
+    ours, theirs = get_command(commands.local), get_command(its)
+    assert set(ours.commands) == set(theirs.commands)  # type: ignore[attr-defined]
+    for name, command in ours.commands.items():  # type: ignore[attr-defined]
+        its_options = {it.name for it in theirs.commands[name].params}  # type: ignore[attr-defined]
+        assert {it.name for it in command.params} == its_options
