@@ -23,7 +23,7 @@ from lakegate.testing import MemoryLake
 from lakegate.workflow import publish, receive, reconcile, settle
 from lakegate.workflow.attempts import history, launch, reports, start
 from lakegate.workflow.ledger import compaction, decisions, receipts, truncation
-from lakegate.workflow.notices import expiry, late, outbox, outcome
+from lakegate.workflow.notices import events, expiry, late, outbox
 from lakegate.workflow.publishing import guards, proofs, rebase
 from lakegate.workflow.receiving import shares
 from lakegate.workflow.receiving.company import Company
@@ -312,19 +312,8 @@ MUTATIONS = (
         seeds_from=3570,
     ),
     Mutation(
-        says="other systems are told after people, and of what people were told nobody looks again",
-        edits=(
-            Edit(
-                function=outcome.notify_outcome,
-                old="    events = note_decided(service, attempt, claims, ended)\n",
-                new="",
-            ),
-            Edit(
-                function=outcome.notify_outcome,
-                old="    send_noted(service, events)",
-                new="    send_noted(service, note_decided(service, attempt, claims, ended))",
-            ),
-        ),
+        says="of an attempt's decisions other systems are told of the last one alone",
+        edits=(Edit(function=events._addressed, old="in reversed(decisions)", new="in decisions[:1]"),),
     ),
     Mutation(
         says="a branch goes before the notice of its end is over",

@@ -121,11 +121,12 @@ def test_whenever_its_worker_dies_every_decision_is_told_and_told_again_it_is_th
 
 
 def dies_settling(calls: int) -> bool:
-    """A worker that settles a good and a bad file dies after so many calls and one, and sweeps do the rest."""
+    """A worker that settles a batch of a good file and one of a bad file dies after so many calls and one, and sweeps
+    do the rest.
+    """
     world, dying = Listened(), Dying(calls, after=True)
-    world.drop("1", rows=3, deliver=False)
-    world.drop("2", rows=3, bad="broken", deliver=False)
-    world.deliver(*world.files.values())
+    world.drop("1", rows=3)
+    world.drop("2", rows=3, bad="broken")
     world.run(settle_after=False)
     whole = world.service
     ports = ("branches", "ledger", "publisher", "tables", "store", "notifier")
