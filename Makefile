@@ -12,7 +12,7 @@ REFERENCE := commands options vocabulary catalogue limits schemas rights
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-readers test-synth test-local test-wheel wheel search bench bench-audit bench-cold-start bench-keys bench-express bench-publish bench-receipts chaos docs reference lock clean simulate simulate-nessie
+.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-readers test-dashboard test-synth test-local test-wheel wheel search bench bench-audit bench-cold-start bench-dashboard bench-keys bench-express bench-publish bench-receipts chaos docs reference lock pictures clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -52,7 +52,7 @@ test-schedules: setup ## 2,500 simulated schedules of faults, always the same (h
 	$(PYTEST) -m schedules tests/simulation
 
 test-unit: setup ## the other tests without Spark and servers (five minutes)
-	$(PYTEST) -m "not schedules and not hostile and not nessie and not http and not spark and not synth and not local and not datacontract and not readers"
+	$(PYTEST) -m "not schedules and not hostile and not nessie and not http and not spark and not synth and not local and not datacontract and not readers and not dashboard"
 
 test-hostile: setup ## hostile names, files and contracts, by how work grows with them, and fuzzing (two minutes)
 	$(PYTEST) -m hostile tests/hostile
@@ -83,6 +83,18 @@ test-bundle: setup ## tests of the job on the Spark and Python of BUNDLE=emr-spa
 test-datacontract: setup ## datacontract-cli, in an environment of its own, takes our contracts and tests tables on main (no part of make test)
 	@$(PYTHON) tools/setup.py datacontract
 	$(PYTEST) -m datacontract tests/datacontract
+
+test-dashboard: setup ## the dashboard in a headless browser of this machine, driven from an environment of its own (no part of make test)
+	@$(PYTHON) tools/setup.py dashboard
+	.local/envs/dashboard/bin/python -m pytest -m dashboard tests/dashboard
+
+pictures: setup ## make docs/pictures: the demo in a terminal, its message in Slack, and its dashboard in a headless browser
+	@$(PYTHON) tools/setup.py pictures
+	@$(PYTHON) tools/setup.py dashboard
+	$(BIN)/python -m examples.recording
+	.local/envs/pictures/bin/termtosvg render .local/pictures/demo.cast docs/pictures/demo.svg -m 500 -M 1200 -D 6000
+	$(BIN)/python -m examples.slack_page .local/pictures/slack.json docs/pictures/slack.png
+	.local/envs/dashboard/bin/python -m examples.pictures
 
 test-readers: setup ## Polars and DuckDB's own extension, in an environment of their own, read tables by what `lakegate readers` prints (no part of make test)
 	@$(PYTHON) tools/setup.py readers
@@ -125,6 +137,9 @@ bench-cold-start: setup ## how much faster a function imports its code for the z
 
 bench-express: setup ## what files of 0.1, 1 and 10 MB take to main by the express lane, by Spark and by the article's own shape, and many at once (half an hour)
 	$(BIN)/python -m bench.express
+
+bench-dashboard: setup ## what each page of the dashboard takes with ten thousand batches of history, on a real Nessie (five minutes)
+	$(BIN)/python -m bench.dashboard
 
 bench-receipts: setup ## what a million decided files cost the next one, on a real Nessie (ten minutes)
 	$(BIN)/python -m bench.receipts

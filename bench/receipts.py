@@ -106,20 +106,20 @@ class Installation:
 
     def new(self, count: int) -> list[FileVersion]:
         first, self.files = self.files, self.files + count
-        return [_file(number) for number in range(first, self.files)]
+        return [the_file(number) for number in range(first, self.files)]
 
     def archived(self, count: int) -> None:
-        archive(self.service, _receipts(self.new(count), _attempt(self.files)))
+        archive(self.service, receipts_of(self.new(count), _attempt(self.files)))
 
     def decided(self, count: int) -> None:
         """Put the receipts of this many files on main, in large batches."""
         for _ in range(0, count, A_COMMIT):
             attempt, files = _attempt(self.files), self.new(min(A_COMMIT, count))
             head, _ = main_receipts(self.service, [])
-            self.catalog.commit_receipts(MAIN, head, _receipts(files, attempt), _note(attempt, files))
+            self.catalog.commit_receipts(MAIN, head, receipts_of(files, attempt), _note(attempt, files))
 
 
-def _file(number: int) -> FileVersion:
+def the_file(number: int) -> FileVersion:
     return FileVersion(
         bucket="landing",
         key=f"nyc/flights/2013/{number:08d}.parquet",
@@ -134,7 +134,7 @@ def _attempt(number: int) -> Attempt:
     return Attempt(table=TABLE, batch=f"20130101T0000-{number:08x}", number=1)
 
 
-def _receipts(files: Iterable[FileVersion], attempt: Attempt) -> list[Receipt]:
+def receipts_of(files: Iterable[FileVersion], attempt: Attempt) -> list[Receipt]:
     made = ((file, Entry.of(file, Decision.PUBLISHED, attempt)) for file in files)
     return [Receipt(bucket=file.bucket, key=file.key).with_decision(entry) for file, entry in made]
 
@@ -158,7 +158,7 @@ def _one_batch(made: Installation) -> Iterator[tuple[str, float]]:
 def _claim(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> None:
     service.branches.create_branch(attempt.branch, base)
     receipts_at(service, Ref(MAIN, base), [file.key for file in files])
-    service.ledger.commit_receipts(attempt.branch, base, _receipts(files, attempt))
+    service.ledger.commit_receipts(attempt.branch, base, receipts_of(files, attempt))
 
 
 def _publish(service: Service, attempt: Attempt, base: str, files: list[FileVersion]) -> None:

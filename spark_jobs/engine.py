@@ -106,6 +106,9 @@ class SparkView:
     def failing_rows(self, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
         return quarantine.failing_rows(self.own, file, earlier, checks)
 
+    def without(self, order: Sequence[str], failed: quarantine.Failed) -> "SparkView":
+        return replace(self, own=quarantine.without(self.own, order, failed))
+
     def with_samples(
         self, results: Results, plan: Plan, inspections: Sequence[Inspection]
     ) -> dict[str, tuple[CheckResult, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import runpy
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -86,13 +87,17 @@ def carried() -> set[str]:
     return {*wheel["only-include"], *wheel["force-include"]}
 
 
-def test_a_wheel_carries_all_that_set_up_reads() -> None:
-    setup = runpy.run_path(str(ROOT / "tools/setup.py"))
+def test_a_wheel_carries_all_that_set_up_reads(tmp_path: Path) -> None:
+    for name in carried():
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
+        else:
+            shutil.copy(ROOT / name, tmp_path / name)
+    setup = runpy.run_path(str(tmp_path / "tools/setup.py"))
     everything = setup["steps"]("python3.11", str(setup["UNPACKED"] / "bin/python3.13"))
     asked = [*setup["of_local"](everything), *setup["smaller"](setup["of_local"](everything))]
-    read = {name for step in asked for name in step.inputs}
-    assert len(read) > 10
-    assert {name for name in read if name.split("/")[0] not in carried()} == set()
+    assert len({step.fingerprint() for step in asked}) > 5
+    assert [step.what for step in asked if step.is_done()] == []
 
 
 def test_a_wheel_carries_all_that_is_deployed_and_shown() -> None:

@@ -70,6 +70,11 @@ EXPORTS = (
         arguments=groups("express"),
     ),
     Export(
+        path="tools/dashboard.txt",
+        what="What the dashboard's tests need beside a browser, in an environment of its own.",
+        arguments=("--extra=dashboard", *groups("browser", "local", "spark", "test"), "pyproject.toml"),
+    ),
+    Export(
         path="localstack/requirements.txt",
         what="LocalStack, in an environment of its own, installed without dependencies.",
         arguments=("--no-deps", LOCALSTACK),
@@ -101,6 +106,11 @@ ALONE = (
         what="Engines that read tables, in an environment of their own.",
         arguments=("tools/readers.in",),
     ),
+    Export(
+        path="tools/pictures.txt",
+        what="What draws a terminal, in an environment of its own.",
+        arguments=("tools/pictures.in",),
+    ),
 )
 
 
@@ -120,7 +130,7 @@ def main() -> None:
 
 def resolve(*, upgrade: bool) -> None:
     """Resolve everything at once. Without `upgrade`, locked versions stay if the inputs allow them."""
-    every = groups(*PRODUCT_GROUPS, "service", "functions", "bootstrap", "build")
+    every = groups(*PRODUCT_GROUPS, "browser", "service", "functions", "bootstrap", "build")
     output = (f"--output-file={LOCK}", *(("--upgrade",) if upgrade else ()))
     uv(*COMPILE, "--generate-hashes", "--all-extras", *every, *output, "pyproject.toml", LOCALSTACK)
     header = HEADER.format(sources=f"pyproject.toml and {LOCALSTACK}", what="Everything.")

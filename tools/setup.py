@@ -1,8 +1,8 @@
 """Install everything that the commands of this checkout need: environments, jars and Node packages, pinned by hash.
 `setup.py deploy` installs what `lakegate deploy` needs, and no Spark, Java, LocalStack or tests. `setup.py local` adds
 what a local cloud and the demo need, and no tests. `setup.py RELEASE` adds what the tests of the job need on another
-release of EMR Serverless, `setup.py datacontract` another tool for contracts, and `setup.py readers` engines that read
-tables.
+release of EMR Serverless, `setup.py datacontract` another tool for contracts, `setup.py readers` engines that read
+tables, `setup.py dashboard` what drives a browser before the dashboard, and `setup.py pictures` what draws a terminal.
 
 It uses only a Python and the network of the machine, and changes only the checkout and the package managers' caches.
 An installed lakegate runs the same in its home in the user's cache (lakegate/home.py), with `deploy` and `local` alone.
@@ -38,7 +38,12 @@ PLUGINS = Path("localstack/plugins")
 OLDEST = (3, 9)  # Python that can run this file
 WANTED, OF_FUNCTIONS = "3.11", "3.13"
 BUNDLES = ("emr-spark-8.1.0",)  # releases with an environment of their own, which have the functions' Python, too
-OTHER_TOOLS = {"datacontract": "datacontract-cli", "readers": "Polars, DuckDB's extensions"}
+OTHER_TOOLS = {
+    "datacontract": "datacontract-cli",
+    "pictures": "what draws a terminal",
+    "readers": "Polars, DuckDB's extensions",
+}
+DASHBOARD = "dashboard"
 PYTHONS = LOCAL / "python"
 UNPACKED = LOCAL / f"python{OF_FUNCTIONS}"
 NEEDED_GLIBC = (2, 34)  # of the Python that is unpacked
@@ -76,13 +81,14 @@ class Step:
         return text if text.startswith(f"{self.place}\n") else ""
 
     def is_done(self) -> bool:
-        return self.recorded() == self.fingerprint() or bool(self.larger and self.larger.is_done())
+        can_be = all((ROOT / path).exists() for path in self.inputs)  # a wheel's home has no requirements of tests
+        return (can_be and self.recorded() == self.fingerprint()) or bool(self.larger and self.larger.is_done())
 
 
 def main(asked: str) -> None:
     """Install what is asked: everything (""), what deploying or a local cloud needs, a release's, or another tool's."""
-    if asked not in {"", "deploy", "local", *OTHER_TOOLS, *BUNDLES}:
-        others = ", ".join([*OTHER_TOOLS, *BUNDLES])
+    if asked not in {"", "deploy", "local", *OTHER_TOOLS, DASHBOARD, *BUNDLES}:
+        others = ", ".join([*OTHER_TOOLS, DASHBOARD, *BUNDLES])
         sys.exit(f"There is no set-up of {asked!r}: say nothing, deploy, local, {others}.")
     if sys.version_info[:2] < OLDEST:
         sys.exit(
@@ -109,6 +115,8 @@ def chosen(asked: str) -> tuple[Step, ...]:
         return of_bundle(asked, python_of_functions())
     if asked in OTHER_TOOLS:
         return (other_tool(asked, python(WANTED)),)
+    if asked == DASHBOARD:
+        return (with_browser(python(WANTED)),)
     everything = steps(python(WANTED), python_of_functions())
     if not asked:
         return everything
@@ -237,6 +245,16 @@ def other_tool(name: str, python: str) -> Step:
     )
 
 
+def with_browser(python: str) -> Step:
+    return Step(
+        what="what drives a browser",
+        folder=LOCAL / "envs" / DASHBOARD,
+        inputs=("tools/dashboard.txt", "pyproject.toml", f"{CLOUD}/pyproject.toml"),
+        run=partial(dashboard, python),
+        python=python,
+    )
+
+
 def perform(step: Step) -> None:
     begin = time.monotonic()
     print(f"  {step.what:30} {step.folder.relative_to(ROOT)!s:22}", end=" ", flush=True)
@@ -355,6 +373,12 @@ def deployer(python: str, folder: Path) -> None:
 def localstack(python: str, folder: Path) -> None:
     install(python, folder, "localstack/requirements.txt")
     editable(folder, ROOT / PLUGINS)
+
+
+def dashboard(python: str, folder: Path) -> None:
+    install(python, folder, "tools/dashboard.txt")
+    editable(folder, ROOT)
+    editable(folder, ROOT / CLOUD)
 
 
 def interpreter(folder: Path) -> None:

@@ -48,12 +48,13 @@ TITLES = {
     MessageKind.REJECTED: "🛑 Rejected",
     MessageKind.PUBLISHED: "✅ Published",
     MessageKind.WARNED: "⚠️ Published with warnings",
+    MessageKind.OBSERVED: "👁️ Observed and published:",
     MessageKind.APPROVED: "✅ Approved and published",
     MessageKind.UNROUTED: "⏸️ Unrouted: no contract routes these files",
     MessageKind.WAITING: "🕒 No Spark job reaches the files of",
     MessageKind.EXPIRING: "⏳ A rejected batch's branch is deleted soon:",
 }
-ON_MAIN = (MessageKind.PUBLISHED, MessageKind.WARNED, MessageKind.APPROVED)  # what they tell of
+ON_MAIN = (MessageKind.PUBLISHED, MessageKind.OBSERVED, MessageKind.WARNED, MessageKind.APPROVED)  # what they tell of
 # `*_~` format at a word's start, not inside it; `:` begins an emoji's name; `&gt;` begins a quotation.
 OPENING = re.compile(r"(?<![^\W_])[*_~]|:(?=[\w+'.-]+:)|^&gt;")
 FROM, TO = "\u2068", "\u2069"  # text between them is ordered on its own
@@ -219,11 +220,19 @@ def _facts(message: Message) -> list[Block]:
     facts = {
         "Batch": code(message.batch),
         "Branch": code(message.branch),
+        "If enforced": _enforced(message),
         "Published": _published(message),
         "Lane": plain(message.lane, REASON),
     }
     fields = [_text(f"*{name}*\n{fact}") for name, fact in facts.items() if fact]
     return [{"type": "section", "fields": fields}] if fields else []
+
+
+def _enforced(message: Message) -> str:
+    """Return what enforcing would have done to files whose contract observes."""
+    files = [f"{count(message.would_reject, 'file')} rejected"] if message.would_reject else []
+    rows = [f"{count(message.would_quarantine, 'row')} in quarantine"] if message.would_quarantine else []
+    return ", ".join([*files, *rows])
 
 
 def _published(message: Message) -> str:

@@ -77,6 +77,11 @@ class View(Protocol):
     def failing_rows(self, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
         """Return how many rows of a file fail any of these checks, given the good files before it."""
 
+    def without(self, order: Sequence[str], failed: Mapping[str, Sequence[str]]) -> Self:
+        """Return the view of the good files, in their `order`, that quarantine would leave: without the rows that
+        `failed` checks. It writes nothing.
+        """
+
     def with_samples(
         self, results: Results, plan: Plan, inspections: Sequence[Inspection]
     ) -> dict[str, tuple[CheckResult, ...]]:

@@ -1,6 +1,7 @@
 """Order of the audit's steps: inspect, fit, append, prove, measure, evaluate, quarantine, measure again, report.
 
-It reads and writes no row: an `Engine` does. It publishes nothing.
+It reads and writes no row: an `Engine` does. It publishes nothing. For a contract that observes, what is left without
+failing rows is measured where they are, and only rows that do not parse go to quarantine.
 """
 
 import time
@@ -34,13 +35,14 @@ from lakegate.audit.errors import JobError, Unfit
 from lakegate.audit.evaluation.malformed import malformed_metrics
 from lakegate.audit.evaluation.mask import masked
 from lakegate.audit.evaluation.moment import bind_now
-from lakegate.audit.evaluation.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving
+from lakegate.audit.evaluation.observed import observed, rows_leaving, rows_observed
+from lakegate.audit.evaluation.quarantine import BUDGET, Results, afterwards, leaving, quarantine_of, unforgiving
 from lakegate.audit.evaluation.reuse import combined, of_table_scope
 from lakegate.audit.evaluation.verdicts import evaluate, good, malformed_checks, verdict
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.lane import Lane
-from lakegate.audit.model.plan import Plan, TableColumn
+from lakegate.audit.model.plan import Mode, Plan, TableColumn
 from lakegate.audit.model.report import CheckResult, FileReport, Replaced, Report, Verdict
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection, fit_all
@@ -71,6 +73,7 @@ class Run:
     files: PerFile = field(default_factory=dict)
     quarantined: PerFile = field(default_factory=dict)
     removed: Removed = field(default_factory=Removed)
+    parsed: Mapping[str, int] = field(default_factory=dict)
     checks: dict[str, tuple[CheckResult, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -91,6 +94,10 @@ class Run:
     def grown(self) -> Plan:
         """Plan of the job with the columns that the table gains by this attempt's files."""
         return replace(self.job.plan, columns=self.columns) if self.columns else self.job.plan
+
+    @property
+    def observes(self) -> bool:
+        return self.job.plan.mode is Mode.OBSERVE
 
     @property
     def good(self) -> list[Inspection]:
@@ -193,7 +200,8 @@ def _evaluate_reused(run: Run, there: Table, entries: Sequence[FileReport]) -> d
     with run.step("measure"):
         results = evaluate(plan, *view.measure())
     with run.step("sample"):
-        return view.with_samples(results, plan, ())
+        told = view.with_samples(results, plan, ())
+    return observed(plan, told) if run.observes else told
 
 
 def _inspect(run: Run) -> None:
@@ -265,28 +273,56 @@ def _audit(run: Run) -> None:
     with run.step("load"):
         loaded = run.load(run.job.plan.table, run.audited_ref)
     view = audit_table(run, loaded, [each.id for each in run.good])
+    if run.observes:
+        _observe(run, view)
     if any(map(leaving, run.checks.values())):
         _quarantine(run, view)
     elif run.job.replaced_quarantined:
         _prove_quarantine(run, {})
 
 
+def _observe(run: Run, view: View) -> None:
+    """Turn the verdicts into what enforcing would do, which is to audit the rest of the files that would lose rows."""
+    before = run.checks
+    if failed := _failed(before):
+        gone = _malformed(run, failed)
+        run.parsed = {**run.parsed, **{each.id: each.rows for each in gone}}
+        _judge(run, view.without(good(before), failed), good(before), is_left=True)
+        run.checks = afterwards(before, run.checks)
+    run.checks = observed(run.job.plan, run.checks)
+
+
 def _quarantine(run: Run, view: View) -> None:
     """Quarantine failing rows of the files that may lose them; then audit the rest of these files."""
-    before, malformed_ids = run.checks, malformed_checks(run.job.plan)
-    failed = {file: ids for file, checks in before.items() if (ids := leaving(checks))}
-    malformed = [each for each in run.good if malformed_ids & {*failed.get(each.id, ())}]
+    before = run.checks
+    failed = _failed(before)
     with run.step("quarantine"):
-        run.engine.quarantine(view, good(before), failed, run.grown, malformed)
+        run.engine.quarantine(view, good(before), failed, run.grown, _malformed(run, failed))
         run.audited = run.engine.head()
-        run.quarantined = _prove_quarantine(run, {file: _leaving(before[file]) for file in failed})
+        run.quarantined = _prove_quarantine(run, {file: _leaving(run, before[file]) for file in failed})
     left = run.load(run.job.plan.table, run.audited_ref)
+    if run.observes:  # these rows were in no table, so there is nothing to measure again
+        _proved(run, left, good(before))
+        return
     audit_table(run, left, good(before), is_left=True)
     run.checks = afterwards(before, run.checks)
 
 
-def _leaving(checks: Iterable[CheckResult]) -> int:
-    """Return how many rows the check of the budget has counted."""
+def _failed(results: Results) -> dict[str, list[str]]:
+    """Return the checks, by id, whose failing rows are to leave, by file version."""
+    return {file: ids for file, checks in results.items() if (ids := leaving(checks))}
+
+
+def _malformed(run: Run, failed: Mapping[str, Sequence[str]]) -> list[Inspection]:
+    """Return the files whose rows that do not parse are to leave."""
+    ids = malformed_checks(run.job.plan)
+    return [each for each in run.good if ids & {*failed.get(each.id, ())}]
+
+
+def _leaving(run: Run, checks: Sequence[CheckResult]) -> int:
+    """Return how many rows are to leave a file: those that the check of the budget has counted."""
+    if run.observes:
+        return rows_leaving(checks)
     return next(int(check.value or 0) for check in checks if check.check == BUDGET)
 
 
@@ -305,28 +341,36 @@ def _prove_quarantine(run: Run, rows: dict[str, int]) -> PerFile:
 
 def audit_table(run: Run, loaded: Table, files: Sequence[str], *, is_left: bool = False) -> View:
     """Prove a loaded table; measure, evaluate and sample these files. `is_left`: no more rows may leave it."""
+    view: View = run.engine.view(run.plan, _proved(run, loaded, files))
+    _judge(run, view, files, is_left=is_left)
+    return view
+
+
+def _proved(run: Run, loaded: Table, files: Sequence[str]) -> Proved[Any]:
     with run.step("prove"):
         difference, columns = loaded.changes_since(run.base), loaded.fields()
-        parsed = _prove(run, loaded, difference, columns)
-    inspections = [each for each in run.good if each.id in files]
-    proved = Proved(
+        run.parsed = _prove(run, loaded, difference, columns)
+    return Proved(
         table=loaded,
         base=run.base,
         difference=difference,
         columns=columns,
-        files={each.id: run.files[each.id] for each in inspections},
+        files={each.id: run.files[each.id] for each in run.good if each.id in files},
         replaced=run.job.replaced,
         rewritten=run.removed.rows,
     )
-    view: View = run.engine.view(run.plan, proved)
+
+
+def _judge(run: Run, view: View, files: Sequence[str], *, is_left: bool) -> None:
+    """Measure, evaluate and sample these files of a view."""
+    inspections = [each for each in run.good if each.id in files]
     with run.step("measure"):
         measured, resolved = view.measure()
-        malformed = malformed_metrics(run.plan, {each.id: each.rows for each in inspections}, parsed)
+        malformed = malformed_metrics(run.plan, {each.id: each.rows for each in inspections}, run.parsed)
         plan = unforgiving(run.plan) if is_left else run.plan
         results = evaluate(plan, measured, {**resolved, **malformed}, run.job.baseline, view.failing_rows)
     with run.step("sample"):
         run.checks = view.with_samples(results, run.grown, inspections)
-    return view
 
 
 def _prove(run: Run, loaded: Table, difference: Difference, columns: Mapping[str, IcebergField]) -> dict[str, int]:
@@ -381,6 +425,7 @@ def _report(run: Run, files: Iterable[FileReport]) -> Report:
         rewritten=run.removed.files,
         lane=job.lane,
         lane_why=job.lane_why,
+        mode=plan.mode,
     )
 
 
@@ -404,6 +449,7 @@ def _file_report(run: Run, inspection: Inspection) -> FileReport:
         advice=tuple(fault.advice for fault in inspection.faults),
         registered=inspection.registered and bool(data) and not unregistered,
         unregistered=unregistered,
+        would_quarantine=rows_observed(checks),
     )
 
 

@@ -270,13 +270,6 @@ def retry(ctx: typer.Context, batches: Batches, *, as_json: AsJson = False) -> N
     raise typer.Exit(run(_installation(ctx), batches, as_json=as_json))
 
 
-def _reason(why: str) -> str:
-    """Return the reason. Raise Misconfigured if it is empty, or the dots of a command that was copied unchanged."""
-    if not why.strip(" .…"):
-        raise Misconfigured("--why is kept in main's log for good: write the reason in a few words")
-    return why.strip()
-
-
 @app.command()
 def approve(
     ctx: typer.Context,
@@ -288,7 +281,7 @@ def approve(
     """Publish a batch's rejected files in spite of their audit, exactly as they were audited."""
     from lakegate.cli import batches
 
-    raise typer.Exit(batches.approve(_installation(ctx), batch, _reason(why), as_json=as_json))
+    raise typer.Exit(batches.approve(_installation(ctx), batch, batches.reason(why), as_json=as_json))
 
 
 @app.command()
@@ -302,7 +295,7 @@ def discard(
     """Give up a batch's rejected files for good, and delete their branches."""
     from lakegate.cli import batches
 
-    raise typer.Exit(batches.discard(_installation(ctx), batch, _reason(why), as_json=as_json))
+    raise typer.Exit(batches.discard(_installation(ctx), batch, batches.reason(why), as_json=as_json))
 
 
 @app.command()

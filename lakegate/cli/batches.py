@@ -16,6 +16,7 @@ from lakegate.cli.installation import Installation
 from lakegate.cli.retry import left_as_rejected
 from lakegate.cli.terminal import ago, busy, clean, indented, say, say_json
 from lakegate.counts import count
+from lakegate.errors import Misconfigured
 from lakegate.landing.lane import NO_LANE, WANTED
 from lakegate.operations.acts import Approve, Discard, Reconcile
 from lakegate.operations.questions import ShowStatus
@@ -41,6 +42,7 @@ def status(installation: Installation, *, as_json: bool) -> Exit:
         *_unseen(now, at),
         *_unrouted(now, at),
         *_rejected(now, at),
+        *_observed(now, at),
         *_published(now, at),
     ):
         say(part)
@@ -95,6 +97,25 @@ def _rejected(now: Status, at: datetime) -> list[RenderableType]:
     return [*lines, *_more(now.rejected), *_other_batches(now)]
 
 
+def _observed(now: Status, at: datetime) -> list[RenderableType]:
+    """Return what enforcing would have done to published files whose contracts observe."""
+    found = [line for line in now.published if line.would_reject or line.would_quarantine]
+    if not found:
+        return []
+    lines: list[RenderableType] = [Text(f"Observed ({_would(found)}{_of_last(now)})\n", style="bold")]
+    for line in found[:SHOWN]:
+        lines.append(Text("◌ ", style="magenta") + Text(clean(f"{line.table}  {line.batch}  {ago(line.since, at)}")))
+        lines += [*(f"    {name}" for name in _unexplained(line)), *_reasons(line, "magenta")]
+        lines += [f"    next: lakegate show {line.batch}", ""]
+    return [*lines, *_more(found)]
+
+
+def _would(lines: Sequence[Line]) -> str:
+    files, rows = sum(line.would_reject for line in lines), sum(line.would_quarantine for line in lines)
+    rejected = [f"{count(files, 'published file')} would have been rejected"] if files else []
+    return ", ".join(rejected + ([f"{count(rows, 'published row')} would have gone to quarantine"] if rows else []))
+
+
 def _other_batches(now: Status) -> list[RenderableType]:
     """Return rejected batches without details: those known from branches alone, and those superseded, which need no
     action.
@@ -121,10 +142,10 @@ def _unexplained(line: Line) -> list[str]:
     return [] if are_named else _named(line).split("\n")
 
 
-def _reasons(line: Line) -> list[RenderableType]:
+def _reasons(line: Line, colour: str = "red") -> list[RenderableType]:
     rest = len(line.reasons) - REASONS_SHOWN
     more = [f"… and {rest:,} more"] if rest > 0 else []
-    return [indented(reason, 4, "red") for reason in [*line.reasons[:REASONS_SHOWN], *more]]
+    return [indented(reason, 4, colour) for reason in [*line.reasons[:REASONS_SHOWN], *more]]
 
 
 def _published(now: Status, at: datetime) -> list[RenderableType]:
@@ -178,6 +199,13 @@ def _next(now: Status) -> list[str]:
     if now.in_flight:
         return ["Next: lakegate wait"]
     return ["Next: lakegate contract push CONTRACT"] if now.unrouted else []
+
+
+def reason(why: str) -> str:
+    """Return the reason. Raise Misconfigured if it is empty, or the dots of a command that was copied unchanged."""
+    if not why.strip(" .…"):
+        raise Misconfigured("--why is kept in main's log for good: write the reason in a few words")
+    return why.strip()
 
 
 def discard(installation: Installation, batch: str, why: str, *, as_json: bool) -> Exit:

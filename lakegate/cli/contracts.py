@@ -6,7 +6,9 @@ from pathlib import Path
 
 from rich.text import Text
 
+from lakegate.audit.model.plan import Mode
 from lakegate.cli.exits import Exit
+from lakegate.cli.hindsight import looked_back
 from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import busy, clean, indented, say, say_json
 from lakegate.contracts import Contract, load, overlaps
@@ -23,6 +25,7 @@ class Judged:
     file: str
     table: str = ""
     route: str = ""
+    mode: Mode = Mode.ENFORCE
     checks: int = 0
     faults: tuple[Fault, ...] = ()
 
@@ -68,6 +71,7 @@ def _judge(files: Sequence[tuple[str, bytes]]) -> tuple[list[Contract], list[Jud
                 file=name,
                 table=contract.table,
                 route=contract.route.pattern,
+                mode=contract.plan.mode,
                 checks=len(contract.plan.checks),
             )
         )
@@ -80,15 +84,27 @@ def _report(
     taken = taken or TakenUp()
     if as_json:
         now = {"contracts": judged, "faults": faults, "taken_up": taken.files}
-        say_json(now | {"left": taken.left, "sweep_failed": taken.failed})
+        now |= {"left": taken.left, "sweep_failed": taken.failed}
+        say_json(now | {"last_30_days": taken.before, "last_30_days_unread": taken.unseen})
         return
     for item in judged:
         for fault in item.faults:
             say(f"{item.file}:{fault.line}: {fault.message}", *_to_write(fault))
         if not item.faults:
             say(Text(clean(f"{item.file}: {item.table} {verdict}: {item.route}, {count(item.checks, 'check')}")))
+            say(*(indented(line, 4) for line in _observing(item)))
+        for found in taken.before:
+            if found.table == item.table:
+                say(*(indented(line, 4) for line in looked_back(found)))
+    if taken.unseen:
+        say("The last thirty days could not be looked at:", indented(taken.unseen, 4, "yellow"))
     say(*faults)
     _report_taken_up(taken)
+
+
+def _observing(item: Judged) -> list[str]:
+    enforce = "It observes: what can be appended is published, and faults are told. To enforce it: mode: enforce"
+    return [enforce] if item.mode is Mode.OBSERVE else []
 
 
 def _to_write(fault: Fault) -> list[str]:

@@ -13,7 +13,7 @@ NAMED = 10  # branches
 
 def query(installation: Installation, sql: str, ref: str, *, as_json: bool) -> None:
     with busy(f"reading {ref}"):
-        result = run(installation.lake, Statement.parse(sql), _pinned(installation, Ref.parse(ref)))
+        result = run(installation.lake, Statement.parse(sql), pinned(installation, Ref.parse(ref)))
     if as_json:
         say_json([dict(zip(result.columns, map(plain, row), strict=True)) for row in result.rows])
         return
@@ -22,7 +22,7 @@ def query(installation: Installation, sql: str, ref: str, *, as_json: bool) -> N
     say(count(len(result.rows), "row") + (f"; {hidden:,} more are not shown (--json prints all)" if hidden > 0 else ""))
 
 
-def _pinned(installation: Installation, ref: Ref) -> Ref:
+def pinned(installation: Installation, ref: Ref) -> Ref:
     """Return the ref pinned to its present head, so that all tables are read at one commit."""
     head = ref.commit or installation.branches.head(ref.branch)
     if head is None or not ref.branch:

@@ -3,16 +3,17 @@ nothing and interprets no verdict.
 """
 
 from lakegate.audit.advice import NO_ADVICE, Advice
-from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
+from lakegate.audit.model.plan import Mode
+from lakegate.audit.model.report import WORST_FIRST, CheckResult, FileReport, Report, Verdict
 from lakegate.counts import count
-from lakegate.operations.batch import VERDICTS, Try
-from lakegate.ports import Usage
+from lakegate.operations.batch import Try
+from lakegate.ports import Note, Usage
 
 
 def checks_of(file: FileReport, *, every_check: bool) -> list[CheckResult]:
     """Return the file's checks, the worst first; passed ones only with `every_check`."""
     shown = [check for check in file.checks if every_check or check.verdict is not Verdict.PASS]
-    return sorted(shown, key=lambda check: VERDICTS.index(check.verdict))
+    return sorted(shown, key=lambda check: WORST_FIRST.index(check.verdict))
 
 
 def advised(file: FileReport) -> list[tuple[str, Advice]]:
@@ -24,10 +25,32 @@ def advised(file: FileReport) -> list[tuple[str, Advice]]:
 def tally(report: Report) -> str:
     """Return `50 files: 1 failed, 1 with warnings, 48 passed`."""
     said = {Verdict.FAIL: "failed", Verdict.QUARANTINE: "with rows in quarantine", Verdict.WARN: "with warnings"}
-    said |= {Verdict.PASS: "passed"}
-    numbers = {verdict: sum(file.verdict is verdict for file in report.files) for verdict in VERDICTS}
+    said |= {Verdict.WOULD_FAIL: "would have been rejected", Verdict.PASS: "passed"}
+    said |= {Verdict.WOULD_QUARANTINE: "would have had rows in quarantine"}
+    numbers = {verdict: sum(file.verdict is verdict for file in report.files) for verdict in WORST_FIRST}
     parts = [f"{number:,} {said[verdict]}" for verdict, number in numbers.items() if number]
     return f"{count(len(report.files), 'file')}: {', '.join(parts) or 'none'}"
+
+
+def observes(report: Report) -> str:
+    """Return what the contract's observing means for the attempt; "" if it enforces."""
+    if report.mode is Mode.ENFORCE:
+        return ""
+    return 'the contract observes: what can be appended is published, and "would …" is what enforcing would have done'
+
+
+def aside(file: FileReport) -> list[str]:
+    """Return how many of the file's rows are in quarantine, and how many would have gone there."""
+    there = [f"{count(file.quarantined_rows, 'row')} in quarantine"] if file.quarantined else []
+    would = [f"{count(file.would_quarantine, 'row')} would have gone to quarantine"] if file.would_quarantine else []
+    return there + would
+
+
+def enforced(note: Note) -> str:
+    """Return what enforcing would have done to the files that a decision published; "" if it is the same."""
+    files, rows = sum(file.would_reject for file in note.files), sum(file.would_quarantine for file in note.files)
+    rejected = [f"{count(files, 'file')} would have been rejected"] if files else []
+    return ", ".join(rejected + ([f"{count(rows, 'row')} would have gone to quarantine"] if rows else []))
 
 
 def took(usage: Usage) -> str:

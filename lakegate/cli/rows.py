@@ -15,7 +15,7 @@ from lakegate.audit.evaluation.mask import MASK
 from lakegate.audit.evaluation.moment import bind_now
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
-from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
+from lakegate.audit.model.report import FAILED, CheckResult, FileReport, Report, Verdict
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation, Lake
@@ -57,19 +57,35 @@ class Failing:
     counted: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class Listed:
+    """All rows that fail a check, where they were read, and the statement that reads them."""
+
+    answer: Result
+    failing: Failing
+    ref: Ref
+    sql: str
+
+
 def show_rows(installation: Installation, batch: str, check: str, *, as_json: bool) -> Exit:
     with busy(f"reading the rows of {batch}"):
-        view = installation.operations.run(ShowBatch(batch=batch))
-        tried, failing = _asked(view, check)
-        plan = _plan(installation.operations, view, tried)
-        ref = _ref(view, tried, failing)
-        listing = statement_for(plan, failing, parents=_has_parents(installation.lake, ref, plan, failing))
-        answer = _answered(installation.lake, listing, ref, _read(plan, failing), failing)
+        listed = list_rows(installation, installation.operations.run(ShowBatch(batch=batch)), check)
     if as_json:
-        say_json([dict(zip(answer.columns, map(plain, row), strict=True)) for row in answer.rows])
+        columns = listed.answer.columns
+        say_json([dict(zip(columns, map(plain, row), strict=True)) for row in listed.answer.rows])
     else:
-        _say(answer, failing, ref, listing.sql)
+        _say(listed)
     return Exit.DONE
+
+
+def list_rows(installation: Installation, view: BatchView, check: str) -> Listed:
+    """Return all rows that fail a check, by its id, the beginning of its id, or its name."""
+    tried, failing = _asked(view, check)
+    plan = _plan(installation.operations, view, tried)
+    ref = _ref(view, tried, failing)
+    listing = statement_for(plan, failing, parents=_has_parents(installation.lake, ref, plan, failing))
+    answer = _answered(installation.lake, listing, ref, _read(plan, failing), failing)
+    return Listed(answer=answer, failing=failing, ref=ref, sql=listing.sql)
 
 
 def _has_parents(lake: Lake, ref: Ref, plan: Plan, failing: Failing) -> bool:
@@ -98,22 +114,35 @@ def _answered(lake: Lake, listing: Listing, ref: Ref, files: Mapping[str, Sequen
     return Result(columns=list(listing.columns), rows=rows)
 
 
-def _say(answer: Result, failing: Failing, ref: Ref, statement: str) -> None:
+def _say(listed: Listed) -> None:
+    answer, failing = listed.answer, listed.failing
     say(grid(answer.columns, answer.rows[:SHOWN], console().width))
     hidden = len(answer.rows) - SHOWN
     more = f"; {hidden:,} more are not shown (--json prints all)" if hidden > 0 else ""
     say(f"{failing.check.name}: {count(len(answer.rows), 'row')}{more}")
-    if len(answer.rows) != failing.counted and (why := _why_others(failing)):
-        say(f"The audit counted {failing.counted:,}: {why}")
-    if failing.report.masked:
-        say(f"Masked by the contract: {', '.join(failing.report.masked)}")
-    say(f"The same as a query: lakegate query {shlex.quote(statement)} --ref {ref}")
+    for remark in remarks(listed):
+        say(remark)
+
+
+def remarks(listed: Listed) -> list[str]:
+    """Return what a person must know of the rows: whether the audit counted others, what is masked, the query."""
+    failing = listed.failing
+    counted = f"The audit counted {failing.counted:,}: "
+    others = why if len(listed.answer.rows) != failing.counted and (why := _why_others(failing)) else ""
+    masked = ", ".join(failing.report.masked)
+    return [
+        *([counted + others] if others else []),
+        *([f"Masked by the contract: {masked}"] if masked else []),
+        f"The same as a query: lakegate query {shlex.quote(listed.sql)} --ref {listed.ref}",
+    ]
 
 
 def _why_others(failing: Failing) -> str:
     """Return the reason why the number of rows differs from the audit's, or "" if the difference is expected."""
     if failing.check.verdict is Verdict.WARN and any(file.quarantined for file in failing.files):
         return "the table is without the rows that other checks quarantined."
+    if any(file.would_quarantine for file in failing.files):
+        return "it counted without the rows that would have gone to quarantine."
     if is_of(failing.check, MetricKind.DUPLICATES):
         return ""  # the listing includes the first row with a key, which the audit does not count
     return "DuckDB, which lists the rows, differs from Spark on this rule."
@@ -192,7 +221,7 @@ def _read(plan: Plan, failing: Failing) -> dict[str, tuple[str, ...]]:
     """Return by table the files whose rows the statement reads. A table that it reads whole is left out."""
     metric = plan.metric(failing.check.metric)
     mine = tuple(file.id for file in failing.files)
-    good = [file.id for file in failing.report.files if file.verdict is not Verdict.FAIL]
+    good = [file.id for file in failing.report.files if file.verdict not in FAILED]
     read = {quarantine_of(plan.table): mine}
     if metric.refers_to is None and metric.scope is Scope.TABLE:
         return read
@@ -269,7 +298,7 @@ def _among(metric: Metric, report: Report, file: FileReport) -> str:
         return f"{FILE_COLUMN} = {_text(file.id)}"
     ids = [other.id for other in report.files]
     earlier = report.files[: ids.index(file.id)]
-    before = [*(other.id for other in earlier if other.verdict is not Verdict.FAIL), file.id]
+    before = [*(other.id for other in earlier if other.verdict not in FAILED), file.id]
     others = [other for other in ids if other not in before]
     return f"{FILE_COLUMN} NOT IN ({_texts(others)})" if others else "true"
 

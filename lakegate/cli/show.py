@@ -10,7 +10,7 @@ from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
 from lakegate.cli import terminal
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
-from lakegate.cli.report import advised, checks_of, columns_of, lane, shown, tally, took
+from lakegate.cli.report import advised, aside, checks_of, columns_of, enforced, lane, observes, shown, tally, took
 from lakegate.cli.terminal import busy, clean, console, indented, say, say_json
 from lakegate.counts import count
 from lakegate.operations.batch import BatchView, Try, files_of, has_rows, rows_command
@@ -61,6 +61,7 @@ def _decision(decided: Decided, reported: set[tuple[int, str]]) -> Iterator[Rend
     said = [f"a{note.attempt}" if note.attempt else "no attempt", count(files, "file"), count(rows, "row")]
     replaced = sum(file.replaced for file in note.files)
     said += [f"in place of {replaced:,}"] if replaced else []
+    said += [would] if (would := enforced(note)) else []
     said += [note.why] if note.why else []
     said += [f"by {note.by}"] if note.by else []
     at = Text(f"  {decided.at:%Y-%m-%d %H:%M:%S} UTC  ", style="dim")
@@ -90,6 +91,8 @@ def _attempt(view: BatchView, attempt: Try, *, every_check: bool) -> Iterator[Re
         yield indented(report.error, 2, "red")
         for advice in report.advice:
             yield from _advice(advice, 4)
+    if told := observes(report):
+        yield indented(told, 2, "magenta")
     yield f"  {tally(report)}"
     files = files_of(report)
     passed = [file for file in files if file.verdict is Verdict.PASS]
@@ -111,7 +114,7 @@ def _audited(report: Report) -> Iterator[str]:
 def _file(view: BatchView, report: Report, file: FileReport, *, every_check: bool) -> Iterator[RenderableType]:
     passed = sum(check.verdict is Verdict.PASS for check in file.checks)
     said = f"  {file.key}  {count(file.rows, 'row')}, {passed:,} of {count(len(file.checks), 'check')} passed"
-    said += f", {count(file.quarantined_rows, 'row')} in quarantine" if file.quarantined else ""
+    said += "".join(f", {each}" for each in aside(file))
     yield Text("  ") + terminal.state(str(file.verdict)) + Text(clean(said if file.checks else f"  {file.key}"))
     for fault, advice in advised(file):
         yield indented(fault, 4, "red")

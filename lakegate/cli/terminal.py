@@ -26,6 +26,7 @@ PIPE_WIDTH = 2000  # lines that a script reads are not folded
 WIDEST_CELL = 60
 GUTTER = 3  # between two columns
 COLOURS = {"pass": "green", "warn": "yellow", "quarantine": "yellow", "fail": "red"}
+COLOURS |= {"would fail": "magenta", "would quarantine": "magenta"}
 COLOURS |= {str(state): end.colour for state, end in ENDS.items()}
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lakegate.audit.model.files import PARQUET
 from lakegate.audit.model.limits import DEFAULTS
-from lakegate.audit.model.plan import MetricKind, Plan, SchemaPolicy, Severity, Stance, TableColumn
+from lakegate.audit.model.plan import MetricKind, Mode, Plan, SchemaPolicy, Severity, Stance, TableColumn
 from lakegate.audit.schema.names import folded
 from lakegate.audit.schema.partitions import IDENTITY, Partition
 from lakegate.contracts.checks.check import Checked, checked, without_repeats
@@ -65,6 +65,7 @@ def plan_of(table: Item, name: str, root: Item, files: FileSettings | None) -> P
         key=tuple(read.field.name for read in key),
         policy=policy,
         files=with_spellings(files, [(read.field, read.item) for read in columns]),
+        mode=choice(table, "mode", Mode),
     )
     return replace(plan, contract_hash=contract_hash(plan))
 
@@ -81,6 +82,8 @@ def contract_hash(plan: Plan) -> str:
         said.append(plan.budget)
     if plan.files.kind.is_text:  # in another format the same text is other rows; limits only say which files are taken
         said.append(replace(plan.files, limits=DEFAULTS))
+    if plan.mode is not Mode.ENFORCE:  # what was observed is not what a contract that enforces has let through
+        said.append(plan.mode)
     return fingerprint(said, length=64)
 
 

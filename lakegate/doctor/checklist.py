@@ -22,7 +22,7 @@ CHECKLIST = (
     ("Nessie knows each role by its token", "lakegate doctor --probe, and main's log: lakegate status"),
     (
         "Nessie knows the clients of an OIDC issuer",
-        "docs/how-to/identities.md; token_endpoint: lakegate doctor --probe",
+        "docs/how-to/oidc-clients.md; token_endpoint: lakegate doctor --probe",
     ),
     ("an uploader with a prefix is refused elsewhere", "aws s3 cp FILE s3://LANDING/OTHER/, as that uploader"),
     (

@@ -66,7 +66,7 @@ def landing_bucket(name: str, found: LandingBucket, region: str, keys: Collectio
         return [wrong(subject, said, f"{PUT}-versioning --bucket {name} --versioning-configuration Status=Enabled")]
     if not found.sends_events:
         said = "it sends no events to EventBridge: each file waits for the sweep"
-        return [wrong(subject, said, "see docs/how-to/encryption.md, A landing bucket that is there")]
+        return [wrong(subject, said, "see docs/how-to/landing-bucket.md")]
     if region and found.region != region:
         said = f"it is in {found.region}, and rules see the events of {region} alone"
         return [wrong(subject, said, "take one in the stack's region")]
@@ -91,7 +91,7 @@ def token(client: str, text: str, audience: str) -> list[Finding]:
     """Judge the token that an OIDC issuer gives a client, by its claims. Nessie alone verifies it."""
     subject, claims = "tokens", _claims(text)
     if claims is None:
-        todo = "have the issuer give its access tokens as JWTs (docs/how-to/identities.md)"
+        todo = "have the issuer give its access tokens as JWTs (docs/how-to/oidc-clients.md)"
         return [wrong(subject, f"{client} gets one that is no JWT, which Nessie cannot verify", todo)]
     given = claims.get("aud", [])
     meant = given if isinstance(given, list) else [given]
@@ -101,7 +101,7 @@ def token(client: str, text: str, audience: str) -> list[Finding]:
             wrong(
                 subject,
                 said,
-                "have the issuer give them for it, or correct token_audience (docs/how-to/identities.md)",
+                "have the issuer give them for it, or correct token_audience (docs/how-to/oidc-clients.md)",
             )
         ]
     named = [name for name, value in claims.items() if value == client]

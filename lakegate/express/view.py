@@ -3,7 +3,7 @@
 # ruff: noqa: ARG002 - the arguments are a protocol's
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +12,7 @@ import sqlglot
 from sqlglot import exp
 
 from lakegate.audit.completeness import PerFile
-from lakegate.audit.data_files.statistics import IcebergField, measure
+from lakegate.audit.data_files.statistics import IcebergField, counted, measure
 from lakegate.audit.evaluation.drift import Past
 from lakegate.audit.evaluation.duplicates import OwnRepeats
 from lakegate.audit.evaluation.quarantine import Results
@@ -112,6 +112,16 @@ class ExpressView:
     def reasons(self, file: str, checks: Sequence[str]) -> Reasons:
         """Return for each row of a file which of these checks it fails."""
         return reasons(self.plan, self.read(file, self._all), checks, self.duckdb)
+
+    def without(self, order: Sequence[str], failed: Mapping[str, Sequence[str]]) -> "ExpressView":
+        stay = {file: [not names for names in self.reasons(file, checks)] for file, checks in failed.items()}
+
+        def read(file: str, names: Sequence[str]) -> pa.Table:
+            rows = self.read(file, names)
+            return rows.filter(pa.array(stay[file])) if file in stay else rows
+
+        left = {file: counted(self.files[file], sum(those)) for file, those in stay.items()}
+        return replace(self, files={file: left.get(file, self.files[file]) for file in order}, read=read)
 
     def with_samples(
         self, results: Results, plan: Plan, inspections: Sequence[Inspection]

@@ -84,6 +84,8 @@ def _lines(draft: Draft) -> Iterator[str]:
     yield "schema:"
     yield f"  - name: {scalar(name)}"
     yield f"    physicalName: {scalar(draft.table)}"
+    yield "    # To publish everything at first, and be told what would have been rejected, uncomment the next line."
+    yield "    # customProperties: [{property: mode, vendor: lakegate, value: observe}]"
     yield "    properties:"
     for column in draft.columns:
         yield from _column(column)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.plan import MetricKind
-from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
+from lakegate.audit.model.report import WORST_FIRST, CheckResult, FileReport, Report, Verdict
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import PREFIX, Attempt
 from lakegate.ports import Decided, Usage
@@ -21,8 +21,6 @@ from lakegate.workflow.ledger.superseded import superseded_files
 from lakegate.workflow.notices.messages import rows_query
 from lakegate.workflow.retry import in_progress
 from lakegate.workflow.service import Service
-
-VERDICTS = (Verdict.FAIL, Verdict.QUARANTINE, Verdict.WARN, Verdict.PASS)  # in the order that a person reads them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,12 +150,18 @@ def _quarantine_commands(batch: str, table: str, tries: Iterable[Try]) -> list[s
 
 
 def rows_commands(batch: str, tries: Iterable[Try]) -> list[str]:
-    """Return the command that lists all rows that fail the worst check of the last kept attempt."""
-    last = [attempt for attempt in tries if attempt.report and attempt.kept][-1:]
+    """Return the command that lists all rows that fail the worst check of the last attempt that is kept, or whose
+    faults were observed.
+    """
+    last = [attempt for attempt in tries if attempt.report and (attempt.kept or _is_observed(attempt.report))][-1:]
     files = [file for attempt in last if attempt.report for file in files_of(attempt.report)]
     failed = [check for file in files for check in file.checks if has_rows(file, check)]
-    worst = sorted(failed, key=lambda check: VERDICTS.index(check.verdict))
+    worst = sorted(failed, key=lambda check: WORST_FIRST.index(check.verdict))
     return [rows_command(batch, check) for check in worst[:1]]
+
+
+def _is_observed(report: Report) -> bool:
+    return any(file.would for file in report.files)
 
 
 def rows_command(batch: str, check: CheckResult) -> str:
@@ -182,4 +186,4 @@ def is_of(check: CheckResult, kind: MetricKind) -> bool:
 
 def files_of(report: Report) -> list[FileReport]:
     """Return the report's files, the worst first."""
-    return sorted(report.files, key=lambda file: (VERDICTS.index(file.verdict), file.key))
+    return sorted(report.files, key=lambda file: (WORST_FIRST.index(file.verdict), file.key))

@@ -1,12 +1,13 @@
 """Pushing contracts, and taking up the unrouted files that they route."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lakegate.contracts import Contract
 from lakegate.counts import count
 from lakegate.errors import LakegateError, Refused, Retryable
 from lakegate.landing.files import FileVersion
+from lakegate.operations.hindsight import Hindsight, hindsight
 from lakegate.workflow.backlog import still_unrouted
 from lakegate.workflow.registry import Registry
 from lakegate.workflow.registry import push as push_contracts
@@ -24,16 +25,19 @@ class ContractFile:
 @dataclass(frozen=True, kw_only=True)
 class TakenUp:
     """Keys of unrouted files that the sweep after a push has taken up, and of those that it left. `failed` is the error
-    of one of its steps, which may concern something else.
+    of one of its steps, which may concern something else. `before` is what files of the last thirty days would have met
+    by the pushed contracts, of tables that had any; where `unseen` is an error, that could not be read.
     """
 
     files: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     failed: str = ""
+    before: tuple[Hindsight, ...] = ()
+    unseen: str = ""
 
 
 def push(service: Service, files: Sequence[ContractFile], sweep: Callable[[], None]) -> TakenUp:
-    """Push all contracts, or none; then take up unrouted files that they route."""
+    """Push all contracts, or none; then take up unrouted files that they route, and look back."""
     try:
         bodies = [(file.name, file.text.encode()) for file in files]
         pushed = push_contracts(service.store, bodies, service.landing_prefixes)
@@ -46,7 +50,16 @@ def push(service: Service, files: Sequence[ContractFile], sweep: Callable[[], No
         raise _left_unrouted("unrouted files may not be taken up", str(error)) from error
     if taken.failed and taken.left:
         raise _left_unrouted(f"{count(len(taken.left), 'unrouted file', 'was', 'were')} not taken up", taken.failed)
-    return taken
+    return _with_hindsight(service, pushed, taken)
+
+
+def _with_hindsight(service: Service, pushed: Sequence[Contract], taken: TakenUp) -> TakenUp:
+    """Look back by each contract. The push is done by then, so an error only leaves the answer out."""
+    try:
+        found = [hindsight(service, contract) for contract in pushed]
+        return replace(taken, before=tuple(each for each in found if each.files or each.unread))
+    except LakegateError as error:
+        return replace(taken, unseen=str(error))
 
 
 def _left_unrouted(what: str, why: str) -> Retryable:

@@ -6,16 +6,20 @@ from lakegate.audit.model.plan import Plan
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import PREFIX, Attempt
 from lakegate.landing.routes import Route
-from lakegate.operations import batch, sights
+from lakegate.operations import batch, sights, tables
 from lakegate.operations.batch import BatchView
 from lakegate.operations.operation import Direct, Operation
 from lakegate.operations.past import past_values
 from lakegate.operations.sights import Seen, Sight, Version, versions_of
-from lakegate.ports import MAIN, Branch, Branches
+from lakegate.operations.tables import TableView
+from lakegate.ports import MAIN, Branch, Branches, Decided
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.backlog import unclaimed
 from lakegate.workflow.registry import Registry, contract_of
 from lakegate.workflow.status import DECISIONS, Status, status, with_usage
+
+PAGE = 50
+"""So many decisions are a page of main's log, and a table's past."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +50,40 @@ class ShowBatch(Operation[BatchView]):
     def on(self, installation: Direct) -> BatchView:
         view = batch.look(installation.service, self.batch)
         return replace(view, past=past_values(installation.service, view)) if self.past else view
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowTable(Operation[TableView]):
+    """A table's last decisions, at `most` so many, and what the audits measured that they rest on."""
+
+    answer = TableView
+    changes = False
+    table: str
+    most: int = PAGE
+
+    def on(self, installation: Direct) -> TableView:
+        return tables.look(installation.service, self.table, self.most)
+
+    def shorter(self) -> "ShowTable | None":
+        return replace(self, most=self.most // 4) if self.most // 4 else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListDecisions(Operation[tuple[Decided, ...]]):
+    """A page of main's log: at `most` so many decisions, of all tables or of one, `before` a commit if one is named."""
+
+    answer = tuple[Decided, ...]
+    changes = False
+    table: str | None = None
+    before: str = ""
+    most: int = PAGE
+
+    def on(self, installation: Direct) -> tuple[Decided, ...]:
+        ledger = installation.service.ledger
+        return tuple(ledger.decisions(self.most, table=self.table, before=self.before))
+
+    def shorter(self) -> "ListDecisions | None":
+        return replace(self, most=self.most // 4) if self.most // 4 else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +186,8 @@ def makes_branch(branches: Branches, name: str, *, tries: bool) -> bool:
 QUESTIONS: tuple[type[Operation[object]], ...] = (
     ShowStatus,
     ShowBatch,
+    ShowTable,
+    ListDecisions,
     ShowPlan,
     ListRoutes,
     ListUnclaimed,

@@ -110,6 +110,7 @@ class Branches(Protocol):
 class DecidedFile:
     """One file version in a decision's commit. `rows` are its rows in the table, without the `quarantined` ones; 0 if
     none was read. `replaced` is the number of rows, of the versions that it `replaces`, that they took the place of.
+    If its contract observes, enforcing `would_reject` it, or `would_quarantine` so many of its rows.
     """
 
     key: str
@@ -119,6 +120,8 @@ class DecidedFile:
     reasons: tuple[str, ...] = ()
     replaces: tuple[str, ...] = ()
     replaced: int = 0
+    would_reject: bool = False
+    would_quarantine: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,9 +181,12 @@ class Ledger(Protocol):
     def watermark(self) -> datetime | None:
         """Return main's watermark: all that landed before it is decided, or unrouted. None before compaction."""
 
-    def decisions(self, limit: int, *, table: str | None = None, batch: str | None = None) -> Iterator[Decided]:
+    def decisions(
+        self, limit: int, *, table: str | None = None, batch: str | None = None, before: str = ""
+    ) -> Iterator[Decided]:
         """Return decisions from main's log, of one table, one batch or all, newest first; at most `limit` of them.
-        Decisions of a batch are sought no further back than a day before the minute that it is named for.
+        Decisions of a batch are sought no further back than a day before the minute that it is named for. If a commit
+        of main's is named, only those `before` it are returned: whoever reads page by page names the last one's.
         """
 
 

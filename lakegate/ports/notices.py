@@ -13,6 +13,7 @@ class MessageKind(StrEnum):
     REJECTED = "rejected"  # files failed their contract, or their job failed
     PUBLISHED = "published"  # files were published, where the contract asks to be told of that
     WARNED = "warned"  # files were published with warnings
+    OBSERVED = "observed"  # files were published that their contract would have rejected or taken rows of, enforced
     APPROVED = "approved"  # rejected files were published by a person's word
     UNROUTED = "unrouted"  # files wait for a contract
     EXPIRING = "expiring"  # the branch of a rejected batch is deleted soon
@@ -35,8 +36,8 @@ class MessageFile:
 @dataclass(frozen=True, kw_only=True)
 class Message:
     """A message to people. `commands` are the ones to run next, and `advice` is what to write before. `lane` says in
-    words which engine audited the files and why, where there is a choice. All text may contain anything a stranger
-    wrote.
+    words which engine audited the files and why, where there is a choice. Of files whose contract observes, enforcing
+    `would_reject` so many, and `would_quarantine` so many rows. All text may contain anything a stranger wrote.
     """
 
     kind: MessageKind
@@ -48,6 +49,8 @@ class Message:
     published_rows: int = 0
     quarantined_rows: int = 0
     replaced_rows: int = 0
+    would_reject: int = 0
+    would_quarantine: int = 0
     why: str = ""
     lane: str = ""
     commands: tuple[str, ...] = ()

@@ -114,8 +114,10 @@ class MemoryCatalog:
         self.lake.head(branch)
         self.lake.merge(head, note)
 
-    def decisions(self, limit: int, *, table: str | None = None, batch: str | None = None) -> Iterator[Decided]:
-        line = self.lake.line(self.lake.branches[MAIN])
+    def decisions(
+        self, limit: int, *, table: str | None = None, batch: str | None = None, before: str = ""
+    ) -> Iterator[Decided]:
+        line = self.lake.line(before or self.lake.branches[MAIN])[1 if before else 0 :]
         noted = [it for it in line if it.note and table in (None, it.note.table) and batch in (None, it.note.batch)]
         for commit in noted[:limit]:
             if commit.note:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import structlog
 
+from lakegate.audit.model.report import Verdict
 from lakegate.errors import Conflict, Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
@@ -165,6 +166,8 @@ def _note(audited: Audited, files: list[FileVersion]) -> Note:
             reasons=entry.reasons or entry.warnings,
             replaces=entry.replaces.versions,
             replaced=entry.replaces.rows,
+            would_reject=entry.verdict is Verdict.WOULD_FAIL,
+            would_quarantine=entry.would_quarantine,
         )
         for file in files
         for entry in [audited.reported[file.id]]

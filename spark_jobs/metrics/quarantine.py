@@ -4,7 +4,7 @@ It judges nothing. Each data file that it writes has rows of one file version, a
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.data_files.difference import Difference
+from lakegate.audit.data_files.statistics import counted
 from lakegate.audit.definition import FIXED, QUARANTINE
 from lakegate.audit.errors import JobError
 from lakegate.audit.evaluation.quarantine import quarantine_of
@@ -86,6 +87,28 @@ def failing_rows(view: View, file: str, earlier: Sequence[str], checks: Sequence
     """Return how many rows of a file fail any of these checks, given the good files before it."""
     rows = with_reasons(view, [*earlier, file], {file: checks})
     return rows.where(F.size(_REASONS) > 0).count()
+
+
+def without(view: View, order: Sequence[str], failed: Failed) -> View:
+    """Return the view of the good files without the rows that failed. These are kept apart once, because each metric
+    reads what is left.
+    """
+    of_rows = _failed_in_table(view.plan, failed)
+    files = {file: view.batch.files[file] for file in order}
+    if not of_rows:
+        return replace(view, batch=replace(view.batch, files=files))
+    columns = [spark_identifier(name) for name in view.read(of_rows).columns]
+    kept = with_reasons(view, order, of_rows).where(F.size(_REASONS) == 0).select(*columns).persist()
+    numbers = {row[0]: row[1] for row in kept.groupBy(FILE_COLUMN).count().collect()}
+    left = {file: counted(its, numbers.get(file, 0)) if file in of_rows else its for file, its in files.items()}
+
+    def read(ids: Iterable[str]) -> DataFrame:
+        wanted = list(ids)
+        whole, rest = ([file for file in wanted if (file in of_rows) is apart] for apart in (False, True))
+        found = [view.batch.read(whole)] if whole else []
+        return reduce(DataFrame.union, [*found, kept.where(F.col(FILE_COLUMN).isin(rest))] if rest else found)
+
+    return replace(view, batch=replace(view.batch, files=left, read=read))
 
 
 def with_reasons(view: View, order: Sequence[str], failed: Failed) -> DataFrame:

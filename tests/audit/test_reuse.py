@@ -55,8 +55,16 @@ def test_a_good_file_and_one_that_fails_a_check_of_table_scope_are_reused() -> N
         replace(GOOD, faults=("it is truncated",)),
         replace(GOOD, quarantined=(ASIDE,)),
         replace(GOOD, checks=(result("check-nulls-id", Verdict.FAIL, 2), GOOD.checks[1])),
+        replace(GOOD, checks=(result("check-nulls-id", Verdict.WOULD_FAIL, 2), GOOD.checks[1])),
+        replace(GOOD, checks=(result("check-nulls-id", Verdict.WOULD_QUARANTINE, 2), GOOD.checks[1])),
     ],
-    ids=["it has faults", "rows of it are in quarantine", "it fails a check of batch scope"],
+    ids=[
+        "it has faults",
+        "rows of it are in quarantine",
+        "it fails a check of batch scope",
+        "it would, if its contract enforced",
+        "rows of it would be in quarantine",
+    ],
 )
 def test_a_file_that_something_else_is_wrong_with_is_not_reused(file: FileReport) -> None:
     assert not may_be_reused(PLAN, file)

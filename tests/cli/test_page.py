@@ -50,7 +50,7 @@ class Parsed(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.found.append((tag, dict(attrs)))
-        if tag not in ("meta", "rect", "line", "path", "polyline", "circle"):
+        if tag not in ("meta", "img", "rect", "line", "path", "polyline", "circle"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

@@ -182,6 +182,11 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         + "      - {property: newColumns, vendor: lakegate, value: discard}\n",
         [("value: discard", "newColumns is given twice")],
     ),
+    "a mode that is none": (
+        ORDERS,
+        ORDERS + "    customProperties: [{property: mode, vendor: lakegate, value: observed}]\n",
+        [("    customProperties: [", "'observed', and it can be enforce or observe (did you mean 'observe'?)")],
+    ),
     "reuploads that are none": (
         ORDERS,
         ORDERS + "    customProperties: [{property: reuploads, vendor: lakegate, value: replaced}]\n",

@@ -16,6 +16,7 @@ from lakegate.audit.model.plan import (
     Check,
     Metric,
     MetricKind,
+    Mode,
     Operator,
     Plan,
     Proof,
@@ -359,6 +360,16 @@ def test_a_stance_that_is_said_and_is_the_usual_one_makes_no_other_contract() ->
     setting = "    customProperties: [{property: newColumns, vendor: lakegate, value: freeze}]\n"
 
     assert load(GOOD + setting, "a").plan.contract_hash == load(GOOD, "b").plan.contract_hash
+
+
+def test_a_contract_that_observes_is_another_contract_and_one_that_says_to_enforce_is_not() -> None:
+    setting = "    customProperties: [{{property: mode, vendor: lakegate, value: {}}}]\n"
+    usual, enforcing, observing = (
+        load(text, "a").plan for text in (GOOD, GOOD + setting.format("enforce"), GOOD + setting.format("observe"))
+    )
+    assert [plan.mode for plan in (usual, enforcing, observing)] == [Mode.ENFORCE, Mode.ENFORCE, Mode.OBSERVE]
+    assert enforcing.contract_hash == usual.contract_hash != observing.contract_hash
+    assert from_json(Plan, to_json(observing)) == observing
 
 
 def test_how_files_are_ingested_is_no_part_of_what_is_audited() -> None:

@@ -26,6 +26,7 @@ from lakegate.audit.model.plan import (
     Budget,
     Metric,
     MetricKind,
+    Mode,
     Operator,
     Plan,
     Proof,
@@ -326,6 +327,14 @@ def test_rows_for_quarantine_leave_their_file_and_the_rest_stays(lake: Lake) -> 
     [data] = report.files[1].quarantined
     assert list(held(lake, job, table=quarantine_of(by.table))) == [data.path]
     assert {data.path for file in report.files for data in file.data_files} == held(lake, job).keys()
+    job, report = reported(lake, replace(by, mode=Mode.OBSERVE), rows(1, 2), rows(3, 3, 4, 5), rows(9, 9, 9))
+    assert [(file.verdict, file.rows, file.would_quarantine) for file in report.files] == [
+        (Verdict.PASS, 2, 0),
+        (Verdict.WOULD_QUARANTINE, 4, 1),
+        (Verdict.WOULD_FAIL, 3, 0),
+    ]
+    assert len(held(lake, job)) == len(report.files)
+    assert not held(lake, job, table=quarantine_of(by.table))
     job, report = reported(lake, by, rows(7, 8), rows(9, 9, 9))  # more than the budget takes
     assert [(file.verdict, file.rows) for file in report.files] == [(Verdict.PASS, 2), (Verdict.FAIL, 3)]
     assert not held(lake, job, table=quarantine_of(by.table))

@@ -13,7 +13,7 @@ from lakegate.audit.evaluation.mask import MASK, raw
 from lakegate.audit.model.codec import NewerFormat, from_json, to_json
 from lakegate.audit.model.files import FileKind
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.plan import Budget, Stance, TableColumn
+from lakegate.audit.model.plan import Budget, Mode, Stance, TableColumn
 from lakegate.audit.model.report import Report, Rewritten, Verdict
 from lakegate.errors import Misconfigured
 from lakegate.landing.receipts import Receipt
@@ -48,7 +48,7 @@ def test_a_report_of_format_1_is_read() -> None:
 def test_a_report_of_format_2_has_what_to_write_next() -> None:
     report = from_json(Report, kept("report-2"))
     _, failed, encrypted = report.files
-    assert (report.format, Report.format) == (2, 2)
+    assert (report.format, report.mode) == (2, Mode.ENFORCE)
     assert [advice.operator for advice in report.advice] == ["run lakegate retry"]
     assert {said: advice.vendor for said, advice in failed.advised.items()} == {
         "id unique in the table: 1 of 50 rows, expected none": 'send each value of "id" once'
@@ -56,6 +56,17 @@ def test_a_report_of_format_2_has_what_to_write_next() -> None:
     assert {said: advice.vendor for said, advice in encrypted.advised.items()} == {
         "it is encrypted": "write it without encryption"
     }
+    assert from_json(Report, to_json(report)) == report
+
+
+def test_a_report_of_format_3_tells_what_enforcing_would_have_done() -> None:
+    report = from_json(Report, kept("report-3"))
+    aside, failed, encrypted = report.files
+    assert (report.format, Report.format, report.mode) == (3, 3, Mode.OBSERVE)
+    assert [file.verdict for file in report.files] == [Verdict.WOULD_QUARANTINE, Verdict.WOULD_FAIL, Verdict.FAIL]
+    assert aside.warnings[0] == "observed: 2 of 50 rows would have gone to quarantine"
+    assert failed.warnings[0] == "observed: it would have been rejected"
+    assert (failed.reasons, encrypted.warnings) == ((), ())
     assert from_json(Report, to_json(report)) == report
 
 
@@ -89,7 +100,7 @@ def test_a_receipt_of_format_1_is_read() -> None:
     assert json.loads(receipt.to_json()) == json.loads(kept("receipt-1"))
 
 
-@pytest.mark.parametrize(("kind", "name", "known"), [(Report, "report-2", 2), (Job, "job-1", 1)])
+@pytest.mark.parametrize(("kind", "name", "known"), [(Report, "report-3", 3), (Job, "job-1", 1)])
 def test_a_newer_format_is_refused_with_both_versions(kind: type, name: str, known: int) -> None:
     said = f"this {kind.__name__.lower()} has format 9, and .* up to format {known}: update"
     with pytest.raises(NewerFormat, match=said):

@@ -11,7 +11,7 @@ import pytest
 
 from infra.config import Config
 
-MANUAL = Path(__file__).parents[2] / "docs/how-to/identities.md"
+MANUAL = Path(__file__).parents[2] / "docs/how-to/oidc-clients.md"
 DIGEST = "0123456789abcdef" * 4
 STACK: dict[str, Any] = {
     "token_audience": "lakegate",

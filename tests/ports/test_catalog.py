@@ -371,6 +371,17 @@ def test_decisions_are_as_many_as_asked_for(place: Place, table: str) -> None:
     assert list(place.catalog.decisions(0)) == []
 
 
+def test_decisions_go_on_before_a_commit_of_mains(place: Place, table: str) -> None:
+    for number in range(1, 4):
+        work = Work(place, table, [landed()], number=number)
+        work.claim()
+        work.merge()
+    newest, second, oldest = place.catalog.decisions(3, table=table)
+    assert list(place.catalog.decisions(9, table=table, before=newest.commit)) == [second, oldest]
+    assert list(place.catalog.decisions(1, before=newest.commit)) == [second]
+    assert list(place.catalog.decisions(9, table=table, before=oldest.commit)) == []
+
+
 def test_decisions_of_one_table_are_found_among_others(place: Place, table: str) -> None:
     other = f"{table}_other"
     for number, where in enumerate((table, other, table), start=1):

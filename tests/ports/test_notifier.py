@@ -151,6 +151,16 @@ def test_a_message_says_which_lane_audited_where_there_is_a_choice() -> None:
     assert "*Lane*\\nexpress: it is small" in json.dumps(blocks(replace(REJECTED, lane="express: it is small")))
 
 
+def test_what_a_contract_observes_is_told_as_published_with_what_enforcing_would_have_done() -> None:
+    reasons = ("observed: it would have been rejected", "dep_time required: 12 of 27,004 rows, expected 0")
+    file = replace(REJECTED.files[0], reasons=reasons, failing_rows=0)
+    told = replace(REJECTED, kind=MessageKind.OBSERVED, branch="", files=(file,), would_reject=1, would_quarantine=40)
+    text = json.dumps(blocks(told), ensure_ascii=False)
+    assert summary(told).startswith("👁️ Observed and published: nyc.flights: nyc/flights/2013-13.parquet, observed")
+    assert "*If enforced*\\n1 file rejected, 40 rows in quarantine" in text
+    assert "*Published*\\n80,000 rows are on main" in text
+
+
 def test_what_slack_refuses_for_another_reason_is_not_told_in_short(
     slack: SlackNotifier, stand_in: SlackStandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:

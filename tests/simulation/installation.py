@@ -92,14 +92,21 @@ class Terms:
     refers: bool = False  # a refers to planes
     reuploads: Reuploads = Reuploads.REPLACE
     afterwards: Reuploads = Reuploads.REPLACE  # what it says of them when it is pushed anew
+    observes: bool = False  # and enforces when it is pushed anew, and observes again after that
+    switches: bool = False
 
     def changed(self) -> "Terms":
-        return replace(self, strict=not self.strict, reuploads=self.afterwards, afterwards=self.reuploads)
+        observes = self.switches and not self.observes
+        return replace(
+            self, strict=not self.strict, reuploads=self.afterwards, afterwards=self.reuploads, observes=observes
+        )
 
     def text(self) -> bytes:
         return _contract(
             FLIGHTS,
-            {"reuploads": self.reuploads} | ({"scope": "table"} if self.unique else {}),
+            {"reuploads": self.reuploads}
+            | ({"scope": "table"} if self.unique else {})
+            | ({"mode": "observe"} if self.observes else {}),
             key=", primaryKey: true, primaryKeyPosition: 1" if self.unique else "",
             refers=f", relationships: [{{to: {PLANES}.a}}]" if self.refers else "",
             required=", required: true" if self.strict else "",

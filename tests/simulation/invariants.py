@@ -15,7 +15,8 @@ from itertools import takewhile
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.lane import Lane
-from lakegate.audit.model.report import DataFile, FileReport, Report, Verdict
+from lakegate.audit.model.plan import Mode
+from lakegate.audit.model.report import FAILED, DataFile, FileReport, Report, Verdict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
@@ -302,6 +303,16 @@ def files_are_rejected_for_what_is_true(step: Step) -> Iterator[str]:
             yield f"{key} {version} was rejected on {branch} for no true reason: {new.reasons}"
 
 
+def what_is_observed_is_rejected_only_if_it_cannot_be_appended(step: Step) -> Iterator[str]:
+    for (key, version), (_, new) in step.changed.items():
+        report = report_of(step.world, new) if new and new.decision is Decision.REJECTED else None
+        if report is None or report.mode is Mode.ENFORCE:
+            continue
+        for file in report.files:
+            if step.world.version_of(file.id) == version and file.verdict is Verdict.FAIL and not file.faults:
+                yield f"{key} {version} is rejected, and its contract observes: {file.reasons}"
+
+
 def _failures(world: Installation, entry: Entry) -> int:
     """How many jobs of the batch began on files and failed one after the other, up to this attempt's."""
     attempts = [Attempt(table=entry.table, batch=entry.batch, number=it) for it in range(entry.attempt, 0, -1)]
@@ -366,7 +377,7 @@ def _keys_at(world: Installation, commit: Commit, table: str) -> set[int]:
 def _passed(step: Step, report: Report) -> Iterator[Story]:
     """What is in the files that are published by their verdicts, and not by a person's word."""
     for file in report.files:
-        if _is_published(step, file) and file.verdict is not Verdict.FAIL:
+        if _is_published(step, file) and file.verdict not in FAILED:
             yield step.world.stories[file.id]
 
 
@@ -383,16 +394,17 @@ def no_key_is_there_twice(step: Step) -> Iterator[str]:
     for file_id in sorted({file_of(path) for path in rows_at(step.world, step.after, FLIGHTS)}):
         key = step.world.stories[file_id].key
         if let_through(step, file_id):
-            continue  # a person's word
+            continue  # a person's word, or its contract observed
         if key is not None and key in seen:
             yield f"key {key} is in {FLIGHTS} twice"
         seen |= {key} if key is not None else set()
 
 
 def let_through(step: Step, file_id: str) -> bool:
-    """Whether a published file version had failed."""
+    """Whether a published file version had failed, or would have if its contract had enforced."""
     entry = step.published.get(file_id)
-    return entry is not None and failed(report_of(step.world, entry), file_id)
+    report = report_of(step.world, entry) if entry else None
+    return any(it.id == file_id and it.verdict in FAILED for it in (report.files if report else ()))
 
 
 def failed(report: Report | None, file_id: str) -> bool:
@@ -417,6 +429,7 @@ ALWAYS: tuple[Callable[[Step], Iterator[str]], ...] = (
     a_reason_comes_with_every_rejection,
     a_reason_names_a_version_that_is_on_main,
     files_are_rejected_for_what_is_true,
+    what_is_observed_is_rejected_only_if_it_cannot_be_appended,
     main_has_the_very_table_that_was_audited,
     a_column_comes_with_a_file_that_brings_it,
     verdicts_are_true_of_the_main_they_are_published_to,
@@ -554,8 +567,9 @@ def people_were_told(end: End) -> Iterator[str]:
             if not end.told(MessageKind.APPROVED, file, entry.batch):
                 yield f"nobody was told that {file.key} {file.version_id} of {entry.batch} was let through"
             continue
-        warnings = [it for it in (report.files if report else ()) if it.id == file.id and it.warnings]
-        if warnings and not end.told(MessageKind.WARNED, file, entry.batch):
+        said = [it for it in (report.files if report else ()) if it.id == file.id and it.warnings]
+        kinds = (MessageKind.OBSERVED,) if any(it.would for it in said) else (MessageKind.WARNED, MessageKind.OBSERVED)
+        if said and not any(end.told(kind, file, entry.batch) for kind in kinds):
             yield f"nobody was told of the warnings of {file.key} {file.version_id} of {entry.batch}"
     for unrouted in unrouted_files(end.world.service):
         if not end.told(MessageKind.UNROUTED, unrouted.file, ""):

@@ -16,6 +16,7 @@ from lakegate.adapters.http import status_error
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.audit import completeness
 from lakegate.audit import run as audit
+from lakegate.audit.evaluation import observed
 from lakegate.landing import lane, standing
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Receipt
@@ -314,6 +315,11 @@ MUTATIONS = (
     Mutation(
         says="of an attempt's decisions other systems are told of the last one alone",
         edits=(Edit(function=events._addressed, old="in reversed(decisions)", new="in decisions[:1]"),),
+    ),
+    Mutation(
+        says="what a contract observes is rejected",
+        edits=(Edit(function=observed._told, old="_WOULD.get(check.verdict, check.verdict)", new="check.verdict"),),
+        seeds_from=9,
     ),
     Mutation(
         says="a branch goes before the notice of its end is over",

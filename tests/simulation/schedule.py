@@ -32,6 +32,7 @@ AT_ONCE = 4  # workers
 RUSH = ("flights/rush", "flights/beside")
 LATE, LAST = "flights/late", "flights/the-last"
 LISTENED = (6, 7)  # seeds of sixteen in which another system listens
+OBSERVE = (9, 20)  # seeds of thirty-two in which the contract observes at first
 GATHER = (2, 3)  # seeds of eight, one of them with the express lane, in which files wait for company
 REUPLOADS = (*[Reuploads.REPLACE] * 4, Reuploads.APPEND, Reuploads.IGNORE, Reuploads.REJECT)
 
@@ -124,7 +125,8 @@ class Schedule(Simulation):
     def __init__(self, seed: int, trace: Callable[[str], None] | None = None) -> None:
         self.chance = Random(seed)
         self.mixture = self.draw(self.chance)
-        super().__init__(self.mixture.terms, trace)
+        observes = seed % 32 in OBSERVE
+        super().__init__(replace(self.mixture.terms, observes=observes, switches=observes), trace)
         self.world.limit_jobs(self.mixture.slots)
         self.unsure = 0.0  # how often a step of an express job meets what only Spark can say
         if seed % 2:

@@ -15,13 +15,13 @@ from greenlet import getcurrent, greenlet
 from lakegate.audit.advice import Fault
 from lakegate.audit.completeness import RowCounts
 from lakegate.audit.data_files.difference import DataFiles, Difference
-from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField, counted
 from lakegate.audit.engine import Proved
 from lakegate.audit.errors import HandedOver, JobError
 from lakegate.audit.evaluation.duplicates import Pattern, Repeats
 from lakegate.audit.evaluation.quarantine import Results, quarantine_of
 from lakegate.audit.evaluation.table_scope import Orphans
-from lakegate.audit.evaluation.verdicts import Dependent, Measured, Measurements
+from lakegate.audit.evaluation.verdicts import Dependent, Measured, Measurements, malformed_checks
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.job import CUT_OFF, Job, JobFile
 from lakegate.audit.model.plan import Metric, MetricKind, Plan, Severity, TableColumn
@@ -48,8 +48,8 @@ FILE = IcebergField(id=0, name=FILE_COLUMN, type="string")
 class Story:
     """What is in a file: `rows` in so many data `files`, a row of `key`, `aside` rows for quarantine. Its `nulls` fail
     a contract that requires their column; it `needs` a row of the table it refers to, and brings a `column` that the
-    contract does not have. One without rows is `bad` by their number, if at all, and one with rows for quarantine once
-    these have left it.
+    contract does not have. Beside its rows it has `malformed` ones, which do not parse. One without rows is `bad` by
+    their number, if at all, and one with rows for quarantine once these have left it.
     """
 
     rows: int
@@ -62,6 +62,7 @@ class Story:
     unreadable: bool = False
     needs: int | None = None
     column: str = ""
+    malformed: int = 0
 
     @property
     def arrive(self) -> int:
@@ -236,7 +237,7 @@ class StoryFiles:
             return Inspection(file=file, faults=(Fault("it can't be read", WRITTEN_ANEW),))
         columns = [FileColumn(name=column.name, type=column.type) for column in self.job.plan.columns]
         columns += [FileColumn(name=story.column, type="string")] if story.column else []
-        return Inspection(file=file, rows=story.arrive or 1, columns=tuple(columns))
+        return Inspection(file=file, rows=story.arrive + story.malformed or 1, columns=tuple(columns))
 
     def check_tries(self, _: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         return list(inspections)
@@ -244,8 +245,9 @@ class StoryFiles:
     def find_faulty(self, _: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         return list(inspections)
 
-    def count_malformed(self, _: Plan, inspections: Sequence[Inspection], __: Mapping[str, int]) -> dict[str, int]:
-        return {inspection.id: 1 for inspection in inspections if not self.stories[inspection.id].arrive}
+    def count_malformed(self, _: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]) -> dict[str, int]:
+        short = [it for it in inspections if there.get(it.id) != it.rows]
+        return {it.id: it.rows - story.arrive for it in short if (story := self.stories[it.id]).arrive < it.rows}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -360,6 +362,11 @@ class StoryView:
     def failing_rows(self, file: str, _: Sequence[str], __: Sequence[str]) -> int:
         return sum(it.rows for it in self.proved.files[file]) - self.stories[file].rows
 
+    def without(self, order: Sequence[str], failed: Mapping[str, Sequence[str]]) -> "StoryView":
+        files = self.proved.files
+        left = {file: counted(files[file], self.stories[file].rows) for file in failed}
+        return replace(self, proved=replace(self.proved, files={file: left.get(file, files[file]) for file in order}))
+
     def with_samples(self, results: Results, _: Plan, __: Sequence[Inspection]) -> dict[str, tuple[CheckResult, ...]]:
         return dict(results)
 
@@ -430,17 +437,22 @@ class StoryEngine:
         __: Sequence[str],
         failed: Mapping[str, Sequence[str]],
         ___: Plan,
-        ____: Sequence[Inspection],
+        malformed: Sequence[Inspection],
     ) -> None:
         self.head()
-        table, stories = self.job.plan.table, {file: self._story(file) for file in failed}
-        aside = {f"{self.job.branch}/{file}/aside": story.aside for file, story in stories.items()}
+        table, of_lines = self.job.plan.table, malformed_checks(self.job.plan)
+        of_rows, lines = {file for file, ids in failed.items() if {*ids} - of_lines}, {each.id for each in malformed}
+        aside = {
+            f"{self.job.branch}/{file}/aside": story.aside * (file in of_rows) + story.malformed * (file in lines)
+            for file in failed
+            for story in [self._story(file)]
+        }
         self.cluster.lake.spark_append(self.job.branch, quarantine_of(table), self._new_table(), aside)
         state = self.cluster.lake.table(Ref(self.job.branch), table)
         assert state is not None
-        files = {path: rows for path, rows in state.files.items() if file_of(path) not in failed}
+        files = {path: rows for path, rows in state.files.items() if file_of(path) not in of_rows}
         for file in self.job.files:
-            files |= self._data_files(file, is_left=True) if file.id in failed else {}
+            files |= self._data_files(file, is_left=True) if file.id in of_rows else {}
         self._commit(table, replace(state, files=files))
         self.did("puts rows aside")
 

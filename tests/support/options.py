@@ -90,7 +90,7 @@ PARTS: dict[str, list[Option]] = {
             "token_endpoint token_scope token_claim token_clients",
             "the address at which an OIDC issuer gives tokens, the scopes that are asked for, the claim that has a "
             "client's id (for a catalog stack), and a client for each role, `<role>=<client id>:<secret's name>` "
-            "([Identities in Nessie](../how-to/identities.md#by-clients-of-an-oidc-issuer))",
+            "([Identities by clients of an OIDC issuer](../how-to/oidc-clients.md))",
             "none: tokens come from AWS STS",
         ),
     ],
@@ -217,7 +217,7 @@ PARTS: dict[str, list[Option]] = {
         option(
             "landing_bucket landing_prefixes",
             "the name of a bucket that is there, and the folders in it, each with its `/`, that are the installation's "
-            "([A landing bucket that is there](../how-to/encryption.md#a-landing-bucket-that-is-there))",
+            "([A landing bucket that is there](../how-to/landing-bucket.md))",
             "none: the stack makes one",
         ),
         option(
@@ -229,7 +229,7 @@ PARTS: dict[str, list[Option]] = {
         option(
             "kms_key",
             "`create`, or the ARN of a key of KMS, under which buckets, queues, logs and secrets lie "
-            "([Keys of your own](../how-to/encryption.md))",
+            "([Encrypt with a key of your own](../how-to/encryption.md))",
             "none: AWS's own keys",
         ),
         option(

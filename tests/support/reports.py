@@ -26,4 +26,5 @@ def audited_report(job: Job, audited: str, files: Iterable[FileReport], at: date
         files=tuple(files),
         lane=job.lane,
         lane_why=job.lane_why,
+        mode=job.plan.mode,
     )

@@ -24,7 +24,12 @@ from tests.support.pages import ROOT
 
 TABLE = "shop.orders"
 # Tests of their own run these: they need AWS, the local cloud, or its stand-ins.
-ELSEWHERE = {"deploy": "tests/cli/test_deploy.py", "doctor": "tests/local/test_doctor.py", "local": "tests/local"}
+ELSEWHERE = {
+    "dashboard": "tests/dashboard",
+    "deploy": "tests/cli/test_deploy.py",
+    "doctor": "tests/local/test_doctor.py",
+}
+ELSEWHERE |= {"local": "tests/local"}
 HIGH_LEVEL = {"s3": {"cp", "sync", "ls"}}  # of the AWS command's own, which no model has
 OF_AWS = {"region", "profile", "output", "query"}
 TOOLS = {"export", "head", "jq", "tail", "xargs", "."}  # what any shell has, or as good as that

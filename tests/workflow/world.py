@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.evaluation.observed import observed
+from lakegate.audit.evaluation.quarantine import Results, quarantine_of
 from lakegate.audit.evaluation.reuse import combined, of_table_scope
 from lakegate.audit.evaluation.verdicts import verdict as worst
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.lane import Lane
-from lakegate.audit.model.plan import Severity
+from lakegate.audit.model.plan import Mode, Severity
 from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Replaced, Report, Rewritten, Source, Verdict
 from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import Attempt, batch_id
@@ -451,7 +452,8 @@ class World:
             paths = {f"{job.branch}/{file.id}": rows for file in readable if (rows := self.stories[file.id].rows)}
             self.lake.spark_append(job.branch, job.plan.table, self._identity(), paths)
             self._grow(job, [self.stories[file.id].evolves for file in readable])
-        aside = {f"{job.branch}/aside/{file.id}": self._aside(job, self.stories[file.id]) for file in readable}
+        leaving = [] if job.plan.mode is Mode.OBSERVE else readable
+        aside = {f"{job.branch}/aside/{file.id}": self._aside(job, self.stories[file.id]) for file in leaving}
         if any(aside.values()):
             moved = {path: rows for path, rows in aside.items() if rows}
             self.lake.spark_append(job.branch, QUARANTINE, self._identity(), moved)
@@ -509,7 +511,7 @@ class World:
         there = MemoryTables(lake=self.lake).compare(job.plan.table, Ref(MAIN, job.base), Ref(job.branch))
         assert there == FileChanges(added=frozenset(path for file in job.files for path in file.data_files))
         self.reused.append(job.branch)
-        found = {file: self._of_table_scope(job, file) for file in ids}
+        found = self._as_told(job, {file: self._of_table_scope(job, file) for file in ids})
         files = [replace(known[file], checks=combined(known[file].checks, found[file])) for file in ids]
         return replace(
             before,
@@ -581,6 +583,8 @@ class World:
             source=Source.STATISTICS,
         )
         checks = (*((check,) if said else ()), *self._of_table_scope(job, file.id))
+        checks = self._as_told(job, {file.id: checks})[file.id]
+        leaves, would = (put_aside, 0) if job.plan.mode is Mode.ENFORCE else (0, put_aside)
         data = DataFile(path=f"{job.branch}/{file.id}", rows=story.rows)
         aside = DataFile(path=f"{job.branch}/aside/{file.id}", rows=put_aside)
         return FileReport(
@@ -590,10 +594,15 @@ class World:
             rows=story.rows,
             checks=checks,
             data_files=(data,) if story.rows else (),
-            quarantined=(aside,) if put_aside else (),
+            quarantined=(aside,) if leaves else (),
             replaces=self._replaces(job, file),
             evolves=self._evolves(job, [file]),
+            would_quarantine=would,
         )
+
+    def _as_told(self, job: Job, checks: Results) -> Results:
+        """As the job tells them of a contract that observes, or enforces."""
+        return observed(job.plan, checks) if job.plan.mode is Mode.OBSERVE else checks
 
     def _needs(self, job: Job, story: Story) -> bool:
         """Whether what the file needs is not there."""

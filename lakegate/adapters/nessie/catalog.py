@@ -266,9 +266,11 @@ class NessieCatalog:
         }
         self._rest.post(f"merging {branch}", f"trees/{MAIN}@{self._main()}/history/merge", body, changes=True)
 
-    def decisions(self, limit: int, *, table: str | None = None, batch: str | None = None) -> Iterator[Decided]:
+    def decisions(
+        self, limit: int, *, table: str | None = None, batch: str | None = None, before: str = ""
+    ) -> Iterator[Decided]:
         since = _not_before(batch) if batch else None
-        for meta in self._log(having({"table": table, "batch": batch}), since):
+        for meta in self._log(having({"table": table, "batch": batch}), since, before):
             if limit <= 0:
                 return
             found = decided(meta)
@@ -276,16 +278,18 @@ class NessieCatalog:
                 limit -= 1
                 yield found
 
-    def _log(self, wanted: str, since: datetime | None) -> Iterator[Json]:
-        """Yield main's commits since a given time, newest first. Nessie searches the whole log for matches, so the
-        filter also matches older commits, and the search stops at the first of them.
+    def _log(self, wanted: str, since: datetime | None, until: str) -> Iterator[Json]:
+        """Yield main's commits since a given time, and before a given one, newest first. Nessie searches the whole log
+        for matches, so the filter also matches older commits, and the search stops at the first of them.
         """
+        path = f"trees/{segment(Ref(MAIN, until))}/history"
         query = {"filter": f"({wanted}) || {before(since)}" if since else wanted} if wanted else {}
         size = FEW if since else PAGE
-        for entry in self._rest.pages("reading main's log", f"trees/{MAIN}/history", "logEntries", query, size):
+        for entry in self._rest.pages("reading main's log", path, "logEntries", query, size):
             if since and committed_at(entry["commitMeta"]) < since:
                 return
-            yield entry["commitMeta"]
+            if entry["commitMeta"]["hash"] != until:
+                yield entry["commitMeta"]
 
 
 def _not_before(batch: str) -> datetime | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lakegate.audit.model.plan import Plan, Scope, Severity
-from lakegate.audit.model.report import CheckResult, FileReport, Verdict
+from lakegate.audit.model.report import FAILED, CheckResult, FileReport, Verdict
 
 
 def of_table_scope(plan: Plan) -> Plan:
@@ -24,7 +24,8 @@ def may_be_reused(plan: Plan, file: FileReport) -> bool:
     """Return True if only checks of table scope can reject the file, and no row of it is or may be quarantined."""
     asked = of_table_scope(plan).checks
     ids, quarantined = {check.id for check in asked}, any(check.severity is Severity.QUARANTINE for check in asked)
-    failed = any(check.verdict is Verdict.FAIL and check.check not in ids for check in file.checks)
+    wrong = (*FAILED, Verdict.WOULD_QUARANTINE)
+    failed = any(check.verdict in wrong and check.check not in ids for check in file.checks)
     return not (file.faults or file.quarantined or quarantined or failed)
 
 

@@ -8,7 +8,7 @@ from lakegate.audit.evaluation.advice import advise
 from lakegate.audit.evaluation.drift import Past, before, drifted
 from lakegate.audit.evaluation.quarantine import Distinct, leaving, within
 from lakegate.audit.model.plan import Check, Comparison, MetricKind, Operator, Plan, Scope, Severity, Unit
-from lakegate.audit.model.report import CheckResult, Source, Verdict
+from lakegate.audit.model.report import WORST_FIRST, CheckResult, Source, Verdict
 
 _HOLDS: dict[Operator, Callable[..., bool]] = {
     Operator.MUST_BE: operator.eq,
@@ -99,7 +99,7 @@ def evaluate(
         earlier = good(results)
         resolved = {metric: measured(file.file, earlier) for metric, measured in dependents.items()}
         metrics = {**file.metrics, **resolved}
-        checks = tuple(_result(plan, check, metrics[check.metric], file.rows, past) for check in plan.checks)
+        checks = tuple(result_of(plan, check, metrics[check.metric], file.rows, past) for check in plan.checks)
         if any(map(leaving, results.values())):
             checks = _held(checks, _counts_of_table(plan))
         results[file.file] = _with_quarantine(plan, file, checks, earlier, distinct)
@@ -175,10 +175,11 @@ def good(results: Mapping[str, Sequence[CheckResult]]) -> list[str]:
 def verdict(checks: Sequence[CheckResult]) -> Verdict:
     """Return the worst verdict of the checks."""
     found = {check.verdict for check in checks}
-    return next((worst for worst in (Verdict.FAIL, Verdict.QUARANTINE, Verdict.WARN) if worst in found), Verdict.PASS)
+    return next((worst for worst in WORST_FIRST if worst in found), Verdict.PASS)
 
 
-def _result(plan: Plan, check: Check, measured: Measured, rows: int, past: Past) -> CheckResult:
+def result_of(plan: Plan, check: Check, measured: Measured, rows: int, past: Past = _NO_PAST) -> CheckResult:
+    """Return one check's result by its metric, of a file with so many rows."""
     kind = plan.metric(check.metric).kind
     value = _value(check, kind, measured.value, rows, past)
     is_first = check.drift is not None and not before(check, past)

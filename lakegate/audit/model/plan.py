@@ -68,6 +68,13 @@ class Severity(StrEnum):
     WARNING = "warning"  # publishes it and tells
 
 
+class Mode(StrEnum):
+    """A failed check's effect on the whole table's files."""
+
+    ENFORCE = "enforce"  # what its severity says
+    OBSERVE = "observe"  # none: what can be appended is published, and what enforcing would do is told
+
+
 class Operator(StrEnum):
     """ODCS's comparisons of a metric with its threshold."""
 
@@ -253,6 +260,7 @@ class Plan:
     key: tuple[str, ...] = ()
     policy: SchemaPolicy = SchemaPolicy()
     files: FileFormat = PARQUET
+    mode: Mode = Mode.ENFORCE
     format: int = 1
 
     @cached_property

@@ -13,7 +13,7 @@ from typing import Any
 from lakegate.audit.advice import Advice
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.lane import Lane
-from lakegate.audit.model.plan import Severity, Unit
+from lakegate.audit.model.plan import Mode, Severity, Unit
 from lakegate.counts import count
 
 
@@ -24,6 +24,22 @@ class Verdict(StrEnum):
     WARN = "warn"  # failed, but its severity is warning
     QUARANTINE = "quarantine"  # failed, but its failing rows are quarantined
     FAIL = "fail"
+    WOULD_QUARANTINE = "would quarantine"  # failed, and its failing rows are published: its contract observes
+    WOULD_FAIL = "would fail"  # failed, and its file is published: its contract observes
+
+
+WORST_FIRST = (
+    Verdict.FAIL,
+    Verdict.WOULD_FAIL,
+    Verdict.QUARANTINE,
+    Verdict.WOULD_QUARANTINE,
+    Verdict.WARN,
+    Verdict.PASS,
+)
+
+
+FAILED = (Verdict.FAIL, Verdict.WOULD_FAIL)
+"""Verdicts of files that a contract which enforces does not let through."""
 
 
 class Source(StrEnum):
@@ -136,6 +152,9 @@ class FileReport:
 
     Its one data file is a copy of itself if it is `registered`; `unregistered` is why its rows were appended, although
     its contract asks to register files.
+
+    Of an observing contract, `would_quarantine` is how many of its rows enforcing would quarantine, if it would not
+    reject it.
     """
 
     id: str
@@ -152,6 +171,7 @@ class FileReport:
     registered: bool = False
     unregistered: str = ""
     advice: tuple[Advice, ...] = ()
+    would_quarantine: int = 0
 
     @property
     def advised(self) -> dict[str, Advice]:
@@ -172,11 +192,32 @@ class FileReport:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Remarks on a file, its rejection aside: quarantined rows, warnings, changes to the table."""
-        if self.verdict is not Verdict.QUARANTINE:
-            return (*self._reasons(Verdict.WARN), *self.changes)
-        quarantined = f"in quarantine: {self.quarantined_rows:,} of {count(self.rows + self.quarantined_rows, 'row')}"
-        return (quarantined, *self._reasons(Verdict.QUARANTINE), *self._reasons(Verdict.WARN), *self.changes)
+        """Remarks on a file, its rejection aside: what enforcing would do, quarantined rows, warnings, changes to the
+        table.
+        """
+        return (*self.observed, *self._in_quarantine, *self._reasons(Verdict.WARN), *self.changes)
+
+    @property
+    def observed(self) -> tuple[str, ...]:
+        """What enforcing would do to a file that is published because its contract observes: that, and the reasons."""
+        if not self.would:
+            return ()
+        return (self.would, *self._reasons(Verdict.WOULD_FAIL), *self._reasons(Verdict.WOULD_QUARANTINE))
+
+    @property
+    def would(self) -> str:
+        """What enforcing would do, as a phrase; "" if it would do the same."""
+        if self.verdict is Verdict.WOULD_FAIL:
+            return "observed: it would have been rejected"
+        rows = f"{self.would_quarantine:,} of {count(self.rows, 'row')}"
+        return f"observed: {rows} would have gone to quarantine" if self.would_quarantine else ""
+
+    @property
+    def _in_quarantine(self) -> tuple[str, ...]:
+        if self.verdict is Verdict.FAIL or not self.quarantined:
+            return ()
+        rows = f"{self.quarantined_rows:,} of {count(self.rows + self.quarantined_rows, 'row')}"
+        return (f"in quarantine: {rows}", *self._reasons(Verdict.QUARANTINE))
 
     @property
     def changes(self) -> tuple[str, ...]:
@@ -224,7 +265,7 @@ class Report:
     scope from it: only checks of table scope were run, at `base`.
 
     `rewritten` covers all files together that replace rows which were since rewritten into other data files. `lane` is
-    that of the attempt's job, with the reason.
+    that of the attempt's job, with the reason. The `mode` is its contract's.
     """
 
     branch: str
@@ -251,7 +292,8 @@ class Report:
     lane: Lane = Lane.SPARK
     lane_why: str = ""
     advice: tuple[Advice, ...] = ()
-    format: int = 2
+    mode: Mode = Mode.ENFORCE
+    format: int = 3
 
     @property
     def rows(self) -> int:

@@ -5,28 +5,29 @@ hide are spelt out.
 """
 
 import sys
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
 from lakegate.cli.page.plots import bar, scale, trend
 from lakegate.cli.page.summary import failures, folded, parts, unfolded
-from lakegate.cli.report import advised, checks_of, columns_of, lane, shown, tally, took
+from lakegate.cli.report import advised, aside, checks_of, columns_of, enforced, lane, observes, shown, tally, took
 from lakegate.cli.terminal import busy, clean, complain
 from lakegate.counts import count
 from lakegate.operations.batch import BatchView, files_of, has_rows, rows_command
 from lakegate.operations.questions import ShowBatch
 
 PRINTED = Path("-")
-OF_THE_BATCH = (files_of, has_rows, lane, rows_command, tally, took)
-OF_A_FILE = (advised, bar, checks_of, columns_of, failures, folded, parts, scale, shown, unfolded)
+OF_THE_BATCH = (enforced, files_of, has_rows, lane, observes, rows_command, tally, took)
+OF_A_FILE = (advised, aside, bar, checks_of, columns_of, failures, folded, parts, scale, shown, unfolded)
 NEWLINE = Markup("\n")
 """The line end between two of a contract's lines: any within a text is a stranger's, and is spelt out."""
-MARKS = {"fail": "✕", "quarantine": "▲", "warn": "!", "pass": "✓"}
+MARKS = {"fail": "✕", "quarantine": "▲", "warn": "!", "pass": "✓", "would fail": "(✕)", "would quarantine": "(▲)"}
 """Signs of the verdicts beside their words and colours."""
 
 
@@ -43,9 +44,14 @@ def write(installation: Installation, batch: str, to: Path) -> Exit:
 
 def page(view: BatchView) -> str:
     """Return the whole page as HTML."""
+    return environment(view.past).get_template("page.html").render(view=view)
+
+
+def environment(past: Mapping[str, Sequence[float]], *rooms: str) -> Environment:
+    """Return the engine with the page's templates, and those of other rooms, for checks with these past values."""
     made = Environment(
         autoescape=True,
-        loader=PackageLoader("lakegate.cli.page", ""),
+        loader=ChoiceLoader([PackageLoader(room, "") for room in (*rooms, "lakegate.cli.page")]),
         undefined=StrictUndefined,
         finalize=_harmless,
         trim_blocks=True,
@@ -53,8 +59,8 @@ def page(view: BatchView) -> str:
     )
     made.globals |= {tool.__name__: tool for tool in (*OF_THE_BATCH, *OF_A_FILE)}
     made.globals |= {"marks": MARKS, "newline": NEWLINE, "plural": count, "value": _value}
-    made.globals["trend"] = partial(trend, past=view.past)
-    return made.get_template("page.html").render(view=view)
+    made.globals["trend"] = partial(trend, past=past)
+    return made
 
 
 def _harmless(value: object) -> object:

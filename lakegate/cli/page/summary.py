@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lakegate.audit.model.report import FileReport, Report, Verdict
-from lakegate.operations.batch import VERDICTS
+from lakegate.audit.model.report import WORST_FIRST, FileReport, Report, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +26,7 @@ class Failure:
 
 def parts(report: Report) -> list[Part]:
     """Return the report's files by verdict, the worst first."""
-    numbers = {verdict: sum(file.verdict is verdict for file in report.files) for verdict in VERDICTS}
+    numbers = {verdict: sum(file.verdict is verdict for file in report.files) for verdict in WORST_FIRST}
     return [Part(verdict=verdict, files=number) for verdict, number in numbers.items() if number]
 
 
@@ -40,10 +39,10 @@ def failures(files: Iterable[FileReport]) -> list[Failure]:
         for check in file.checks:
             if check.verdict is not Verdict.PASS:
                 failure = found.setdefault(check.name, Failure(name=check.name, verdict=check.verdict))
-                failure.verdict = min(failure.verdict, check.verdict, key=VERDICTS.index)
+                failure.verdict = min(failure.verdict, check.verdict, key=WORST_FIRST.index)
                 failure.rows += check.failing_rows
                 failure.files.append(at)
-    return sorted(found.values(), key=lambda each: (VERDICTS.index(each.verdict), -len(each.files)))
+    return sorted(found.values(), key=lambda each: (WORST_FIRST.index(each.verdict), -len(each.files)))
 
 
 def unfolded(files: Iterable[FileReport]) -> list[tuple[int, FileReport]]:

@@ -245,6 +245,8 @@ COLUMN_SETTINGS: Place = _enforced(
 QUALITY_SETTINGS: Place = _enforced(scope=f"of `duplicateValues` and `rowCount`. {_SCOPE}")
 
 TABLE_SETTINGS: Place = _enforced(
+    mode="`enforce` (the default) does what checks say; `observe` publishes everything that can be appended, and tells "
+    "what enforcing would have rejected or quarantined ([Observe before you enforce](../how-to/observe.md))",
     quarantineBudget="if a check has severity `quarantine`: how many rows of a file may go, `{rows: 100}` or "
     "`{percent: 1}`; past it the file is rejected",
     newColumns="a column that the contract does not have: `freeze` (the default) rejects the file, `evolve` adds it to "

@@ -1,12 +1,14 @@
 """A table's baseline: the values that its last published file versions measured, from main's log and their reports.
 
-Nothing else is stored for it, so a check that a contract has gained has a baseline from its first audit on.
+Nothing else is stored for it, so a check that a contract has gained has a baseline from its first audit on. A file that
+was published only because its contract observes is no part of it, nor are those of its rows that enforcing would have
+quarantined: a fault would else hide the next one, and the first day of enforcing would compare with faults.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 
 from lakegate.audit.model.plan import MetricKind, Plan
-from lakegate.audit.model.report import FileReport
+from lakegate.audit.model.report import FileReport, Verdict
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
@@ -44,12 +46,13 @@ def _files_wanted(plan: Plan) -> dict[str, int]:
 
 
 def _measured(plan: Plan, file: FileReport) -> dict[str, float]:
-    """Return the values of a file's metrics over the rows that it has in the table. A check on the file as it arrived
-    covers quarantined rows too, so its value is left out. Every report has the number of rows, whatever the contract
-    asks for.
+    """Return the values of a file's metrics over the rows that it has in the table, or that it would have there if its
+    contract enforced. A check on the file as it arrived covers quarantined rows too, so its value is left out. Every
+    report has the number of rows, whatever the contract asks for.
     """
-    rows = {metric.id: float(file.rows) for metric in plan.metrics if metric.kind is MetricKind.ROWS}
-    of_all = [check for check in file.checks if check.rows == file.rows]
+    there = file.rows - file.would_quarantine
+    rows = {metric.id: float(there) for metric in plan.metrics if metric.kind is MetricKind.ROWS}
+    of_all = [check for check in file.checks if check.rows == there]
     return rows | {check.metric: check.measured for check in of_all if check.measured is not None}
 
 
@@ -61,7 +64,8 @@ def _published(service: Service, table: str, replaced: Iterable[Version]) -> Ite
             reports = _file_reports(service, decided.note)
             there = [file for file in decided.note.files if (file.key, file.version_id) not in gone]
             gone.update((file.key, version) for file in decided.note.files for version in file.replaces)
-            yield from (reports[file.key] for file in reversed(there) if file.key in reports)
+            known = [reports[file.key] for file in reversed(there) if file.key in reports]
+            yield from (file for file in known if file.verdict is not Verdict.WOULD_FAIL)
 
 
 def _file_reports(service: Service, note: Note) -> Mapping[str, FileReport]:

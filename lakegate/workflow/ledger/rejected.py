@@ -66,8 +66,15 @@ def rejected_files(service: Service, batch: str) -> Rejected:
     decisions = decisions_of(service, batch)
     found = rejections(service, decisions[0].note.table, batch, decisions)
     if not found.files:
-        raise found.refused(f"none of its files is rejected; run: lakegate show {batch}")
+        raise found.refused(f"{_why_none(decisions)}; run: lakegate show {batch}")
     return found
+
+
+def _why_none(decisions: Sequence[Decided]) -> str:
+    files = [file for decided in decisions for file in decided.note.files]
+    if any(file.would_reject or file.would_quarantine for file in files):
+        return "its contract observes, so its files are published and there is nothing to do for them"
+    return "none of its files is rejected"
 
 
 def rejections(service: Service, table: str, batch: str, decisions: Sequence[Decided]) -> Rejected:

@@ -1,6 +1,7 @@
 """Messages: the facts and the next commands of each kind of notice. It sends nothing."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from lakegate.audit.advice import Advice
@@ -106,6 +107,20 @@ def published_message(attempt: Attempt, files: Iterable[MessageFile], rows: int,
         published_rows=rows,
         replaced_rows=replaced,
         commands=(f"lakegate show {attempt.batch}",),
+    )
+
+
+def observed_message(message: Message, *, would_reject: int, would_quarantine: int) -> Message:
+    """Return a message that files were published with warnings, as one of files whose contract observes: enforcing
+    would reject so many of them, and quarantine so many rows.
+    """
+    return replace(
+        message,
+        kind=MessageKind.OBSERVED,
+        why="The contract observes, so all of this is published, and there is nothing to approve or to retry. With "
+        "mode: enforce in it, files and rows as these stay off main.",
+        would_reject=would_reject,
+        would_quarantine=would_quarantine,
     )
 
 

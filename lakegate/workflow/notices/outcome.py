@@ -18,6 +18,7 @@ from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.notices.events import note_decided, send_noted
 from lakegate.workflow.notices.messages import (
     approved_message,
+    observed_message,
     published_message,
     rejected_message,
     rejection,
@@ -143,13 +144,18 @@ def _warned(
 ) -> Message:
     published = list(published)
     warned = [(file, report) for file, report in passed if report.warnings]
-    return warned_message(
+    message = warned_message(
         attempt,
         [_warned_file(file, report) for file, report in warned],
         sum(report.rows for report in published),
         quarantined={report.id: report.quarantined_rows for _, report in warned if report.quarantined},
         replaced=sum(report.replaces.rows for report in published),
     )
+    would_reject = sum(report.verdict is Verdict.WOULD_FAIL for _, report in warned)
+    would_quarantine = sum(report.would_quarantine for _, report in warned)
+    if not (would_reject or would_quarantine):
+        return message
+    return observed_message(message, would_reject=would_reject, would_quarantine=would_quarantine)
 
 
 def _published(attempt: Attempt, reports: Iterable[FileReport]) -> Message:
@@ -161,5 +167,11 @@ def _published(attempt: Attempt, reports: Iterable[FileReport]) -> Message:
 
 def _warned_file(file: FileVersion, report: FileReport) -> MessageFile:
     quarantined = report.quarantined_rows
-    reasons = (*report.warnings, *report.unread)
-    return MessageFile(key=file.key, reasons=reasons, rows=report.rows + quarantined, failing_rows=quarantined)
+    reasons, advised = (*report.warnings, *report.unread), report.advised if report.would else {}
+    return MessageFile(
+        key=file.key,
+        reasons=reasons,
+        rows=report.rows + quarantined,
+        failing_rows=quarantined,
+        advice=tuple(advised.get(reason, NO_ADVICE) for reason in reasons) if advised else (),
+    )

@@ -14,7 +14,8 @@ class Line:
     `rows` counts neither the `quarantined` ones nor those that were `replaced`. A line in flight that waits says what
     it `waits_for`, and until when, if that is known. The `lane` is that of its job, if there is one yet, with the
     reason; of decided lines, published ones have the lane. `usage` is of the attempt's job run, and is read by
-    `with_usage`.
+    `with_usage`. Of published files whose contract observes, enforcing `would_reject` so many, and `would_quarantine`
+    so many rows.
     """
 
     batch: str
@@ -34,6 +35,8 @@ class Line:
     usage: Usage | None = None
     lane: str = ""
     lane_why: str = ""
+    would_reject: int = 0
+    would_quarantine: int = 0
 
     @property
     def waits(self) -> str:

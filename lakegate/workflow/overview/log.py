@@ -58,6 +58,8 @@ def _line(note: Note, files: list[DecidedFile], state: str, at: datetime, open_b
         lane=note.lane,
         quarantined=sum(file.quarantined for file in files),
         replaced=sum(file.replaced for file in files),
+        would_reject=sum(file.would_reject for file in files),
+        would_quarantine=sum(file.would_quarantine for file in files),
     )
 
 

@@ -37,17 +37,19 @@ def failed_and_compared(plan: Plan, report: Report) -> frozenset[str]:
 
 
 def failing_metrics(entry: FileReport) -> set[str]:
-    """Return the metrics that fail a file, by id."""
-    return _metrics(entry, Verdict.FAIL)
+    """Return the metrics that fail a file, or would if its contract enforced, by id."""
+    return _metrics(entry, Verdict.FAIL, Verdict.WOULD_FAIL)
 
 
 def quarantined_metrics(entry: FileReport) -> set[str]:
-    """Return the metrics, by id, whose failing rows are quarantined, or would be within the budget."""
-    return _metrics(entry, Verdict.QUARANTINE)
+    """Return the metrics, by id, whose failing rows are quarantined, or would be within the budget or if the contract
+    enforced.
+    """
+    return _metrics(entry, Verdict.QUARANTINE, Verdict.WOULD_QUARANTINE)
 
 
-def _metrics(entry: FileReport, verdict: Verdict) -> set[str]:
-    return {check.metric for check in entry.checks if check.verdict is verdict and check.check != BUDGET}
+def _metrics(entry: FileReport, *verdicts: Verdict) -> set[str]:
+    return {check.metric for check in entry.checks if check.verdict in verdicts and check.check != BUDGET}
 
 
 def _fails_only_by(entry: FileReport, metrics: frozenset[str]) -> bool:

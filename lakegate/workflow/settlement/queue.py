@@ -21,8 +21,8 @@ from lakegate.workflow.attempts.reports import report_in_force
 from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.facts import Ended, Facts
-from lakegate.workflow.settlement.reader import answer_or_no, first_look, observe, with_references
-from lakegate.workflow.settlement.references import with_quarantined_rows
+from lakegate.workflow.settlement.reader import all_facts, answer_or_no, first_look, with_references
+from lakegate.workflow.settlement.references import with_failing_rows
 from lakegate.workflow.settlement.rules import goes_first, settlement
 
 UNREAD = "not_in_line"  # the log's event for an attempt that cannot be read
@@ -32,7 +32,7 @@ def facts_of(service: Service, attempt: Attempt, job: Job, claims: Iterable[File
     """Return all facts of an attempt that claims these files and has this end. If order matters for the table, and the
     attempt would publish something, the attempt that publishes first is among them.
     """
-    facts = observe(service, attempt, job, claims, ended)
+    facts = all_facts(service, attempt, job, claims, ended)
     if not facts.in_order or not settlement(facts).publish:
         return facts
     return replace(facts, predecessor=predecessor(service, facts.attempt))
@@ -67,7 +67,7 @@ def _goes_first(service: Service, attempt: Attempt) -> bool:
     if facts is None or not facts.files:
         return False
     facts = replace(facts, receipts=receipts_now(service, facts.files))
-    return goes_first(with_references(service, facts, with_quarantined_rows(facts)))
+    return goes_first(with_references(service, facts, with_failing_rows(facts)))
 
 
 def _is_reaudited(service: Service, attempt: Attempt) -> bool:

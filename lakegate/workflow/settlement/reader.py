@@ -36,7 +36,7 @@ from lakegate.workflow.settlement.references import (
     patient_until,
     tables_missing_rows,
     unresolved_references,
-    with_quarantined_rows,
+    with_failing_rows,
 )
 
 log = structlog.get_logger()
@@ -95,12 +95,12 @@ def crash_of(service: Service, attempt: Attempt, job: Job, run: JobRun) -> Crash
     return crash(job, run, began=began, shortest=service.grace, most=service.attempts)
 
 
-def observe(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion], ended: Ended) -> Facts:
+def all_facts(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion], ended: Ended) -> Facts:
     """Return all facts of an attempt that claims these files and has this end."""
     facts = first_look(service, attempt, job, claims, ended)
     if facts.in_order and facts.good:
         facts = replace(facts, reuploads=contract_of(service.store, attempt.table).ingestion.reuploads)
-    missing = unresolved_references(facts, [*with_quarantined_rows(facts), *facts.bad])
+    missing = unresolved_references(facts, [*with_failing_rows(facts), *facts.bad])
     if (
         facts.reuploads
         or ended.crash

@@ -33,7 +33,7 @@ class Deferral:
 
 def tables_missing_rows(plan: Plan, report: FileReport | None) -> frozenset[str]:
     """Return the tables that lack rows which the file refers to, if nothing else is wrong with the file. Quarantined
-    rows count, and so do rows that would be quarantined within the budget.
+    rows count, and so do rows that would be quarantined within the budget, or if the contract enforced.
     """
     if report is None or report.faults:
         return frozenset()
@@ -56,9 +56,12 @@ def unresolved_references(facts: Facts, files: Iterable[FileVersion]) -> dict[Fi
     }
 
 
-def with_quarantined_rows(facts: Facts) -> list[FileVersion]:
-    """Return the good files that have quarantined rows."""
-    return [file for file in facts.good if facts.ended.reported[file.id].quarantined]
+def with_failing_rows(facts: Facts) -> list[FileVersion]:
+    """Return the good files that have quarantined rows, or that enforcing their contract would not publish as a
+    whole.
+    """
+    reported = facts.ended.reported
+    return [file for file in facts.good if reported[file.id].quarantined or reported[file.id].would]
 
 
 def patient_until(facts: Facts) -> datetime | None:

@@ -19,7 +19,7 @@ from lakegate.landing.receipts import Receipt
 from lakegate.landing.standing import standing
 from lakegate.workflow.settlement.facts import Facts
 from lakegate.workflow.settlement.keys import with_released_keys
-from lakegate.workflow.settlement.references import Deferral, deferred, with_quarantined_rows
+from lakegate.workflow.settlement.references import Deferral, deferred, with_failing_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,8 +128,7 @@ def unresolved_reference(facts: Facts, files: Iterable[FileVersion]) -> Answers:
     """Retry files whose only fault is that rows they refer to are not on main yet."""
     asked = set(files)
     groups = (
-        deferred(facts, [file for file in group if file in asked])
-        for group in (with_quarantined_rows(facts), facts.bad)
+        deferred(facts, [file for file in group if file in asked]) for group in (with_failing_rows(facts), facts.bad)
     )
     return {file: Retry(why=_why(each), until=each.until) for each in groups for file in each.files}
 
@@ -206,7 +205,7 @@ def goes_first(facts: Facts) -> bool:
     wait for references. A batch that waits keeps nobody waiting, lest two batches wait for each other.
     """
     good = [file for file in facts.good if facts.is_open(file)]
-    waits = deferred(facts, [file for file in with_quarantined_rows(facts) if facts.is_open(file)])
+    waits = deferred(facts, [file for file in with_failing_rows(facts) if facts.is_open(file)])
     return bool(good) and (waits.until is None or len(waits.files) < len(good))
 
 

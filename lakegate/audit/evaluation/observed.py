@@ -1,0 +1,57 @@
+"""Observation: verdicts of enforcing, told of files that are published all the same.
+
+Rows that do not parse are in no table, so the checks that rows parse are enforced. A file that these reject is told as
+enforcing tells it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lakegate.audit.evaluation.quarantine import BUDGET, Results, leaving, within
+from lakegate.audit.evaluation.verdicts import malformed_checks
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.report import CheckResult, Verdict
+
+_WOULD = {Verdict.FAIL: Verdict.WOULD_FAIL, Verdict.QUARANTINE: Verdict.WOULD_QUARANTINE}
+
+
+def observed(plan: Plan, results: Results) -> dict[str, tuple[CheckResult, ...]]:
+    """Return what enforcing says of each file, as an observing contract has it."""
+    return {file: _observed(plan, checks) for file, checks in results.items()}
+
+
+def _observed(plan: Plan, checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
+    enforced = malformed_checks(plan)
+    kept = [check for check in checks if check.check in enforced]
+    if any(check.verdict is Verdict.FAIL for check in kept):
+        return tuple(checks)
+    budget = _own_budget(plan, kept)
+    if budget and budget.verdict is Verdict.FAIL:
+        return (*(check for check in checks if check.check != BUDGET), budget)
+    told = tuple(check if check.check in enforced else _told(check) for check in checks)
+    return told if budget is None or any(check.check == BUDGET for check in told) else (*told, budget)
+
+
+def _told(check: CheckResult) -> CheckResult:
+    return replace(check, verdict=_WOULD.get(check.verdict, check.verdict))
+
+
+def _own_budget(plan: Plan, kept: Sequence[CheckResult]) -> CheckResult | None:
+    """Return the check of the budget for the rows that do not parse alone, if they are to leave."""
+    rows = rows_leaving(kept)
+    return within(plan.budget, rows, kept[0].rows) if rows else None
+
+
+def rows_leaving(checks: Sequence[CheckResult]) -> int:
+    """Return how many rows go to quarantine although the contract observes: those that do not parse."""
+    ids = leaving(checks)
+    return sum(check.failing_rows for check in checks if check.check in ids)
+
+
+def rows_observed(checks: Sequence[CheckResult]) -> int:
+    """Return how many of a published file's rows enforcing would quarantine."""
+    verdicts = {check.verdict for check in checks}
+    if Verdict.WOULD_QUARANTINE not in verdicts or verdicts & {Verdict.FAIL, Verdict.WOULD_FAIL}:
+        return 0
+    counted = next(int(check.value or 0) for check in checks if check.check == BUDGET)
+    return counted - rows_leaving(checks)

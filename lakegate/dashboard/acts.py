@@ -1,0 +1,111 @@
+"""Acts on a batch: each is asked for once more, with a reason where main's log keeps one, and then carried out by the
+operation that the command line has for it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from lakegate.cli.batches import reason
+from lakegate.cli.exits import paragraph
+from lakegate.counts import count
+from lakegate.dashboard import markup, session
+from lakegate.errors import LakegateError
+from lakegate.operations.acts import Approve, Discard, Retry
+from lakegate.operations.wire import FunctionFault
+
+SAID, ASKED = "said of an act", "act that is to be confirmed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Act:
+    """A button: what is asked before, and what carries it out and says what came of it."""
+
+    label: str
+    asks: str
+    has_reason: bool
+    run: Callable[[str, str], list[str]]
+
+
+def _retry(batch: str, _why: str) -> list[str]:
+    retried = session.act(Retry(batch=batch))
+    branches = ", ".join(attempt.branch for attempt in retried.attempts)
+    return [f"In progress on {branches}", *_left(retried.left)]
+
+
+def _approve(batch: str, why: str) -> list[str]:
+    approved = session.act(Approve(batch=batch, why=why))
+    return [f"{count(approved.files, 'file')} of {batch} published as audited: {why}", *_left(approved.left)]
+
+
+def _discard(batch: str, why: str) -> list[str]:
+    return [f"{count(session.act(Discard(batch=batch, why=why)), 'file')} of {batch} discarded for good: {why}"]
+
+
+def _left(left: Mapping[str, str]) -> list[str]:
+    return [f"Still rejected: {key}: {why}" for key, why in left.items()]
+
+
+ACTS = {
+    "retry": Act(
+        label="Retry",
+        asks="Try the rejected files again, with the present contract, on a new branch.",
+        has_reason=False,
+        run=_retry,
+    ),
+    "approve": Act(
+        label="Approve",
+        asks="Publish the rejected files in spite of their audit, exactly as they were audited.",
+        has_reason=True,
+        run=_approve,
+    ),
+    "discard": Act(
+        label="Discard",
+        asks="Give up the rejected files for good, and delete their branches.",
+        has_reason=True,
+        run=_discard,
+    ),
+}
+
+
+def buttons(batch: str, possible: list[str]) -> None:
+    """Show what a person may do with the batch, and what came of what was done last."""
+    for text in st.session_state.pop(SAID, ()):
+        markup.show("done", text=text)
+    if not possible:
+        return
+    if why := session.why_not_act():
+        markup.show("remark", text=f"You may look, and not act: {why}")
+        return
+    with st.container(horizontal=True):
+        for name in possible:
+            st.button(ACTS[name].label, key=f"{name} {batch}", on_click=_ask, args=((name, batch),))
+    name, of = st.session_state.get(ASKED, ("", ""))
+    if of == batch and name in possible:
+        st.dialog(ACTS[name].label, on_dismiss=_ask)(_confirm)(batch, ACTS[name])
+
+
+def _ask(what: tuple[str, str] = ("", "")) -> None:
+    """Have an act on a batch be confirmed, or none."""
+    st.session_state[ASKED] = what
+
+
+def _confirm(batch: str, act: Act) -> None:
+    markup.show("asks", text=act.asks, batch=batch)
+    why = ""
+    with st.form("confirmation", border=False):
+        if act.has_reason:
+            why = st.text_input("Reason", help="It is kept in main's log for good, with your name.")
+        if st.form_submit_button(f"{act.label} this batch", type="primary"):
+            _carry_out(batch, act, why)
+
+
+def _carry_out(batch: str, act: Act, why: str) -> None:
+    try:
+        st.session_state[SAID] = act.run(batch, reason(why) if act.has_reason else "")
+    except (LakegateError, FunctionFault) as error:
+        markup.problem(paragraph(error))
+    else:
+        _ask()
+        st.rerun()

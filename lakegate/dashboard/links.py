@@ -1,0 +1,41 @@
+"""Links from page to page, and what an address asks for. A label is Markdown, so it is a word of ours or what is proved
+to be a batch's id; what a person chooses from is plain text.
+"""
+
+import streamlit as st
+
+from lakegate.cli.terminal import clean
+from lakegate.dashboard import session
+from lakegate.operations.questions import ListRoutes
+from lakegate.operations.sights import BATCH
+
+
+def batch(name: str) -> None:
+    """Link to a batch, if there is one yet."""
+    if BATCH.fullmatch(name):
+        st.page_link("pages/batch.py", label=name, query_params={"batch": name})
+
+
+def table(name: str) -> None:
+    st.page_link("pages/table.py", label="The table's past", icon=":material/table:", query_params={"table": name})
+
+
+def rows(branch: str) -> None:
+    to = {"branch": branch}
+    st.page_link("pages/rows.py", label="Its rows beside main's", icon=":material/compare:", query_params=to)
+
+
+def asked(name: str) -> str:
+    """Return what an address asks for, or "" if it does not."""
+    return st.query_params.get(name, "").strip()
+
+
+def chosen_table(otherwise: str) -> str | None:
+    """Return the table that a person chooses of those with a contract, first the one that the address asks for. None:
+    the choice is `otherwise`.
+    """
+    tables = sorted({route.table for route in session.ask(ListRoutes())})
+    first = asked("table")
+    tables += [first] if first and first not in tables else []
+    at = tables.index(first) + 1 if first else 0
+    return st.selectbox("Table", [None, *tables], index=at, format_func=lambda name: clean(name or otherwise))

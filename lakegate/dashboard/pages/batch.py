@@ -1,0 +1,88 @@
+"""A batch: its timeline, its checks, the rows that fail, and what a person may do with it."""
+
+from collections.abc import Iterator
+
+import streamlit as st
+
+from lakegate.cli.query import SHOWN
+from lakegate.cli.rows import remarks
+from lakegate.cli.sql import plain
+from lakegate.cli.terminal import clean
+from lakegate.counts import count
+from lakegate.dashboard import acts, links, markup, session
+from lakegate.dashboard.edge import told
+from lakegate.dashboard.figures import possible, timeline
+from lakegate.operations.batch import BatchView, has_rows
+from lakegate.operations.questions import ShowBatch
+from lakegate.operations.sights import BATCH
+
+
+@told
+def page() -> None:
+    asked = links.asked("batch")
+    if not BATCH.fullmatch(asked):
+        _which()
+        return
+    view = session.ask(ShowBatch(batch=asked, past=True))
+    markup.show("batch_head", view=view)
+    acts.buttons(view.batch, possible(view))
+    _ways(view)
+    markup.show("title", text="Timeline", number="")
+    markup.show("timeline", events=timeline(view))
+    for tried in reversed(view.attempts):
+        markup.show("section", view.past, view=view, tried=tried)
+    _failing(view)
+    if view.next:
+        markup.show("next", commands=view.next)
+
+
+def _which() -> None:
+    """Ask for a batch."""
+    markup.show("head", title="Batch", under="Choose one of the overview, or give its id, which Slack names.")
+    name = st.text_input("Batch", placeholder="20130131T0405-1a2b3c4d").strip()
+    if BATCH.fullmatch(name):
+        st.switch_page("pages/batch.py", query_params={"batch": name})
+    elif name:
+        markup.problem(f"{name} is no batch's id: it is like 20130131T0405-1a2b3c4d")
+
+
+def _ways(view: BatchView) -> None:
+    with st.container(horizontal=True):
+        links.table(view.table)
+        for tried in view.attempts[-1:]:
+            if tried.kept:
+                links.rows(tried.branch)
+
+
+def _failing(view: BatchView) -> None:
+    """List all rows that fail a check, once a check is chosen: the report has the first of them."""
+    checks = dict(_listable(view))
+    if not checks:
+        return
+    markup.show("title", text="All failing rows", number="")
+    chosen = st.selectbox(
+        "Check", list(checks), index=None, format_func=checks.__getitem__, placeholder="Choose a check"
+    )
+    if chosen is None:
+        return
+    listed = session.failing_rows(view.batch, chosen)
+    columns, found = listed.answer.columns, listed.answer.rows
+    says = f"{listed.failing.check.name}: {count(len(found), 'row')}"
+    markup.show("remark", text=says + (f", the first {SHOWN} are shown" if len(found) > SHOWN else ""))
+    at_fault = listed.failing.check.columns
+    shown = [[plain(value) for value in row] for row in found[:SHOWN]]
+    markup.show("rows", says=says, columns=columns, rows=shown, at_fault=at_fault)
+    for remark in remarks(listed):
+        markup.show("remark", text=remark)
+
+
+def _listable(view: BatchView) -> Iterator[tuple[str, str]]:
+    """Yield the checks that rows fail, by id, with their names: those of the last report."""
+    reports = [tried.report for tried in view.attempts if tried.report]
+    for file in reports[-1].files if reports else ():
+        for check in file.checks:
+            if has_rows(file, check):
+                yield check.check, clean(check.name)
+
+
+page()

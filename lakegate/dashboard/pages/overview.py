@@ -1,0 +1,85 @@
+"""The overview: what is in flight and why it waits, unrouted, rejected and published, as `lakegate status` has it."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from lakegate.cli.batches import LATE
+from lakegate.cli.terminal import ago
+from lakegate.dashboard import links, markup, session
+from lakegate.dashboard.edge import told
+from lakegate.dashboard.figures import tiles
+from lakegate.operations.questions import ShowStatus
+from lakegate.workflow.overview.line import Line
+from lakegate.workflow.status import Status
+
+MOST = 200  # decisions; older ones are in the history
+LINES, FILES, REASONS = 10, 3, 6
+EMPTY = "Nothing has landed yet. Next: lakegate contract push CONTRACT, then: lakegate drop FILE"
+LIVE = 15  # seconds between two looks
+
+
+@told
+def page() -> None:
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        markup.show("head", title="Overview", under="")
+        is_live = st.toggle("Look again by itself", help=f"Every {LIVE} seconds, while this page is open.")
+        if st.button("Look again"):
+            session.forget()
+    st.fragment(told(_lists), run_every=LIVE if is_live else None)()
+
+
+def _lists() -> None:
+    now = session.ask(ShowStatus(most=MOST))
+    markup.show("tiles", tiles=tiles(now))
+    _unseen(now)
+    if not (now.in_flight or now.unrouted or now.rejected or now.published or now.older):
+        markup.show("remark", text=EMPTY)
+    _list("In flight", now.in_flight)
+    _list("Unrouted", now.unrouted)
+    _list("Rejected", now.rejected)
+    _older(now.older)
+    _list("Published", now.published)
+    st.page_link("pages/history.py", label="All decisions, page by page", icon=":material/history:")
+
+
+def _unseen(now: Status) -> None:
+    at = session.installation().clock.now()
+    if now.seen_at is not None and at - now.seen_at >= LATE:
+        told = f"The last sweep listed the bucket {ago(now.seen_at, at)}; later files are not shown."
+        markup.show("remark", text=told)
+
+
+def _list(title: str, lines: Sequence[Line]) -> None:
+    """Show a page of lines, and where there are more, the way to the others."""
+    if not lines:
+        return
+    markup.show("title", text=title, number=f"{sum(len(line.files) for line in lines):,}")
+    pages = -(-len(lines) // LINES)
+    place = st.container(gap="xsmall")
+    chosen = st.pagination(pages, key=f"page of {title}") if pages > 1 else 1
+    with place:
+        for line in lines[(chosen - 1) * LINES : chosen * LINES]:
+            _line(line)
+
+
+def _line(line: Line) -> None:
+    link, rest = st.columns([2, 7], vertical_alignment="top", gap="small")
+    with link:
+        links.batch(line.batch)
+    with rest:
+        now = session.installation().clock.now()
+        markup.show("line", line=line, now=now, files=FILES, reasons=REASONS)
+
+
+def _older(batches: Sequence[str]) -> None:
+    """Show the batches that were rejected before, whose branches are kept."""
+    if not batches:
+        return
+    markup.show("title", text="Rejected earlier, with branches that are kept", number=f"{len(batches):,}")
+    with st.container(horizontal=True):
+        for batch in batches[:LINES]:
+            links.batch(batch)
+
+
+page()

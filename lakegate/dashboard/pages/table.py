@@ -1,0 +1,64 @@
+"""A table's past: its verdicts, rows and measures over time, what was decided, and rows of main."""
+
+import streamlit as st
+
+from lakegate.cli.terminal import clean
+from lakegate.counts import count
+from lakegate.dashboard import charts, links, markup, session
+from lakegate.dashboard.edge import told
+from lakegate.dashboard.figures import said
+from lakegate.operations.questions import ShowTable
+from lakegate.operations.tables import TableView
+
+SHOWN = 10  # decisions; the history has all
+
+
+@told
+def page() -> None:
+    markup.show("head", title="Table", under="")
+    table = links.chosen_table("Choose a table")
+    if table is None:
+        return
+    view = session.ask(ShowTable(table=table))
+    if not view.decisions:
+        markup.show("remark", text=f"Nothing of {table} is decided so far.")
+        return
+    if view.audits:
+        _audits(view)
+    markup.show("title", text="Decisions", number="")
+    for decided in view.decisions[:SHOWN]:
+        link, rest = st.columns([2, 7])
+        with link:
+            links.batch(decided.note.batch)
+        with rest:
+            markup.show("decided", decided=decided)
+    st.page_link("pages/history.py", label="All decisions, page by page", icon=":material/history:",
+                 query_params={"table": table})  # fmt: skip
+
+
+def _audits(view: TableView) -> None:
+    markup.show("title", text="Audits", number=f"the last {len(view.audits):,}")
+    left, right = st.columns(2)
+    with left:
+        st.altair_chart(charts.files(view.audits))
+    with right:
+        st.altair_chart(charts.rows(view.audits))
+    _measures(view)
+
+
+def _measures(view: TableView) -> None:
+    """Show one check's number over time, and the numbers of the last audit."""
+    last = view.audits[-1]
+    names = {its.check: clean(its.name) for it in view.audits for its in it.numbers if its.most is not None}
+    if names:
+        markup.show("title", text="Measures over time", number="")
+        chosen = st.selectbox("Check", list(names), format_func=names.__getitem__)
+        st.altair_chart(charts.number(view.audits, chosen))
+        markup.show("remark", text="Shaded: what passes. A point is one audit, and a bar the spread of its files.")
+    if last.numbers:
+        says = f"Numbers of {last.batch} a{last.attempt}"
+        markup.show("title", text=says, number=count(len(last.numbers), "check"))
+        markup.show("numbers", numbers=said(last.numbers))
+
+
+page()

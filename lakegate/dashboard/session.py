@@ -1,0 +1,79 @@
+"""Session: what the pages ask the installation, and what they have it do, with the rights of whoever started it.
+
+Answers are kept for a few seconds, so that a look at another page asks nothing again. After an act nothing is kept.
+"""
+
+from functools import cache
+from typing import TypeVar, cast
+
+import streamlit as st
+
+from lakegate.cli.exits import paragraph
+from lakegate.cli.installation import Installation, quiet_logs
+from lakegate.cli.profile import connect
+from lakegate.cli.rows import Listed, list_rows
+from lakegate.cli.sql import Result, Statement, run
+from lakegate.errors import Misconfigured, Refused
+from lakegate.operations import wire
+from lakegate.operations.acts import TryRulesOfActs
+from lakegate.operations.operation import Operation
+from lakegate.operations.questions import ShowBatch
+from lakegate.ports import Ref
+
+T = TypeVar("T")
+KEPT = 20  # seconds
+RIGHTS_KEPT = 300  # seconds
+ANSWERS = 100
+
+
+@cache
+def installation() -> Installation:
+    quiet_logs()
+    return connect()
+
+
+def ask(question: Operation[T]) -> T:
+    """Return the answer of a few seconds ago, or a new one."""
+    return cast(T, _answer(f"{type(question).__name__} {wire.request(question)}", question))
+
+
+@st.cache_data(ttl=KEPT, max_entries=ANSWERS, show_spinner="Asking the installation")
+def _answer(what: str, _question: Operation[object]) -> object:  # noqa: ARG001 (Streamlit keeps answers by it)
+    return installation().operations.run(_question)
+
+
+@st.cache_data(ttl=KEPT, max_entries=ANSWERS, show_spinner="Reading the lake")
+def rows(ref: str, sql: str) -> Result:
+    """Return the rows of a statement, as `lakegate query` reads them, at a branch or at a commit."""
+    return run(installation().lake, Statement.parse(sql), Ref.parse(ref))
+
+
+@st.cache_data(ttl=KEPT, max_entries=ANSWERS, show_spinner="Reading the rows that fail")
+def failing_rows(batch: str, check: str) -> Listed:
+    """Return all rows that fail a check, as `lakegate show --rows` lists them."""
+    return list_rows(installation(), ask(ShowBatch(batch=batch, past=True)), check)
+
+
+def act(what: Operation[T]) -> T:
+    """Have the installation do something, and forget all answers of before, whatever came of it."""
+    try:
+        return installation().operations.run(what)
+    finally:
+        forget()
+
+
+def forget() -> None:
+    for kept in (_answer, rows, failing_rows):
+        kept.clear()
+
+
+@st.cache_data(ttl=RIGHTS_KEPT, show_spinner="Asking for your rights")
+def why_not_act() -> str:
+    """Return the reason for which this person may not act here, or "". The function that carries acts out is asked, and
+    does nothing. Raise Retryable if it cannot be known now.
+    """
+    try:
+        installation().operations.run(TryRulesOfActs(tries=False))
+    except (Misconfigured, Refused) as error:
+        return paragraph(error)
+    return ""

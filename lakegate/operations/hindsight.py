@@ -1,0 +1,185 @@
+"""Hindsight: what the files of the last thirty days would have met by a contract, from the numbers in their reports.
+
+Nothing is measured again. A rule that asks for a number which no report of a file has cannot be answered for that file,
+and is said so.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from lakegate.audit.evaluation.quarantine import within
+from lakegate.audit.evaluation.verdicts import Measured, result_of
+from lakegate.audit.model.plan import Check, MetricKind, Mode, Plan, Scope, Severity
+from lakegate.audit.model.report import CheckResult, FileReport, Source, Verdict
+from lakegate.contracts import Contract
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.lifecycle import Decision
+from lakegate.workflow.attempts.reports import readable_report
+from lakegate.workflow.ledger.decisions import DECISIONS
+from lakegate.workflow.service import Service
+
+DAYS, REPORTS = 30, 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckBefore:
+    """A check that files would have failed, and in how many rows of them, if it counts rows. It is `unknown` of so many
+    files, whose reports do not have its number.
+    """
+
+    name: str
+    severity: Severity
+    files: int = 0
+    rows: int = 0
+    unknown: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hindsight:
+    """Files of a table that were audited in the last thirty days, and what they would have met by its contract, if it
+    enforces: so many `rejected`, and `quarantined_rows` of the `quarantined` files. What would have become of `unknown`
+    files cannot be known. Files that were not appended at all are no part of them; there were `unread` of those.
+
+    `checks` are those that some file fails, or is unknown to. `is_cut` if there were more reports than are read.
+    """
+
+    table: str
+    mode: Mode
+    files: int = 0
+    rows: int = 0
+    rejected: int = 0
+    quarantined: int = 0
+    quarantined_rows: int = 0
+    unknown: int = 0
+    unread: int = 0
+    checks: tuple[CheckBefore, ...] = ()
+    is_cut: bool = False
+
+
+def hindsight(service: Service, contract: Contract) -> Hindsight:
+    """Return what the files that the table's reports tell of would have met by this contract."""
+    files, is_cut = _files(service, contract.table)
+    return judged(contract.plan, files, is_cut=is_cut)
+
+
+def _files(service: Service, table: str) -> tuple[list[FileReport], bool]:
+    """Return the newest report of each file version that was decided in these days, without rows, and whether there are
+    more.
+    """
+    found: dict[str, FileReport] = {}
+    for number, attempt in enumerate(_attempts(service, table)):
+        if number == REPORTS:
+            return list(found.values()), True
+        report = readable_report(service.store, attempt)
+        for file in report.files if report and not report.error else ():
+            found.setdefault(file.id, file)
+    return list(found.values()), False
+
+
+def _attempts(service: Service, table: str) -> Iterator[Attempt]:
+    """Yield the attempts that published or rejected files of the table in these days, newest first."""
+    since, seen = service.clock.now() - timedelta(days=DAYS), set[Attempt]()
+    for decided in service.ledger.decisions(DECISIONS, table=table):
+        if decided.at < since:
+            return
+        attempt = Attempt(table=table, batch=decided.note.batch, number=decided.note.attempt)
+        if attempt.number and attempt not in seen and decided.note.decision is not Decision.DISCARDED:
+            seen.add(attempt)
+            yield attempt
+
+
+@dataclass(frozen=True, kw_only=True)
+class _File:
+    """One file's results by a contract, those that are known; `severities` are of the checks that are not."""
+
+    report: FileReport
+    results: Sequence[CheckResult]
+    unknown: frozenset[str]
+    verdict: Verdict | None
+    rows: int = 0
+
+
+def judged(plan: Plan, files: Iterable[FileReport], *, is_cut: bool = False) -> Hindsight:
+    """Return what these files would have met by the plan."""
+    files = list(files)
+    appended = [_judged(plan, file) for file in files if not file.faults]
+    aside = [each for each in appended if each.verdict is Verdict.QUARANTINE]
+    return Hindsight(
+        table=plan.table,
+        mode=plan.mode,
+        files=len(appended),
+        rows=sum(each.report.rows + each.report.quarantined_rows for each in appended),
+        rejected=sum(each.verdict is Verdict.FAIL for each in appended),
+        quarantined=len(aside),
+        quarantined_rows=sum(each.rows for each in aside),
+        unknown=sum(each.verdict is None for each in appended),
+        unread=len(files) - len(appended),
+        checks=tuple(_checks(plan, appended)),
+        is_cut=is_cut,
+    )
+
+
+def _checks(plan: Plan, files: Sequence[_File]) -> Iterator[CheckBefore]:
+    for check in plan.checks:
+        found = [it for each in files for it in each.results if it.check == check.id and it.verdict is not Verdict.PASS]
+        unknown = sum(check.id in each.unknown for each in files)
+        if found or unknown:
+            yield CheckBefore(
+                name=check.name,
+                severity=check.severity,
+                files=len(found),
+                rows=sum(result.failing_rows for result in found),
+                unknown=unknown,
+            )
+
+
+def _judged(plan: Plan, file: FileReport) -> _File:
+    known = {result.metric: result for result in file.checks if result.metric}
+    same = {result.check: result for result in file.checks}
+    told = {check.id: _result(plan, check, file, known, same) for check in plan.checks}
+    results = [result for result in told.values() if result]
+    unknown = frozenset(check.id for check in plan.checks if not told[check.id])
+    matters = any(check.id in unknown and check.severity is not Severity.WARNING for check in plan.checks)
+    verdict, rows = _verdict(plan, file, results)
+    is_open = verdict is not Verdict.FAIL and matters
+    return _File(report=file, results=results, unknown=unknown, verdict=None if is_open else verdict, rows=rows)
+
+
+def _result(
+    plan: Plan,
+    check: Check,
+    file: FileReport,
+    known: Mapping[str, CheckResult],
+    same: Mapping[str, CheckResult],
+) -> CheckResult | None:
+    """Return a check's result by the numbers of the file's report; None if it does not have them. What the files before
+    it were like is in no report, so the drift from them is known of the very same check alone.
+    """
+    if check.drift:
+        return same.get(check.id)
+    metric = plan.metric(check.metric)
+    if found := known.get(metric.id):
+        measured = Measured(value=found.measured, source=found.source, rows=found.rows)
+    elif metric.kind is MetricKind.ROWS and metric.scope is Scope.BATCH:
+        measured = Measured(value=file.rows, source=Source.STATISTICS)
+    else:
+        return None
+    return result_of(plan, check, measured, measured.rows or file.rows)
+
+
+def _verdict(plan: Plan, file: FileReport, results: Sequence[CheckResult]) -> tuple[Verdict | None, int]:
+    """Return what enforcing makes of these results, and how many rows would go to quarantine, at most. Which rows
+    failed is in no report, so those that fail several checks may be fewer than they seem: None if that decides.
+    """
+    failed = [result for result in results if result.verdict is not Verdict.PASS]
+    if any(result.severity is Severity.ERROR or result.value is None for result in failed):
+        return Verdict.FAIL, 0
+    aside = [result.failing_rows for result in failed if result.severity is Severity.QUARANTINE]
+    if not aside:
+        return Verdict.PASS, 0
+    rows = max(file.rows + file.quarantined_rows, *(result.rows for result in results))
+    least, most = (within(plan.budget, failing, rows).verdict for failing in (max(aside), sum(aside)))
+    if least is Verdict.FAIL:
+        return Verdict.FAIL, 0
+    return (Verdict.QUARANTINE if most is Verdict.PASS else None), sum(aside)

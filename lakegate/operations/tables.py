@@ -1,0 +1,108 @@
+"""A table's past: what was decided of its batches, and what their audits measured. It draws nothing."""
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+
+from lakegate.audit.model.plan import Unit
+from lakegate.audit.model.report import WORST_FIRST, CheckResult, FileReport, Report, Verdict
+from lakegate.landing.attempts import Attempt
+from lakegate.ports import Decided
+from lakegate.workflow.attempts.reports import readable_report
+from lakegate.workflow.service import Service
+
+AT_ONCE = 10  # reports that are read: as many connections as clients keep
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number:
+    """A check in the files of one audit: its worst verdict, the rows that fail it, and its `least` and `most` value.
+    `low` and `high` are where the values begin and end that pass; None: nowhere.
+    """
+
+    check: str
+    name: str
+    verdict: Verdict
+    unit: Unit
+    failing_rows: int = 0
+    rows: int = 0
+    least: float | None = None
+    most: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audited:
+    """One attempt's audit: how many of its files came to which verdict, its rows, and its checks' numbers."""
+
+    batch: str
+    attempt: int
+    at: datetime
+    verdicts: dict[str, int]
+    rows: int
+    quarantined: int
+    numbers: tuple[Number, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableView:
+    """A table's decisions, newest first, and the audits that they rest on, oldest first."""
+
+    table: str
+    decisions: tuple[Decided, ...]
+    audits: tuple[Audited, ...]
+
+
+def look(service: Service, table: str, most: int) -> TableView:
+    """Return the view of a table's last decisions, with at `most` so many of them. An audit whose report cannot be read
+    is left out.
+    """
+    decisions = tuple(service.ledger.decisions(most, table=table))
+    notes = (decided.note for decided in reversed(decisions))
+    attempts = dict.fromkeys(
+        Attempt(table=note.table, batch=note.batch, number=note.attempt) for note in notes if note.attempt
+    )
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        reports = pool.map(lambda attempt: readable_report(service.store, attempt), attempts)
+    return TableView(table=table, decisions=decisions, audits=tuple(audited(it) for it in reports if it))
+
+
+def audited(report: Report) -> Audited:
+    found: dict[str, list[CheckResult]] = {}
+    for file in report.files:
+        for check in file.checks:
+            found.setdefault(check.check, []).append(check)
+    return Audited(
+        batch=report.batch,
+        attempt=report.attempt,
+        at=report.finished_at,
+        verdicts=_verdicts(report.files),
+        rows=report.rows,
+        quarantined=sum(file.quarantined_rows for file in report.files),
+        numbers=tuple(_number(checks) for checks in found.values()),
+    )
+
+
+def _verdicts(files: Iterable[FileReport]) -> dict[str, int]:
+    every = [file.verdict for file in files]
+    return {str(verdict): every.count(verdict) for verdict in WORST_FIRST if verdict in every}
+
+
+def _number(checks: Sequence[CheckResult]) -> Number:
+    """Return one check's number in all files. Its bounds are the last file's: an audit has one contract."""
+    values = [check.value for check in checks if check.value is not None]
+    last = checks[-1]
+    return Number(
+        check=last.check,
+        name=last.name,
+        verdict=min((check.verdict for check in checks), key=WORST_FIRST.index),
+        unit=last.unit,
+        failing_rows=sum(check.failing_rows for check in checks),
+        rows=sum(check.rows for check in checks),
+        least=min(values, default=None),
+        most=max(values, default=None),
+        low=last.low,
+        high=last.high,
+    )

@@ -1,0 +1,209 @@
+"""Pages of the dashboard: what each asks, what it shows, and what a person may do there."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+
+from lakegate.errors import Retryable
+from lakegate.landing.lifecycle import Decision
+from lakegate.workflow.status import status
+from tests.cli.reported import BATCH, reported
+from tests.cli.test_page import Parsed
+from tests.cli.test_report import BAD, GOOD, SHOP
+from tests.dashboard.screen import REFUSED, Screen, button, labels, text
+from tests.hostile.names import DECEIVING, MARKUP
+
+pytestmark = pytest.mark.dashboard
+
+
+def links(at: object) -> list[str]:
+    return [it.label for it in at.get("page_link")]  # type: ignore[attr-defined]
+
+
+def rejected(screen: Screen) -> str:
+    return screen.desk.rejected()
+
+
+# What is shown.
+
+
+def test_the_overview_has_every_list_with_reasons_and_a_way_to_each_batch(screen: Screen) -> None:
+    good, bad = screen.desk.published(), rejected(screen)
+    screen.desk.world.drop("elsewhere", rows=1, under="elsewhere/x.csv")
+    screen.desk.is_working = False
+    screen.desk.run("drop", screen.desk.file("late.parquet"), "--table", "nyc.flights")
+    at = screen.open("overview")
+    shown = text(at)
+    for words in ("In flight", "Unrouted", "Rejected", "Published", "late.parquet"):
+        assert words in shown
+    assert {good, bad} <= set(links(at))
+    assert "reason fail" in shown
+
+
+def test_a_look_at_another_page_asks_nothing_again_until_a_person_asks_to(screen: Screen) -> None:
+    screen.desk.published()
+    at = screen.open("overview")
+    assert screen.asked.count("ShowStatus") == 1
+    button(at, "Look again").click()
+    at.run()
+    assert screen.asked.count("ShowStatus") == 2
+
+
+def test_a_batch_has_its_timeline_checks_and_failing_rows(screen: Screen) -> None:
+    reported(screen.desk, SHOP, {"shop/orders/1.parquet": GOOD, "shop/orders/2.parquet": BAD})
+    at = screen.open("batch", batch=BATCH)
+    shown = text(at)
+    for words in ("attempt a1 began", "a1 audited: 2 files: 1 failed, 1 passed", "shop/orders/2.parquet"):
+        assert words in shown
+    [checks] = at.selectbox
+    at = checks.select_index(checks.options.index("amount required")).run()
+    assert "amount required: 2 rows" in text(at)
+    assert "lakegate query" in text(at)
+
+
+def test_rows_of_a_branch_stand_beside_mains_and_masked_values_do_not(screen: Screen) -> None:
+    masked = SHOP.replace("name: state", "name: state\n        classification: restricted")
+    reported(screen.desk, masked, {"shop/orders/2.parquet": BAD})
+    branch = f"wap-shop.orders-{BATCH}-a1"
+    at = screen.open("rows", branch=branch)
+    shown = text(at)
+    assert "Columns that failed" in shown
+    assert "there is no table shop.orders on main" in shown
+    assert "-1.0" in shown
+    assert ("lost" in shown) == (masked == SHOP)
+
+
+def test_a_table_has_its_verdicts_and_numbers_over_time(screen: Screen) -> None:
+    screen.desk.published("1.parquet")
+    screen.desk.published("2.parquet")
+    at = screen.open("table", table="nyc.flights")
+    assert not at.exception
+    assert text(at).count("verdict pass") >= 2
+
+
+def test_the_history_goes_back_page_by_page(screen: Screen) -> None:
+    ledger, world = screen.desk.world.service.ledger, screen.desk.world
+    for number in range(60):
+        world.drop(f"{number}", rows=1)
+        world.run()
+    newest = [it.note.batch for it in ledger.decisions(100)]
+    at = screen.open("history")
+    assert links(at) == newest[:50]
+    at = button(at, "Older").click().run()
+    assert links(at) == newest[50:]
+    at = button(at, "Newer").click().run()
+    assert links(at) == newest[:50]
+
+
+# What may be done.
+
+
+def test_a_rejected_batch_has_the_acts_that_its_next_commands_name(screen: Screen) -> None:
+    assert labels(screen.open("batch", batch=rejected(screen)))[:3] == ["Retry", "Approve", "Discard"]
+    assert not {"Retry", "Approve", "Discard"} & set(labels(screen.open("batch", batch=screen.desk.published())))
+
+
+def test_an_act_is_asked_for_once_more_and_then_done(screen: Screen) -> None:
+    batch = rejected(screen)
+    at = button(screen.open("batch", batch=batch), "Retry").click().run()
+    assert "Retry" not in screen.asked
+    at = button(at, "Retry this batch").click().run()
+    assert screen.asked.count("Retry") == 1
+    assert "In progress on wap-nyc.flights-" in text(at)
+
+
+@pytest.mark.parametrize("act", ["Approve", "Discard"])
+def test_an_act_that_main_keeps_needs_a_reason(screen: Screen, act: str) -> None:
+    batch = rejected(screen)
+    at = button(screen.open("batch", batch=batch), act).click().run()
+    at = button(at, f"{act} this batch").click().run()
+    assert act not in screen.asked
+    assert "write the reason in a few words" in text(at)
+    at.text_input[0].set_value("the vendor said so")
+    at = button(at, f"{act} this batch").click().run()
+    assert screen.asked.count(act) == 1
+    [newest, *_] = screen.desk.world.service.ledger.decisions(1)
+    assert newest.note.why == "the vendor said so"
+    assert newest.note.decision is (Decision.PUBLISHED if act == "Approve" else Decision.DISCARDED)
+
+
+def test_a_reader_sees_no_buttons_and_why(screen: Screen) -> None:
+    batch = rejected(screen)
+    screen.is_reader = True
+    at = screen.open("batch", batch=batch)
+    assert not {"Retry", "Approve", "Discard"} & set(labels(at))
+    assert f"You may look, and not act: {REFUSED}" in unescape(text(at))
+
+
+def test_what_cannot_be_answered_is_a_paragraph_and_no_traceback(screen: Screen) -> None:
+    screen.failing = Retryable("Nessie does not answer")
+    at = screen.open("overview")
+    assert not at.exception
+    assert "Nessie does not answer" in text(at)
+
+
+# Strangers' text.
+
+OURS = {
+    "a link": "[click](https://evil.example)",
+    "a picture": "![x](https://evil.example/x.png)",
+    "a formula": "$\\frac{1}{2}$ $$x$$",
+    "a colour": ":red[x] :red-background[y] :material/delete: :smile:",
+    "a heading": "# x\n## y",
+    "code": "`x` ```y```",
+    "HTML": '<a href="javascript:alert(1)">x</a><iframe src="//evil.example"></iframe>',
+    "the end of ours": '</code></p></div><style>* { display: none }</style><b onmouseover="x()">',
+    "a template's words": "{{ 7 * 7 }}{% raw %}",
+    "an address": "https://evil.example www.evil.example me@evil.example",
+}
+HOSTILE = {kind: odd for kind, odd in (DECEIVING | MARKUP | OURS).items() if kind != "half letters"}
+
+
+@pytest.mark.parametrize("page", ["overview", "batch", "rows"])
+def test_no_name_or_reason_of_strangers_does_anything(screen: Screen, page: str) -> None:
+    for name, odd in HOSTILE.items():
+        screen.desk.world.drop(name, rows=1, under=f"nyc/flights/{odd}", deliver=False, bad=odd)
+    screen.desk.world.drop_together(*HOSTILE)
+    screen.desk.world.run()
+    [line] = status(screen.desk.world.service).rejected
+    at = screen.open(page, batch=line.batch, branch=line.branch)
+    assert not at.exception
+    for shown in at.get("html"):
+        if "<style>" not in shown.value:
+            _is_ours(shown.value)
+    told = [it for kind in NOT_MARKUP for it in at.get(kind)]
+    assert [it for it in told if "evil.example" in repr(it)] == []
+
+
+def _is_ours(markup: str) -> None:
+    """Every element and attribute is one of our templates'."""
+    parsed = Parsed(markup)
+    assert parsed.open == []
+    assert {tag for tag, _ in parsed.found} <= OUR_TAGS
+    names = {name for _, its in parsed.found for name in its}
+    assert [name for name in names if name.startswith("on") or name in ("srcset", "action")] == []
+    assert all((its["src"] or "").startswith("data:image/svg+xml;base64,") for its in parsed.all("img"))
+    assert all((its["href"] or "").startswith("#") for its in parsed.all("a"))
+    assert not re.search("[\u200b-\u200f\u202a-\u202e\u2066-\u2069\x00-\x08\x1b]", markup)
+
+
+NOT_MARKUP = (
+    "markdown",
+    "page_link",
+    "button",
+    "toggle",
+    "text_input",
+    "alert",
+    "text",
+    "heading",
+    "caption",
+    "dialog",
+)
+OUR_TAGS = {
+    "div", "header", "section", "article", "h1", "h2", "h3", "h4", "p", "span", "b", "code", "pre", "time",
+    "dl", "dt", "dd", "ol", "ul", "li", "a", "details", "summary", "table", "thead", "tbody", "tr", "th", "td",
+    "img",
+}  # fmt: skip
