@@ -87,10 +87,8 @@ def _arrow(data: Any) -> pa.Table:
 
 def _collected(data: Any) -> pa.Table:
     """Return the rows of a Spark data frame, all in this process, as Spark itself makes Pandas of them."""
-    if hasattr(data, "toArrow"):  # since Spark 4
-        return data.toArrow()
-    batches = data._collect_as_arrow()  # noqa: SLF001 - what `toArrow` calls
-    if not batches:
+    batches = data.toArrow().to_batches() if hasattr(data, "toArrow") else data._collect_as_arrow()  # noqa: SLF001
+    if not any(batch.num_rows for batch in batches):  # before Spark 4 there is no schema then either
         raise Misconfigured("the Spark data frame has no rows")
     return pa.Table.from_batches(batches)
 

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from lakegate.errors import Misconfigured
 from lakegate.wap.data import files_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.extended]
 
 
 def test_a_spark_data_frame_is_the_same_rows_as_parquet(spark: SparkSession) -> None:
