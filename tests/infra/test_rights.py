@@ -58,6 +58,7 @@ RUN_JOB = (
 RUN_EXPRESS_JOB = below("attempts", "staging", actions=READ) | below("begun", "reports", "handovers", actions=WRITE)
 SEND = {("sqs:SendMessage", "")}  # Lambda, for a function whose call has failed
 WAREHOUSE = FIND | below("warehouse", actions=(*READ, *WRITE_PARTS))
+WAREHOUSE_WHOLE = FIND | below("warehouse", actions=(*READ, *WRITE))
 
 
 @pytest.mark.parametrize("role", FUNCTIONS)
@@ -88,11 +89,14 @@ def test_each_role_uses_its_own_prefixes_of_the_service_bucket(
     assert stack.rights_in(role, BUCKET, "StorageService") == rights
 
 
-@pytest.mark.parametrize("role", [*STARTERS, "SparkRole", "ExpressRole"])
+@pytest.mark.parametrize(
+    ("role", "rights"),
+    [*((role, WAREHOUSE) for role in (*STARTERS, "SparkRole")), ("ExpressRole", WAREHOUSE_WHOLE)],
+)
 def test_who_opens_attempts_settles_or_appends_adds_to_the_warehouse_and_deletes_nothing(
-    stack: Stack, role: str
+    stack: Stack, role: str, rights: set[tuple[str, str]]
 ) -> None:
-    assert stack.rights_in(role, BUCKET, "StorageLake") == WAREHOUSE
+    assert stack.rights_in(role, BUCKET, "StorageLake") == rights
 
 
 def may_read(stack: Stack, policy: str, key: str) -> bool:

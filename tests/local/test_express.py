@@ -129,10 +129,10 @@ def test_what_a_killed_function_leaves_is_taken_over_by_spark_at_once_and_publis
     installation.put(warm, parquet(rows(0, 10)))
     installation.wait(warm)
     faults = Faults(cloud=Cloud(settings=installation.settings))
-    with faults.function_stands_still("handlers.express") as kill:
+    with faults.function_stands_still("handlers.express") as function:
         installation.put(key, parquet(rows(10, 10)))
         until(lambda: called(installation, things))
-        kill()
+        function.kill()
     installation.wait(key)
     assert installation.query(f"SELECT count(*) AS n, count(DISTINCT id) AS ids FROM {things.table}") == [
         {"n": 20, "ids": 20}
