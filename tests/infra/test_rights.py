@@ -229,10 +229,18 @@ def test_the_spark_job_reads_what_was_uploaded_for_this_stack_and_no_other_stack
 
 
 @pytest.mark.parametrize("role", STARTERS)
-def test_a_function_reads_the_slack_secret_alone(stack: Stack, role: str) -> None:
+def test_a_function_puts_events_on_one_bus_alone(stack: Stack, role: str) -> None:
+    [(action, bus)] = [(a, r) for a, r in stack.rights(role) if a.startswith("events:")]
+    assert (action, bus.rpartition(":")[2]) == ("events:PutEvents", "event-bus/lake-events")
+
+
+@pytest.mark.parametrize("role", STARTERS)
+def test_a_function_reads_the_secrets_of_those_that_it_tells_alone(stack: Stack, role: str) -> None:
     secrets = {(a, r) for a, r in stack.rights(role) if a.startswith("secretsmanager:")}
     assert {action for action, _ in secrets} == {"secretsmanager:GetSecretValue"}
-    assert {resource.rpartition(":secret:")[2] for _, resource in secrets} == {"lakegate/slack-??????"}
+    assert {resource.rpartition(":secret:")[2] for _, resource in secrets} == {
+        f"lakegate/{name}-??????" for name in ("slack", "webhook", "lineage")
+    }
 
 
 @pytest.mark.parametrize(
