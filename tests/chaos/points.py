@@ -41,6 +41,10 @@ class Points:
             meanwhile()
             time.sleep(0.02)
 
+    def is_undecided(self) -> bool:
+        """Whether an attempt has its branch still."""
+        return bool(self._attempts())
+
     def furthest(self) -> str:
         """The last point that any attempt is at; one without a branch any more is decided."""
         attempts = self._attempts()

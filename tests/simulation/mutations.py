@@ -437,7 +437,7 @@ OVER_HTTP = (
         says="Nessie is told to force a merge",
         edits=(
             Edit(
-                function=NessieCatalog.merge,
+                function=NessieCatalog.merge_text,
                 old='"defaultKeyMergeMode": "NORMAL"',
                 new='"defaultKeyMergeMode": "FORCE"',
             ),
