@@ -58,7 +58,7 @@ test-hostile: setup ## hostile names, files and contracts, by how work grows wit
 	$(PYTEST) -m hostile tests/hostile
 
 test-nessie: setup ## tests against a real Nessie
-	$(PYTEST) -m nessie tests/cli tests/express tests/flow tests/ports tests/spark
+	$(PYTEST) -m nessie tests/cli tests/express tests/flow tests/ports tests/spark tests/wap
 
 test-postgres: setup ## the ports' contracts and the whole flow against a real Nessie over PostgreSQL (no part of make test)
 	$(PYTEST) -m nessie --postgres --extended tests/ports tests/flow
@@ -130,7 +130,7 @@ bench: setup ## what an audit costs on top of the append it audits
 bench-audit: setup ## what the audit costs on ten million rows, beside other engines in environments of their own (two hours)
 	$(BIN)/python -m bench.audit
 
-chaos: setup ## break the real local cloud at twelve points of a year of flights; every flight must be on main once (a quarter of an hour)
+chaos: setup ## break the real local cloud at twenty-four points of a year of flights, on both lanes and in the hand-over; every flight must be on main once (half an hour)
 	$(BIN)/python -m tests.chaos
 
 bench-cold-start: setup ## how much faster a function imports its code for the zip's byte code (two minutes)

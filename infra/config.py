@@ -7,7 +7,7 @@ from typing import Self
 
 from infra.catalog.faults import catalog_faults
 from infra.data.faults import data_faults
-from infra.ingest.faults import token_faults
+from infra.ingest.faults import channel_faults, token_faults
 from lakegate.audit.bounded_http import trusting
 from lakegate.bundles import DEFAULT, RELEASES, tested
 from lakegate.contracts import BRANCH_DAYS
@@ -66,6 +66,11 @@ class Config:
     slack_secret: str = ""
     slack_channel: str = ""
     slack_api: str = ""
+    event_bus: str = ""
+    webhook_url: str = ""
+    webhook_secret: str = ""
+    lineage_url: str = ""
+    lineage_secret: str = ""
     alarm_topic: str = ""
     runbook: str = "docs/runbook"
     undecided_minutes: int = 240
@@ -291,7 +296,12 @@ class Config:
                 (self.slack_secret.startswith("arn:"), "-c slack_secret is the secret's name, not its ARN"),
             )
             if is_wrong
-        ] + [*token_faults(self), *data_faults(self, region), *catalog_faults(self, region)]
+        ] + [
+            *token_faults(self),
+            *channel_faults(self, region),
+            *data_faults(self, region),
+            *catalog_faults(self, region),
+        ]
 
 
 def _is_certificates(text: str) -> bool:

@@ -9,6 +9,7 @@ import structlog
 from structlog.typing import EventDict
 
 from lakegate.access import Role
+from lakegate.adapters.channels import channels_of
 from lakegate.adapters.clock import SystemClock
 from lakegate.adapters.emf import EmfTelemetry
 from lakegate.adapters.emr import EmrJobRunner
@@ -68,6 +69,7 @@ def service(settings: Settings) -> Service:
         reminders=SqsReminders(settings.reminder_queue_url) if settings.reminder_queue_url else None,
         landing_prefixes=prefixes,
         express=_express_lane(settings) if express else None,
+        channels=channels_of(settings),
     )
 
 

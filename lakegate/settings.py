@@ -60,6 +60,11 @@ class Settings:
     slack_secret: str = ""
     slack_channel: str = ""
     slack_api: str = ""
+    event_bus: str = ""  # EventBridge's, by name or ARN, that is told of what is published and rejected
+    webhook_url: str = ""
+    webhook_secret: str = ""  # of the keys that sign what it gets
+    lineage_url: str = ""  # of a receiver of OpenLineage's events, which has /api/v1/lineage
+    lineage_secret: str = ""  # of its API key; "": it asks for none
     ingest_dead_letter_queue_url: str = ""
     settle_dead_letter_queue_url: str = ""
     reminder_queue_url: str = ""  # of the function alone that may put reminders there

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from bench.express import usage
-from bench.express.files import Body, bodies
+from bench.express.files import AT_THE_LIMIT, LARGE, Body, bodies
 from bench.express.place import ON_THE_WAY, ROOT, Place, Shape, place
 from examples import nyc
 
@@ -101,6 +101,28 @@ def cold_rounds(here: Place, body: Body) -> list[float]:
     return found
 
 
+def large(here: Place, files: Mapping[str, Body]) -> dict[str, Any]:
+    """Return what a file as large as the express lane takes needs at its peak, and what becomes of a larger one."""
+    found = {}
+    for size, body in files.items():
+        here.push(table := f"large.t{size[:-3]}", EXPRESS)
+        function = usage.of_function(here.cloud, "handlers.express")
+        usage.forget_peaks(function)
+        landed = here.round(table, size[:-3], body)
+        [lane] = here.lanes([table])
+        peak = {"peak of the express function, MiB": round(max(map(usage.peak_bytes, function)) / MIB)}
+        found[size] = {
+            "rows": body.rows,
+            "bytes": len(body.content),
+            "in memory": body.in_memory,
+            "lane": lane,
+            "seconds": round(landed.seconds, 1),
+            **(peak if size == AT_THE_LIMIT else {}),
+        }
+        told(f"{size}: {found[size]}")
+    return found
+
+
 def burst(here: Place, lane: str, tables: int, files: int, body: Body) -> Mapping[str, Any]:
     """Return what many files at once take: seconds until all are on main, and of processors."""
     names = [f"burst.{lane}{number}" for number in range(tables)]
@@ -161,8 +183,9 @@ def told(what: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {what}", flush=True)
 
 
-def measured(here: Place, files: Mapping[str, Body], chosen: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def measured(here: Place, months: Sequence[Path], chosen: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Yield each part of the figures as soon as it is there: the whole takes a while."""
+    files = bodies(months)
     for lane, table in TABLES.items():
         here.push(table, lane)
         here.round(table, "first", files["1 MB"])  # makes the table, and starts what is cold
@@ -173,6 +196,7 @@ def measured(here: Place, files: Mapping[str, Body], chosen: argparse.Namespace)
     spark = {size: spark_rounds(here, size, body, chosen.spark_rounds) for size, body in files.items()}
     yield {"sizes": {size: figures_of(body, rounds[size], spark[size]) for size, body in files.items()}}
     yield {"cold, 1 MB": asdict(Seconds.of(cold_rounds(here, files["1 MB"])))}
+    yield {"large files": large(here, bodies(months, LARGE))}
     yield {"lanes": {lane: sorted(here.lanes([table])) for lane, table in TABLES.items()}}
     by_express = burst(here, EXPRESS, chosen.tables, chosen.files, files[BURST_SIZE])
     yield {"at once": {EXPRESS: by_express}}
@@ -193,9 +217,9 @@ def main(arguments: Sequence[str]) -> int:
     os.environ.pop("LAKEGATE_ENV_FILE", None)
     found: dict[str, Any] = {"at": f"{datetime.now(UTC):%Y-%m-%d}", "cores": os.cpu_count(), "rounds": chosen.rounds}
     with tempfile.TemporaryDirectory(prefix="bench-express-") as folder:
-        files = bodies(nyc.write(Path(folder)).months)
+        months = nyc.write(Path(folder)).months
         with place(Path(folder)) as here:
-            for part in measured(here, files, chosen):
+            for part in measured(here, months, chosen):
                 found |= part
                 chosen.out.write_text(json.dumps(found, indent=1) + "\n")
     lanes = {lane: {*its, *found["at once"][lane]["lanes"]} for lane, its in found["lanes"].items()}

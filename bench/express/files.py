@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 ROWS = {"0.1 MB": 5_600, "1 MB": 59_000, "10 MB": 590_000}
+AT_THE_LIMIT, BEYOND = "32 MB", "100 MB"
+LARGE = {AT_THE_LIMIT: 1_960_000, BEYOND: 5_900_000}  # what the express lane takes at most, and what goes to Spark
 KEY = ["time_hour", "carrier", "flight"]
 
 
@@ -34,12 +36,12 @@ class Body:
         return cls(rows=flights.num_rows, content=content, uncompressed=size, in_memory=flights.nbytes)
 
 
-def bodies(months: Sequence[Path]) -> Mapping[str, Body]:
-    """Return a file of each size; the largest has some flights again, minutes later."""
+def bodies(months: Sequence[Path], rows: Mapping[str, int] = ROWS) -> Mapping[str, Body]:
+    """Return a file of each size; the largest ones have some flights again, minutes later."""
     year = pa.concat_tables([pq.read_table(path) for path in months])
-    copies = [_later(year, number) for number in range(max(ROWS.values()) // year.num_rows + 1)]
+    copies = [_later(year, number) for number in range(max(rows.values()) // year.num_rows + 1)]
     every = pa.concat_tables(copies)
-    return {size: Body.of(every.slice(0, count)) for size, count in ROWS.items()}
+    return {size: Body.of(every.slice(0, count)) for size, count in rows.items()}
 
 
 def _later(flights: pa.Table, minutes: int) -> pa.Table:

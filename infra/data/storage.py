@@ -207,10 +207,12 @@ class Storage(Construct):
         self._below(role, self.service, WRITE, ("begun", "reports", "handovers"))
         _add(role, self.unlock(ENCRYPT, self.service))
 
-    def write_warehouse(self, role: aws_iam.Role) -> None:
-        """Allow a role to read and add data and metadata files. No role may delete them."""
+    def write_warehouse(self, role: aws_iam.Role, *, in_parts: bool = True) -> None:
+        """Allow a role to read and add data and metadata files, each in one request if not `in_parts`. No role may
+        delete them.
+        """
         _allow(role, FIND, self.lake.bucket_arn)
-        self._below(role, self.lake, (*READ, *WRITE_PARTS), (WAREHOUSE,))
+        self._below(role, self.lake, (*READ, *(WRITE_PARTS if in_parts else WRITE)), (WAREHOUSE,))
         _add(role, self.unlock(ENCRYPT, self.lake))
 
     def _below(

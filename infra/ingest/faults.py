@@ -1,4 +1,6 @@
-"""Faults of an installation's choices about identities in the catalog: tokens of AWS STS, or of an OIDC issuer."""
+"""Faults of an installation's choices about identities in the catalog (tokens of AWS STS, or of an OIDC issuer) and
+about the channels to other systems.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,9 @@ _AUDIENCE = re.compile(r"[A-Za-z0-9._:/-]{1,128}")
 _ENDPOINT = re.compile(r"https://[^\s/@?#]+/[^\s?#]*")
 _SCOPE = re.compile(r"(?!.{257})[!#-\[\]-~]+( [!#-\[\]-~]+)*")  # RFC 6749's characters
 _CLAIM = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_BUS = re.compile(r"(arn:aws[a-z-]*:events:[a-z0-9-]+:[0-9]{12}:event-bus/)?[A-Za-z0-9._/-]{1,256}")
+_WEB = re.compile(r"https?://[^\s/@]+(/[^\s@]*)?")
+_SECRET = re.compile(r"[A-Za-z0-9/_+=.@-]{1,256}")
 
 
 def token_faults(config: Config) -> list[str]:
@@ -61,3 +66,43 @@ def _of_clients(config: Config) -> Iterator[tuple[bool, str]]:
         bool(config.token_claim) and not _CLAIM.fullmatch(config.token_claim),
         "-c token_claim is the name of the claim that has the client's id, such as client_id",
     )
+
+
+def channel_faults(config: Config, region: str) -> list[str]:
+    """Return what is wrong with the choice of channels. `region` is the stack's, if known."""
+    return [text for is_wrong, text in _of_channels(config, region) if is_wrong]
+
+
+def _of_channels(config: Config, region: str) -> Iterator[tuple[bool, str]]:
+    yield (
+        bool(config.event_bus) and not _BUS.fullmatch(config.event_bus),
+        "-c event_bus is the name or the ARN of an event bus, arn:aws:events:…:event-bus/<name>",
+    )
+    yield (
+        bool(region) and config.event_bus.startswith("arn:") and f":events:{region}:" not in config.event_bus,
+        f"-c event_bus is a bus in {region}, the stack's region, because events are put on no other region's",
+    )
+    yield (
+        bool(config.webhook_url) != bool(config.webhook_secret),
+        "-c webhook_url and -c webhook_secret are given together: whatever a webhook gets is signed",
+    )
+    yield (
+        bool(config.lineage_secret) and not config.lineage_url,
+        "give -c lineage_url, the receiver of OpenLineage's events, for which -c lineage_secret would be",
+    )
+    for name in ("webhook_url", "lineage_url"):
+        url = getattr(config, name)
+        yield (
+            bool(url) and not _WEB.fullmatch(url),
+            f"-c {name} is an address, https://…, without user and password",
+        )
+        yield (
+            url.startswith("http:") and not config.ephemeral,
+            f"-c {name} begins with https://, because it tells of your files",
+        )
+    for name in ("webhook_secret", "lineage_secret"):
+        secret = getattr(config, name)
+        yield (
+            secret.startswith("arn:") or bool(secret and not _SECRET.fullmatch(secret)),
+            f"-c {name} is the secret's name, not its ARN",
+        )

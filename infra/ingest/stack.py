@@ -15,6 +15,7 @@ from infra.config import Config
 from infra.data.stack import DataStack
 from infra.ingest.dashboard import Dashboard
 from infra.ingest.dead_letters import DeadLetters
+from infra.ingest.event_bus import tell_bus
 from infra.ingest.express import Express
 from infra.ingest.function import Function
 from infra.ingest.identity import identify, read_secret
@@ -132,16 +133,22 @@ class IngestStack(Stack):
             self.spark.run_jobs(function.role)
             if self.express:
                 self.express.run_jobs(function.role)
-            if config.slack_secret:
-                secret, keys = config.slack_secret, self.storage.keys
-                read_secret(function, "SlackSecret", role=function.role, name=secret, keys=keys)
+            for name, secret in (
+                ("SlackSecret", config.slack_secret),
+                ("WebhookSecret", config.webhook_secret),
+                ("LineageSecret", config.lineage_secret),
+            ):
+                if secret:
+                    read_secret(function, name, role=function.role, name=secret, keys=self.storage.keys)
+            if config.event_bus:
+                tell_bus(function, role=function.role, bus=config.event_bus)
         # Opening an attempt takes replaced data files off its branch by metadata, and settling adds files that way.
         for role in (self.ingest.role, self.settle.role, self.reconcile.role, self.act.role, self.spark.role):
             self.storage.write_warehouse(role)
         self.storage.run_job(self.spark.role)
         if self.express:
             self.storage.run_express_job(self.express.role)
-            self.storage.write_warehouse(self.express.role)
+            self.storage.write_warehouse(self.express.role, in_parts=False)
         self.storage.push_contracts(self.act.role)
         self.storage.read_landing(self.read.role)
         self.storage.observe_service(self.read.role)
@@ -201,6 +208,11 @@ class IngestStack(Stack):
             slack_secret=config.slack_secret,
             slack_channel=config.slack_channel,
             slack_api=config.slack_api,
+            event_bus=config.event_bus,
+            webhook_url=config.webhook_url,
+            webhook_secret=config.webhook_secret,
+            lineage_url=config.lineage_url,
+            lineage_secret=config.lineage_secret,
             ingest_dead_letter_queue_url=self.inbox.dead_letters.queue.queue_url,
             settle_dead_letter_queue_url=self.settle_dead_letters.queue.queue_url,
             job_timeout_minutes=config.job_timeout_minutes,

@@ -6,7 +6,7 @@ notes that. Lambda may call twice for one call, so only the taken note keeps an 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -72,19 +72,31 @@ class ExpressJobRunner:
         return found
 
     def running(self) -> list[JobRun]:
-        runs = (self.find(name.removeprefix(UNDER_WAY)) for name in self._store.names(UNDER_WAY))
-        return [run for run in runs if run and run.state is JobState.RUNNING]
+        return [run for run in _listed(self._store, self._clock.now()) if run.state is JobState.RUNNING]
 
     def find(self, branch: str) -> JobRun | None:
-        return _found(self._store, branch, self._clock.now())
+        return next(iter(_found(self._store, [branch], self._clock.now())), None)
 
 
-def _found(store: Store, branch: str, now: datetime) -> JobRun | None:
-    """Return a branch's run, if there is one. A run whose end nobody has told of in time has failed."""
-    found = store.read_many([_end_name(branch), _taken_name(branch), _running_name(branch)])
-    if ended := found.get(_end_name(branch)):
-        return _ended(branch, ended)
-    latest = _latest(found.get(_taken_name(branch)), found.get(_running_name(branch)))
+def _listed(store: Store, now: datetime) -> list[JobRun]:
+    """Return the runs that are listed as under way, although some may have ended."""
+    return _found(store, [name.removeprefix(UNDER_WAY) for name in store.names(UNDER_WAY)], now)
+
+
+def _found(store: Store, branches: Sequence[str], now: datetime) -> list[JobRun]:
+    """Return the runs of these branches, of those that have one. Notes are read together, and those of a run that is
+    known to have ended are not looked at again.
+    """
+    ends = store.read_many(map(_end_name, branches))
+    open_ones = [branch for branch in branches if _end_name(branch) not in ends]
+    notes = store.read_many(name(branch) for branch in open_ones for name in (_taken_name, _running_name))
+    found = [_ended(branch, ends[_end_name(branch)]) for branch in branches if branch not in open_ones]
+    return found + [run for branch in open_ones if (run := _without_end(branch, notes, now))]
+
+
+def _without_end(branch: str, notes: Mapping[str, bytes], now: datetime) -> JobRun | None:
+    """Return the run of a branch, if there is one. A run whose end nobody has told of in time has failed."""
+    latest = _latest(notes.get(_taken_name(branch)), notes.get(_running_name(branch)))
     if latest is None:
         return None
     run = JobRun(id=f"{PREFIX}{branch}", branch=branch, state=JobState.RUNNING, lane=Lane.EXPRESS)
@@ -94,11 +106,10 @@ def _found(store: Store, branch: str, now: datetime) -> JobRun | None:
 
 def forget_ended(store: Store, now: datetime) -> None:
     """Remove the notes by which runs under way are listed, of those that have ended and are known by other notes."""
-    for name in store.names(UNDER_WAY):
-        run = _found(store, branch := name.removeprefix(UNDER_WAY), now)
-        ended = run and run.state is not JobState.RUNNING
-        if ended and store.read_many([_end_name(branch), _taken_name(branch)]):
-            store.delete(name)
+    for run in _listed(store, now):
+        ended = run.state is not JobState.RUNNING
+        if ended and (store.read(_end_name(run.branch)) or store.read(_taken_name(run.branch))):
+            store.delete(_running_name(run.branch))
 
 
 def _running_name(branch: str) -> str:

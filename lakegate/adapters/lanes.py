@@ -3,6 +3,8 @@
 It asks the express lane first: that one answers from the store, and EMR Serverless with a listing.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+
 from lakegate.audit.model.lane import Lane
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
@@ -25,8 +27,13 @@ class LaneRunner:
             return self._runners[Lane.SPARK].get(run_id)
 
     def running(self) -> list[JobRun]:
-        return [run for runner in self._runners.values() for run in runner.running()]
+        with ThreadPoolExecutor(len(self._runners)) as pool:
+            return [run for its in pool.map(_running, self._runners.values()) for run in its]
 
     def find(self, branch: str) -> JobRun | None:
         """See the port. An attempt has one lane, so at most one of them has a run of it."""
         return next((run for runner in self._runners.values() if (run := runner.find(branch))), None)
+
+
+def _running(runner: JobRunner) -> list[JobRun]:
+    return runner.running()

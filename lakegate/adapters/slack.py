@@ -17,13 +17,12 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import Request
 
-import boto3
 import structlog
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError, SlackRequestError
 from slack_sdk.http_retry.builtin_handlers import RateLimitErrorRetryHandler
 
-from lakegate.adapters.aws import CONFIG, aws_errors
+from lakegate.adapters.secrets import secret_text
 from lakegate.audit.advice import NO_ADVICE, Advice, Step
 from lakegate.audit.bounded_http import RedirectedError, asked, place
 from lakegate.counts import count
@@ -47,6 +46,7 @@ LINES, ADVICE = 600, 1200  # characters of a contract's lines, and of all that i
 ELSEWHERE = "the lines that lakegate show has for it"
 TITLES = {
     MessageKind.REJECTED: "🛑 Rejected",
+    MessageKind.PUBLISHED: "✅ Published",
     MessageKind.WARNED: "⚠️ Published with warnings",
     MessageKind.OBSERVED: "👁️ Observed and published:",
     MessageKind.APPROVED: "✅ Approved and published",
@@ -54,6 +54,7 @@ TITLES = {
     MessageKind.WAITING: "🕒 No Spark job reaches the files of",
     MessageKind.EXPIRING: "⏳ A rejected batch's branch is deleted soon:",
 }
+ON_MAIN = (MessageKind.PUBLISHED, MessageKind.OBSERVED, MessageKind.WARNED, MessageKind.APPROVED)  # what they tell of
 # `*_~` format at a word's start, not inside it; `:` begins an emoji's name; `&gt;` begins a quotation.
 OPENING = re.compile(r"(?<![^\W_])[*_~]|:(?=[\w+'.-]+:)|^&gt;")
 FROM, TO = "\u2068", "\u2069"  # text between them is ordered on its own
@@ -118,12 +119,10 @@ class SlackNotifier:
 
     @cached_property
     def _slack(self) -> WebClient:
-        secret = self._settings.slack_secret
-        with aws_errors(f"reading the secret {secret}"):
-            answer = boto3.client("secretsmanager", config=CONFIG).get_secret_value(SecretId=secret)
         where = self._settings.slack_api or WebClient.BASE_URL
         limited = RateLimitErrorRetryHandler(max_retry_count=2)
-        return _Client(answer["SecretString"].strip(), base_url=where, timeout=SECONDS, retry_handlers=[limited])
+        token = secret_text(self._settings.slack_secret)
+        return _Client(token, base_url=where, timeout=SECONDS, retry_handlers=[limited])
 
     def notify(self, message: Message) -> None:
         channel = self._settings.slack_channel
@@ -237,7 +236,7 @@ def _enforced(message: Message) -> str:
 
 
 def _published(message: Message) -> str:
-    if message.kind in (MessageKind.WARNED, MessageKind.OBSERVED, MessageKind.APPROVED):
+    if message.kind in ON_MAIN:
         quarantined = f", {message.quarantined_rows:,} in quarantine" if message.quarantined_rows else ""
         instead = f", in place of {message.replaced_rows:,}" if message.replaced_rows else ""
         return f"{count(message.published_rows, 'row', 'is', 'are')} on main{instead}{quarantined}"

@@ -11,12 +11,14 @@ from typing import Any
 from lakegate import bootstrap, bundles
 from lakegate.access import Role
 from lakegate.adapters.account import region
+from lakegate.adapters.channels import EventBus, Lineage, Webhook
 from lakegate.adapters.emr import EmrJobRunner
 from lakegate.adapters.intake import AwsIntake
 from lakegate.adapters.s3 import S3Store
 from lakegate.adapters.slack import SlackNotifier
 from lakegate.adapters.stacks import Stacks
 from lakegate.adapters.surroundings import Surroundings
+from lakegate.audit.bounded_http import place
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.probe import PROBE, Probe, ProbeReport
 from lakegate.cli.exits import Exit
@@ -24,6 +26,7 @@ from lakegate.cli.profile import load_profile, remote
 from lakegate.cli.profile import outputs as outputs_of
 from lakegate.cli.terminal import busy, say, say_json
 from lakegate.cli.walk import walk
+from lakegate.counts import count
 from lakegate.deployment.choices import Choices
 from lakegate.doctor import checks
 from lakegate.doctor.checklist import lines
@@ -102,6 +105,7 @@ def _checks(stack: str, *, probe: bool, message: bool) -> Iterator[Check]:
     yield lambda: slack
     if _is_well(slack):
         yield lambda: examination.channel(message=message)
+    yield from (examination.event_bus, lambda: examination.webhook(message=message), examination.lineage)
     yield from (examination.subnets, examination.quota)
     if probe:
         yield examination.probe
@@ -233,6 +237,46 @@ class Examination:
             return [ok(subject, f"{channel} took a message")]
 
         return tried(subject, read, f"invite the bot to {channel}, with the scope chat:write, or correct slack_channel")
+
+    def event_bus(self) -> list[Finding]:
+        bus, subject = self.settings.event_bus, "event bus"
+        if not bus:
+            return []
+
+        def read() -> list[Finding]:
+            return [ok(subject, f"{EventBus(self.settings).look()} is told of what is published and rejected")]
+
+        return tried(
+            subject, read, f"make the bus, or correct event_bus; to look takes events:DescribeEventBus on {bus}"
+        )
+
+    def webhook(self, *, message: bool) -> list[Finding]:
+        url, subject, hook = self.settings.webhook_url, "webhook", Webhook(self.settings)
+        if not url:
+            return []
+
+        def read() -> list[Finding]:
+            signed = f"{place(url)}, signed with {count(hook.look(), 'key')} of {self.settings.webhook_secret}"
+            if not message:
+                return [
+                    ok(subject, signed),
+                    unknown(f"{subject}'s receiver", "not tried", "run: lakegate doctor --message"),
+                ]
+            hook.try_it()
+            return [ok(subject, signed), ok(f"{subject}'s receiver", "took an event of the type lakegate.trial")]
+
+        return tried(subject, read, "correct webhook_url or its secret (docs/how-to/events.md)")
+
+    def lineage(self) -> list[Finding]:
+        url, subject = self.settings.lineage_url, "OpenLineage"
+        if not url:
+            return []
+
+        def read() -> list[Finding]:
+            Lineage(self.settings).look()
+            return [ok(subject, f"{place(url)} is told of what is published and rejected")]
+
+        return tried(subject, read, "correct lineage_url or its secret (docs/how-to/events.md)")
 
     def subnets(self) -> list[Finding]:
         return tried("subnets", lambda: checks.subnets(self.surroundings.subnets(), region()), RIGHTS)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.plan import Plan
 from lakegate.errors import ContractFaults
-from lakegate.landing.ingestion import Ingestion
+from lakegate.landing.ingestion import Ingestion, Notice
 from lakegate.landing.routes import Route
 
 BRANCH_DAYS, MOST_DAYS = 30, 36_500  # the calendar ends if more are added to a day
@@ -25,6 +25,7 @@ class Contract:
     plan: Plan
     branch_days: int = BRANCH_DAYS  # for which the branch of a rejected batch is kept
     ingestion: Ingestion = field(default_factory=Ingestion)
+    notify: frozenset[Notice] = frozenset()  # of what else people are told, beside what they are told anyway
 
     @property
     def table(self) -> str:

@@ -15,12 +15,12 @@ from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Broken, Document, Enough, Item, parse
 from lakegate.contracts.odcs.examples import EXAMPLES, LANDING, PHYSICAL_NAME
 from lakegate.contracts.odcs.json_schema import check_json_schema, server_words
-from lakegate.contracts.odcs.settings import whole_number
+from lakegate.contracts.odcs.settings import several, whole_number
 from lakegate.contracts.odcs.size_limits import check_size
 from lakegate.contracts.table import plan_of
 from lakegate.errors import Fault, Misconfigured
 from lakegate.landing import canary
-from lakegate.landing.ingestion import Ingestion
+from lakegate.landing.ingestion import Ingestion, Notice
 from lakegate.landing.routes import Route
 
 _TABLE_NAME = re.compile(rf"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*|{re.escape(canary.TABLE)}")
@@ -90,10 +90,11 @@ def _contract(root: Item) -> Contract | None:
     route = _route(name or "", location) if location else None
     days = whole_number(table, "branchDays", BRANCH_DAYS, most=MOST_DAYS) if table else BRANCH_DAYS
     ingestion = ingestion_of(table, plan) if table and plan else Ingestion()
-    return _assembled(plan, route, days, ingestion) if name and plan and route else None
+    notify = several(table, "notify", Notice) if table else frozenset[Notice]()
+    return _assembled(plan, route, days, ingestion, notify) if name and plan and route else None
 
 
-def _assembled(plan: Plan, route: Route, days: int, ingestion: Ingestion) -> Contract:
+def _assembled(plan: Plan, route: Route, days: int, ingestion: Ingestion, notify: frozenset[Notice]) -> Contract:
     return Contract(
         id=plan.contract_id,
         version=plan.contract_version,
@@ -101,6 +102,7 @@ def _assembled(plan: Plan, route: Route, days: int, ingestion: Ingestion) -> Con
         plan=plan,
         branch_days=days,
         ingestion=ingestion,
+        notify=notify,
     )
 
 

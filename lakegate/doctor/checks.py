@@ -161,7 +161,7 @@ def _subnet(subnet: Subnet, region: str) -> list[Finding]:
         said = "its default route is an internet gateway, through which functions and jobs reach nothing"
         return [wrong(name, said, "take a private subnet, with a default route to a NAT gateway")]
     if not subnet.way_out:
-        said = "no default route: Slack is not reached, and AWS only by interface endpoints"
+        said = "no default route: Slack and webhooks are not reached, and AWS only by interface endpoints"
         return [unknown(name, said, "see docs/how-to/network.md for the endpoints that are needed")]
     if not subnet.reaches_s3:
         todo = "add a gateway endpoint for S3 to its route table, which is free"

@@ -30,6 +30,12 @@ from lakegate.express.reading import Reader
 from lakegate.express.tables import ExpressTable
 
 _WHOLE = ("int", "long")
+
+
+class AtFault(HandedOver):
+    """A key is at fault: which file that counts against is another question."""
+
+
 _MINE, _THEIRS = "_lakegate_mine", "_lakegate_theirs"
 
 
@@ -78,20 +84,20 @@ def resolve(plan: Plan, metric: Metric, batch: Batch, base: Base, duckdb: DuckDB
 def _repeats(plan: Plan, metric: Metric, batch: Batch, base: Base, duckdb: DuckDB) -> Repeats:
     mine = batch.read(metric.columns)
     if duckdb.numbers([metric], mine)[metric.id]:
-        raise HandedOver(_AT_FAULT)
-    theirs = _keys(plan, metric, Reference(table=plan.table, columns=metric.columns), batch, base)
+        raise AtFault(_AT_FAULT)
+    theirs = keys_of(plan, metric, Reference(table=plan.table, columns=metric.columns), batch, base)
     if theirs is not None and duckdb.count(_among(metric.columns, is_there=True), {_MINE: mine, _THEIRS: theirs}):
-        raise HandedOver(_AT_FAULT)
+        raise AtFault(_AT_FAULT)
     return Repeats()
 
 
 def _orphans(plan: Plan, metric: Metric, batch: Batch, base: Base, duckdb: DuckDB) -> Orphans:
     if metric.refers_to is None or metric.refers_to.table == plan.table:
         raise HandedOver("The table refers to itself, and only Spark looks for its keys among earlier files.")
-    mine, theirs = batch.read(metric.columns), _keys(plan, metric, metric.refers_to, batch, base)
+    mine, theirs = batch.read(metric.columns), keys_of(plan, metric, metric.refers_to, batch, base)
     none = mine.schema.empty_table() if theirs is None else theirs
     if duckdb.count(_among(metric.columns, is_there=False), {_MINE: mine, _THEIRS: none}):
-        raise HandedOver(_AT_FAULT)
+        raise AtFault(_AT_FAULT)
     return Orphans()
 
 
@@ -105,7 +111,7 @@ def _among(columns: Sequence[str], *, is_there: bool) -> str:
     return f"SELECT count(*) FROM {_MINE} WHERE {is_key} AND {among}"
 
 
-def _keys(plan: Plan, metric: Metric, target: Reference, batch: Batch, base: Base) -> pa.Table | None:
+def keys_of(plan: Plan, metric: Metric, target: Reference, batch: Batch, base: Base) -> pa.Table | None:
     """Return the target's keys that the batch may share, by the batch's names and types; None if there are none."""
     table = base.load(target.table)
     if table is None:

@@ -70,7 +70,10 @@ class ExpressView:
     def _of_tables(self) -> dict[str, Dependent]:
         others = [metric for metric in self.plan.metrics if metric.scope is Scope.TABLE]
         batch = Batch(files=self.files, columns=self.columns, read=self._read_all)
-        return {metric.id: resolve(self.plan, metric, batch, self.base, self.duckdb) for metric in others}
+        return {metric.id: self._dependent(metric, batch) for metric in others}
+
+    def _dependent(self, metric: Metric, batch: Batch) -> Dependent:
+        return resolve(self.plan, metric, batch, self.base, self.duckdb)
 
     def _read_all(self, names: Sequence[str]) -> pa.Table:
         return pa.concat_tables([self.read(file, names) for file in self.files])

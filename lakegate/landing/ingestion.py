@@ -32,6 +32,12 @@ class Write(StrEnum):
     REGISTER = "register"  # a copy of the file itself becomes a data file, where it can be one
 
 
+class Notice(StrEnum):
+    """What people are told of only if a contract asks for it."""
+
+    PUBLISHED = "published"  # files that were published without a remark
+
+
 @dataclass(frozen=True, kw_only=True)
 class Ingestion:
     """A batch's limits: at most so many files and so many bytes. A single larger file is a batch of its own."""

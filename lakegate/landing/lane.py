@@ -5,12 +5,14 @@ files are handed over to Spark.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Plan
 from lakegate.counts import count
-from lakegate.landing.ingestion import Engine
+from lakegate.landing.attempts import batches
+from lakegate.landing.files import FileVersion
+from lakegate.landing.ingestion import Engine, Ingestion
 
 NO_LANE = "this installation has no express lane"
 WANTED = "its contract asks for Spark"
@@ -53,11 +55,30 @@ def lane_of(wanted: Engine, express: Express | None, work: Work) -> tuple[Lane, 
         return Lane.SPARK, why
     if wanted is Engine.EXPRESS:
         return Lane.EXPRESS, "its contract asks for the express lane"
-    files, size = len(work.sizes), sum(work.sizes)
-    has = f"it has {count(files, 'file')} and {count(size, 'byte')}"
-    takes = f"the express lane takes {express.most_files:,} and {express.most_bytes:,} at most"
-    fits = size <= express.most_bytes and files <= express.most_files
-    return (Lane.EXPRESS if fits else Lane.SPARK), f"{has}, and {takes}"
+    return _by_size(express, len(work.sizes), sum(work.sizes))
+
+
+def limits_of(ingestion: Ingestion, express: Express | None, plan: Plan, files: Sequence[FileVersion]) -> Ingestion:
+    """Return the limits of batches of these files. Many small files become batches of the express lane if they take no
+    more of its jobs than may run at a time. One batch of them all would need Spark for its size alone.
+    """
+    if express is None or ingestion.engine is Engine.SPARK or express.spark_only(plan):
+        return ingestion
+    narrow = replace(
+        ingestion,
+        batch_files=min(express.most_files, ingestion.batch_files),
+        batch_bytes=min(express.most_bytes, ingestion.batch_bytes),
+    )
+    fit = all(file.size <= express.most_bytes for file in files)
+    return narrow if fit and len(list(batches(files, narrow, {}))) <= express.at_once else ingestion
+
+
+def _by_size(express: Express, files: int, size: int) -> tuple[Lane, str]:
+    has = f"{count(files, 'file')} of {count(size, 'byte')}"
+    takes = f"the express lane takes up to {count(express.most_files, 'file')} of {count(express.most_bytes, 'byte')}"
+    if size <= express.most_bytes and files <= express.most_files:
+        return Lane.EXPRESS, f"the batch is small: {has}, and {takes}"
+    return Lane.SPARK, f"the batch is too large for the express lane: {has}, and {takes}"
 
 
 def _what_needs_spark(express: Express, work: Work) -> Iterator[str]:

@@ -8,6 +8,7 @@ here.
 - `landing`: the landing bucket, and staging copies
 - `store`: the service's own objects
 - `notices`: messages to people
+- `events`: events for other systems
 - `clock`: time and randomness
 - `tokens`: who this process is to the catalog
 - `reminders`: calls that come when a queued file's time to wait is over
@@ -36,6 +37,7 @@ from lakegate.ports.catalog import (
 )
 from lakegate.ports.clock import Clock
 from lakegate.ports.dead_letters import DeadLetter, DeadLetters
+from lakegate.ports.events import Channel, Event, EventCheck, EventColumn, EventFile, EventKind
 from lakegate.ports.intake import Intake
 from lakegate.ports.jobs import JobRun, JobRunner, JobState, Reach, Usage
 from lakegate.ports.landing import Landing
@@ -53,11 +55,17 @@ __all__ = [
     "Branches",
     "Catalog",
     "Changes",
+    "Channel",
     "Clock",
     "DeadLetter",
     "DeadLetters",
     "Decided",
     "DecidedFile",
+    "Event",
+    "EventCheck",
+    "EventColumn",
+    "EventFile",
+    "EventKind",
     "FileChanges",
     "Intake",
     "JobRun",

@@ -11,6 +11,7 @@ class MessageKind(StrEnum):
     """A message's subject."""
 
     REJECTED = "rejected"  # files failed their contract, or their job failed
+    PUBLISHED = "published"  # files were published, where the contract asks to be told of that
     WARNED = "warned"  # files were published with warnings
     OBSERVED = "observed"  # files were published that their contract would have rejected or taken rows of, enforced
     APPROVED = "approved"  # rejected files were published by a person's word

@@ -8,6 +8,7 @@ clock, finishing a job) are on the classes.
 from lakegate.testing.catalog import MemoryCatalog
 from lakegate.testing.clock import MemoryClock
 from lakegate.testing.dead_letters import MemoryDeadLetters
+from lakegate.testing.events import MemoryChannel
 from lakegate.testing.intake import MemoryIntake
 from lakegate.testing.jobs import MemoryJobRunner
 from lakegate.testing.lake import MemoryLake, TableState
@@ -22,6 +23,7 @@ from lakegate.testing.warehouse import MemoryWarehouse
 
 __all__ = [
     "MemoryCatalog",
+    "MemoryChannel",
     "MemoryClock",
     "MemoryDeadLetters",
     "MemoryIntake",

@@ -16,13 +16,13 @@ brings it there, all at once, on the condition that main is what it was when tha
 at any step leaves main as it was, or published, and a branch that `drop_abandoned` removes.
 
 Begin with `block`, the context manager and its single steps; `branch` carries out a step each. `publishing` is what
-makes it safe. `port` is what they need of a catalog: `iceberg` has it of Iceberg's own branches. `history` reads and
-writes what snapshots say of a run, `engine` and `table` are the audit's engine, `data` makes files of what is given,
-and `checks` are a person's own functions.
+makes it safe. `port` is what they need of a catalog: `iceberg` has it of Iceberg's own branches, `nessie` of Nessie's,
+and `commits` makes each change once. `history` reads and writes what snapshots say of a run, `engine` and `table` are
+the audit's engine, `data` makes files of what is given, and `checks` are a person's own functions.
 """
 
-from lakegate.wap.block import drop_abandoned, resume, start, wap
+from lakegate.wap.block import Nessie, drop_abandoned, resume, start, wap
 from lakegate.wap.branch import AuditFailed, Branch
 from lakegate.wap.publishing import Published
 
-__all__ = ["AuditFailed", "Branch", "Published", "drop_abandoned", "resume", "start", "wap"]
+__all__ = ["AuditFailed", "Branch", "Nessie", "Published", "drop_abandoned", "resume", "start", "wap"]

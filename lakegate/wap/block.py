@@ -3,13 +3,14 @@
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
 from pyiceberg.catalog import Catalog
 
+from lakegate.adapters.http import TimeoutAdapter
 from lakegate.audit.evaluation.quarantine import unforgiving
 from lakegate.audit.model.files import FileKind
 from lakegate.audit.model.plan import Plan
@@ -20,10 +21,26 @@ from lakegate.wap.branch import Branch
 from lakegate.wap.checks import Check
 from lakegate.wap.iceberg import IcebergBranches
 from lakegate.wap.names import branch_name, made_at
+from lakegate.wap.nessie import NessieBranches
 from lakegate.wap.port import Branches
 from lakegate.wap.publishing import look
 
 KEPT = timedelta(days=7)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nessie:
+    """A Nessie as the catalog of a run: its address without /api, and a warehouse of its. `http` sends the identity of
+    this process, if it needs one (`lakegate.adapters.http.door`).
+    """
+
+    uri: str
+    warehouse: str
+    http: TimeoutAdapter = field(default_factory=TimeoutAdapter, repr=False)
+
+
+CatalogLike = Catalog | Nessie | Branches
+"""A catalog that PyIceberg has opened, a Nessie, or the branches of a table."""
 ContractLike = Contract | str | os.PathLike[str]
 """A contract, or the path of its file."""
 
@@ -35,7 +52,7 @@ def utc_now() -> datetime:
 
 @contextmanager
 def wap(
-    catalog: Catalog | Branches,
+    catalog: CatalogLike,
     contract: ContractLike,
     *,
     table: str = "",
@@ -62,7 +79,7 @@ def wap(
 
 
 def start(
-    catalog: Catalog | Branches,
+    catalog: CatalogLike,
     contract: ContractLike,
     *,
     table: str = "",
@@ -76,7 +93,8 @@ def start(
     `checks` are functions that say of an append's rows which of them pass. `columns` are those that the table on main
     may get before the audit, because all branches of an Iceberg table have the same.
     """
-    plan, branches = _plan(contract, table), _branches(catalog, contract, table)
+    plan = _plan(contract, table)
+    branches = _branches(catalog, plan.table)
     name = branch_name(plan.table, now(), uuid4().hex[:8])
     branch = Branch(
         branches=branches, plan=plan, name=name, key=key or name, now=now, checks=tuple(checks), columns=columns
@@ -89,7 +107,7 @@ def start(
 
 
 def resume(
-    catalog: Catalog | Branches,
+    catalog: CatalogLike,
     contract: ContractLike,
     name: str,
     *,
@@ -101,17 +119,18 @@ def resume(
     """Return the run of a branch that another process has begun, with the contract, the key and the checks that it was
     begun with. If it was published, every step does nothing.
     """
-    plan, branches = _plan(contract, table), _branches(catalog, contract, table)
+    plan = _plan(contract, table)
+    branches = _branches(catalog, plan.table)
     branch = Branch(branches=branches, plan=plan, name=name, key=key or name, now=now, checks=tuple(checks))
     branch.published = look(branches, branch.key)
     return branch
 
 
 def drop_abandoned(
-    catalog: Catalog | Branches, table: str, *, older_than: timedelta = KEPT, now: Callable[[], datetime] = utc_now
+    catalog: CatalogLike, table: str, *, older_than: timedelta = KEPT, now: Callable[[], datetime] = utc_now
 ) -> list[str]:
     """Drop the branches of runs of a table that were begun so long ago, and return their names."""
-    branches = IcebergBranches(catalog=catalog, table=table) if isinstance(catalog, Catalog) else catalog
+    branches = _branches(catalog, table)
     made = {name: at for name in branches.names() if (at := made_at(name, table))}
     gone = [name for name, at in made.items() if at < now() - older_than]
     for name in gone:
@@ -127,10 +146,10 @@ def _drop(branch: Branch, error: BaseException) -> None:
         error.add_note(f"branch {branch.name} of {branch.table} is still there: {later}")
 
 
-def _branches(catalog: Catalog | Branches, contract: ContractLike, table: str) -> Branches:
-    if not isinstance(catalog, Catalog):
-        return catalog
-    return IcebergBranches(catalog=catalog, table=table or _contract(contract).table)
+def _branches(catalog: CatalogLike, table: str) -> Branches:
+    if isinstance(catalog, Nessie):
+        return NessieBranches(uri=catalog.uri, warehouse=catalog.warehouse, table=table, http=catalog.http)
+    return IcebergBranches(catalog=catalog, table=table) if isinstance(catalog, Catalog) else catalog
 
 
 def _plan(contract: ContractLike, table: str) -> Plan:

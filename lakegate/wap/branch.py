@@ -20,7 +20,7 @@ from lakegate.errors import Conflict, Refused
 from lakegate.wap.checks import Check, checked
 from lakegate.wap.data import Given, files_of
 from lakegate.wap.engine import NOTHING, RunEngine, RunFiles
-from lakegate.wap.history import appends_on, published_appends
+from lakegate.wap.history import appends_on, noted_appends
 from lakegate.wap.names import branch_name
 from lakegate.wap.port import Branches, Open
 from lakegate.wap.publishing import Published, Publishing, look
@@ -73,7 +73,7 @@ class Branch:
         given = list(files_of(data))
         files = {self._id(each): each for each in given}
         branch = self._open()
-        there = {each.id: each for each in appends_on(branch)}
+        there = {each.id: each for each in appends_on(self.branches.steps(branch))}
         new = {key: each for key, each in files.items() if key not in there}
         if new:
             self._append(branch, new, name, len(there))
@@ -124,7 +124,7 @@ class Branch:
             branches=self.branches,
             branch=branch,
             key=self.key,
-            depends=bool(self.plan.depends_on),
+            plan=self.plan,
             audit=lambda rebased: self._passing(rebased, None),
             renamed=lambda: branch_name(self.table, self.now(), uuid4().hex[:8]),
         )
@@ -140,7 +140,7 @@ class Branch:
 
     def _told(self, published: Published) -> Report:
         """Return what main's history tells of the run's report: what was published has passed."""
-        appends, moment = published_appends(self.branches.main(), self.key), self.now()
+        appends, moment = noted_appends(self.branches.notes(self.key)), self.now()
         return Report(
             branch=self.name,
             batch=self.key,
@@ -180,7 +180,7 @@ class Branch:
 
     def _audited(self, branch: Open) -> Report:
         """Audit the branch as it was found."""
-        appends = appends_on(branch)
+        appends = appends_on(self.branches.steps(branch))
         if not appends:
             raise Refused(f"branch {branch.name} holds nothing to audit: append to it first")
         files = tuple(JobFile(id=each.id, key=each.name, uri="", size=0) for each in appends)

@@ -1,5 +1,5 @@
-"""Data that people have, as parquet files in memory: of Arrow, Pandas, Polars, whatever speaks Arrow's interface, and
-paths.
+"""Data that people have, as parquet files in memory: of Arrow, Pandas, Polars, Spark, whatever speaks Arrow's
+interface, and paths.
 
 It imports none of their packages, because whoever gives such data has imported them.
 """
@@ -75,12 +75,22 @@ def _arrow(data: Any) -> pa.Table:
         return pa.Table.from_pandas(data, preserve_index=False)
     if package == "polars":
         data = data.collect() if hasattr(data, "collect") else data
+    if package == "pyspark":
+        return _collected(data)
     if hasattr(data, "__arrow_c_stream__"):
         return pa.table(data)
     raise Misconfigured(
-        f"{type(data).__qualname__} is no data: give an Arrow table, a Pandas or Polars data frame, or paths of parquet"
-        " files"
+        f"{type(data).__qualname__} is no data: give an Arrow table, a data frame of Pandas, Polars or Spark, or paths"
+        " of parquet files"
     )
+
+
+def _collected(data: Any) -> pa.Table:
+    """Return the rows of a Spark data frame, all in this process, as Spark itself makes Pandas of them."""
+    batches = data.toArrow().to_batches() if hasattr(data, "toArrow") else data._collect_as_arrow()  # noqa: SLF001
+    if not any(batch.num_rows for batch in batches):  # before Spark 4 there is no schema then either
+        raise Misconfigured("the Spark data frame has no rows")
+    return pa.Table.from_batches(batches)
 
 
 def _written(rows: pa.Table) -> bytes:

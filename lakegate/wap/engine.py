@@ -28,7 +28,6 @@ from lakegate.audit.ref import Ref
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.names import display_name
-from lakegate.audit.schema.types import Struct, kept, parse
 from lakegate.errors import Conflict
 from lakegate.express import appending, footer
 from lakegate.express.keys import Base
@@ -36,10 +35,10 @@ from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.reading import Reader
 from lakegate.express.rows import rows_of
-from lakegate.express.view import ExpressView
 from lakegate.wap.history import Append, appends_on, summary
 from lakegate.wap.port import Branches, Open
 from lakegate.wap.table import RunTable, pinned
+from lakegate.wap.view import RunView
 
 _GIB = 1024**3
 NOTHING = "0"
@@ -107,7 +106,7 @@ class RunEngine:
     seen: dict[str, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.appends: list[Append] = appends_on(self.branch)
+        self.appends: list[Append] = appends_on(self.branches.steps(self.branch))
         self._others: dict[str, RunTable | None] = {}
 
     @cached_property
@@ -149,9 +148,9 @@ class RunEngine:
     def check_references(self, plan: Plan) -> None:
         """See the protocol. A foreign key that does not fit is found when it is compared."""
 
-    def view(self, plan: Plan, proved: Proved[RunTable]) -> ExpressView:
+    def view(self, plan: Plan, proved: Proved[RunTable]) -> RunView:
         reader = self.reader()
-        return ExpressView(
+        return RunView(
             plan=plan,
             files=proved.files,
             columns=proved.columns,
@@ -184,17 +183,7 @@ class RunEngine:
             return bytes(body.read())
 
     def prepare(self, table: RunTable | None, columns: Sequence[TableColumn]) -> None:
-        """See the protocol. The table was made with its branch, and its columns are main's."""
-        if table is None:
-            raise JobError(f"branch {self.branch.name} has no table {self.job.plan.table}")
-        there, wanted = table.columns().fields, _columns(columns).fields
-        if differing := sorted(name for name in {*there, *wanted} if there.get(name) != wanted.get(name)):
-            told = ", ".join(map(display_name, differing[:5]))
-            raise Unfit(
-                f"table {self.job.plan.table} on main differs from the contract or the data in {told}, and all "
-                "branches of an Iceberg table have main's columns: readers would see the change before the audit. "
-                "Change the table on main first, or name the columns: wap(…, columns=[…])"
-            )
+        self.branch = self.branches.fit(self.branch, self.job.plan, columns, self.asked_for)
 
     def remove_replaced(self, table: RunTable, files: Mapping[str, Any]) -> None:
         raise HandedOver("A run replaces no rows.")
@@ -219,17 +208,13 @@ class RunEngine:
 
     def quarantine(
         self,
-        view: ExpressView,
+        view: RunView,
         order: Sequence[str],
         failed: Mapping[str, Sequence[str]],
         plan: Plan,
         inspections: Sequence[Inspection],
     ) -> None:
         raise HandedOver("A run quarantines no rows.")  # its plan has no such check
-
-
-def _columns(columns: Sequence[TableColumn]) -> Struct:
-    return Struct({column.name: kept(parse(column.type)) for column in columns})
 
 
 def _statistics(plan: Plan) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """What snapshots say of the runs that made them: a run's key, and the appends that it brought. It changes nothing."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -10,11 +10,9 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakegate.audit.model.codec import from_json, to_json
-from lakegate.errors import Refused
-from lakegate.wap.port import Open
 
-KEY, BROUGHT = "lakegate.key", "lakegate.appends"
-"""Properties of a snapshot's summary: the key of the run that made it, and what it brought, as JSON."""
+KEY, BROUGHT, SNAPSHOT = "lakegate.key", "lakegate.appends", "lakegate.snapshot"
+"""Notes in a snapshot's summary, or of a merge: the key of a run, what it brought, as JSON, and its last snapshot."""
 _WRITE = re.compile(r"-(?P<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.[a-z]+")
 
 
@@ -35,27 +33,20 @@ def summary(key: str, appends: Sequence[Append]) -> dict[str, str]:
     return {KEY: key, BROUGHT: to_json(tuple(appends))}
 
 
-def appends_on(branch: Open) -> list[Append]:
-    """Return what the branch holds beyond its base, in the order in which it came."""
-    return [each for snapshot in snapshots(branch) for each in _appends(branch.head, snapshot)]
+def appends_on(steps: Iterable[Table]) -> list[Append]:
+    """Return what a branch holds beyond its base, in the order in which it came: the table after each change of it."""
+    return [each for table in steps for each in _appends(table)]
 
 
-def has_key(branch: Open, key: str) -> bool:
-    """Return True if a snapshot of the branch tells the key, so that main's history will."""
-    return any(_said(snapshot, KEY) == key for snapshot in snapshots(branch))
+def told(table: Table) -> Mapping[str, str]:
+    """Return what the snapshot that a table is at says of the run that made it."""
+    snapshot = table.current_snapshot()
+    return snapshot.summary.additional_properties if snapshot and snapshot.summary else {}
 
 
-def snapshots(branch: Open) -> list[Snapshot]:
-    """Return the branch's snapshots beyond its base, the oldest first. Raise Refused if some have expired."""
-    base = branch.base.metadata.current_snapshot_id if branch.base else None
-    found: list[Snapshot] = []
-    for snapshot in ancestors(branch.head):
-        if snapshot.snapshot_id == base:
-            return found[::-1]
-        found.append(snapshot)
-    if base is not None:
-        raise Refused(f"branch {branch.name}: its history does not reach back to main any more. Begin a new run")
-    return found[::-1]
+def noted_appends(notes: Iterable[Mapping[str, str]]) -> list[Append]:
+    """Return what a published run has brought."""
+    return [each for note in notes if BROUGHT in note for each in _read(note[BROUGHT])]
 
 
 def ancestors(table: Table | None) -> Iterator[Snapshot]:
@@ -67,17 +58,6 @@ def ancestors(table: Table | None) -> Iterator[Snapshot]:
         snapshot = None if parent is None else table.snapshot_by_id(parent)
 
 
-def published(main: Table | None, key: str) -> Snapshot | None:
-    """Return the newest snapshot of main's history that tells the key."""
-    return next((it for it in ancestors(main) if _said(it, KEY) == key), None)
-
-
-def published_appends(main: Table | None, key: str) -> list[Append]:
-    """Return what the run of this key brought to main."""
-    mine = [it for it in ancestors(main) if _said(it, KEY) == key]
-    return [each for snapshot in mine[::-1] for each in _appends(main, snapshot)]
-
-
 def append_of(path: str, appends: Iterable[Append]) -> str | None:
     """Return the id of the append that a data file is of; None if it is of none of them."""
     found = _WRITE.search(PurePosixPath(path).name)
@@ -85,26 +65,23 @@ def append_of(path: str, appends: Iterable[Append]) -> str | None:
     return next((each.id for each in appends if each.id == told or path in each.paths), None)
 
 
-def _appends(table: Table | None, snapshot: Snapshot) -> list[Append]:
-    told = _said(snapshot, BROUGHT)
-    if told is not None:
-        return list(from_json(tuple[Append, ...], told.encode()))
-    paths = _added(table, snapshot)
-    if not paths:
+def _appends(table: Table) -> list[Append]:
+    said, snapshot = told(table).get(BROUGHT), table.current_snapshot()
+    if said is not None:
+        return _read(said)
+    paths = _added(table, snapshot) if snapshot else {}
+    if not paths or snapshot is None:
         return []
-    number = snapshot.snapshot_id
-    rows = sum(paths.values())
-    return [Append(id=f"snapshot-{number}", name=f"snapshot {number}", rows=rows, paths=tuple(paths))]
+    name = f"snapshot {snapshot.snapshot_id}"
+    return [Append(id=name.replace(" ", "-"), name=name, rows=sum(paths.values()), paths=tuple(paths))]
 
 
-def _said(snapshot: Snapshot, name: str) -> str | None:
-    return None if snapshot.summary is None else snapshot.summary.additional_properties.get(name)
+def _read(said: str) -> list[Append]:
+    return list(from_json(tuple[Append, ...], said.encode()))
 
 
-def _added(table: Table | None, snapshot: Snapshot) -> dict[str, int]:
+def _added(table: Table, snapshot: Snapshot) -> dict[str, int]:
     """Return the rows of each data file that a snapshot added."""
-    if table is None:
-        return {}
     mine = [
         it
         for it in snapshot.manifests(table.io)

@@ -1,15 +1,10 @@
 """`Branches` as Iceberg's own: each a reference of the table to a snapshot, in any catalog that PyIceberg opens.
 
-All references are in one metadata file, which every commit replaces. So a commit that comes at once with another is
-tried again if what it relies on still holds, which the catalog checks again: it asserts the snapshots of the references
-that it moves. PyIceberg's own repetitions are not used: they would commit to a state that nobody has looked at.
+All references are in one metadata file, which every commit replaces, and all have the table's one schema.
 """
 
-import random
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
 from pyiceberg.catalog import Catalog
@@ -20,37 +15,28 @@ from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
 from pyiceberg.table.update import (
     AssertRefSnapshotId,
-    AssertTableUUID,
     RemoveSnapshotRefUpdate,
     SetSnapshotRefUpdate,
     TableRequirement,
     TableUpdate,
 )
 
-from lakegate.adapters.iceberg import ABSENT, iceberg_errors
-from lakegate.adapters.iceberg.commits import staged
-from lakegate.audit.model.plan import Plan
-from lakegate.errors import Conflict, LakegateError, OutcomeUnknown, Refused, Retryable
+from lakegate.adapters.iceberg.commits import one_try, staged
+from lakegate.audit.errors import Unfit
+from lakegate.audit.model.plan import Plan, TableColumn
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.types import Struct, kept, parse
+from lakegate.errors import Conflict, Refused
 from lakegate.express.creating import schema_of, spec_of
-from lakegate.wap.history import ancestors
+from lakegate.express.tables import ExpressTable
+from lakegate.wap.commits import Change, appending, catalog_errors, commit, find, pointed, same, snapshot_of
+from lakegate.wap.history import KEY, SNAPSHOT, ancestors, told
 from lakegate.wap.names import made_at
 from lakegate.wap.port import Open
 from lakegate.wap.table import pinned
 
-TRIES = 12
 _DAY = timedelta(days=1) // timedelta(milliseconds=1)
-_PAUSE = 0.02  # seconds, doubled at each try
-_LONGEST = 2.0  # seconds
 _AGES = {"max_ref_age_ms", "max_snapshot_age_ms", "min_snapshots_to_keep"}
-_LATE = "older than last sequence number"  # of a snapshot, if another branch has got one at once
-_OTHERS = ("sqlalchemy", "sqlite3", "thrift")  # packages of PyIceberg's catalogs, whose errors it passes on
-
-Change = tuple[tuple[TableUpdate, ...], tuple[TableRequirement, ...]]
-
-
-def wait(number: int) -> None:
-    """Wait before the next try, the longer the more there were, so that two who collide part."""
-    time.sleep(random.uniform(0, min(_PAUSE * 2**number, _LONGEST)))  # noqa: S311 - it guards nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,25 +46,23 @@ class IcebergBranches:
     catalog: Catalog
     table: str
     days: int = 7
-    pause: Callable[[int], None] = field(default=wait, repr=False)
 
     @property
-    def shares_schema(self) -> bool:
-        return True
+    def whole_catalog(self) -> bool:
+        return False
 
     def main(self) -> Table | None:
-        found = self._find(self.table)
-        return None if found is None else pinned(found, _pointed(found, MAIN_BRANCH))
+        return self.other(self.table)
 
     def other(self, name: str) -> Table | None:
-        found = self._find(name)
-        return None if found is None else pinned(found, _pointed(found, MAIN_BRANCH))
+        found = find(self.catalog, name)
+        return None if found is None else pinned(found, pointed(found, MAIN_BRANCH))
 
     def create(self, plan: Plan) -> None:
-        if self._find(self.table):
+        if find(self.catalog, self.table):
             return
         schema = Schema(*schema_of(plan.columns).fields[:-1])  # without the column that tells a file version
-        with _errors(f"creating {self.table}"):
+        with catalog_errors(f"creating {self.table}"):
             self.catalog.create_namespace_if_not_exists(self.table.rpartition(".")[0])
             try:
                 self.catalog.create_table(
@@ -88,71 +72,110 @@ class IcebergBranches:
                 return
 
     def make(self, name: str) -> Open:
-        made: list[int] = []
-
         def change(table: Table) -> Change | None:
-            if _pointed(table, name) is not None:
+            if pointed(table, name) is not None:
                 return None
-            main = _pointed(table, MAIN_BRANCH)
+            main = pointed(table, MAIN_BRANCH)
             if main is not None:
-                return (_set(name, main, {"max-ref-age-ms": self.days * _DAY}),), (*_same(table), _points(name, None))
-            number, (updates, _) = staged(table, (), name, {})  # a branch points to a snapshot
-            made.append(number)
-            return updates, _same(table)  # some catalogs let a table's first branch be main alone, if they are asked
+                ages = {"max-ref-age-ms": self.days * _DAY}
+                return (_set(name, main, ages),), (*same(table), _points(name, None))
+            _, (updates, _) = staged(table, (), name, {})  # a branch points to a snapshot
+            return updates, same(table)  # some catalogs let a table's first branch be main alone, if they are asked
 
         self._commit(f"making branch {name} of {self.table}", change)
         return self._there(name)
 
     def find(self, name: str) -> Open | None:
-        table = self._find(self.table)
-        head = _pointed(table, name) if table else None
+        table = find(self.catalog, self.table)
+        head = pointed(table, name) if table else None
         if table is None or head is None:
             return None
         there = pinned(table, head)
         return Open(name=name, base=pinned(table, _left_main(there)), head=there, at=str(head))
 
-    def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:
-        files, made = list(files), set[str]()
-
-        def change(table: Table) -> Change | None:
-            there = str(_pointed(table, branch.name))
-            if there in made:
-                return None
-            _check(branch, there)
-            number, its = staged(table, files, branch.name, summary)
-            made.add(str(number))
-            return its[0], (*_same(table), *its[1])
-
-        self._commit(f"appending to {self.table} on branch {branch.name}", change)
+    def fit(self, branch: Open, plan: Plan, columns: Sequence[TableColumn], asked_for: Collection[str]) -> Open:  # noqa: ARG002
+        """See the protocol. A column that is not asked for by name is no branch's alone, so it is refused."""
+        differing = _differing(branch, columns)
+        if not differing:
+            return branch
+        if unasked := [name for name in differing if name not in asked_for]:
+            raise Unfit(
+                f"table {self.table} on main differs from the contract or the data in "
+                f"{', '.join(map(display_name, unasked[:5]))}, and all its branches have main's columns: "
+                "readers would see the change before the audit. Change the table on main first, or name the columns: "
+                "wap(…, columns=[…])"
+            )
+        self._evolve(differing, columns)
         return self._there(branch.name)
 
-    def publish(self, branch: Open) -> None:
-        base = branch.base.metadata.current_snapshot_id if branch.base else None
+    def _evolve(self, names: Sequence[str], columns: Sequence[TableColumn]) -> None:
+        """Add these columns to the table, or widen them, for all branches and main."""
+        table = find(self.catalog, self.table)
+        wanted = {field.name: field for field in schema_of(columns).fields}
+        if gone := [name for name in names if name not in wanted]:
+            raise Unfit(f"table {self.table} has column {display_name(gone[0])}, and a run takes none away")
+        if table is None:
+            raise Conflict(f"table {self.table} was dropped by somebody")
+        there = {field.name for field in table.schema().fields}
+        with (
+            catalog_errors(f"bringing columns to {self.table}"),
+            one_try(table) as transaction,
+            transaction.update_schema() as update,
+        ):
+            for name in names:
+                field = wanted[name]
+                if name in there:
+                    update.update_column((name,), field.field_type)
+                else:
+                    update.add_column((name,), field.field_type, field.doc)
+
+    def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:
+        what = f"appending to {self.table} on branch {branch.name}"
+        self._commit(what, appending(branch, branch.name, files, summary))
+        return self._there(branch.name)
+
+    def publish(self, branch: Open, notes: Mapping[str, str]) -> None:  # noqa: ARG002
+        base, head = snapshot_of(branch.base), int(branch.at)
 
         def change(table: Table) -> Change | None:
-            main = _pointed(table, MAIN_BRANCH)
-            if main is not None and any(str(it.snapshot_id) == branch.at for it in ancestors(pinned(table, main))):
+            main = pointed(table, MAIN_BRANCH)
+            if main is not None and any(it.snapshot_id == head for it in ancestors(pinned(table, main))):
                 return None
             if main != base:
                 raise Conflict(f"{self.table} on main is not what branch {branch.name} was made from")
-            _check(branch, str(_pointed(table, branch.name)))
-            updates = (_main_at(table, int(branch.at)), _removed(branch.name))
-            return updates, (*_same(table), _points(MAIN_BRANCH, base), _points(branch.name, int(branch.at)))
+            if pointed(table, branch.name) != head:
+                raise Conflict(f"branch {branch.name} was changed by somebody: it is not what it was. Audit it again")
+            updates = (_main_at(table, head), _removed(branch.name))
+            return updates, (*same(table), _points(MAIN_BRANCH, base), _points(branch.name, head))
 
         self._commit(f"publishing branch {branch.name} of {self.table}", change)
 
+    def steps(self, branch: Open) -> list[Table]:
+        base, found = snapshot_of(branch.base), list[Table]()
+        for snapshot in ancestors(branch.head):
+            if snapshot.snapshot_id == base:
+                return found[::-1]
+            found += [pinned(branch.head, snapshot.snapshot_id)] if branch.head else []
+        if base is not None:
+            raise Refused(f"branch {branch.name}: its history does not reach back to main any more. Begin a new run")
+        return found[::-1]
+
+    def notes(self, key: str) -> list[Mapping[str, str]]:
+        main = self.main()
+        states = [pinned(main, it.snapshot_id) for it in ancestors(main)] if main else []
+        mine = [it for it in states if told(it).get(KEY) == key]
+        return [{**told(it), SNAPSHOT: str(snapshot_of(it))} for it in mine[::-1]]
+
     def drop(self, name: str) -> None:
         def change(table: Table) -> Change | None:
-            there = _pointed(table, name)
-            if there is None:
-                return None
-            return (_removed(name),), (*_same(table), _points(name, there))
+            there = pointed(table, name)
+            return None if there is None else ((_removed(name),), (*same(table), _points(name, there)))
 
-        if self._find(self.table):
+        if find(self.catalog, self.table):
             self._commit(f"dropping branch {name} of {self.table}", change)
 
     def names(self) -> list[str]:
-        table = self._find(self.table)
+        table = find(self.catalog, self.table)
         return sorted(name for name in (table.metadata.refs if table else ()) if made_at(name, self.table))
 
     def _there(self, name: str) -> Open:
@@ -161,74 +184,21 @@ class IcebergBranches:
             raise Conflict(f"branch {name} of {self.table} was dropped by somebody")
         return found
 
-    def _find(self, name: str) -> Table | None:
-        with _errors(f"reading {name}", changes=False):
-            try:
-                found: Table = self.catalog.load_table(name)
-            except ABSENT:
-                return None
-        return found
-
-    def _load(self) -> Table:
-        found = self._find(self.table)
-        if found is None:
-            raise Refused(f"there is no table {self.table}: it was dropped by somebody")
-        return found
-
     def _commit(self, what: str, change: Callable[[Table], Change | None]) -> None:
-        """Make a change of the table as it is, until it is made. `change` returns None where it is made already, and
-        raises Conflict where it must not be. To repeat one whose answer is lost is safe: of two, the catalog takes one.
-        """
-        last: LakegateError | None = None
-        for number in range(TRIES):
-            table = self._load()
-            asked = change(table)
-            if asked is None:
-                return
-            try:
-                with _errors(what):
-                    self.catalog.commit_table(table, asked[1], asked[0])
-            except (Conflict, OutcomeUnknown, Retryable) as error:
-                last = error
-                self.pause(number)
-            else:
-                return
-        if change(self._load()) is not None and last is not None:
-            raise last
+        commit(self.catalog, self.table, what, change)
 
 
-@contextmanager
-def _errors(what: str, *, changes: bool = True) -> Iterator[None]:
-    """Translate errors as `iceberg_errors`, those of the catalog's own database, too."""
-    with iceberg_errors(what, changes=changes):
-        try:
-            yield
-        except Exception as error:
-            if _LATE in str(error):
-                raise Conflict(f"Iceberg: {what}: {error}") from error
-            if type(error).__module__.partition(".")[0] not in _OTHERS:
-                raise
-            raise (OutcomeUnknown if changes else Retryable)(f"Iceberg: {what}: {error}") from error
-
-
-def _pointed(table: Table, name: str) -> int | None:
-    found = table.metadata.refs.get(name)
-    return None if found is None else found.snapshot_id
+def _differing(branch: Open, columns: Sequence[TableColumn]) -> list[str]:
+    """Return the names of columns in which the branch's table is not as it is to be."""
+    there = ExpressTable(own=branch.head).columns().fields if branch.head else {}
+    wanted = Struct({column.name: kept(parse(column.type)) for column in columns}).fields
+    return [name for name in dict.fromkeys([*wanted, *there]) if there.get(name) != wanted.get(name)]
 
 
 def _left_main(there: Table) -> int | None:
     """Return the newest snapshot of the branch's history that ever was main's; None if it has come from none."""
-    mains = {entry.snapshot_id for entry in there.metadata.snapshot_log} | {_pointed(there, MAIN_BRANCH)}
+    mains = {entry.snapshot_id for entry in there.metadata.snapshot_log} | {pointed(there, MAIN_BRANCH)}
     return next((it.snapshot_id for it in ancestors(there) if it.snapshot_id in mains), None)
-
-
-def _check(branch: Open, there: str) -> None:
-    if there != branch.at:
-        raise Conflict(f"branch {branch.name} was changed by somebody: it is not what it was. Audit it again")
-
-
-def _same(table: Table) -> tuple[TableRequirement, ...]:
-    return (AssertTableUUID(uuid=table.metadata.table_uuid),)
 
 
 def _points(name: str, snapshot: int | None) -> TableRequirement:

@@ -1,13 +1,13 @@
 """Port of one table's branches: what a run needs of a catalog. Every state of a table is a table loaded at it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
-from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.plan import Plan, TableColumn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,8 +33,10 @@ class Branches(Protocol):
     def table(self) -> str: ...
 
     @property
-    def shares_schema(self) -> bool:
-        """True if all branches have the columns of main, so that a new one would show there before the audit."""
+    def whole_catalog(self) -> bool:
+        """True if a branch is one of the whole catalog: it has columns of its own, and a publish has notes of its own.
+        Else they are in the snapshots that the run has made.
+        """
 
     def main(self) -> Table | None:
         """Return the table on main, now; None if there is none."""
@@ -51,12 +53,27 @@ class Branches(Protocol):
     def find(self, name: str) -> Open | None:
         """Return an open branch; None if there is none of that name."""
 
+    def fit(self, branch: Open, plan: Plan, columns: Sequence[TableColumn], asked_for: Collection[str]) -> Open:
+        """Give the branch's table these columns, if it has others, or make it; return the branch as it is then. Raise
+        Unfit, and change nothing, if it cannot, or if main would get columns that were not `asked_for`.
+        """
+
     def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:
         """Append data files that were written already, in one snapshot. Return the branch as it is then."""
 
-    def publish(self, branch: Open) -> None:
-        """Make main the branch as it was found, and drop the branch, in one step: only if main is the branch's base,
-        and the branch was not changed since.
+    def publish(self, branch: Open, notes: Mapping[str, str]) -> None:
+        """Make main the branch as it was found, and drop the branch: only if main is the branch's base, and the branch
+        was not changed since.
+        """
+
+    def steps(self, branch: Open) -> list[Table]:
+        """Return the table after each change of it on the branch beyond its base, in their order. Raise Refused if the
+        history does not reach back so far.
+        """
+
+    def notes(self, key: str) -> list[Mapping[str, str]]:
+        """Return what main's history tells of the run of this key, the oldest first: nothing if it was not published,
+        as far as that reaches back. Among it is the snapshot that was published, as text.
         """
 
     def drop(self, name: str) -> None:

@@ -3,7 +3,7 @@
 It decides by what main's history says, and reads it afresh at every try.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from pyiceberg.manifest import DataFile
@@ -13,11 +13,14 @@ from lakegate.adapters.iceberg.manifests import TableState
 from lakegate.adapters.iceberg.specs import carried
 from lakegate.adapters.iceberg.tables import table_identity
 from lakegate.audit.data_files import manifests
-from lakegate.errors import Conflict, Refused, Retryable
-from lakegate.wap.history import appends_on, has_key, published, published_appends, summary
+from lakegate.audit.model.plan import Plan
+from lakegate.errors import Conflict, OutcomeUnknown, Refused, Retryable
+from lakegate.wap.commits import snapshot_of
+from lakegate.wap.history import KEY, SNAPSHOT, Append, appends_on, noted_appends, summary, told
 from lakegate.wap.port import Branches, Open
 
 TRIES = 50  # so many others may publish first
+LOST = 3  # answers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,40 +35,52 @@ class Published:
 
 def look(branches: Branches, key: str) -> Published | None:
     """Return what main's history says of the run; None if it was not published, as far as that reaches back."""
-    main = branches.main()
-    found = published(main, key)
-    if found is None:
+    notes = branches.notes(key)
+    if not notes:
         return None
-    rows = sum(each.rows for each in published_appends(main, key))
-    return Published(key=key, snapshot=found.snapshot_id, rows=rows, again=True)
+    rows = sum(each.rows for each in noted_appends(notes))
+    return Published(key=key, snapshot=int(notes[-1][SNAPSHOT]), rows=rows, again=True)
 
 
 @dataclass(kw_only=True)
 class Publishing:
-    """One publish. `audit` audits a branch again, and raises if it fails; `depends` if verdicts are about other rows
-    than the run's own. `renamed` returns a name for a branch of the same run.
+    """One publish. `audit` audits a branch again, and raises if it fails. `renamed` returns a name for another branch
+    of the run.
     """
 
     branches: Branches
     branch: Open
     key: str
-    depends: bool
+    plan: Plan
     audit: Callable[[Open], None]
     renamed: Callable[[], str]
 
     def carry_out(self) -> Published:
         """Publish the branch, which was audited as it is. Raise Refused if the table is another than that."""
+        lost = 0
         for _ in range(TRIES):
             if found := look(self.branches, self.key):
                 self.branches.drop(self.branch.name)
-                return replace(found, again=found.snapshot != _snapshot(self.branch.head))
+                return replace(found, again=found.snapshot != snapshot_of(self.branch.head))
             try:
-                if not has_key(self.branch, self.key):
+                if not self._tells():
                     self._rebase()
-                self.branches.publish(self.branch)
+                self.branches.publish(self.branch, summary(self.key, self._appends(self.branch)))
             except Conflict:
                 self._rebase_if_moved()
+            except (OutcomeUnknown, Retryable):  # to look, and to repeat it, is safe
+                lost += 1
+                if lost > LOST:
+                    raise
         raise Retryable(f"{self.branches.table} on main changed {TRIES} times before {self.key} could be published")
+
+    def _appends(self, branch: Open) -> list[Append]:
+        return appends_on(self.branches.steps(branch))
+
+    def _tells(self) -> bool:
+        """Return True if main's history will tell the key: else nothing on the branch was appended by lakegate."""
+        steps = () if self.branches.whole_catalog else self.branches.steps(self.branch)
+        return self.branches.whole_catalog or any(told(it).get(KEY) == self.key for it in steps)
 
     def _rebase_if_moved(self) -> None:
         """Bring the run to main as it is now. Raise Conflict if it is the branch that was changed."""
@@ -74,7 +89,7 @@ class Publishing:
             return
         if there is None or there.at != self.branch.at:
             raise Conflict(f"branch {self.branch.name} was changed after the audit: audit it again")
-        if _snapshot(self.branches.main()) != _snapshot(self.branch.base):
+        if snapshot_of(self.branches.main()) != snapshot_of(self.branch.base):
             self._rebase()
 
     def _rebase(self) -> None:
@@ -82,15 +97,21 @@ class Publishing:
         old = self.branch
         fresh = self.branches.make(self.renamed())
         try:
+            fresh = self._fitted(fresh)
             self._check_table(old, fresh)
             rebased = self._brought(old, fresh)
-            if self.depends:
+            if self.plan.depends_on:
                 self.audit(rebased)
         except BaseException:
             self.branches.drop(fresh.name)
             raise
         self.branch = rebased
         self.branches.drop(old.name)
+
+    def _fitted(self, fresh: Open) -> Open:
+        """Return the fresh branch, with what the run's first one has set of the table."""
+        is_own = self.branches.whole_catalog and fresh.head
+        return self.branches.fit(fresh, self.plan, self.plan.columns, ()) if is_own else fresh
 
     def _check_table(self, old: Open, fresh: Open) -> None:
         """Raise Refused unless data files may move: Iceberg matches columns by field id."""
@@ -103,8 +124,8 @@ class Publishing:
 
     def _brought(self, old: Open, fresh: Open) -> Open:
         """Append the run's data files to the fresh branch, and prove that it holds main's and just these."""
-        files, appends = data_files(old), appends_on(old)
-        moved = carried(old.head, fresh.head, files.values())[0] if old.head and fresh.head else files.values()
+        files, appends = data_files(old), self._appends(old)
+        moved = _carried(old.head, fresh.head, files.values())
         rebased = self.branches.append(fresh, moved, summary(self.key, appends))
         there = _difference(rebased.base, rebased.head)
         if there.added.keys() != files.keys() or there.removed or there.deletes:
@@ -120,9 +141,15 @@ def data_files(branch: Open) -> dict[str, DataFile]:
     return dict(found.added)
 
 
+def _carried(old: Table | None, fresh: Table | None, files: Iterable[DataFile]) -> list[DataFile]:
+    """Return the data files with the numbers of their partition specs in the fresh table."""
+    if old is None or fresh is None:
+        return list(files)
+    moved, _ = carried(old, fresh, files)
+    if unknown := {file.spec_id for file in moved} - fresh.specs().keys():
+        raise Refused(f"main has not partition spec {min(unknown)} of the run's data files: begin a new run")
+    return moved
+
+
 def _difference(before: Table | None, after: Table | None) -> manifests.FileDifference[DataFile]:
     return manifests.compare(TableState(before), TableState(after))
-
-
-def _snapshot(table: Table | None) -> int | None:
-    return table.metadata.current_snapshot_id if table else None

@@ -20,6 +20,7 @@ from lakegate.contracts import Contract
 from lakegate.errors import LakegateError, foreseen
 from lakegate.landing.attempts import Attempt, batch_id, batches
 from lakegate.landing.files import FileVersion
+from lakegate.landing.lane import Express, limits_of
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import entry_of
 from lakegate.ports import MessageFile, Signal
@@ -288,7 +289,7 @@ def ingest(
     reject_untried(service, table, found.closed_as(Decision.REJECTED))
     for attempt in sorted(found.resumed, key=lambda attempt: attempt.branch):
         launch(service, attempt, neighbours)
-    wanted = list(_batches(contract, found))
+    wanted = list(_batches(service.express, contract, found))
     for batch in wanted[: turn.opens]:
         start_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch, neighbours)
         service.telemetry.emit({Signal.FILES_RECEIVED: len(batch)}, table)
@@ -311,8 +312,9 @@ def _queue(service: Service, contract: Contract, files: list[FileVersion], since
             log.warning("not_reminded", table=contract.table, error=str(error), kind=type(error).__name__)
 
 
-def _batches(contract: Contract, found: Triage) -> Iterable[list[FileVersion]]:
+def _batches(express: Express | None, contract: Contract, found: Triage) -> Iterable[list[FileVersion]]:
     """Return the fresh files in batches of which one commit can hold the receipts."""
     keys = {file.key for file in found.fresh}
     sizes = {key: len(receipt.to_json()) for key, receipt in found.receipts.items() if key in keys}
-    return batches(found.fresh, contract.ingestion, sizes)
+    limits = limits_of(contract.ingestion, express, contract.plan, found.fresh)
+    return batches(found.fresh, limits, sizes)

@@ -25,7 +25,7 @@ from lakegate.workflow.ledger.compaction import compact
 from lakegate.workflow.ledger.receipts import main_receipts, receipts_now
 from lakegate.workflow.ledger.unrouted import forget_unrouted, unrouted_files
 from lakegate.workflow.notices.expiry import expire
-from lakegate.workflow.notices.outbox import resend
+from lakegate.workflow.notices.late import resend
 from lakegate.workflow.receive import gather, receive, settle_run
 from lakegate.workflow.receiving.arrivals import Arrival, Failure
 from lakegate.workflow.receiving.queued import names_by_table, read_queued

@@ -1,7 +1,7 @@
 """Service: the ports of one installation, and the settings of its workflow. It decides nothing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from lakegate.audit.model.client import Client
@@ -9,6 +9,7 @@ from lakegate.audit.model.lane import Lane
 from lakegate.landing.lane import Express
 from lakegate.ports import (
     Branches,
+    Channel,
     Clock,
     DeadLetters,
     JobRunner,
@@ -32,7 +33,7 @@ class Service:
     tokens of the `job_client`, or of their own role for the `token_audience`, or none. `jobs_at_once` Spark jobs run at
     a time. Where files wait for company, they wait for the `batch_window` at the most; `reminders` tell of its end, and
     without them the sweep does. Nothing is seen in the landing bucket but what lies below the `landing_prefixes`.
-    Without `express`, Spark audits everything.
+    Without `express`, Spark audits everything. The `channels`, by name, are told of what is published and rejected.
     """
 
     branches: Branches
@@ -60,6 +61,7 @@ class Service:
     reminders: Reminders | None = None
     landing_prefixes: tuple[str, ...] = ("",)
     express: Express | None = None
+    channels: Mapping[str, Channel] = field(default_factory=dict)
 
     @property
     def slots(self) -> Mapping[Lane, int]:

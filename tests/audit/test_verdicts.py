@@ -170,6 +170,13 @@ def test_a_value_in_percent_is_one_already() -> None:
     assert result.reason == "id required: 40%, expected less than 50%"
 
 
+def test_a_zero_is_told_without_its_sign_because_engines_differ_in_it() -> None:
+    rule = replace(check(Operator.GREATER, 1, metric="rows"), unit=Unit.NUMBER)
+    there = replace(file(), metrics={"rows": Measured(value=-0.0, source=Source.AGGREGATE)})
+    [found] = evaluate(plan(rule), [there], {})["f1"]
+    assert (str(found.value), str(found.measured)) == ("0.0", "0.0")
+
+
 def test_a_number_that_must_be_zero_is_no_count_of_rows() -> None:
     assert expected(check(unit=Unit.NUMBER)) == "exactly 0"
 

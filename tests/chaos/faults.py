@@ -10,7 +10,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import psutil
@@ -19,7 +19,35 @@ from lakegate_local.processes import Processes
 from lakegate_local.services import client
 
 SECONDS, WORK_SECONDS = 120.0, 2.0
+MOMENT = 0.01  # seconds: a tenth of what the quickest step of a function takes
 SETTLING = ("JobEnded", "Sweep")  # parts of the names of the rules by which a job is settled
+
+
+@dataclass(frozen=True, kw_only=True)
+class Still:
+    """A function whose `processes` stand still."""
+
+    processes: Sequence[psutil.Process]
+
+    def move(self) -> None:
+        """Let them go on for a moment."""
+        self.go_on()
+        time.sleep(MOMENT)
+        self.stop()
+
+    def go_on(self) -> None:
+        self._send(signal.SIGCONT)
+
+    def stop(self) -> None:
+        self._send(signal.SIGSTOP)
+
+    def kill(self) -> None:
+        _kill(lambda: self.processes)
+
+    def _send(self, what: signal.Signals) -> None:
+        for process in self.processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.send_signal(what)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,17 +81,21 @@ class Faults:
         _kill(lambda: self._of(handler))
 
     @contextlib.contextmanager
-    def function_stands_still(self, handler: str) -> Iterator[Callable[[], None]]:
-        """The function's processes get no further inside the block, and are killed by what this gives."""
-        found = _found(lambda: self._of(handler), "stop")
-        for process in found:
-            process.send_signal(signal.SIGSTOP)
+    def function_stands_still(self, handler: str) -> Iterator[Still]:
+        """The function's processes get no further inside the block, but for the moments in which they move."""
+        still = Still(processes=_found(lambda: self._of(handler), "stop"))
+        still.stop()
         try:
-            yield lambda: _kill(lambda: found)
+            yield still
         finally:
-            for process in found:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    process.send_signal(signal.SIGCONT)
+            still.go_on()
+
+    def warm(self, handler: str) -> None:
+        """Have a process of the function wait for something to do: it is called with what it cannot read."""
+        functions = client(self.cloud.settings, "lambda")
+        found = functions.list_functions()["Functions"]
+        [name] = [it["FunctionName"] for it in found if it["Handler"].startswith(handler)]
+        functions.invoke(FunctionName=name, Payload=b"{}")
 
     @contextlib.contextmanager
     def nobody_settles(self) -> Iterator[None]:
@@ -137,7 +169,7 @@ def by_name(faults: Faults, table: str, function: str, run: Callable[[], str]) -
     }
 
 
-def _found(find: Callable[[], list[psutil.Process]], what_for: str) -> list[psutil.Process]:
+def _found(find: Callable[[], Sequence[psutil.Process]], what_for: str) -> Sequence[psutil.Process]:
     deadline = time.monotonic() + SECONDS
     while not (found := find()):
         assert time.monotonic() < deadline, f"there was nothing to {what_for}"
@@ -145,7 +177,7 @@ def _found(find: Callable[[], list[psutil.Process]], what_for: str) -> list[psut
     return found
 
 
-def _kill(find: Callable[[], list[psutil.Process]]) -> None:
+def _kill(find: Callable[[], Sequence[psutil.Process]]) -> None:
     """All that are found, of which there must be one; they must be seen to be dead."""
     found = _found(find, "kill")
     deadline = time.monotonic() + SECONDS

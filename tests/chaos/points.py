@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lakegate import bootstrap
 from lakegate.adapters.emr import EmrJobRunner
@@ -16,7 +16,8 @@ from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN, Ref
 from lakegate.settings import Settings
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
-from lakegate.workflow.attempts.reports import report_name
+from lakegate.workflow.attempts.job import readable_job_of
+from lakegate.workflow.attempts.reports import End, begun_name, how_given_up, report_name
 from lakegate.workflow.service import Service
 
 SECONDS = 120.0
@@ -48,21 +49,41 @@ class Points:
         ]
         return reached[-1] if reached else "decided"
 
+    def lanes(self, attempt: Attempt) -> tuple[str, ...]:
+        """The lanes of the attempts at a batch, up to this one, that had a job."""
+        tries = (replace(attempt, number=number) for number in range(1, attempt.number + 1))
+        return tuple(job.lane for it in tries if (job := readable_job_of(self.service.store, it)))
+
     def run(self) -> str:
         """The id of the job run of the first attempt that has one."""
         runs = (self.service.runner.find(attempt.branch) for attempt in self._attempts())
         return next(run.id for run in runs if run is not None)
 
     def _points(self) -> Mapping[str, Callable[[Attempt], bool]]:
+        """Those of a job that was taken, of an end that was told and of a hand-over are the express lane's; the next
+        attempt is Spark's.
+        """
         return {
             "branch made": lambda _: True,
-            "files claimed": lambda attempt: bool(files_claimed_on(self.service, attempt)),
+            "files claimed": self._has_claims,
             "job started": self._has_a_run,
+            "job taken": lambda attempt: self._is_there(f"{begun_name(attempt)}/express.json"),
             "rows appended": lambda attempt: bool(
                 self.service.tables.compare(self.table, Ref(MAIN), Ref(attempt.branch)).added
             ),
-            "report written": lambda attempt: self.service.store.read(report_name(attempt)) is not None,
+            "report written": lambda attempt: self._is_there(report_name(attempt)),
+            "end told": lambda attempt: self._is_there(f"attempts/{attempt.branch}/express.json"),
+            "handed over": lambda attempt: how_given_up(self.service.store, attempt) is End.HANDED_OVER,
+            "next branch made": lambda attempt: attempt.number > 1,
+            "next files claimed": lambda attempt: attempt.number > 1 and self._has_claims(attempt),
+            "next job started": lambda attempt: attempt.number > 1 and self._has_a_run(attempt),
         }
+
+    def _has_claims(self, attempt: Attempt) -> bool:
+        return bool(files_claimed_on(self.service, attempt))
+
+    def _is_there(self, name: str) -> bool:
+        return self.service.store.read(name) is not None
 
     def _has_a_run(self, attempt: Attempt) -> bool:
         runner = self.service.runner

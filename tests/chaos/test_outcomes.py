@@ -7,19 +7,28 @@ from typing import Any, cast
 import pytest
 
 from tests.chaos.__main__ import Play, verdict
-from tests.chaos.outcomes import BY_ITSELF, BY_RETRY, Outcome, write
+from tests.chaos.outcomes import BY_ITSELF, BY_RETRY, EXPRESS, HANDED_OVER, SPARK, Outcome, write
 from tests.local.installation import DONE, REJECTED
 from tests.workflow.world import World
 
 
 def outcome(**changes: Any) -> Outcome:
     return Outcome(
-        **{"month": "flights-2013-01", "fault": "a kill", "point": "job started", "became": BY_ITSELF, **changes}
+        **{
+            "month": "flights-2013-01-a",
+            "way": SPARK,
+            "fault": "a kill",
+            "point": "job started",
+            "became": BY_ITSELF,
+            "lanes": (SPARK,),
+            **changes,
+        }
     )
 
 
 def test_a_year_in_which_every_month_came_to_its_end_is_well() -> None:
-    assert verdict([outcome(), outcome(became=BY_RETRY, messages=1)], [], 1) == DONE
+    handed_over = outcome(way=HANDED_OVER, lanes=(EXPRESS, SPARK))
+    assert verdict([outcome(), handed_over, outcome(became=BY_RETRY, messages=1)], [], 1) == DONE
 
 
 @pytest.mark.parametrize(
@@ -30,6 +39,11 @@ def test_a_year_in_which_every_month_came_to_its_end_is_well() -> None:
         {"messages": 1},
         {"became": BY_RETRY, "messages": 2},
         {"became": BY_RETRY, "messages": 0},
+        {"lanes": (EXPRESS,)},
+        {"lanes": ()},
+        {"way": EXPRESS},
+        {"way": HANDED_OVER, "lanes": (EXPRESS,)},
+        {"way": HANDED_OVER, "lanes": (EXPRESS, EXPRESS)},
     ],
 )
 def test_one_month_that_is_amiss_fails_the_run(amiss: dict[str, Any]) -> None:
@@ -48,7 +62,7 @@ def test_a_table_that_cannot_be_read_is_told_as_what_is_wrong() -> None:
         def query(self, sql: str) -> list[dict[str, Any]]:
             raise AssertionError(f"{sql} ended with 2: there is no table nyc.flights")
 
-    play = Play(cloud=cast("Any", None), made=cast("Any", Made()), service=World().service, months=())
+    play = Play(cloud=cast("Any", None), made=cast("Any", Made()), service=World().service, months=(), contracts={})
     (line,) = play.wrong()
     assert "there is no table nyc.flights" in line
 

@@ -1,5 +1,8 @@
 """The points that something is broken at, on in-memory ports."""
 
+from lakegate.audit.model.lane import Lane
+from lakegate.workflow.attempts.reports import End, note_end
+from lakegate.workflow.settle import settle
 from tests.chaos.points import points
 from tests.workflow.world import TABLE, World
 
@@ -27,3 +30,26 @@ def test_a_file_whose_branch_is_gone_is_decided() -> None:
     world.drop("1.parquet", rows=3)
     world.run()
     assert here.furthest() == "decided"
+
+
+def test_a_file_that_is_handed_over_is_seen_at_each_step_of_it() -> None:
+    world = World()
+    world.have_express()
+    here = points(world.service, TABLE)
+    world.drop("1.parquet", rows=3)
+    [attempt] = world.attempts()
+    assert here.furthest() == "job started"
+
+    world.store.create(f"begun/{attempt.branch}/express.json", b"{}")
+    assert here.furthest() == "job taken"
+
+    world.store.create(f"attempts/{attempt.branch}/express.json", b"{}")
+    assert here.furthest() == "end told"
+
+    note_end(world.store, attempt, End.HANDED_OVER)
+    assert here.furthest() == "handed over"
+
+    world.hand_over()
+    settle(world.service, attempt)
+    assert here.furthest() == "next job started"
+    assert here.lanes(attempt.next()) == (Lane.EXPRESS, Lane.SPARK)

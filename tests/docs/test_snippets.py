@@ -165,6 +165,7 @@ def pages_with_commands() -> list[Path]:
 def test_the_commands_of_a_page_run_in_their_order(page: Path, tmp_path: Path) -> None:
     own = [it.text for it in fences(page) if it.language == "yaml" and it.text.startswith("apiVersion:")]
     shell = Shell(desk=Desk(folder=tmp_path), contract=own[0] if own else CONTRACT)
+    shell.prepare()
     for fence in fences(page):
         if fence.language == "bash" and not fence.not_run:
             for command in commands(fence.text):

@@ -136,6 +136,15 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
             "landing_prefixes has to have _canary/ among them for -c canary_hours",
         ),
         ({"slack_secret": "arn:aws:secretsmanager:x:1:secret:s", "slack_channel": "C0"}, "not its ARN"),
+        ({"event_bus": "a bus"}, "event_bus is the name or the ARN"),
+        ({"event_bus": "arn:aws:sns:eu-central-1:123456789012:topic"}, "event_bus is the name or the ARN"),
+        ({"webhook_url": "https://hook.example.com"}, "webhook_secret are given together"),
+        ({"webhook_secret": "s"}, "webhook_secret are given together"),
+        ({"webhook_url": "https://me:pass@hook.example.com", "webhook_secret": "s"}, "without user and password"),
+        ({"webhook_url": "http://hook.example.com", "webhook_secret": "s"}, "webhook_url begins with https"),
+        ({"webhook_url": "https://h", "webhook_secret": "arn:aws:secretsmanager:x:1:secret:s"}, "not its ARN"),
+        ({"lineage_url": "lineage.example.com"}, "lineage_url is an address"),
+        ({"lineage_secret": "s"}, "give -c lineage_url"),
     ],
 )
 def test_a_wrong_choice_is_named(given: dict[str, str], message: str) -> None:

@@ -58,6 +58,7 @@ RUN_JOB = (
 RUN_EXPRESS_JOB = below("attempts", "staging", actions=READ) | below("begun", "reports", "handovers", actions=WRITE)
 SEND = {("sqs:SendMessage", "")}  # Lambda, for a function whose call has failed
 WAREHOUSE = FIND | below("warehouse", actions=(*READ, *WRITE_PARTS))
+WAREHOUSE_WHOLE = FIND | below("warehouse", actions=(*READ, *WRITE))
 
 
 @pytest.mark.parametrize("role", FUNCTIONS)
@@ -88,11 +89,14 @@ def test_each_role_uses_its_own_prefixes_of_the_service_bucket(
     assert stack.rights_in(role, BUCKET, "StorageService") == rights
 
 
-@pytest.mark.parametrize("role", [*STARTERS, "SparkRole", "ExpressRole"])
+@pytest.mark.parametrize(
+    ("role", "rights"),
+    [*((role, WAREHOUSE) for role in (*STARTERS, "SparkRole")), ("ExpressRole", WAREHOUSE_WHOLE)],
+)
 def test_who_opens_attempts_settles_or_appends_adds_to_the_warehouse_and_deletes_nothing(
-    stack: Stack, role: str
+    stack: Stack, role: str, rights: set[tuple[str, str]]
 ) -> None:
-    assert stack.rights_in(role, BUCKET, "StorageLake") == WAREHOUSE
+    assert stack.rights_in(role, BUCKET, "StorageLake") == rights
 
 
 def may_read(stack: Stack, policy: str, key: str) -> bool:
@@ -225,10 +229,18 @@ def test_the_spark_job_reads_what_was_uploaded_for_this_stack_and_no_other_stack
 
 
 @pytest.mark.parametrize("role", STARTERS)
-def test_a_function_reads_the_slack_secret_alone(stack: Stack, role: str) -> None:
+def test_a_function_puts_events_on_one_bus_alone(stack: Stack, role: str) -> None:
+    [(action, bus)] = [(a, r) for a, r in stack.rights(role) if a.startswith("events:")]
+    assert (action, bus.rpartition(":")[2]) == ("events:PutEvents", "event-bus/lake-events")
+
+
+@pytest.mark.parametrize("role", STARTERS)
+def test_a_function_reads_the_secrets_of_those_that_it_tells_alone(stack: Stack, role: str) -> None:
     secrets = {(a, r) for a, r in stack.rights(role) if a.startswith("secretsmanager:")}
     assert {action for action, _ in secrets} == {"secretsmanager:GetSecretValue"}
-    assert {resource.rpartition(":secret:")[2] for _, resource in secrets} == {"lakegate/slack-??????"}
+    assert {resource.rpartition(":secret:")[2] for _, resource in secrets} == {
+        f"lakegate/{name}-??????" for name in ("slack", "webhook", "lineage")
+    }
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tests.local.kinds import Aws
 pytestmark = pytest.mark.local
 RELIED_ON = (
     *("outputs", "intake", "Nessie", "Nessie's release", "warehouse", "the function read", "the function act"),
-    *("Slack", "Slack's channel", "probe"),
+    *("Slack", "Slack's channel", "event bus", "probe"),
 )
 FOUND_BY_PROBE = ("Python", "Iceberg", "Spark", "Nessie from a job", "catalog from a job")
 

@@ -4,6 +4,7 @@ a killed function leaves, Spark takes over.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pyarrow as pa
@@ -33,9 +34,10 @@ def entry_of(installation: Installation, key: str, state: str = "published") -> 
     return entry
 
 
-def test_small_files_reach_main_or_are_rejected_without_spark(
-    installation: Installation, things: Things, until: Make
+def test_small_files_reach_main_or_are_rejected_without_spark_and_the_event_bus_is_told(
+    installation: Installation, things: Things, until: Make, queue: str, arn_of: Make, received: Make
 ) -> None:
+    listen(installation, things, arn_of(queue))
     first, good, bad = (f"{things.prefix}/{name}.parquet" for name in ("first", "good", "bad"))
     for number, key in enumerate((first, good)):
         installation.put(key, parquet(rows(number * 5, 5)))
@@ -52,6 +54,27 @@ def test_small_files_reach_main_or_are_rejected_without_spark(
         assert "the express lane takes" in attempt["report"]["lane_why"]
     usage = until(lambda: installation.json("show", entry_of(installation, good)["batch"])["attempts"][0]["usage"])
     assert usage["memory_gb_hours"] > usage["vcpu_hours"] == 0
+    told = dict[str, Any]()
+
+    def heard() -> bool:
+        told.update({it["detail"]["id"]: it for it in received(queue)})
+        return len(told) == 3
+
+    until(heard)
+    assert {it["detail-type"]: it["detail"]["files"][0]["key"] for it in told.values()} == {
+        "Files Published": good,
+        "Files Rejected": bad,
+    }
+    log = [entry_of(installation, key, state) for key, state in ((good, "published"), (bad, "rejected"))]
+    assert {entry["batch"] for entry in log} <= {it["detail"]["batch"] for it in told.values()}
+
+
+def listen(installation: Installation, things: Things, queue: str) -> None:
+    """A queue gets what the event bus is told of the table."""
+    events, name = installation.aws("events"), things.table.replace(".", "-")
+    pattern = {"source": ["lakegate"], "detail": {"table": [things.table]}}
+    events.put_rule(Name=name, EventPattern=json.dumps(pattern))
+    events.put_targets(Rule=name, Targets=[{"Id": "queue", "Arn": queue}])
 
 
 def test_a_registered_file_is_read_replaced_and_the_only_copy_of_its_rows(
@@ -106,10 +129,10 @@ def test_what_a_killed_function_leaves_is_taken_over_by_spark_at_once_and_publis
     installation.put(warm, parquet(rows(0, 10)))
     installation.wait(warm)
     faults = Faults(cloud=Cloud(settings=installation.settings))
-    with faults.function_stands_still("handlers.express") as kill:
+    with faults.function_stands_still("handlers.express") as function:
         installation.put(key, parquet(rows(10, 10)))
         until(lambda: called(installation, things))
-        kill()
+        function.kill()
     installation.wait(key)
     assert installation.query(f"SELECT count(*) AS n, count(DISTINCT id) AS ids FROM {things.table}") == [
         {"n": 20, "ids": 20}

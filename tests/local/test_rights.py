@@ -76,12 +76,6 @@ UNUSED = (
     ),
     Unused(of=READ, action="s3:GetObject", on=("/closed/*",), why="a key has to be replaced often"),
     Unused(of=CANARY, action="sqs:SendMessage", on=("-canary-dead-letters",), why="a canary has to fail"),
-    Unused(
-        of=EXPRESS,
-        action="s3:AbortMultipartUpload",
-        on=("/warehouse/*",),
-        why="Arrow's client ends an upload in parts that fails",
-    ),
     Unused(of=EXPRESS, action="s3:ListBucket", on=(LAKE,), why="a missing file would be told as forbidden"),
     Unused(
         of=JOB,

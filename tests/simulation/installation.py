@@ -24,6 +24,7 @@ from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, Catalog, Message, MessageKind, Note, Reach, Ref, Tables
 from lakegate.testing import (
     MemoryCatalog,
+    MemoryChannel,
     MemoryClock,
     MemoryDeadLetters,
     MemoryJobRunner,
@@ -46,7 +47,7 @@ from lakegate.workflow.registry import contract_name
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.service import Service
 from tests.simulation.spark import ExpressRun, Lake, Rewrites, SparkRun, Story, as_written, deleting, files_of
-from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker, stopping, stops, working
+from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker, stopping, stopping_at, stops, working
 
 FROZEN = ("reports/", "attempts/")
 FLIGHTS, PLANES, STRANGERS = "nyc.flights", "nyc.planes", "strangers.things"
@@ -221,6 +222,8 @@ class Installation:
         self.lake, catalog, tables = self.make_lake()
         self.landing, self.notifier = MemoryLanding(self.clock), WatchedNotifier(self.clock)
         self.reminders = MemoryReminders(self.clock)
+        self.listener: MemoryChannel | None = None
+        self.heard_from = ""  # the head of main when it began to listen
         self.calls = 0  # of all workers
         self.started_after: dict[str, int] = {}  # runs, after how many calls
         self.runner: MemoryJobRunner = WatchedRunner(self)
@@ -285,6 +288,13 @@ class Installation:
         express = Express(most_bytes=10**9, spark_only=lambda _: "", at_once=slots) if there else None
         self.service = replace(self.service, express=express)
         self.reached = replace(self.reached, express=express)
+
+    def listen(self) -> None:
+        """Another system is told of what is decided from now on."""
+        self.listener = MemoryChannel()
+        self.heard_from = self.lake.head(MAIN).hash
+        self.service = replace(self.service, channels={"bus": self.listener})
+        self.reached = replace(self.reached, channels={"bus": stopping_at(self.listener)})
 
     def wait_for_company(self) -> None:
         """Files wait for others from now on."""

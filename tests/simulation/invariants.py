@@ -584,6 +584,28 @@ def people_were_told_what_is_true(end: End) -> Iterator[str]:
         yield f"somebody was told that {key} of {batch} was rejected, and it never was"
 
 
+def who_listens_is_told_of_every_decision_as_it_is(end: End) -> Iterator[str]:
+    """Since it listens; of an earlier one, whose worker had not told people, it may hear."""
+    if end.world.listener is None:
+        return
+    line = [commit for commit in end.world.lake.line(end.main.hash) if commit.note]
+    since = [*takewhile(lambda commit: commit.hash != end.world.heard_from, end.world.lake.line(end.main.hash))]
+    told = {event.commit: event for event in end.world.listener.events}
+    if len({event.id for event in end.world.listener.events}) != len(told):
+        yield "a commit is told by several ids, or two by one"
+    decided = {it.hash: it.note for it in line if it.note and it.note.decision is not Decision.DISCARDED}
+    for commit, note in decided.items():
+        if commit in told and [(it.key, it.version_id) for it in told[commit].files] != [
+            (it.key, it.version_id) for it in note.files
+        ]:
+            yield f"the event of {commit} is not what {note.batch} decided"
+    for its in since:
+        if its.hash in decided and its.hash not in told:
+            yield f"nobody was told that {decided[its.hash].batch} was {decided[its.hash].decision}"
+    for commit in sorted(told.keys() - decided.keys()):
+        yield f"an event tells of {commit}, which decided nothing"
+
+
 def a_key_of_a_rejected_file_is_free(end: End) -> Iterator[str]:
     for file, entry in end.rejected:
         report = end.world.report(branch_of(entry))
@@ -653,6 +675,7 @@ AT_THE_END: tuple[Callable[[End], Iterator[str]], ...] = (
     what_express_left_is_audited_by_spark,
     people_were_told,
     people_were_told_what_is_true,
+    who_listens_is_told_of_every_decision_as_it_is,
     a_key_of_a_rejected_file_is_free,
     of_a_batchs_files_with_a_key_the_first_stays,
     files_are_discarded_by_a_person_or_as_their_contract_says,

@@ -24,7 +24,7 @@ from lakegate.testing import MemoryLake
 from lakegate.workflow import publish, receive, reconcile, settle
 from lakegate.workflow.attempts import history, launch, reports, start
 from lakegate.workflow.ledger import compaction, decisions, receipts, truncation
-from lakegate.workflow.notices import expiry, outbox
+from lakegate.workflow.notices import events, expiry, late, outbox
 from lakegate.workflow.publishing import guards, proofs, rebase
 from lakegate.workflow.receiving import shares
 from lakegate.workflow.receiving.company import Company
@@ -305,12 +305,16 @@ MUTATIONS = (
         says="a rejection that was noted is told, whatever was decided",
         edits=(
             Edit(
-                function=outbox._send_late,
-                old="_as_decided(service, outgoing.message)",
-                new="outgoing.message",
+                function=late._send_late,
+                old="_as_decided(service, noted_so)",
+                new="noted_so",
             ),
         ),
         seeds_from=3570,
+    ),
+    Mutation(
+        says="of an attempt's decisions other systems are told of the last one alone",
+        edits=(Edit(function=events._addressed, old="in reversed(decisions)", new="in decisions[:1]"),),
     ),
     Mutation(
         says="what a contract observes is rejected",

@@ -15,7 +15,7 @@ from lakegate.ports import MAIN
 from tests.simulation.installation import FLIGHTS, PLANES, WINDOW, Terms, Violation
 from tests.simulation.simulation import Simulation
 from tests.simulation.spark import KEY, ExpressRun, SparkRun, Story
-from tests.simulation.worker import PORTS, Fate, Worker
+from tests.simulation.worker import CHANNEL, PORTS, Fate, Worker
 
 FAULTS = (Fate.THROTTLED, Fate.LOST, Fate.UNANSWERED, Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
 SPANS = (
@@ -31,6 +31,7 @@ BYTES = (b"one", b"two", b"three")
 AT_ONCE = 4  # workers
 RUSH = ("flights/rush", "flights/beside")
 LATE, LAST = "flights/late", "flights/the-last"
+LISTENED = (6, 7)  # seeds of sixteen in which another system listens
 OBSERVE = (9, 20)  # seeds of thirty-two in which the contract observes at first
 GATHER = (2, 3)  # seeds of eight, one of them with the express lane, in which files wait for company
 REUPLOADS = (*[Reuploads.REPLACE] * 4, Reuploads.APPEND, Reuploads.IGNORE, Reuploads.REJECT)
@@ -111,7 +112,9 @@ WEIGHTS = {
 
 def faults_of(worker: Worker) -> tuple[Fate, ...]:
     """What may become of the call that it waits for; of a request, the network has its own say."""
-    return FAULTS if worker.waiting and worker.waiting.port in PORTS else (Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
+    return (
+        FAULTS if worker.waiting and worker.waiting.port in (*PORTS, CHANNEL) else (Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
+    )
 
 
 class Schedule(Simulation):
@@ -160,6 +163,8 @@ class Schedule(Simulation):
             self._rush()
         if seed % 8 in GATHER:
             self.world.wait_for_company()
+        if seed % 16 in LISTENED:
+            self.world.listen()
         self.left["lost_jobs"] = self.mixture.lost_jobs
 
     def draw(self, chance: Random) -> Mixture:

@@ -8,17 +8,19 @@ from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from types import GeneratorType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from greenlet import getcurrent, greenlet
 
 from lakegate.adapters.immutable_cache import ImmutableCache
 from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
+from lakegate.ports import Channel
 from lakegate.ports.landing import Described, Version
 from lakegate.testing.landing import describe_each
 from lakegate.workflow.service import Service
 
 PORTS = ("branches", "ledger", "publisher", "tables", "runner", "landing", "store", "notifier", "reminders")
+CHANNEL = "channel"
 # Of what else fails in between, an adapter knows that doing it again is safe.
 OUTCOME_MATTERS = {
     "append",
@@ -32,6 +34,7 @@ OUTCOME_MATTERS = {
     "remove",
     "replay",
     "restore_receipts",
+    "tell",
 }
 
 
@@ -172,6 +175,12 @@ def stopping(whole: Service, ports: Iterable[str] = PORTS) -> Service:
         name: (_Landing if name == "landing" else _Port)(name, getattr(whole, name)) for name in ports
     }
     return replace(whole, **before)
+
+
+def stopping_at(channel: Channel) -> Channel:
+    """The channel as workers reach it."""
+    reached: Any = _Port(CHANNEL, channel)
+    return cast(Channel, reached)
 
 
 class _Port:

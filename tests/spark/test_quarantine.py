@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit.definition import QUARANTINE
 from lakegate.audit.errors import JobError
-from lakegate.audit.evaluation.quarantine import quarantine_of
+from lakegate.audit.evaluation.quarantine import BUDGET, quarantine_of
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
+from lakegate.audit.model.plan import Budget, Metric, MetricKind, Mode, Operator, Plan, Scope, Severity
 from lakegate.audit.model.report import Report, Verdict
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import TYPES
@@ -220,6 +220,16 @@ def with_old_quarantine(spark: SparkSession, lake: Lake, by: Plan, at: str) -> s
     return lake.head(branch)
 
 
+STAFF = {
+    IDS[1]: lines("3,1,0", "1,,0", "4,99,0", "x,1,0", "", "5,3,0", "1,98,0"),
+    IDS[2]: lines("6,4,0", "7,3,0"),  # 4 is put aside, so that what is left of this file does not hold
+    IDS[3]: lines("8,6,0"),  # which is why 6 is not published
+    IDS[4]: lines("9,1,0", "y,1,0", "1,1,0", "2,1,0", "10,97,0", "11,96,0"),
+    IDS[5]: lines("12,1,0", "13,2"),
+    IDS[6]: lines("z,1,0"),
+}
+
+
 def test_rows_that_tables_refuse_and_rows_that_do_not_parse_leave_their_file(
     run: Run, lake: Lake, on_nessie: SparkSession, rows_on: Callable[[Job, str], Sequence[Any]]
 ) -> None:
@@ -227,15 +237,7 @@ def test_rows_that_tables_refuse_and_rows_that_do_not_parse_leave_their_file(
     assert by.depends_on == (by.table,)
     before = run(job_for(lake, by, lines("1,,0", "2,1,0")))
     branch, base = unique("wap-flights"), with_old_quarantine(on_nessie, lake, by, before.audited)
-    files = {
-        IDS[1]: lines("3,1,0", "1,,0", "4,99,0", "x,1,0", "", "5,3,0", "1,98,0"),
-        IDS[2]: lines("6,4,0", "7,3,0"),  # 4 is put aside, so that what is left of this file does not hold
-        IDS[3]: lines("8,6,0"),  # which is why 6 is not published
-        IDS[4]: lines("9,1,0", "y,1,0", "1,1,0", "2,1,0", "10,97,0", "11,96,0"),
-        IDS[5]: lines("12,1,0", "13,2"),
-        IDS[6]: lines("z,1,0"),
-    }
-    job = stage(lake, by, branch, lake.branch(branch, base), files).job
+    job = stage(lake, by, branch, lake.branch(branch, base), STAFF).job
     report = run(job)
     found = {file.id: (file.verdict, file.rows, file.quarantined_rows) for file in report.files}
     assert found == {
@@ -268,3 +270,36 @@ def test_rows_that_tables_refuse_and_rows_that_do_not_parse_leave_their_file(
     }
     [malformed] = [row for row in rows_on(job, quarantine_of(by.table)) if row["_lakegate_file"] == IDS[5]]
     assert (malformed["line"], malformed["text"], malformed["why"]) == (3, "13,2", "it does not have 3 fields")
+
+
+@pytest.mark.extended
+def test_a_contract_that_observes_keeps_all_rows_that_parse_and_tells_what_enforcing_tells(
+    run: Run, lake: Lake, rows_on: Callable[[Job, str], Sequence[Any]]
+) -> None:
+    by = staff()
+    before = run(job_for(lake, by, lines("1,,0", "2,1,0")))
+    jobs = []
+    for mode in (Mode.ENFORCE, Mode.OBSERVE):
+        branch = unique("wap-flights")
+        at = lake.branch(branch, before.audited)
+        jobs.append(stage(lake, replace(by, mode=mode), branch, at, STAFF).job)
+    enforced, observed = map(run, jobs)
+    assert {
+        file.id: (file.verdict, file.rows, file.quarantined_rows, file.would_quarantine) for file in observed.files
+    } == {
+        IDS[1]: (Verdict.QUARANTINE, 5, 1, 3),
+        IDS[2]: (Verdict.WOULD_FAIL, 2, 0, 0),
+        IDS[3]: (Verdict.WOULD_FAIL, 1, 0, 0),
+        IDS[4]: (Verdict.WOULD_FAIL, 5, 1, 0),
+        IDS[5]: (Verdict.QUARANTINE, 1, 1, 0),
+        IDS[6]: (Verdict.FAIL, 0, 0, 0),
+    }
+    for theirs, ours in zip(enforced.files, observed.files, strict=True):
+        said = [
+            [(it.check, it.value, it.failing_rows, len(it.sample)) for it in file.checks if it.check != BUDGET]
+            for file in (theirs, ours)
+        ]
+        assert said[0] == said[1]
+    aside = {(row["_lakegate_file"], tuple(row["reasons"])) for row in rows_on(jobs[1], quarantine_of(by.table))}
+    assert aside == {(IDS[at], ("malformed",)) for at in (1, 4, 5)}
+    assert len(rows_on(jobs[1], by.table)) == 2 + 5 + 2 + 1 + 5 + 1

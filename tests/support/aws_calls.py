@@ -166,6 +166,11 @@ def _invoke(call: Call) -> Iterator[Right]:
     yield Right("lambda:InvokeFunction", arn("lambda", f"function:{name}"))
 
 
+def _put_events(call: Call) -> Iterator[Right]:
+    for bus in call["buses"]:
+        yield Right("events:PutEvents", arn("events", f"event-bus/{bus}"))
+
+
 RIGHTS: Mapping[str, Callable[[Call], Iterator[Right]]] = {
     "s3:GetObject": _read,
     "s3:HeadObject": _read,
@@ -204,4 +209,5 @@ RIGHTS: Mapping[str, Callable[[Call], Iterator[Right]]] = {
     "sts:AssumeRole": _assume_role,
     "sts:GetWebIdentityToken": _web_identity,
     "lambda:Invoke": _invoke,
+    "events:PutEvents": _put_events,
 }

@@ -102,6 +102,24 @@ PARTS: dict[str, list[Option]] = {
             "none: messages go to the functions' logs alone, and count as told; what a command tells is not kept",
         ),
         option(
+            "event_bus",
+            "the name or the ARN of an EventBridge bus, in the region of the stack, that is told of what is published "
+            "and rejected ([Tell other systems](../how-to/events.md))",
+            "none",
+        ),
+        option(
+            "webhook_url webhook_secret",
+            "the address of a webhook that is told the same, and the name of the Secrets Manager secret with the key "
+            "that signs it ([Tell other systems](../how-to/events.md#a-webhook))",
+            "none",
+        ),
+        option(
+            "lineage_url lineage_secret",
+            "the address of a receiver of OpenLineage's events, and the name of the secret with its API key "
+            "([Tell other systems](../how-to/events.md#openlineage))",
+            "none; no key",
+        ),
+        option(
             "alarm_topic",
             "the ARN of an SNS topic, in the region of the stack, that hears when an alarm goes off and when it ends. "
             "Each alarm has a page in the [runbook](../runbook/index.md). A new installation may tell first that no "

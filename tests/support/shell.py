@@ -61,6 +61,11 @@ class Shell:
     desk: Desk
     contract: str = CONTRACT
 
+    def prepare(self) -> None:
+        """Push the contract, as whoever comes to a page has done."""
+        self.run("lakegate contract push orders.yaml")
+        (self.desk.folder / "orders.yaml").unlink()
+
     def run(self, line: str, ends: int = 0) -> None:
         for segment in segments(line):
             self._program(segment)(segment, ends)
@@ -78,6 +83,7 @@ class Shell:
         if words[0] not in ELSEWHERE:
             done = self.desk.run(*words)
             assert done.exit_code == ends, f"lakegate {' '.join(words)}: {done.output}"
+            self.desk.work()
 
     def _filled(self, words: list[str]) -> Iterator[str]:
         """Yield the words with files that are there, and the ids that this installation has in the place of BATCH."""
@@ -88,8 +94,8 @@ class Shell:
                 yield self._crashed
             elif word == "…":
                 yield "a reason"
-            elif re.fullmatch(r"[\w./*-]+\.(yaml|toml|parquet|csv)", word):
-                yield str(self._file(word, is_new=words[at - 1] == "--output"))
+            elif re.fullmatch(r"[\w./*-]+\.(yaml|toml|parquet|csv|html)", word):
+                yield str(self._file(word, is_new=words[at - 1] in ("--output", "--html")))
             elif words[0] == "query" and at == 1:
                 self._tables(word)
                 yield word
@@ -99,7 +105,7 @@ class Shell:
     @property
     def _batch(self) -> str:
         rejected = self.desk.json("status")["rejected"]
-        return str(rejected[0]["batch"]) if rejected else self.desk.rejected()
+        return str(rejected[0]["batch"]) if rejected else self.desk.rejected(f"{len(self.desk.delivered)}.parquet")
 
     @cached_property
     def _crashed(self) -> str:

@@ -19,11 +19,10 @@ SCRIPT = "trap 'code=$?; env -0 >\"$0\"; exit $code' EXIT\nset -e\n"
 
 @dataclass(kw_only=True)
 class Reader:
-    """Someone at a shell, in a folder of an empty home. `said` is what all commands have printed."""
+    """Someone at a shell, in a folder of an empty home."""
 
     home: Path
     variables: dict[str, str] = field(default_factory=dict)
-    said: str = ""
 
     @classmethod
     def of(cls, home: Path, wheel: Path, python: Path | None) -> Reader:
@@ -42,7 +41,6 @@ class Reader:
             (self.here / step.name).write_text(step.text)
             return
         code, output = self.gives(step.text)
-        self.said += output
         if code != step.code:
             sys.exit(f"\nThe page's commands ended with {code}, not with {step.code}:\n{step.text}")
         if not prints(output, step.prints):

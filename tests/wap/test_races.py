@@ -2,112 +2,89 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from typing import Any
 
 import pytest
-from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 
 from lakegate.wap import AuditFailed, wap
-from tests.support.runs import TABLE, FolderCatalog, Killed, branches_of, catalog, contract, on_main, orders
+from tests.support.runs import Killed, World, orders
 
-ORDERS = contract()
-WRITES = 4  # of a run on a catalog without the table: the table, a branch, an append, a publish
-RARELY = pytest.mark.extended
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[FolderCatalog]:
-    found = catalog(tmp_path)
-    yield found
-    found.close()
+NESSIE, RARELY = pytest.mark.nessie, pytest.mark.extended
+MAKE, APPEND, PUBLISH = 1, 2, 3  # writes of a run, where the table is there
+KILLS: list[Any] = [
+    *(("folder", write) for write in range(1, 5)),
+    *(pytest.param("nessie", write, marks=[NESSIE]) for write in (4, 5)),
+    *(pytest.param("nessie", write, marks=[NESSIE, RARELY]) for write in (1, 2, 3, 6)),
+]
+MOMENTS: list[Any] = [PUBLISH, pytest.param(APPEND, marks=RARELY), pytest.param(MAKE, marks=RARELY)]
 
 
-def run(at: FolderCatalog, key: str = "", *ids: int | None) -> None:
-    with wap(at, ORDERS, key=key) as branch:
+def run(world: World, *ids: int | None, key: str = "", **hooks: Any) -> None:
+    with wap(world.opened(**hooks), world.contract, key=key) as branch:
         branch.append(orders(*ids))
         branch.publish()
 
 
-def test_a_run_makes_as_many_writes_as_the_tests_think(here: FolderCatalog) -> None:
-    run(here, "", 1)
-    assert here.writes == WRITES
+def test_a_run_makes_as_many_writes_as_the_tests_think(world: World) -> None:
+    seen: list[int] = []
+    run(world, 1, after=seen.append)
+    assert seen == list(range(1, world.writes + 1))
+    seen.clear()
+    run(world, 2, after=seen.append)
+    assert seen[:PUBLISH] == [MAKE, APPEND, PUBLISH]
 
 
-@pytest.mark.parametrize("write", range(1, WRITES + 1))
+@pytest.mark.parametrize(("world", "write"), KILLS, indirect=["world"])
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_run_that_is_killed_and_run_again_is_on_main_once(
-    tmp_path: Path, here: FolderCatalog, write: int, moment: str
-) -> None:
-    dead = catalog(tmp_path)
-
+def test_a_run_that_is_killed_and_run_again_is_on_main_once(world: World, write: int, moment: str) -> None:
     def kill(number: int) -> None:
         if number > write or (number, moment) == (write, "before"):
             raise Killed
 
-    dead.before = kill
-    dead.after = lambda number: kill(number + 1)
     with pytest.raises(Killed):
-        run(dead, "k", 1, 2)
-    dead.close()
-    published = (write, moment) == (WRITES, "after")
-    assert on_main(here) == ([1, 2] if published else [])
-    run(here, "k", 1, 2)
-    run(here, "k", 1, 2)
-    assert on_main(here) == [1, 2]
+        run(world, 1, 2, key="k", before=kill, after=lambda number: kill(number + 1))
+    published = write > world.publish or (write, moment) == (world.publish, "after")
+    assert world.ids() == ([1, 2] if published else [])
+    run(world, 1, 2, key="k")
+    run(world, 1, 2, key="k")
+    assert world.ids() == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("write", "other"),
-    [
-        pytest.param(1, 3, marks=RARELY),
-        pytest.param(2, 3, marks=RARELY),
-        (3, 3),
-        (4, 3),
-        pytest.param(3, None, marks=RARELY),
-        (4, None),
-    ],
-)
-def test_a_run_that_is_overtaken_is_on_main_beside_the_other(
-    tmp_path: Path, here: FolderCatalog, write: int, other: int | None
-) -> None:
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("other", [3, pytest.param(None, marks=RARELY)])
+def test_a_run_that_is_overtaken_is_on_main_beside_the_other(world: World, moment: int, other: int | None) -> None:
     """The other run comes between what this one looked at and what it writes. A bad one does not get in by it."""
-    fast = catalog(tmp_path)
 
     def overtake(number: int) -> None:
-        if number == write and other:
-            run(fast, "", other)
-        elif number == write:
+        if number == moment and other:
+            run(world, other)
+        elif number == moment:
             with pytest.raises(AuditFailed):
-                run(fast, "", other)
+                run(world, other)
 
-    here.before = overtake
-    run(here, "", 1)
-    fast.close()
-    assert on_main(here) == ([1, 3] if other else [1])
-    assert branches_of(here.load_table(TABLE)) == []
-
-
-@pytest.mark.parametrize("write", [1, pytest.param(2, marks=RARELY), pytest.param(3, marks=RARELY), 4])
-def test_two_runs_of_one_key_publish_once(tmp_path: Path, here: FolderCatalog, write: int) -> None:
-    fast = catalog(tmp_path)
-    here.before = lambda number: run(fast, "k", 1) if number == write else None
-    run(here, "k", 2)
-    fast.close()
-    assert on_main(here) == [1]
-    assert branches_of(here.load_table(TABLE)) == []
+    run(world, 0)
+    run(world, 1, before=overtake)
+    assert world.ids() == ([0, 1, 3] if other else [0, 1])
+    assert world.branches() == []
 
 
-@pytest.mark.parametrize("write", [pytest.param(2, marks=RARELY), 3, 4])
-@pytest.mark.parametrize("error", [CommitFailedException, CommitStateUnknownException])
-def test_an_answer_that_is_lost_or_wrong_is_looked_for(
-    here: FolderCatalog, write: int, error: Callable[[str], Exception]
-) -> None:
-    def lose(number: int) -> None:
-        if number == write:
-            raise error("the answer is lost")
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_two_runs_of_one_key_publish_once(world: World, moment: int) -> None:
+    run(world, 0)
+    run(world, 2, key="k", before=lambda number: run(world, 1, key="k") if number == moment else None)
+    assert world.ids() == [0, 1]
+    assert world.branches() == []
 
-    here.after = lose
-    run(here, "", 1, 2)
-    assert on_main(here) == [1, 2]
-    assert branches_of(here.load_table(TABLE)) == []
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_an_answer_that_is_lost_or_wrong_is_looked_for(world: World, moment: int) -> None:
+    run(world, 0)
+    for at, error in enumerate(world.lost, 1):
+
+        def lose(number: int, error: Exception = error) -> None:
+            if number == moment:
+                raise error
+
+        run(world, at, after=lose)
+    assert world.ids() == list(range(len(world.lost) + 1))
+    assert world.branches() == []

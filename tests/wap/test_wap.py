@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.report import Report, Verdict
 from lakegate.contracts import Contract
 from lakegate.errors import Conflict, Misconfigured, Refused
-from lakegate.wap import AuditFailed, Branch, Published, drop_abandoned, resume, start, wap
+from lakegate.wap import AuditFailed, Branch, Published, resume, start, wap
 from lakegate.wap.branch import passed
 from lakegate.wap.data import files_of
 from tests.support.runs import (
@@ -46,6 +45,12 @@ UNIQUE = contract(
         customProperties:
           - {property: scope, vendor: lakegate, value: table}
 """
+)
+REFERRING = contract(
+    CONTRACT.replace("logicalType: string}", "logicalType: string, relationships: [{to: shop.notes.text}]}")
+)
+WIDER = contract(
+    CONTRACT.replace("bigint, required: true}", "bigint, required: true}\n      - {name: zip, logicalType: string}")
 )
 
 
@@ -220,11 +225,74 @@ def test_columns_that_main_has_not_are_refused(here: FolderCatalog) -> None:
     """A branch has the columns of its table, so readers of main would see them before the audit."""
     other_table(here)
     before = here.load_table(TABLE).metadata
-    more = CONTRACT + "      - {name: zip, logicalType: string}\n"
-    data = orders(1).append_column("zip", pa.array(["b"]))
     with pytest.raises(Refused, match="differs from the contract or the data in"):
-        publish(here, data, by=contract(more))
+        publish(here, orders(1).append_column("zip", pa.array(["b"])), by=WIDER)
     assert here.load_table(TABLE).schema() == before.schema()
+
+
+def test_columns_that_are_named_are_added_for_all(here: FolderCatalog) -> None:
+    other_table(here)
+    publish(here, orders(1).append_column("zip", pa.array(["b"])), by=WIDER, columns=["zip"])
+    rows = here.load_table(TABLE).scan().to_arrow().select(["id", "zip"]).sort_by("id").to_pylist()
+    assert rows == [{"id": 1, "zip": "b"}, {"id": 9, "zip": None}]
+
+
+def test_a_key_that_main_has_already_is_told_with_its_rows(here: FolderCatalog) -> None:
+    publish(here, orders(1, 2), by=UNIQUE)
+    with pytest.raises(AuditFailed, match="2 of 3 rows"):
+        publish(here, orders(2, 3, 1), by=UNIQUE)
+    assert on_main(here) == [1, 2]
+
+
+def test_a_key_in_two_appends_counts_against_the_later(here: FolderCatalog) -> None:
+    with pytest.raises(AuditFailed) as failed:
+        publish(here, orders(1), orders(2, 1, 1), orders(None), by=UNIQUE)
+    told = [[it.failing_rows for it in each.checks if "id" in it.columns] for each in failed.value.report.files]
+    assert told == [[0, 0], [0, 2], [1, 0]]
+
+
+def test_a_run_that_is_overtaken_is_audited_against_what_main_has_then(tmp_path: Path, here: FolderCatalog) -> None:
+    """Alone it passes: the other run has published the same key meanwhile."""
+    publish(here, orders(1), by=UNIQUE)
+    fast = catalog(tmp_path)
+
+    def overtake(write: int) -> None:
+        if write == 3:
+            publish(fast, orders(2), by=UNIQUE)
+
+    here.writes, here.before = 0, overtake
+    with pytest.raises(AuditFailed, match="1 of 2 rows"):
+        publish(here, orders(2, 3), by=UNIQUE)
+    fast.close()
+    assert on_main(here) == [1, 2]
+    assert branches_of(here.load_table(TABLE)) == []
+
+
+def notes(here: Catalog, *texts: str) -> None:
+    """A table that orders refer to."""
+    if not here.table_exists("shop.notes"):
+        here.create_namespace_if_not_exists("shop")
+        here.create_table("shop.notes", Schema(NestedField(field_id=1, name="text", field_type=StringType())))
+    here.load_table("shop.notes").append(pa.table({"text": texts}))
+
+
+def test_a_key_that_refers_to_nothing_fails_until_it_is_there(here: FolderCatalog) -> None:
+    notes(here, "b")
+    with pytest.raises(AuditFailed, match="1 of 2 rows"):
+        publish(here, pa.concat_tables([orders(1), orders(2, note="b")]), by=REFERRING)
+    publish(here, orders(1), lambda _: notes(here, "a"), by=REFERRING)
+    assert on_main(here) == [1]
+
+
+def test_a_table_that_is_referred_to_is_looked_at_again_before_the_publish(here: FolderCatalog) -> None:
+    notes(here, "a")
+    run = start(here, REFERRING)
+    run.append(orders(1))
+    assert passed(run.audit())
+    here.load_table("shop.notes").delete()
+    with pytest.raises(AuditFailed):
+        run.publish()
+    assert on_main(here) == []
 
 
 def test_rows_that_others_write_to_the_branch_are_audited_and_published(here: FolderCatalog) -> None:
@@ -282,15 +350,11 @@ def test_steps_of_a_run_may_be_processes_of_their_own_and_run_again(here: Folder
     assert (on_main(here), branches_of(here.load_table(TABLE))) == ([1], [])
 
 
-def test_abandoned_branches_go(here: FolderCatalog) -> None:
-    then = datetime(2026, 1, 1, tzinfo=UTC)
-    old = start(here, ORDERS, now=lambda: then)
-    new = start(here, ORDERS, now=lambda: then + timedelta(days=6))
-    assert drop_abandoned(here, TABLE, now=lambda: then + timedelta(days=8)) == [old.name]
-    table = here.load_table(TABLE)
-    assert branches_of(table) == [new.name]
+def test_a_step_on_a_branch_that_is_gone_says_so(here: FolderCatalog) -> None:
+    run = start(here, ORDERS)
+    run.drop()
     with pytest.raises(Conflict, match="there is no branch"):
-        old.append(orders(1))
+        run.append(orders(1))
 
 
 def test_a_function_is_a_check(here: FolderCatalog) -> None:

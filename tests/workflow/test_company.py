@@ -58,6 +58,22 @@ def test_a_hundred_small_files_at_once_are_one_attempt_of_one_file_and_one_of_th
     assert (len(world.on_main()), world.job_runs(), notes(world)) == (100, 2, [])
 
 
+@pytest.mark.parametrize(("files", "lane", "jobs"), [(6, Lane.EXPRESS, 3), (7, Lane.SPARK, 1)])
+def test_more_small_files_at_once_than_an_express_batch_has_are_as_many_batches_as_may_run_at_a_time(
+    world: World, files: int, lane: Lane, jobs: int
+) -> None:
+    express = world.service.express
+    assert express
+    world.service = replace(world.service, express=replace(express, most_files=2, at_once=3))
+    for number in range(files):
+        world.drop(str(number), rows=1, deliver=False)
+    world.drop_together(*map(str, range(files)))
+    world.pass_time(WINDOW)
+    assert lanes(world) == [lane] * jobs
+    world.run()
+    assert len(world.on_main()) == files
+
+
 def test_two_hundred_files_for_spark_at_once_are_one_job_once_the_window_is_over(world: World) -> None:
     for_spark(world)
     for number in range(200):
@@ -225,11 +241,11 @@ def test_files_that_were_queued_while_their_table_was_busy_wait_on_for_company_i
     world: World,
 ) -> None:
     world.have_express(most_bytes=3)
-    for name in ("1", "2", "3"):
-        world.drop(name, rows=1, body=name.encode() * 2)
+    for name, size in (("1", 2), ("2", 4), ("3", 4)):
+        world.drop(name, rows=1, body=name.encode() * size)
     end_job(world)
-    assert claimed(world) == []  # together they are too large
-    assert len(notes(world)) == 1
+    assert claimed(world) == []  # they are too large
+    assert len(notes(world)) == 2
     world.pass_time(WINDOW)
     assert (claimed(world), lanes(world)) == ([["2", "3"]], [Lane.EXPRESS, Lane.SPARK])
 

@@ -30,9 +30,15 @@ def work(*sizes: int, rewritten: bool = False, handed_over: str = "") -> Work:
 @pytest.mark.parametrize(
     ("wanted", "express", "its", "lane", "why"),
     [
-        (Engine.AUTO, EXPRESS, work(400, 600), Lane.EXPRESS, "it has 2 files and 1,000 bytes"),
-        (Engine.AUTO, EXPRESS, work(400, 601), Lane.SPARK, "it has 2 files and 1,001 bytes, and the express lane"),
-        (Engine.AUTO, EXPRESS, work(1, 1, 1), Lane.SPARK, "the express lane takes 2 and 1,000 at most"),
+        (Engine.AUTO, EXPRESS, work(400, 600), Lane.EXPRESS, "the batch is small: 2 files of 1,000 bytes, and"),
+        (
+            Engine.AUTO,
+            EXPRESS,
+            work(400, 601),
+            Lane.SPARK,
+            "too large for the express lane: 2 files of 1,001 bytes",
+        ),
+        (Engine.AUTO, EXPRESS, work(1, 1, 1), Lane.SPARK, "the express lane takes up to 2 files of 1,000 bytes"),
         (Engine.EXPRESS, EXPRESS, work(1001, 1, 1), Lane.EXPRESS, "its contract asks for the express lane"),
         (Engine.SPARK, EXPRESS, work(1), Lane.SPARK, "its contract asks for Spark"),
         (Engine.AUTO, None, work(1), Lane.SPARK, NO_LANE),

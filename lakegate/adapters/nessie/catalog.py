@@ -27,7 +27,8 @@ from lakegate.adapters.nessie.contents import (
     text_content,
 )
 from lakegate.adapters.nessie.errors import nessie_errors
-from lakegate.adapters.nessie.notes import before, committed_at, decided, having, message, properties
+from lakegate.adapters.nessie.notes import PREFIX as PREFIX_OF_NOTES
+from lakegate.adapters.nessie.notes import before, committed_at, decided, having, message, properties, single
 from lakegate.adapters.nessie.rest import PAGE, NessieRest
 from lakegate.adapters.refs import segment
 from lakegate.counts import count
@@ -256,13 +257,17 @@ class NessieCatalog:
         return str(ancestor)
 
     def merge(self, branch: str, head: str, note: Note) -> None:
+        self.merge_text(branch, head, message(note), properties(note))
+
+    def merge_text(self, branch: str, head: str, text: str, notes: Mapping[str, str] | None = None) -> None:
+        """Merge as `merge` does, with this message; without notes it is no decision of the service's."""
         body = {
             "fromRefName": branch,
             "fromHash": head,
             "defaultKeyMergeMode": "NORMAL",
             "isDryRun": False,
             "isReturnConflictAsResult": False,
-            "commitMeta": {"message": message(note), "properties": properties(note)},
+            "commitMeta": {"message": text, "properties": dict(notes or {})},
         }
         self._rest.post(f"merging {branch}", f"trees/{MAIN}@{self._main()}/history/merge", body, changes=True)
 
@@ -277,6 +282,23 @@ class NessieCatalog:
             if found:
                 limit -= 1
                 yield found
+
+    def noted(self, wanted: Mapping[str, str], since: datetime | None) -> list[Mapping[str, str]]:
+        """Return the properties of main's commits that have all of these, of lakegate's own, the oldest first."""
+        found = [single(meta) for meta in self._log(having(wanted), since, "")]
+        names = {PREFIX_OF_NOTES + name: value for name, value in wanted.items()}
+        return [each for each in found[::-1] if names.items() <= each.items()]
+
+    def commits_of(self, table: str, base: str, head: str) -> list[str]:
+        """Return the commits (hashes) between two that change a table, the oldest first."""
+        key, query = table.split("."), {"limit-hash": base, "fetch": "ALL"}
+        log = self._rest.pages("reading commits", f"trees/@{head}/history", "logEntries", query)
+        return [
+            str(entry["commitMeta"]["hash"])
+            for entry in log
+            if any(it["key"]["elements"] == key for it in entry["operations"] or ())
+            and entry["commitMeta"]["hash"] != base
+        ][::-1]
 
     def _log(self, wanted: str, since: datetime | None, until: str) -> Iterator[Json]:
         """Yield main's commits since a given time, and before a given one, newest first. Nessie searches the whole log

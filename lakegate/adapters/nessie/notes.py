@@ -101,9 +101,14 @@ def _files(told: Mapping[str, str]) -> Iterator[DecidedFile]:
     return (from_plain(DecidedFile, file) for file in json.loads(text))
 
 
+def single(meta: Mapping[str, Any]) -> dict[str, str]:
+    """Return the properties in a commit's metadata, each with its one value."""
+    return {name: values[0] for name, values in (meta.get("allProperties") or {}).items() if values}
+
+
 def decided(meta: Mapping[str, Any]) -> Decided | None:
     """Return the decision in a commit's metadata, or None for a commit that is no decision."""
-    told = {name: values[0] for name, values in (meta.get("allProperties") or {}).items() if values}
+    told = single(meta)
     if f"{PREFIX}decision" not in told:
         return None
     try:

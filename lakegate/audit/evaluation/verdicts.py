@@ -180,7 +180,7 @@ def verdict(checks: Sequence[CheckResult]) -> Verdict:
 
 def result_of(plan: Plan, check: Check, measured: Measured, rows: int, past: Past = _NO_PAST) -> CheckResult:
     """Return one check's result by its metric, of a file with so many rows."""
-    kind = plan.metric(check.metric).kind
+    kind, measured = plan.metric(check.metric).kind, replace(measured, value=_plain(measured.value))
     value = _value(check, kind, measured.value, rows, past)
     is_first = check.drift is not None and not before(check, past)
     said = Verdict.PASS if is_first else _verdict(check, value)
@@ -208,6 +208,11 @@ def result_of(plan: Plan, check: Check, measured: Measured, rows: int, past: Pas
         advice=None if said is Verdict.PASS else advise(plan, check, failing, expected(check)),
         unit=Unit.PERCENT if check.drift and check.drift.comparison is Comparison.RATE else check.unit,
     )
+
+
+def _plain(value: float | None) -> float | None:
+    """Return the number, a zero without its sign: engines differ in it, and no check asks for it."""
+    return value + 0.0 if isinstance(value, float) else value
 
 
 def _bounds(check: Check) -> tuple[float | None, float | None]:

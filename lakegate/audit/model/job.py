@@ -49,6 +49,8 @@ class Job:
     The job runs on the `lane`, for the reason in `lane_why`. On the express lane it may hand its files over to Spark:
     it then leaves a reason at `handover_uri`, and no report.
 
+    `notify` is what people are told of beside what they are told anyway, which concerns no job.
+
     If it `registers`, a copy of each file that can be a data file becomes one, and the rows of all others are appended.
 
     With a `client` the job sends the catalog this client's tokens, and else with a `token_audience` tokens of its own
@@ -80,6 +82,7 @@ class Job:
     handover_uri: str = ""
     neighbours: dict[str, tuple[str, ...]] = field(default_factory=dict)
     registers: bool = False
+    notify: tuple[str, ...] = ()
     format: int = 1
 
     @property

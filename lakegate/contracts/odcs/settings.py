@@ -42,6 +42,17 @@ def choice(owner: Item, name: str, known: Iterable[Member]) -> Member:
     return (value and one_of(value, known, name)) or next(iter(known))
 
 
+def several(owner: Item, name: str, known: Iterable[Member]) -> frozenset[Member]:
+    """Return a setting that lists some of `known`, by default none; note a fault if it is something else."""
+    said = setting(owner, name)
+    if said is None:
+        return frozenset()
+    if not isinstance(said.plain("value"), list):
+        said.fault(f"{name} is a list, such as [{next(iter(known))}]")
+        return frozenset()
+    return frozenset(member for each in said.each("value") if (member := one_of(each, known, name)))
+
+
 def scope(owner: Item) -> Scope:
     """Return a check's scope, the batch alone or the whole table; note a fault if it is neither."""
     return choice(owner, SCOPE, Scope)

@@ -256,6 +256,8 @@ TABLE_SETTINGS: Place = _enforced(
     widenedTypes="`bigint` for `int`, `double` for `float`, a decimal with more digits: `freeze` (the default) rejects "
     "the file, `evolve` widens the table's column",
     narrowedTypes="`int` for `bigint` and the like: `allow` (the default) or `freeze`",
+    notify="of what else people are told in Slack: `[published]` asks for a message of each batch that is published "
+    "without a remark, too; none by default",
     branchDays="how many days the branch of a rejected batch is kept after people were told; 30 by default. They are "
     "told again before it goes",
     reorderedColumns="columns in another order than the contract's: `allow` (the default) or `freeze`",

@@ -97,6 +97,7 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
         lane_why=load.why,
         handover_uri=service.store.uri(handover_name(attempt)) if load.lane is Lane.EXPRESS else "",
         registers=contract.ingestion.write is Write.REGISTER,
+        notify=tuple(sorted(contract.notify)),
     )
 
 

@@ -96,6 +96,20 @@ def warned_message(
     )
 
 
+def published_message(attempt: Attempt, files: Iterable[MessageFile], rows: int, *, replaced: int = 0) -> Message:
+    """Return the message that files were published. `rows` were published, in place of `replaced`."""
+    return Message(
+        kind=MessageKind.PUBLISHED,
+        batch=attempt.batch,
+        table=attempt.table,
+        branch="",
+        files=tuple(files),
+        published_rows=rows,
+        replaced_rows=replaced,
+        commands=(f"lakegate show {attempt.batch}",),
+    )
+
+
 def observed_message(message: Message, *, would_reject: int, would_quarantine: int) -> Message:
     """Return a message that files were published with warnings, as one of files whose contract observes: enforcing
     would reject so many of them, and quarantine so many rows.

@@ -1,21 +1,18 @@
-"""Outbox: each message is noted before it is sent, and marked as sent afterwards.
+"""Outbox: each message, and each event for a channel, is noted before it is sent, and marked as sent afterwards.
 
-So no message is lost, and a redelivered event sends none again. A crash between sending and marking may repeat a
-message, with the same batch. It formats nothing.
+So none is lost, and a redelivered call sends none again. A crash between sending and marking may repeat one: a message
+with the same batch, an event with the same id. It formats nothing, and `late` sends what stayed here.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import structlog
 
 from lakegate.audit.model.codec import BROKEN, from_json, to_json
-from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable, foreseen
-from lakegate.landing.chunks import rotated
-from lakegate.landing.lifecycle import Decision
-from lakegate.ports import Message, MessageKind, Signal
-from lakegate.workflow.ledger.decisions import DECISIONS
+from lakegate.errors import LakegateError, Misconfigured
+from lakegate.ports import Event, Message
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
@@ -23,17 +20,39 @@ T = TypeVar("T")
 OUTBOX = "notes/outbox/"
 SENT = "notes/sent/"
 LATE = timedelta(hours=1)
-NEVER = timedelta(hours=1)  # by then no worker is about to record the decision of a noted message
 OWN = "~"  # in the outbox, between a message's name and the worker that noted it before its decision
-UNANSWERED = 3  # messages, each of which may take as long as Slack's client waits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Addressed:
+    """An event for one channel, by its name."""
+
+    channel: str
+    event: Event
+
+    @property
+    def batch(self) -> str:
+        return self.event.batch
+
+
+Told = Message | Addressed
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outgoing:
-    """A message in the outbox, and since when."""
+    """A message or an event in the outbox, and since when."""
 
-    message: Message
     since: datetime
+    message: Message | None = None
+    event: Addressed | None = None
+
+    @classmethod
+    def of(cls, told: Told, since: datetime) -> Self:
+        return cls(since=since, message=told) if isinstance(told, Message) else cls(since=since, event=told)
+
+    @property
+    def told(self) -> Told | None:
+        return self.message or self.event
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,14 +68,14 @@ def notify(service: Service, name: str, message: Message) -> None:
         send(service, name, message)
 
 
-def prepare(service: Service, name: str, message: Message) -> bool:
-    """Put a message in the outbox, so that no crash loses it. Return False if one of this name was sent or is being
-    sent.
+def prepare(service: Service, name: str, told: Told) -> bool:
+    """Put a message or an event in the outbox, so that no crash loses it. Return False if one of this name was sent or
+    is being sent.
     """
-    if not _note(service, name, message):
+    if not _note(service, name, told):
         return False
     # Read after the outbox: another worker marks a message as sent before it takes it out.
-    if service.store.read(_sent(name)) is None:
+    if not was_sent(service, name):
         return True
     forget(service, name)
     return False
@@ -71,100 +90,43 @@ def prepare_undecided(service: Service, name: str, message: Message) -> str:
     return own
 
 
-def _note(service: Service, name: str, message: Message) -> bool:
-    outgoing = Outgoing(message=message, since=service.clock.now())
+def _note(service: Service, name: str, told: Told) -> bool:
+    outgoing = Outgoing.of(told, service.clock.now())
     return service.store.create(OUTBOX + name, to_json(outgoing).encode())
 
 
+def noted(service: Service, name: str) -> Outgoing | None:
+    """Return what is in the outbox under this name, or None. Raise Misconfigured if it cannot be read."""
+    body = service.store.read(OUTBOX + name)
+    return None if body is None else _read(Outgoing, OUTBOX + name, body)
+
+
 def forget(service: Service, name: str) -> None:
-    """Take a message out of the outbox."""
+    """Take a message or an event out of the outbox."""
     service.store.delete(OUTBOX + name)
 
 
-def resend(service: Service) -> None:
-    """Send the messages that a crash or an unreachable Slack left in the outbox for longer than the grace. A message
-    that fails in any way stops no other. If several go unanswered, the rest waits for the next sweep.
-
-    Raise the error of a message that was refused, and Retryable for one that has waited for an hour: Slack cannot show
-    these.
-    """
-    errors, unsent, oldest = list[Exception](), 0, timedelta()
-    for path in rotated(service.store.names(OUTBOX), service.clock.now()):
-        name = path.removeprefix(OUTBOX)
-        try:
-            waits = _resend(service, name)
-        except Exception as error:  # noqa: BLE001 (one message)
-            log.warning("not_resent", message=name, error=str(error), kind=type(error).__name__)
-            errors.append(error)
-            continue
-        oldest = max(oldest, waits or oldest)
-        if waits and waits > LATE:
-            errors.append(Retryable(f"message {name} has waited for {waits}. Check that the functions reach Slack"))
-        unsent += waits is not None
-        if unsent == UNANSWERED:
-            break
-    service.telemetry.emit({Signal.OLDEST_MESSAGE: oldest.total_seconds()})
-    for why in foreseen(errors):
-        raise why
-
-
-def _resend(service: Service, name: str) -> timedelta | None:
-    """Send one message. Return how long it has waited if it went unanswered, or None."""
-    body = service.store.read(OUTBOX + name)
-    if body is None:
-        return None
-    outgoing = _read(Outgoing, OUTBOX + name, body)
-    waits = service.clock.now() - outgoing.since
-    if service.store.read(_sent(name)) is not None:
-        forget(service, name)
-    elif waits > service.grace:
-        return _send_late(service, name, outgoing, waits)
-    return None
-
-
-def _send_late(service: Service, name: str, outgoing: Outgoing, waits: timedelta) -> timedelta | None:
-    message = _as_decided(service, outgoing.message)
-    if message is None:
-        if waits > NEVER:
-            forget(service, name)
-        return None
-    try:
-        service.notifier.notify(message)
-    except (Retryable, OutcomeUnknown) as error:
-        log.warning("not_notified", message=name, batch=message.batch, error=str(error))
-        return waits
-    _mark_sent(service, name)
-    return None
-
-
-def _as_decided(service: Service, message: Message) -> Message | None:
-    """Return the message with the files that main's log confirms, or None if it confirms none.
-
-    Only a rejection without a branch needs that. It was noted before its decision, by a worker that may have died, and
-    another may have decided otherwise.
-    """
-    if message.kind is not MessageKind.REJECTED or message.branch:
-        return message
-    decisions = service.ledger.decisions(DECISIONS, batch=message.batch)
-    notes = [decided.note for decided in decisions if decided.note.decision is Decision.REJECTED]
-    named, more = {file.key for note in notes for file in note.files}, any(note.more for note in notes)
-    files = tuple(file for file in message.files if more or file.key in named)
-    return replace(message, files=files) if notes and files else None
-
-
-def send(service: Service, name: str, message: Message) -> None:
-    """Send the message that is in the outbox under this name. If that fails it stays there, because its decision
-    stands: the sweep sends it, or raises the error.
+def send(service: Service, name: str, told: Told) -> None:
+    """Send what is in the outbox under this name. If that fails it stays there, because its decision stands: the sweep
+    sends it, or raises the error.
     """
     try:
-        service.notifier.notify(message)
+        tell(service, told)
     except LakegateError as error:
-        log.warning("not_notified", message=name, batch=message.batch, error=str(error))
+        log.warning("not_notified", message=name, batch=told.batch, error=str(error))
     else:
-        _mark_sent(service, name)
+        mark_sent(service, name)
 
 
-def _mark_sent(service: Service, name: str) -> None:
+def tell(service: Service, told: Told) -> None:
+    """Tell people a message, or a channel an event."""
+    if isinstance(told, Addressed):
+        service.channels[told.channel].tell(told.event)
+    else:
+        service.notifier.notify(told)
+
+
+def mark_sent(service: Service, name: str) -> None:
     _mark(service, name)
     forget(service, name)
 
@@ -181,8 +143,12 @@ def withhold(service: Service, name: str) -> bool:
     return _mark(service, name) and service.store.read(OUTBOX + name) is None
 
 
+def was_sent(service: Service, name: str) -> bool:
+    return service.store.read(_sent(name)) is not None
+
+
 def notified_at(service: Service, name: str) -> datetime | None:
-    """Return when the message of this name was sent, or None if it was not. Raise Misconfigured if the note of that
+    """Return when what has this name was sent, or None if it was not. Raise Misconfigured if the note of that
     cannot be read.
     """
     body = service.store.read(_sent(name))

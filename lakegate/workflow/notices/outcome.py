@@ -1,4 +1,4 @@
-"""Notices of an attempt's outcome: files it rejected, published with warnings, or cannot begin on."""
+"""Notices of an attempt's outcome: files it rejected or published, or cannot begin on."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -9,13 +9,17 @@ from lakegate.audit.model.report import FileReport, Verdict
 from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
+from lakegate.landing.ingestion import Notice
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.ports import Message, MessageFile
+from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.ledger.decisions import DECISIONS
+from lakegate.workflow.notices.events import note_decided, send_noted
 from lakegate.workflow.notices.messages import (
     approved_message,
     observed_message,
+    published_message,
     rejected_message,
     rejection,
     waiting_message,
@@ -41,8 +45,9 @@ def notify_outcome(
     ended: Ended,
     receipts: Mapping[str, Receipt],
 ) -> list[FileVersion]:
-    """Notify people of the files that this attempt rejected, of those that a person approved, and of those that it
-    published with warnings. Return the rejected ones.
+    """Tell people of the files that this attempt rejected, of those that a person approved, and of those that it
+    published with warnings, or at all if the contract asks for that. Tell the channels of all of its decisions. Return
+    the rejected files.
 
     Raise Conflict if files were published by a report that `ended` lacks: another worker has seen it since.
     """
@@ -52,6 +57,7 @@ def notify_outcome(
     )
     if published and ended.report is None:
         raise Conflict(f"branch {attempt.branch}: another worker published it. The next sweep settles it again")
+    events = note_decided(service, attempt, claims, ended)
     reports = ended.reported
     reported = [(file, reports[file.id]) for file in published if file.id in reports]
     if rejected:
@@ -65,7 +71,17 @@ def notify_outcome(
     if any(report.warnings for _, report in passed):
         told = replace(_warned(attempt, passed, [report for _, report in reported]), lane=_lane(service, ended))
         notify(service, f"{attempt.branch}-warned", told)
+    elif passed and _is_wanted(service, attempt):
+        told = replace(_published(attempt, [report for _, report in passed]), lane=_lane(service, ended))
+        notify(service, f"{attempt.branch}-published", told)
+    send_noted(service, events)
     return rejected
+
+
+def _is_wanted(service: Service, attempt: Attempt) -> bool:
+    """Return True if the attempt's contract asks for a message of what is simply published."""
+    job = readable_job_of(service.store, attempt)
+    return job is not None and Notice.PUBLISHED in job.notify
 
 
 def _lane(service: Service, ended: Ended) -> str:
@@ -140,6 +156,13 @@ def _warned(
     if not (would_reject or would_quarantine):
         return message
     return observed_message(message, would_reject=would_reject, would_quarantine=would_quarantine)
+
+
+def _published(attempt: Attempt, reports: Iterable[FileReport]) -> Message:
+    reports = list(reports)
+    files = [MessageFile(key=report.key, reasons=report.unread, rows=report.rows) for report in reports]
+    rows, replaced = sum(report.rows for report in reports), sum(report.replaces.rows for report in reports)
+    return published_message(attempt, files, rows, replaced=replaced)
 
 
 def _warned_file(file: FileVersion, report: FileReport) -> MessageFile:

@@ -12,7 +12,7 @@ from lakegate.audit.model.lane import Lane
 from lakegate.contracts import Contract
 from lakegate.landing.attempts import batches
 from lakegate.landing.files import FileVersion
-from lakegate.landing.lane import Express, Work, lane_of
+from lakegate.landing.lane import Express, Work, lane_of, limits_of
 
 LONG_AGO = datetime.fromtimestamp(0, UTC)
 
@@ -57,7 +57,8 @@ def waiting_since(
     since: datetime, contract: Contract, express: Express | None, files: Iterable[FileVersion]
 ) -> list[Waiting]:
     """Return the batches of these files of a contract's table, which are given oldest first, and wait since then."""
-    its = list(batches(files, contract.ingestion, {}))
+    files = list(files)
+    its = list(batches(files, limits_of(contract.ingestion, express, contract.plan, files), {}))
     return [
         Waiting(lane=likely_lane(contract, express, batch), since=since, is_full=number < len(its))
         for number, batch in enumerate(its, 1)
@@ -65,6 +66,8 @@ def waiting_since(
 
 
 def likely_lane(contract: Contract, express: Express | None, files: Iterable[FileVersion]) -> Lane:
-    """Return the lane of a batch of these files, as far as it can be known before they are claimed."""
-    work = Work(plan=contract.plan, sizes=[file.size for file in files])
+    """Return the lane of the first batch of these files, as far as it can be known before they are claimed."""
+    files = list(files)
+    first = next(iter(batches(files, limits_of(contract.ingestion, express, contract.plan, files), {})), [])
+    work = Work(plan=contract.plan, sizes=[file.size for file in first])
     return lane_of(contract.ingestion.engine, express, work)[0]

@@ -9,6 +9,7 @@ from lakegate.landing.receipts import entry_of
 from lakegate.ports import Message, MessageFile
 from lakegate.workflow.ledger.decisions import record
 from lakegate.workflow.ledger.receipts import main_receipts
+from lakegate.workflow.notices.events import tell_decided
 from lakegate.workflow.notices.messages import rejected_message, rejection
 from lakegate.workflow.notices.outbox import forget, notified_at, prepare_undecided, send
 from lakegate.workflow.service import Service
@@ -49,6 +50,7 @@ def _notify_rejected(service: Service, attempt: Attempt, noted: str, findings: S
     decided = Decision.REJECTED, attempt.batch
     its = [it for it in findings if (e := entry_of(receipts, it.file)) and (e.decision, e.batch) == decided]
     if its:
+        tell_decided(service, attempt)
         send(service, noted, _message(attempt, its))
     else:
         forget(service, noted)

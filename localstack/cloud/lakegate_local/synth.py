@@ -35,6 +35,7 @@ def context(settings: LocalSettings) -> dict[str, str]:
         "nessie_uri": settings.nessie,
         "token_audience": settings.audience,
         "slack_secret": secret_name(settings),
+        "event_bus": "default",  # which every account has
         "architecture": ARCHITECTURE,
         "canary_hours": "24",  # a function to call, which runs by itself once a day
         "ephemeral": "true",

@@ -18,7 +18,7 @@ NAMES = {
     *("QueueUrl", "QueueName", "FunctionName", "SecretId", "logGroupName", "logStreamName"),
     *("applicationId", "jobRunId", "executionRoleArn", "tags", "RoleArn", "Audience"),
 }
-ASSUME_ROLE = ("sts", "AssumeRole")
+ASSUME_ROLE, PUT_EVENTS = ("sts", "AssumeRole"), ("events", "PutEvents")
 UNNAMED = "session-"  # of a service that acts for a role, with another number each time
 
 
@@ -76,7 +76,7 @@ class Calls:
                     "source": behalf.get("source_arn") or "",
                     "service": operation[0],
                     "operation": operation[1],
-                    "parameters": {name: value for name, value in request.items() if name in NAMES},
+                    "parameters": _named(operation, request),
                     "status": status,
                 }
             )
@@ -88,6 +88,13 @@ class Calls:
                 self._written.add(line)
                 with self._path.open("a") as record:
                     record.write(f"{line}\n")
+
+
+def _named(operation: tuple[str, str], request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that name something; of events only their buses."""
+    if operation == PUT_EVENTS:
+        return {"buses": sorted({entry.get("EventBusName", "default") for entry in request["Entries"]})}
+    return {name: value for name, value in request.items() if name in NAMES}
 
 
 def _service(behalf: Mapping[str, Any]) -> tuple[str, str]:

@@ -1,0 +1,195 @@
+"""`Channel` on OpenLineage: the run of an attempt, as a START event and a COMPLETE or FAIL one, by its HTTP transport.
+
+The files are the run's inputs, each with the assertions that it passed or failed, and the table is its output, with its
+schema and the files' columns that its own come from. OpenLineage's client takes a second to import, so the events are
+written here, and a test proves them by the client's classes.
+"""
+
+import json
+import uuid
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from lakegate.adapters.channels.document import REASON, Json, fitting
+from lakegate.adapters.channels.posting import Denied, post
+from lakegate.adapters.secrets import secret_text
+from lakegate.audit.model.plan import Severity
+from lakegate.audit.model.report import Verdict
+from lakegate.ports import Event, EventCheck, EventFile, EventKind
+from lakegate.settings import Settings
+
+PATH = "api/v1/lineage"
+PRODUCER = "urn:lakegate"
+SPEC = "https://openlineage.io/spec"
+LARGEST = 1_000_000  # bytes of an event; receivers have limits of their own
+SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warn"}
+RUNS = uuid.UUID("5f0c7f6a-6a43-5d0c-9d0a-6c616b656761")  # the name space of runs' ids
+FACETS = {
+    "columnLineage": "1-2-0/ColumnLineageDatasetFacet",
+    "dataQualityAssertions": "1-1-0/DataQualityAssertionsDatasetFacet",
+    "errorMessage": "1-0-1/ErrorMessageRunFacet",
+    "jobType": "2-0-4/JobTypeJobFacet",
+    "outputStatistics": "1-0-2/OutputStatisticsOutputDatasetFacet",
+    "processing_engine": "1-1-1/ProcessingEngineRunFacet",
+    "schema": "1-2-0/SchemaDatasetFacet",
+    "storage": "1-0-1/StorageDatasetFacet",
+    "version": "1-0-1/DatasetVersionDatasetFacet",
+}
+
+
+class Lineage:
+    """A receiver of OpenLineage's events, by its address."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    @cached_property
+    def _key(self) -> str:
+        return secret_text(self._settings.lineage_secret) if self._settings.lineage_secret else ""
+
+    def tell(self, event: Event) -> None:
+        for told in run_events(event, self._settings):
+            self._post(event.id, json.dumps(told).encode())
+
+    def look(self) -> None:
+        """Read the key, if there is one. It sends nothing."""
+        _ = self._key
+
+    def _post(self, id_: str, body: bytes) -> None:
+        """Post an event; if the receiver refuses the key, read it again and retry once, because it may have been
+        replaced.
+        """
+        try:
+            self._authorized(id_, body)
+        except Denied:
+            del self._key
+            self._authorized(id_, body)
+
+    def _authorized(self, id_: str, body: bytes) -> None:
+        headers = {"authorization": f"Bearer {self._key}"} if self._key else {}
+        post(f"sending the lineage of {id_}", f"{self._settings.lineage_url.rstrip('/')}/{PATH}", body, headers)
+
+
+def run_events(event: Event, settings: Settings) -> list[Json]:
+    """Return the events of a run: its beginning, and its end with all that is known of it."""
+    started = {
+        "eventType": "START",
+        "eventTime": (event.began or event.at).isoformat(),
+        "run": {"runId": run_id(event), "facets": {}},
+        "job": _job(event, settings),
+        "inputs": [],
+        "outputs": [],
+        "producer": PRODUCER,
+        "schemaURL": f"{SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent",
+    }
+    return [started, fitting(event, lambda its: started | _end(its, settings), LARGEST)]
+
+
+def run_id(event: Event) -> str:
+    """Return the run's id, which the same event has again."""
+    return str(uuid.uuid5(RUNS, event.id))
+
+
+def _end(event: Event, settings: Settings) -> Json:
+    is_published = event.kind is EventKind.PUBLISHED
+    return {
+        "eventType": "COMPLETE" if is_published else "FAIL",
+        "eventTime": event.at.isoformat(),
+        "run": {"runId": run_id(event), "facets": _run_facets(event)},
+        "inputs": [_input(file, settings) for file in event.files],
+        "outputs": [_output(event, settings)] if is_published else [],
+    }
+
+
+def _job(event: Event, settings: Settings) -> Json:
+    kind = _facet("jobType", processingType="BATCH", integration="LAKEGATE", jobType="INGESTION")
+    return {"namespace": settings.name, "name": event.table, "facets": {"jobType": kind}}
+
+
+def _run_facets(event: Event) -> Json:
+    facets = {"processing_engine": _facet("processing_engine", name="lakegate", version=_release())}
+    if event.kind is EventKind.REJECTED:
+        reasons = [f"{file.key}: {reason}" for file in event.files for reason in file.reasons[:1]]
+        message = "\n".join(reasons[:10])[: 4 * REASON] or "rejected"
+        facets["errorMessage"] = _facet("errorMessage", message=message, programmingLanguage="PYTHON")
+    return facets
+
+
+def _release() -> str:
+    try:
+        return version("lakegate")
+    except PackageNotFoundError:  # a function's zip has no metadata of ours
+        return "unknown"
+
+
+def _input(file: EventFile, settings: Settings) -> Json:
+    """Return a file as OpenLineage names an object in S3, with its version and its assertions."""
+    facets = {"version": _facet("version", datasetVersion=file.version_id)}
+    asserted = _facet("dataQualityAssertions", assertions=[_assertion(check) for check in file.checks])
+    return {**_name_of(file, settings), "facets": facets, "inputFacets": {"dataQualityAssertions": asserted}}
+
+
+def _name_of(file: EventFile, settings: Settings) -> Json:
+    return {"namespace": f"s3://{settings.landing_bucket}", "name": file.key}
+
+
+def _assertion(check: EventCheck) -> Json:
+    column = {"column": check.columns[0]} if len(check.columns) == 1 else {}
+    return {
+        "assertion": check.name,
+        "success": check.verdict == Verdict.PASS,
+        **column,
+        "severity": SEVERITIES.get(Severity(check.severity), check.severity),
+        "expected": check.expected,
+        "actual": check.found,
+    }
+
+
+def _output(event: Event, settings: Settings) -> Json:
+    """Return the table on main, by the catalog that it is in."""
+    files = [file for file in event.files if file.rows]
+    facets = {
+        "schema": _facet("schema", fields=list(_fields(event))),
+        "storage": _facet("storage", storageLayer="iceberg", fileFormat="parquet"),
+        "version": _facet("version", datasetVersion=event.commit),
+        "columnLineage": _facet("columnLineage", fields=_lineage(event, files, settings)),
+    }
+    counted = _facet("outputStatistics", rowCount=event.rows, fileCount=len(event.files) + event.more)
+    return {
+        "namespace": settings.nessie_uri,
+        "name": event.table,
+        "facets": facets,
+        "outputFacets": {"outputStatistics": counted},
+    }
+
+
+def _fields(event: Event) -> Iterator[Json]:
+    for position, column in enumerate(event.columns, start=1):
+        known = {"type": column.type, "description": column.doc}
+        yield {
+            "name": column.name,
+            **{name: said for name, said in known.items() if said},
+            "ordinal_position": position,
+        }
+
+
+def _lineage(event: Event, files: Sequence[EventFile], settings: Settings) -> Json:
+    """Return, for each column of the table, the files' columns of its name."""
+    as_it_is = [{"type": "DIRECT", "subtype": "IDENTITY"}]
+    return {
+        column.name: {
+            "inputFields": [
+                {**_name_of(file, settings), "field": column.name, "transformations": as_it_is} for file in files
+            ]
+        }
+        for column in event.columns
+    }
+
+
+def _facet(name: str, /, **said: Any) -> Json:
+    """Return a facet with what every one has."""
+    path = FACETS[name]
+    schema = f"{SPEC}/facets/{path}.json#/$defs/{path.rpartition('/')[2]}"
+    return {"_producer": PRODUCER, "_schemaURL": schema, **said}

@@ -1,0 +1,12 @@
+"""Texts of secrets, which AWS Secrets Manager keeps."""
+
+import boto3
+
+from lakegate.adapters.aws import CONFIG, aws_errors
+
+
+def secret_text(name: str) -> str:
+    """Return the text of a secret, by its name."""
+    with aws_errors(f"reading the secret {name}"):
+        answer = boto3.client("secretsmanager", config=CONFIG).get_secret_value(SecretId=name)
+    return answer.get("SecretString", "").strip()

@@ -1,0 +1,123 @@
+"""Commits of one table, each made once: a change is tried again while it still holds what it relies on.
+
+The catalog asserts the snapshots that a change relies on. So of two that rely on one, it takes one, and to repeat a
+change whose answer was lost is safe. PyIceberg's own repetitions are not used: they would commit to a state that nobody
+has looked at.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from pyiceberg.catalog import Catalog
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table
+from pyiceberg.table.update import AssertTableUUID, TableRequirement, TableUpdate
+
+from lakegate.adapters.iceberg import ABSENT, iceberg_errors
+from lakegate.adapters.iceberg.commits import staged
+from lakegate.errors import Conflict, LakegateError, OutcomeUnknown, Refused, Retryable
+from lakegate.wap.port import Open
+
+TRIES = 12
+_PAUSE = 0.02  # seconds, doubled at each try
+_LONGEST = 2.0  # seconds
+_LATE = "older than last sequence number"  # of a snapshot, if another branch has got one at once
+_OTHERS = ("sqlalchemy", "sqlite3", "thrift")  # packages of PyIceberg's catalogs, whose errors it passes on
+
+Change = tuple[tuple[TableUpdate, ...], tuple[TableRequirement, ...]]
+
+
+def find(catalog: Catalog, name: str) -> Table | None:
+    """Return a table as it is in the catalog; None if there is none."""
+    with catalog_errors(f"reading {name}", changes=False):
+        try:
+            found: Table = catalog.load_table(name)
+        except ABSENT:
+            return None
+    return found
+
+
+def commit(catalog: Catalog, name: str, what: str, change: Callable[[Table], Change | None]) -> None:
+    """Make a change of a table as it is, until it is made. `change` returns None where it is made already, and raises
+    Conflict where it must not be.
+    """
+    last: LakegateError | None = None
+    for number in range(TRIES):
+        table = _load(catalog, name)
+        asked = change(table)
+        if asked is None:
+            return
+        try:
+            with catalog_errors(what):
+                catalog.commit_table(table, asked[1], asked[0])
+        except (Conflict, OutcomeUnknown, Retryable) as error:
+            last = error
+            _wait(number)
+        else:
+            return
+    if last is not None and change(_load(catalog, name)) is not None:
+        raise last
+
+
+def appending(
+    branch: Open, reference: str, files: Iterable[DataFile], summary: Mapping[str, str]
+) -> Callable[[Table], Change | None]:
+    """Return the change that appends data files to a reference of the table, if it is as the branch was found."""
+    files, made = list(files), set[int | None]()
+    expected = snapshot_of(branch.head)
+
+    def change(table: Table) -> Change | None:
+        there = pointed(table, reference)
+        if there in made:
+            return None
+        if there != expected:
+            raise Conflict(f"branch {branch.name} was changed by somebody: it is not what it was. Audit it again")
+        number, its = staged(table, files, reference, summary)
+        made.add(number)
+        return its[0], (*same(table), *its[1])
+
+    return change
+
+
+@contextmanager
+def catalog_errors(what: str, *, changes: bool = True) -> Iterator[None]:
+    """Translate errors as `iceberg_errors`, those of the catalog's own database, too."""
+    with iceberg_errors(what, changes=changes):
+        try:
+            yield
+        except Exception as error:
+            if _LATE in str(error):
+                raise Conflict(f"Iceberg: {what}: {error}") from error
+            if type(error).__module__.partition(".")[0] not in _OTHERS:
+                raise
+            raise (OutcomeUnknown if changes else Retryable)(f"Iceberg: {what}: {error}") from error
+
+
+def snapshot_of(table: Table | None) -> int | None:
+    """Return the snapshot that a table is loaded at."""
+    return table.metadata.current_snapshot_id if table else None
+
+
+def pointed(table: Table, name: str) -> int | None:
+    """Return the snapshot that a reference of the table points to; None if there is no such reference."""
+    found = table.metadata.refs.get(name)
+    return None if found is None else found.snapshot_id
+
+
+def same(table: Table) -> tuple[TableRequirement, ...]:
+    """Return what requires that the table is still this one."""
+    return (AssertTableUUID(uuid=table.metadata.table_uuid),)
+
+
+def _load(catalog: Catalog, name: str) -> Table:
+    found = find(catalog, name)
+    if found is None:
+        raise Refused(f"there is no table {name}: it was dropped by somebody")
+    return found
+
+
+def _wait(number: int) -> None:
+    """Wait before the next try, the longer the more there were, so that two who collide part."""
+    time.sleep(random.uniform(0, min(_PAUSE * 2**number, _LONGEST)))  # noqa: S311 - it guards nothing

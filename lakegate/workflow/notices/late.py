@@ -1,0 +1,100 @@
+"""Late: the sweep sends what a crash, or a service out of reach, left in the outbox for longer than the grace."""
+
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+
+import structlog
+
+from lakegate.errors import OutcomeUnknown, Retryable, foreseen
+from lakegate.landing.attempts import Attempt
+from lakegate.landing.chunks import rotated
+from lakegate.landing.lifecycle import Decision
+from lakegate.ports import Message, MessageKind, Signal
+from lakegate.workflow.ledger.decisions import DECISIONS
+from lakegate.workflow.notices.events import channel_of, note_decided
+from lakegate.workflow.notices.outbox import LATE, OUTBOX, Addressed, Told, forget, mark_sent, noted, tell, was_sent
+from lakegate.workflow.service import Service
+
+log = structlog.get_logger()
+NEVER = timedelta(hours=1)  # by then no worker is about to record the decision of a noted message
+UNANSWERED = 3  # for people, and for each channel: each may take as long as its client waits
+
+
+def resend(service: Service) -> None:
+    """Send what is late. What fails in any way stops nothing else. If several messages, or events of one channel, go
+    unanswered, the rest of them waits for the next sweep.
+
+    Raise the error of one that was refused, and Retryable for one that has waited for an hour: Slack cannot show these.
+    """
+    errors, unsent, oldest = list[Exception](), Counter[str](), timedelta()
+    for path in rotated(service.store.names(OUTBOX), service.clock.now()):
+        name = path.removeprefix(OUTBOX)
+        if unsent[channel_of(name)] == UNANSWERED:
+            continue
+        try:
+            waits = _resend(service, name)
+        except Exception as error:  # noqa: BLE001 (one message)
+            log.warning("not_resent", message=name, error=str(error), kind=type(error).__name__)
+            errors.append(error)
+            continue
+        oldest = max(oldest, waits or oldest)
+        if waits and waits > LATE:
+            where = channel_of(name) or "Slack"
+            errors.append(Retryable(f"message {name} has waited for {waits}. Check that the functions reach {where}"))
+        unsent[channel_of(name)] += waits is not None
+    service.telemetry.emit({Signal.OLDEST_MESSAGE: oldest.total_seconds()})
+    for why in foreseen(errors):
+        raise why
+
+
+def _resend(service: Service, name: str) -> timedelta | None:
+    """Send one. Return how long it has waited if it went unanswered, or None."""
+    outgoing = noted(service, name)
+    if outgoing is None:
+        return None
+    waits = service.clock.now() - outgoing.since
+    if was_sent(service, name):
+        forget(service, name)
+    elif waits > service.grace and outgoing.told:
+        return _send_late(service, name, outgoing.told, waits)
+    return None
+
+
+def _send_late(service: Service, name: str, noted_so: Told, waits: timedelta) -> timedelta | None:
+    told = _as_decided(service, noted_so)
+    if told is None:
+        if waits > NEVER:
+            forget(service, name)
+        return None
+    if isinstance(told, Message) and _is_untried(told):
+        note_decided(service, Attempt(table=told.table, batch=told.batch, number=0))
+    try:
+        tell(service, told)
+    except (Retryable, OutcomeUnknown) as error:
+        log.warning("not_notified", message=name, batch=told.batch, error=str(error))
+        return waits
+    mark_sent(service, name)
+    return None
+
+
+def _as_decided(service: Service, told: Told) -> Told | None:
+    """Return the message with the files that main's log confirms, or None if it confirms none; an event as it is, or
+    None if its channel is no longer there.
+
+    Only a rejection without a branch is asked for. It was noted before its decision, by a worker that may have died,
+    and another may have decided otherwise.
+    """
+    if isinstance(told, Addressed):
+        return told if told.channel in service.channels else None
+    if not _is_untried(told):
+        return told
+    decisions = service.ledger.decisions(DECISIONS, batch=told.batch)
+    notes = [decided.note for decided in decisions if decided.note.decision is Decision.REJECTED]
+    named, more = {file.key for note in notes for file in note.files}, any(note.more for note in notes)
+    files = tuple(file for file in told.files if more or file.key in named)
+    return replace(told, files=files) if notes and files else None
+
+
+def _is_untried(message: Message) -> bool:
+    return message.kind is MessageKind.REJECTED and not message.branch

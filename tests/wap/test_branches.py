@@ -1,0 +1,75 @@
+"""The port of one table's branches, on Iceberg's own branches and on Nessie's. The tests do not see which."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from lakegate.errors import Conflict
+from lakegate.wap import Branch, drop_abandoned, start
+from lakegate.wap.port import Open
+from tests.support.runs import World, ids_of, orders
+
+THEN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def begun(world: World, *ids: int, now: datetime = THEN) -> Branch:
+    """A run with rows on its branch."""
+    run = start(world.opened(), world.contract, now=lambda: now)
+    run.append(orders(*ids))
+    return run
+
+
+def found(run: Branch) -> Open:
+    there = run.branches.find(run.name)
+    assert there
+    return there
+
+
+def test_what_is_on_a_branch_is_there_alone(world: World) -> None:
+    one, other = begun(world, 1), begun(world, 2)
+    assert [ids_of(found(it).head) for it in (one, other)] == [[1], [2]]
+    assert (world.ids(), world.branches()) == ([], sorted([one.name, other.name]))
+
+
+def test_a_branch_is_published_as_it_was_found_and_is_gone(world: World) -> None:
+    run = begun(world, 1)
+    run.branches.publish(found(run), {})
+    assert (world.ids(), world.branches()) == ([1], [])
+    assert run.branches.find(run.name) is None
+    run.drop()  # an absent one is fine
+
+
+def test_a_branch_of_what_main_was_before_is_not_published(world: World) -> None:
+    first, second = begun(world, 1), begun(world, 2)
+    before = found(second)
+    first.branches.publish(found(first), {})
+    with pytest.raises(Conflict):
+        second.branches.publish(before, {})
+    assert (world.ids(), world.branches()) == ([1], [second.name])
+    assert ids_of(before.base) == []
+
+
+def test_a_branch_that_was_changed_since_it_was_found_is_not_published_or_appended_to(world: World) -> None:
+    run = begun(world, 1)
+    before = found(run)
+    run.append(orders(2))
+    with pytest.raises(Conflict):
+        run.branches.publish(before, {})
+    with pytest.raises(Conflict):
+        run.branches.append(before, [], {})
+    assert (world.ids(), ids_of(found(run).head)) == ([], [1, 2])
+
+
+def test_a_branch_is_dropped_whatever_it_holds(world: World) -> None:
+    run = begun(world, 1)
+    run.drop()
+    assert (world.ids(), world.branches()) == ([], [])
+
+
+def test_branches_that_were_abandoned_are_told_by_when_they_were_begun(world: World) -> None:
+    old, new = begun(world, 1), begun(world, 2, now=THEN + timedelta(days=6))
+    now = THEN + timedelta(days=8)
+    assert drop_abandoned(world.opened(), world.contract.table, now=lambda: now) == [old.name]
+    assert world.branches() == [new.name]
