@@ -92,7 +92,8 @@ pictures: setup ## make docs/pictures: the demo in a terminal, its message in Sl
 	@$(PYTHON) tools/setup.py pictures
 	@$(PYTHON) tools/setup.py dashboard
 	$(BIN)/python -m examples.recording
-	.local/envs/pictures/bin/termtosvg render .local/pictures/demo.cast docs/pictures/demo.svg -m 500 -M 1200 -D 6000
+	.local/envs/pictures/bin/python -m examples.condensed .local/pictures/demo.cast .local/pictures/condensed.cast
+	.local/envs/pictures/bin/termtosvg render .local/pictures/condensed.cast docs/pictures/demo.svg -D 6000
 	$(BIN)/python -m examples.slack_page .local/pictures/slack.json docs/pictures/slack.png
 	.local/envs/dashboard/bin/python -m examples.pictures
 

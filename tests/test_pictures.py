@@ -2,10 +2,12 @@
 
 import json
 import sys
+from pathlib import Path
 
 from examples.recording import COLUMNS, record
 from examples.slack_page import document, mrkdwn
 
+PICTURES = Path(__file__).parents[1] / "docs/pictures"
 SAYS = "import os, sys; print('é' * 3, os.get_terminal_size().columns, sys.stdout.isatty()); sys.exit(3)"
 
 
@@ -28,3 +30,10 @@ def test_a_message_of_strangers_is_text_on_its_page() -> None:
         {"type": "actions", "elements": [{"text": {"text": "<img src=x>"}, "style": '"><img src=x>'}]},
     ]
     assert "<img" not in document({"blocks": blocks})
+
+
+def test_the_pictures_are_of_this_demo_and_of_no_machine() -> None:
+    drawn = (PICTURES / "demo.svg").read_text(encoding="utf-8")
+    for chapter in ("The data: every flight that left", "every planted fault was found", "Slack was told once"):
+        assert chapter in drawn.replace("\u00a0", " ")
+    assert "<script" not in drawn

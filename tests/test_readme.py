@@ -37,10 +37,10 @@ def test_every_command_of_the_readme_is_there() -> None:
     assert typed <= set(get_command(app).list_commands(None))  # type: ignore[attr-defined]
 
 
-def test_every_link_of_the_readme_leads_to_a_file() -> None:
+def test_every_link_and_picture_of_the_readme_leads_to_a_file() -> None:
     links = [link for link in re.findall(r"\]\(([^)#]+)", README) if "://" not in link]
     assert [link for link in links if not (ROOT / link).exists()] == []
-    assert links
+    assert len(links) > len(re.findall(r"!\[", README)) >= len(("the terminal", "Slack"))
 
 
 def test_every_number_of_the_readme_stands_in_the_file_that_it_is_from() -> None:

@@ -104,4 +104,4 @@ def test_a_printed_program_reads_main_and_a_branch(engine: str, lake: Lake, tabl
 
 def test_duckdb_s_own_extension_reads_main_by_the_printed_statements(lake: Lake, table: str, extensions: Path) -> None:
     shown = run(lake, printed("duckdb-sql", lake, table, MAIN), "-c", RUN_SQL, extensions)
-    assert shown == "[('UA',)]\n"
+    assert shown.splitlines()[-1] == "[('UA',)]"  # after its bars of progress
