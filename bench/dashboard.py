@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.dashboard", description=__doc__)
     parser.add_argument("--batches", type=int, default=BATCHES)
     batches = parser.parse_args(arguments).batches
-    with tempfile.TemporaryDirectory() as folder, running(Path(folder)) as lake:
+    with tempfile.TemporaryDirectory() as folder, running(Path(folder), _on_disk(folder)) as lake:
         made = Installation(catalog=NessieCatalog(lake.nessie_uri))
         newest = _history(made, batches)
         found = {name: _median(look) for name, look in _looks(made, newest).items()}
@@ -60,6 +60,12 @@ def main(arguments: list[str]) -> int:
     told = {"at": f"{datetime.now(UTC):%Y-%m-%d}", "batches": batches, "rounds": ROUNDS, "seconds": found}
     FIGURES.write_text(json.dumps(told, indent=1) + "\n")
     return 0
+
+
+def _on_disk(folder: str) -> dict[str, str]:
+    """Return settings of a Nessie that keeps its history on disk: in memory it would not fit."""
+    path = {"nessie.version.store.persist.rocks.database-path": f"{folder}/nessie"}
+    return {"nessie.version.store.type": "ROCKSDB", **path}
 
 
 def _history(made: Installation, batches: int) -> Attempt:
