@@ -257,7 +257,7 @@ def test_a_published_line_has_the_lane_that_its_commit_names(desk: Desk) -> None
     desk.world.have_express()
     batch = desk.published()
     assert desk.json("status")["published"][0]["lane"] == "express"
-    assert "on the express lane: it has 1 file and" in desk.run("show", batch).stdout
+    assert "on the express lane: the batch is small: 1 file of" in desk.run("show", batch).stdout
 
 
 def test_show_of_a_published_batch_sums_its_checks_up(desk: Desk) -> None:

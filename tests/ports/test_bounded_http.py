@@ -182,8 +182,7 @@ CALLS: dict[str, Callable[[str], object]] = {
 def tell(uri: str) -> None:
     its = replace(SETTINGS, slack_secret="s", slack_channel="C1", slack_api=f"{uri}/")
     notifier = SlackNotifier(its)
-    with patch.object(slack, "boto3") as aws, patch.object(slack, "SECONDS", SECONDS):
-        aws.client.return_value.get_secret_value.return_value = {"SecretString": "xoxb-secret"}
+    with patch.object(slack, "secret_text", return_value="xoxb-secret"), patch.object(slack, "SECONDS", SECONDS):
         notifier.notify(Message(kind=MessageKind.UNROUTED, batch="", table="", branch="", files=(), commands=()))
 
 
