@@ -35,8 +35,10 @@ def main() -> None:
     reader = Reader.of(home, asked.wheel, asked.python)
     page = steps(PAGE)
     try:
-        seconds = followed(reader, page)
+        end = next(at for at, step in enumerate(page) if "lakegate local down" in step.text)
+        seconds = followed(reader, page[:end])
         met_again(reader, page, asked.seed)
+        followed(reader, page[end:])
     finally:
         reader.gives("lakegate local down || true")
     than = "less" if seconds < MINUTES * 60 else "more"  # told and not judged: a busy machine breaks no promise
