@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -22,16 +21,17 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
+from examples.slack_page import browser as browser_here
+
 ROOT = Path(__file__).resolve().parents[1]
 TO = ROOT / "docs/pictures"
 LAKEGATE = ROOT / ".venv/bin/lakegate"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 WIDE, HIGH, SHARP = 1280, 800, 2
 DEADLINE = 120  # seconds
 
 
 def main() -> None:
-    found = next(filter(None, map(shutil.which, BROWSERS)), None) or sys.exit("no Chromium is installed here")
+    found = browser_here()
     TO.mkdir(parents=True, exist_ok=True)
     with serving() as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])

@@ -18,7 +18,7 @@ from typing import Any
 
 from lakegate_local.slack_messages import MARKUP
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 TAGS = {"block": "pre", "code": "code", "bold": "b", "italic": "i", "strike": "s"}
 WIDTH = 760
 STYLE = """
@@ -50,6 +50,7 @@ def main(message: str, picture: str) -> None:
 
 
 def browser() -> str:
+    """Return the path of a Chromium of this machine."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if not found:
         sys.exit(f"A browser is needed, one of {', '.join(BROWSERS)}: apt install chromium")

@@ -250,7 +250,7 @@ def with_browser(python: str) -> Step:
         what="what drives a browser",
         folder=LOCAL / "envs" / DASHBOARD,
         inputs=("tools/dashboard.txt", "pyproject.toml", f"{CLOUD}/pyproject.toml"),
-        run=partial(dashboard, python),
+        run=partial(product, python, "tools/dashboard.txt"),
         python=python,
     )
 
@@ -373,12 +373,6 @@ def deployer(python: str, folder: Path) -> None:
 def localstack(python: str, folder: Path) -> None:
     install(python, folder, "localstack/requirements.txt")
     editable(folder, ROOT / PLUGINS)
-
-
-def dashboard(python: str, folder: Path) -> None:
-    install(python, folder, "tools/dashboard.txt")
-    editable(folder, ROOT)
-    editable(folder, ROOT / CLOUD)
 
 
 def interpreter(folder: Path) -> None:

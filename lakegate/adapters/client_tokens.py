@@ -9,12 +9,11 @@ from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
 
-import boto3
 import requests
 
-from lakegate.adapters.aws import CONFIG, aws_errors
 from lakegate.adapters.http import TimeoutAdapter, mount, network_error
 from lakegate.adapters.renewed import Issued, Renewed
+from lakegate.adapters.secrets import secret_text
 from lakegate.audit.bounded_http import place
 from lakegate.audit.model.client import Client
 from lakegate.errors import LakegateError, Misconfigured, Retryable
@@ -62,9 +61,7 @@ class ClientTokens(Renewed):
 
     def _read(self) -> str:
         name = self._client.secret
-        with aws_errors(f"reading the secret {name} of {self._client.id}"):
-            answer = boto3.client("secretsmanager", config=CONFIG).get_secret_value(SecretId=name)
-        if password := answer.get("SecretString", "").strip():
+        if password := secret_text(name, self._client.id):
             return password
         raise Misconfigured(f"the secret {name} of {self._client.id} has no text. {self._put()}")
 

@@ -11,10 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from http import HTTPStatus
-from http.client import HTTPException
-from socket import gaierror
 from typing import Any
-from urllib.error import URLError
 from urllib.request import Request
 
 import structlog
@@ -23,8 +20,9 @@ from slack_sdk.errors import SlackApiError, SlackClientError, SlackRequestError
 from slack_sdk.http_retry.builtin_handlers import RateLimitErrorRetryHandler
 
 from lakegate.adapters.secrets import secret_text
+from lakegate.adapters.urllib_errors import urllib_errors
 from lakegate.audit.advice import NO_ADVICE, Advice, Step
-from lakegate.audit.bounded_http import RedirectedError, asked, place
+from lakegate.audit.bounded_http import asked, place
 from lakegate.counts import count
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Message, MessageFile, MessageKind
@@ -69,18 +67,12 @@ def slack_errors(what: str) -> Iterator[None]:
     """Translate Slack's and the network's errors into our own."""
     what = f"Slack: {what}"
     try:
-        yield
+        with urllib_errors(what):
+            yield
     except SlackApiError as exc:
         raise _by_code(what, exc) from exc
     except SlackClientError as exc:
         raise Misconfigured(f"{what}: {exc}") from exc
-    except RedirectedError as exc:
-        raise Misconfigured(f"{what}: {exc.reason}") from exc
-    except URLError as exc:
-        never_sent = isinstance(exc.reason, ConnectionRefusedError | gaierror)
-        raise (Retryable if never_sent else OutcomeUnknown)(f"{what}: {exc.reason}") from exc
-    except (OSError, HTTPException) as exc:
-        raise OutcomeUnknown(f"{what}: {type(exc).__name__}: {exc}") from exc
 
 
 def _by_code(what: str, exc: SlackApiError) -> LakegateError:

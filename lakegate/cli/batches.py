@@ -13,6 +13,7 @@ from lakegate.audit.model.lane import Lane
 from lakegate.cli import terminal
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
+from lakegate.cli.report import would_have
 from lakegate.cli.retry import left_as_rejected
 from lakegate.cli.terminal import ago, busy, clean, indented, say, say_json
 from lakegate.counts import count
@@ -112,8 +113,7 @@ def _observed(now: Status, at: datetime) -> list[RenderableType]:
 
 def _would(lines: Sequence[Line]) -> str:
     files, rows = sum(line.would_reject for line in lines), sum(line.would_quarantine for line in lines)
-    rejected = [f"{count(files, 'published file')} would have been rejected"] if files else []
-    return ", ".join(rejected + ([f"{count(rows, 'published row')} would have gone to quarantine"] if rows else []))
+    return would_have(files, rows, "published ")
 
 
 def _other_batches(now: Status) -> list[RenderableType]:

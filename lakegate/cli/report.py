@@ -48,9 +48,13 @@ def aside(file: FileReport) -> list[str]:
 
 def enforced(note: Note) -> str:
     """Return what enforcing would have done to the files that a decision published; "" if it is the same."""
-    files, rows = sum(file.would_reject for file in note.files), sum(file.would_quarantine for file in note.files)
-    rejected = [f"{count(files, 'file')} would have been rejected"] if files else []
-    return ", ".join(rejected + ([f"{count(rows, 'row')} would have gone to quarantine"] if rows else []))
+    return would_have(sum(file.would_reject for file in note.files), sum(file.would_quarantine for file in note.files))
+
+
+def would_have(files: int, rows: int, these: str = "") -> str:
+    """Return what enforcing would have done to so many files and rows of `these`; "" if nothing."""
+    rejected = [f"{count(files, f'{these}file')} would have been rejected"] if files else []
+    return ", ".join(rejected + ([f"{count(rows, f'{these}row')} would have gone to quarantine"] if rows else []))
 
 
 def took(usage: Usage) -> str:

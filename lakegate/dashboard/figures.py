@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from lakegate.audit.model.plan import Unit
 from lakegate.audit.model.report import WORST_FIRST, Report, Verdict
 from lakegate.cli.report import tally
 from lakegate.counts import count
+from lakegate.landing.attempts import named_minute
 from lakegate.operations.batch import BatchView, Try
 from lakegate.operations.tables import Number
 from lakegate.ports import Decided
@@ -83,14 +84,9 @@ def _files(lines: Iterable[Line]) -> int:
 
 def timeline(view: BatchView) -> list[Event]:
     """Return what happened to a batch, oldest first: an audit has a beginning and an end, and a decision is last."""
-    landed = [Event(at=_landed(view.batch), says="its first file landed")]
+    landed = [Event(at=named_minute(view.batch), says="its first file landed")]
     events = [*landed, *(event for tried in view.attempts for event in _attempt(tried)), *map(_decided, view.decisions)]
     return sorted(events, key=lambda event: event.at)
-
-
-def _landed(batch: str) -> datetime:
-    """Return the minute for which a batch is named."""
-    return datetime.strptime(batch[:13], "%Y%m%dT%H%M").replace(tzinfo=UTC)
 
 
 def _attempt(tried: Try) -> Iterator[Event]:

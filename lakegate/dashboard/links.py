@@ -2,10 +2,12 @@
 to be a batch's id; what a person chooses from is plain text.
 """
 
+from typing import Any
+
 import streamlit as st
 
 from lakegate.cli.terminal import clean
-from lakegate.dashboard import session
+from lakegate.dashboard import markup, session
 from lakegate.operations.questions import ListRoutes
 from lakegate.operations.sights import BATCH
 
@@ -14,6 +16,15 @@ def batch(name: str) -> None:
     """Link to a batch, if there is one yet."""
     if BATCH.fullmatch(name):
         st.page_link("pages/batch.py", label=name, query_params={"batch": name})
+
+
+def beside(batch_id: str, macro: str, **values: Any) -> None:
+    """Show a macro with the link to its batch at its left."""
+    link, rest = st.columns([2, 7])
+    with link:
+        batch(batch_id)
+    with rest:
+        markup.show(macro, **values)
 
 
 def table(name: str) -> None:

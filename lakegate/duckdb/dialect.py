@@ -219,6 +219,11 @@ def duckdb_identifier(column: str) -> str:
     return '"' + column.replace('"', '""') + '"'
 
 
+def duckdb_text(text: str) -> str:
+    """Return a text as SQL has it, which knows no escape but the doubled quote."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def addressed(table: str) -> str:
     """Return a table's name for SQL, with reserved words quoted, as in `"default".orders`."""
     return ".".join(duckdb_identifier(part) if part in _RESERVED else part for part in table.split("."))

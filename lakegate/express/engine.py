@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from operator import attrgetter
 from typing import Any
 from uuid import uuid4
 
@@ -163,16 +162,7 @@ class ExpressEngine:
     def view(self, plan: Plan, proved: Proved[ExpressTable]) -> ExpressView:
         schema = schema_to_pyarrow(proved.table.own.schema(), include_field_ids=False)
         reader = Reader(self.objects.read, proved.columns, schema, proved.table.names(), self.copies)
-        return ExpressView(
-            plan=plan,
-            files=proved.files,
-            columns=proved.columns,
-            read=lambda file, names: reader.rows(sorted(proved.files[file], key=attrgetter("path")), names),
-            duckdb=self.duckdb,
-            base=self._base(proved),
-            entries=proved.difference.added.entries,
-            past=self.job.baseline,
-        )
+        return ExpressView.of(plan, proved, reader, self.duckdb, self._base(proved), self.job.baseline)
 
     def _base(self, proved: Proved[ExpressTable]) -> Base:
         known: dict[str, ExpressTable | None] = {self.job.plan.table: proved.base}

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -32,10 +33,11 @@ class Reader:
         self._known, self._bodies = frozenset(known or ()), dict(known or {})
 
     def rows(self, files: Iterable[DataFileStatistics], names: Sequence[str]) -> pa.Table:
-        """Return these columns of the rows in these data files, in order. Raise HandedOver if a file is not as this
-        engine has written it.
+        """Return these columns of the rows in these data files, in the order of their paths. Raise HandedOver if a file
+        is not as this engine has written it.
         """
-        schema, wanted = pa.schema([(name, self._types.field(name).type) for name in names]), list(files)
+        schema = pa.schema([(name, self._types.field(name).type) for name in names])
+        wanted = sorted(files, key=attrgetter("path"))
         self._fetch_all([file.path for file in wanted])
         return pa.concat_tables([schema.empty_table(), *(self._read(file, schema) for file in wanted)])
 

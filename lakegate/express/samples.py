@@ -45,12 +45,12 @@ def with_samples(
 def _sample(plan: Plan, metric: Metric, rows: pa.Table, duckdb: DuckDB, limit: int) -> list[Row]:
     places = duckdb.places(metric, rows, limit)
     if metric.kind is MetricKind.DUPLICATES:
-        return by_keys(_shown(plan, metric, rows, places), metric, limit)
-    return _shown(plan, metric, rows, evenly(places, limit))
+        return by_keys(rows_at(plan, shown_columns(plan, metric), rows, places), metric, limit)
+    return rows_at(plan, shown_columns(plan, metric), rows, evenly(places, limit))
 
 
-def _shown(plan: Plan, metric: Metric, rows: pa.Table, places: Sequence[int]) -> list[Row]:
-    names = shown_columns(plan, metric)
+def rows_at(plan: Plan, names: Sequence[str], rows: pa.Table, places: Sequence[int]) -> list[Row]:
+    """Return these columns of the rows at these places, as the report shows them."""
     known = {column.name: column for column in plan.columns}
     taken = rows.select(names).take(pa.array(places, pa.int64()))
     columns = [[shown(known[name], value) for value in values_of(taken.column(name))] for name in names]

@@ -5,7 +5,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import sqlglot
@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from lakegate.audit.completeness import PerFile
 from lakegate.audit.data_files.statistics import IcebergField, counted, measure
+from lakegate.audit.engine import Proved
 from lakegate.audit.evaluation.drift import Past
 from lakegate.audit.evaluation.duplicates import OwnRepeats
 from lakegate.audit.evaluation.quarantine import Results
@@ -25,6 +26,7 @@ from lakegate.express import samples
 from lakegate.express.keys import Base, Batch, resolve
 from lakegate.express.metrics import DuckDB, check_told, is_exact
 from lakegate.express.quarantine import Reasons, reasons
+from lakegate.express.reading import Reader
 
 Read = Callable[[str, Sequence[str]], pa.Table]
 """Returns these columns of a file version's rows, by id."""
@@ -44,6 +46,20 @@ class ExpressView:
     base: Base
     past: Past
     entries: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: Plan, proved: Proved[Any], reader: Reader, duckdb: DuckDB, base: Base, past: Past) -> Self:
+        """Return the view of what was proved, whose rows the reader reads."""
+        return cls(
+            plan=plan,
+            files=proved.files,
+            columns=proved.columns,
+            read=lambda file, names: reader.rows(proved.files[file], names),
+            duckdb=duckdb,
+            base=base,
+            entries=proved.difference.added.entries,
+            past=past,
+        )
 
     def measure(self) -> tuple[list[Measurements], dict[str, Dependent]]:
         found = {file: self._measured(file) for file in self.files}

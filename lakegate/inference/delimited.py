@@ -14,8 +14,8 @@ from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.schema.inspection import NO_ROWS
 from lakegate.audit.schema.names import display_name
 from lakegate.counts import count
+from lakegate.duckdb.dialect import duckdb_text
 from lakegate.inference.sample import check_names, unfit
-from lakegate.inference.spelled import sql_text
 from lakegate.inference.text import Texts, decoded
 from lakegate.shown import shown, spelt
 
@@ -71,10 +71,10 @@ def _fields(con: duckdb.DuckDBPyConnection, name: str, plain: Path, form: FileFo
         "escape": form.escape if form.quote else "",
         "nullstr": "",
     }
-    said = ", ".join(f"{word} = {sql_text(value)}" for word, value in options.items())
+    said = ", ".join(f"{word} = {duckdb_text(value)}" for word, value in options.items())
     fixed = f"header = false, auto_detect = false, allow_quoted_nulls = false, max_line_size = {_LONGEST_LINE}"
     try:
-        query = f"FROM read_csv({sql_text(str(plain))}, columns = {{{columns}}}, {said}, {fixed}, parallel = false)"
+        query = f"FROM read_csv({duckdb_text(str(plain))}, columns = {{{columns}}}, {said}, {fixed}, parallel = false)"
         return con.sql(query).to_arrow_table()
     except duckdb.Error as error:
         raise unfit(name, f"its lines do not all have {count(width, 'field')} ({_told(error)})") from error

@@ -13,7 +13,7 @@ import duckdb
 
 from lakegate.audit.schema.types import Atom, Type
 from lakegate.counts import count
-from lakegate.duckdb.dialect import duckdb_identifier
+from lakegate.duckdb.dialect import duckdb_identifier, duckdb_text
 from lakegate.inference.suggestions import is_personal
 from lakegate.shown import shown, spelt
 
@@ -119,22 +119,17 @@ class Column:
 
 
 def _of_spelling(words: str) -> str:
-    return f"coalesce(CAST(try_strptime({{0}}, {sql_text(words)}) AS DATE) >= {_SINCE}, false)"
-
-
-def sql_text(text: str) -> str:
-    """Return a text as SQL has it."""
-    return "'" + text.replace("'", "''") + "'"
+    return f"coalesce(CAST(try_strptime({{0}}, {duckdb_text(words)}) AS DATE) >= {_SINCE}, false)"
 
 
 def listed(texts: Sequence[str]) -> str:
     """Return texts as SQL lists them."""
-    return ", ".join(map(sql_text, texts))
+    return ", ".join(map(duckdb_text, texts))
 
 
 def like(text: str, form: str) -> str:
     """Return the condition that a whole text has a form."""
-    return f"regexp_full_match({text}, {sql_text(form)})"
+    return f"regexp_full_match({text}, {duckdb_text(form)})"
 
 
 _CONDITIONS: Mapping[str, tuple[str, str]] = {
@@ -169,7 +164,7 @@ def _dates(column: Column, fitting: Sequence[str]) -> Spelled:
         told = " or as ".join(orders.values())
         return column.as_text(f"dates as {told}: if you know, say logicalType: date with that format")
     pattern, (_, words) = fitting[0], SPELLINGS[fitting[0]]
-    return column.as_type("date", f"CAST(try_strptime({column.text}, {sql_text(words)}) AS DATE)", pattern)
+    return column.as_type("date", f"CAST(try_strptime({column.text}, {duckdb_text(words)}) AS DATE)", pattern)
 
 
 def with_nulls(columns: Sequence[Column]) -> dict[str, int]:

@@ -38,7 +38,14 @@ def earliest_time(batch: str) -> datetime:
     for, in which its first file lands, less the day by which a clock may be wrong. Raise ValueError or OverflowError
     if `batch` is no batch id.
     """
-    return datetime.strptime(batch[:13], "%Y%m%dT%H%M").replace(tzinfo=UTC) - timedelta(days=1)
+    return named_minute(batch) - timedelta(days=1)
+
+
+def named_minute(batch: str) -> datetime:
+    """Return the minute that a batch is named for, in which its first file lands. Raise ValueError if `batch` is no
+    batch id.
+    """
+    return datetime.strptime(batch[:13], "%Y%m%dT%H%M").replace(tzinfo=UTC)
 
 
 def batches(

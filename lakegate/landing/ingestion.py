@@ -33,7 +33,7 @@ class Write(StrEnum):
 
 
 class Notice(StrEnum):
-    """What people are told of only if a contract asks for it."""
+    """Subjects of messages that people get only if a contract asks for them."""
 
     PUBLISHED = "published"  # files that were published without a remark
 

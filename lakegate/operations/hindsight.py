@@ -64,9 +64,7 @@ def hindsight(service: Service, contract: Contract) -> Hindsight:
 
 
 def _files(service: Service, table: str) -> tuple[list[FileReport], bool]:
-    """Return the newest report of each file version that was decided in these days, without rows, and whether there are
-    more.
-    """
+    """Return the newest report of each file version that was decided in these days, and whether there are more."""
     found: dict[str, FileReport] = {}
     for number, attempt in enumerate(_attempts(service, table)):
         if number == REPORTS:
@@ -91,7 +89,7 @@ def _attempts(service: Service, table: str) -> Iterator[Attempt]:
 
 @dataclass(frozen=True, kw_only=True)
 class _File:
-    """One file's results by a contract, those that are known; `severities` are of the checks that are not."""
+    """One file's results by a contract, those that are known, and the ids of the checks that are `unknown`."""
 
     report: FileReport
     results: Sequence[CheckResult]

@@ -1,6 +1,7 @@
 """Questions: operations that change nothing and may be asked again."""
 
 from dataclasses import dataclass, replace
+from typing import Self, TypeVar
 
 from lakegate.audit.model.plan import Plan
 from lakegate.errors import Misconfigured
@@ -18,6 +19,7 @@ from lakegate.workflow.backlog import unclaimed
 from lakegate.workflow.registry import Registry, contract_of
 from lakegate.workflow.status import DECISIONS, Status, status, with_usage
 
+T = TypeVar("T")
 PAGE = 50
 """So many decisions are a page of main's log, and a table's past."""
 
@@ -53,37 +55,40 @@ class ShowBatch(Operation[BatchView]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShowTable(Operation[TableView]):
+class _Decisions(Operation[T]):
+    """A question about at `most` so many decisions."""
+
+    most: int = PAGE
+
+    def shorter(self) -> Self | None:
+        fewer = self.most // 4
+        return replace(self, most=fewer) if fewer else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowTable(_Decisions[TableView]):
     """A table's last decisions, at `most` so many, and what the audits measured that they rest on."""
 
     answer = TableView
     changes = False
     table: str
-    most: int = PAGE
 
     def on(self, installation: Direct) -> TableView:
         return tables.look(installation.service, self.table, self.most)
 
-    def shorter(self) -> "ShowTable | None":
-        return replace(self, most=self.most // 4) if self.most // 4 else None
-
 
 @dataclass(frozen=True, kw_only=True)
-class ListDecisions(Operation[tuple[Decided, ...]]):
+class ListDecisions(_Decisions[tuple[Decided, ...]]):
     """A page of main's log: at `most` so many decisions, of all tables or of one, `before` a commit if one is named."""
 
     answer = tuple[Decided, ...]
     changes = False
     table: str | None = None
     before: str = ""
-    most: int = PAGE
 
     def on(self, installation: Direct) -> tuple[Decided, ...]:
         ledger = installation.service.ledger
         return tuple(ledger.decisions(self.most, table=self.table, before=self.before))
-
-    def shorter(self) -> "ListDecisions | None":
-        return replace(self, most=self.most // 4) if self.most // 4 else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,6 @@
 """A table's past: what was decided of its batches, and what their audits measured. It draws nothing."""
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,10 +8,8 @@ from lakegate.audit.model.plan import Unit
 from lakegate.audit.model.report import WORST_FIRST, CheckResult, FileReport, Report, Verdict
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Decided
-from lakegate.workflow.attempts.reports import readable_report
+from lakegate.workflow.attempts.reports import readable_reports
 from lakegate.workflow.service import Service
-
-AT_ONCE = 10  # reports that are read: as many connections as clients keep
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,9 +61,8 @@ def look(service: Service, table: str, most: int) -> TableView:
     attempts = dict.fromkeys(
         Attempt(table=note.table, batch=note.batch, number=note.attempt) for note in notes if note.attempt
     )
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        reports = pool.map(lambda attempt: readable_report(service.store, attempt), attempts)
-    return TableView(table=table, decisions=decisions, audits=tuple(audited(it) for it in reports if it))
+    audits = tuple(map(audited, readable_reports(service.store, attempts)))
+    return TableView(table=table, decisions=decisions, audits=audits)
 
 
 def audited(report: Report) -> Audited:

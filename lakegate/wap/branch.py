@@ -18,6 +18,7 @@ from lakegate.audit.run import Run, append_files, audit_appended
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.errors import Conflict, Refused
 from lakegate.wap.checks import Check, checked
+from lakegate.wap.commits import snapshot_of
 from lakegate.wap.data import Given, files_of
 from lakegate.wap.engine import NOTHING, RunEngine, RunFiles
 from lakegate.wap.history import appends_on, noted_appends
@@ -175,8 +176,7 @@ class Branch:
         return any(name not in self._seen or self._seen[name] != self._state(name) for name in others)
 
     def _state(self, name: str) -> int | None:
-        found = self.branches.other(name)
-        return found.metadata.current_snapshot_id if found else None
+        return snapshot_of(self.branches.other(name))
 
     def _audited(self, branch: Open) -> Report:
         """Audit the branch as it was found."""
@@ -200,8 +200,7 @@ class Branch:
         reader, names = engine.reader(), [column.name for column in self.plan.columns]
 
         def with_checks(entry: FileReport) -> FileReport:
-            data = sorted(run.files[entry.id], key=lambda it: it.path)
-            return checked(self.plan, self.checks, entry, reader.rows(data, names))
+            return checked(self.plan, self.checks, entry, reader.rows(run.files[entry.id], names))
 
         return replace(report, files=tuple(map(with_checks, report.files)))
 
@@ -247,7 +246,7 @@ def passed(report: Report) -> bool:
 
 
 def _base(branch: Open) -> str:
-    snapshot = branch.base.metadata.current_snapshot_id if branch.base else None
+    snapshot = snapshot_of(branch.base)
     return NOTHING if snapshot is None else str(snapshot)
 
 

@@ -12,7 +12,7 @@ from lakegate.audit.evaluation.verdicts import verdict
 from lakegate.audit.model.plan import Plan, Severity
 from lakegate.audit.model.report import CheckResult, FileReport, Source, Verdict
 from lakegate.errors import Misconfigured
-from lakegate.express.samples import shown, values_of
+from lakegate.express.samples import rows_at
 
 Check = Callable[[pa.Table], Any]
 """Returns True if all rows pass, False if not; or, for each row, whether it passes."""
@@ -73,8 +73,5 @@ def _strange(check: Check, said: object) -> Misconfigured:
 
 def _sample(plan: Plan, failing: pa.Table) -> tuple[dict[str, Any], ...]:
     """Return some of the failing rows as the report shows rows, with masked values hidden."""
-    known = [column for column in plan.columns if column.name in failing.column_names]
-    some = failing.take(pa.array(evenly(range(failing.num_rows), ROWS), pa.int64()))
-    columns = {it.name: [shown(it, value) for value in values_of(some.column(it.name))] for it in known}
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return within_bytes(rows, _BYTES)
+    names = [column.name for column in plan.columns if column.name in failing.column_names]
+    return within_bytes(rows_at(plan, names, failing, evenly(range(failing.num_rows), ROWS)), _BYTES)

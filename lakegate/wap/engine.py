@@ -9,7 +9,6 @@ import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -35,6 +34,7 @@ from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.reading import Reader
 from lakegate.express.rows import rows_of
+from lakegate.wap.commits import snapshot_of
 from lakegate.wap.history import Append, appends_on, summary
 from lakegate.wap.port import Branches, Open
 from lakegate.wap.table import RunTable, pinned
@@ -69,7 +69,7 @@ class Nowhere:
 
 @dataclass(frozen=True, kw_only=True)
 class RunFiles:
-    """What is to be appended, as parquet files in memory, by id."""
+    """Files that are to be appended, as parquet in memory, by id."""
 
     job: Job
     bodies: Mapping[str, bytes] = field(default_factory=dict)
@@ -141,7 +141,7 @@ class RunEngine:
         """Return another table as it is on main at its first use, and note its state."""
         if name not in self._others:
             found = self.branches.other(name)
-            self.seen[name] = found.metadata.current_snapshot_id if found else None
+            self.seen[name] = snapshot_of(found)
             self._others[name] = self._known(found) if found else None
         return self._others[name]
 
@@ -149,17 +149,7 @@ class RunEngine:
         """See the protocol. A foreign key that does not fit is found when it is compared."""
 
     def view(self, plan: Plan, proved: Proved[RunTable]) -> RunView:
-        reader = self.reader()
-        return RunView(
-            plan=plan,
-            files=proved.files,
-            columns=proved.columns,
-            read=lambda file, names: reader.rows(sorted(proved.files[file], key=attrgetter("path")), names),
-            duckdb=self.duckdb,
-            base=self._base(proved),
-            entries=proved.difference.added.entries,
-            past=self.job.baseline,
-        )
+        return RunView.of(plan, proved, self.reader(), self.duckdb, self._base(proved), self.job.baseline)
 
     def reader(self) -> Reader:
         """Return a reader of the data files on the branch."""
@@ -203,7 +193,7 @@ class RunEngine:
         with_file = own if FILE_COLUMN in own.names else own.append(pa.field(FILE_COLUMN, pa.string()))
         rows = rows_of(plan, each, self.files.bodies[each.id], with_file, self.limits.arrow).select(own.names)
         _check_nulls(table, rows)
-        told = pinned(table, table.metadata.current_snapshot_id, _statistics(plan))
+        told = pinned(table, snapshot_of(table), _statistics(plan))
         return appending.write(told, rows, table.io, self.limits.partitions, UUID(each.id))
 
     def quarantine(

@@ -1,4 +1,4 @@
-"""What snapshots say of the runs that made them: a run's key, and the appends that it brought. It changes nothing."""
+"""Notes of snapshots on the runs that made them: a run's key, and the appends that it brought. It changes nothing."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,9 +38,8 @@ def appends_on(steps: Iterable[Table]) -> list[Append]:
     return [each for table in steps for each in _appends(table)]
 
 
-def told(table: Table) -> Mapping[str, str]:
-    """Return what the snapshot that a table is at says of the run that made it."""
-    snapshot = table.current_snapshot()
+def told(snapshot: Snapshot | None) -> Mapping[str, str]:
+    """Return what a snapshot says of the run that made it."""
     return snapshot.summary.additional_properties if snapshot and snapshot.summary else {}
 
 
@@ -66,7 +65,8 @@ def append_of(path: str, appends: Iterable[Append]) -> str | None:
 
 
 def _appends(table: Table) -> list[Append]:
-    said, snapshot = told(table).get(BROUGHT), table.current_snapshot()
+    snapshot = table.current_snapshot()
+    said = told(snapshot).get(BROUGHT)
     if said is not None:
         return _read(said)
     paths = _added(table, snapshot) if snapshot else {}

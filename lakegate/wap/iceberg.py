@@ -32,7 +32,7 @@ from lakegate.express.tables import ExpressTable
 from lakegate.wap.commits import Change, appending, catalog_errors, commit, find, pointed, same, snapshot_of
 from lakegate.wap.history import KEY, SNAPSHOT, ancestors, told
 from lakegate.wap.names import made_at
-from lakegate.wap.port import Open
+from lakegate.wap.port import Open, still_open
 from lakegate.wap.table import pinned
 
 _DAY = timedelta(days=1) // timedelta(milliseconds=1)
@@ -83,7 +83,7 @@ class IcebergBranches:
             return updates, same(table)  # some catalogs let a table's first branch be main alone, if they are asked
 
         self._commit(f"making branch {name} of {self.table}", change)
-        return self._there(name)
+        return still_open(self, name)
 
     def find(self, name: str) -> Open | None:
         table = find(self.catalog, self.table)
@@ -106,7 +106,7 @@ class IcebergBranches:
                 "wap(…, columns=[…])"
             )
         self._evolve(differing, columns)
-        return self._there(branch.name)
+        return still_open(self, branch.name)
 
     def _evolve(self, names: Sequence[str], columns: Sequence[TableColumn]) -> None:
         """Add these columns to the table, or widen them, for all branches and main."""
@@ -132,7 +132,7 @@ class IcebergBranches:
     def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:
         what = f"appending to {self.table} on branch {branch.name}"
         self._commit(what, appending(branch, branch.name, files, summary))
-        return self._there(branch.name)
+        return still_open(self, branch.name)
 
     def publish(self, branch: Open, notes: Mapping[str, str]) -> None:  # noqa: ARG002
         base, head = snapshot_of(branch.base), int(branch.at)
@@ -161,10 +161,8 @@ class IcebergBranches:
         return found[::-1]
 
     def notes(self, key: str) -> list[Mapping[str, str]]:
-        main = self.main()
-        states = [pinned(main, it.snapshot_id) for it in ancestors(main)] if main else []
-        mine = [it for it in states if told(it).get(KEY) == key]
-        return [{**told(it), SNAPSHOT: str(snapshot_of(it))} for it in mine[::-1]]
+        mine = [it for it in ancestors(self.main()) if told(it).get(KEY) == key]
+        return [{**told(it), SNAPSHOT: str(it.snapshot_id)} for it in mine[::-1]]
 
     def drop(self, name: str) -> None:
         def change(table: Table) -> Change | None:
@@ -177,12 +175,6 @@ class IcebergBranches:
     def names(self) -> list[str]:
         table = find(self.catalog, self.table)
         return sorted(name for name in (table.metadata.refs if table else ()) if made_at(name, self.table))
-
-    def _there(self, name: str) -> Open:
-        found = self.find(name)
-        if found is None:
-            raise Conflict(f"branch {name} of {self.table} was dropped by somebody")
-        return found
 
     def _commit(self, what: str, change: Callable[[Table], Change | None]) -> None:
         commit(self.catalog, self.table, what, change)

@@ -34,25 +34,22 @@ def repeats(appends: Mapping[str, pa.Table], theirs: pa.Table | None) -> Repeats
 
 def orphans(appends: Mapping[str, pa.Table], theirs: pa.Table | None) -> Orphans:
     """Return how many rows of each append have a key that is none of `theirs`."""
-    found = {}
-    for file, rows in appends.items():
-        whole = rows.drop_null()
-        keys = whole.column_names
-        lost = whole if theirs is None else whole.join(theirs.group_by(keys).aggregate([]), keys, join_type="left anti")
-        found[file] = lost.num_rows
-    return Orphans(rows={file: number for file, number in found.items() if number})
+    known = None if theirs is None else theirs.group_by(theirs.column_names).aggregate([])
+    whole = {file: rows.drop_null() for file, rows in appends.items()}
+    lost = {
+        file: rows if known is None else rows.join(known, rows.column_names, join_type="left anti")
+        for file, rows in whole.items()
+    }
+    return Orphans(rows={file: rows.num_rows for file, rows in lost.items() if rows.num_rows})
 
 
 def _counted(appends: Mapping[str, pa.Table]) -> pa.Table:
     """Return each key once for each append that has it, with the number of its rows. A null makes it no key."""
-    parts = [rows.drop_null().append_column(_FILE, _repeated(file, rows.drop_null())) for file, rows in appends.items()]
+    whole = {file: rows.drop_null() for file, rows in appends.items()}
+    parts = [rows.append_column(_FILE, pa.repeat(pa.scalar(file), rows.num_rows)) for file, rows in whole.items()]
     rows = pa.concat_tables(parts)
     counted = rows.group_by(rows.column_names).aggregate([([], "count_all")])
     return counted.rename_columns([*rows.column_names, _ROWS])
-
-
-def _repeated(file: str, rows: pa.Table) -> pa.Array:
-    return pa.repeat(pa.scalar(file), rows.num_rows)
 
 
 def _patterns(counted: pa.Table, keys: Sequence[str], *, taken: bool) -> Iterator[Pattern]:

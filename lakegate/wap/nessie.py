@@ -25,7 +25,7 @@ from lakegate.ports import MAIN, Ref
 from lakegate.wap.commits import appending, commit, find, snapshot_of
 from lakegate.wap.history import SNAPSHOT
 from lakegate.wap.names import made_at
-from lakegate.wap.port import Open
+from lakegate.wap.port import Open, still_open
 
 TABLE = "lakegate.table"
 
@@ -65,7 +65,7 @@ class NessieBranches:
         except (Conflict, OutcomeUnknown):  # an answer was lost: nobody else has the name
             if self._nessie.head(name) is None:
                 raise
-        return self._there(name)
+        return still_open(self, name)
 
     def find(self, name: str) -> Open | None:
         at = self._nessie.head(name)
@@ -80,13 +80,13 @@ class NessieBranches:
         table = find(catalog, self.table) or create(catalog, plan, columns)
         if changed := fit(plan, table, columns):
             set_properties(table, changed)
-        return self._there(branch.name)
+        return still_open(self, branch.name)
 
     def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:
         what = f"appending to {self.table} on branch {branch.name}"
         catalog = self._at(Ref(branch.name))  # in which the branch is what the table calls main
         commit(catalog, self.table, what, appending(branch, MAIN_BRANCH, files, summary))
-        return self._there(branch.name)
+        return still_open(self, branch.name)
 
     def publish(self, branch: Open, notes: Mapping[str, str]) -> None:
         there = self.find(branch.name)
@@ -129,12 +129,6 @@ class NessieBranches:
 
     def names(self) -> list[str]:
         return sorted(it.name for it in self._nessie.list_branches() if made_at(it.name, self.table))
-
-    def _there(self, name: str) -> Open:
-        found = self.find(name)
-        if found is None:
-            raise Conflict(f"branch {name} of {self.table} was dropped by somebody")
-        return found
 
     def _table(self, ref: Ref) -> Table | None:
         return find(self._at(ref), self.table)

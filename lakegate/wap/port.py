@@ -8,6 +8,7 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from lakegate.audit.model.plan import Plan, TableColumn
+from lakegate.errors import Conflict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,3 +82,11 @@ class Branches(Protocol):
 
     def names(self) -> list[str]:
         """Return the names of all open branches of runs, also of those that were abandoned."""
+
+
+def still_open(branches: Branches, name: str) -> Open:
+    """Return a branch that was there. Raise Conflict if it is there no more."""
+    found = branches.find(name)
+    if found is None:
+        raise Conflict(f"branch {name} of {branches.table} was dropped by somebody")
+    return found

@@ -80,7 +80,7 @@ class Publishing:
     def _tells(self) -> bool:
         """Return True if main's history will tell the key: else nothing on the branch was appended by lakegate."""
         steps = () if self.branches.whole_catalog else self.branches.steps(self.branch)
-        return self.branches.whole_catalog or any(told(it).get(KEY) == self.key for it in steps)
+        return self.branches.whole_catalog or any(told(it.current_snapshot()).get(KEY) == self.key for it in steps)
 
     def _rebase_if_moved(self) -> None:
         """Bring the run to main as it is now. Raise Conflict if it is the branch that was changed."""

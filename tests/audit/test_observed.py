@@ -1,4 +1,4 @@
-"""What observing makes of what enforcing says: one file's checks at a time."""
+"""Observing turns each verdict of enforcing into what it would have done, one file's checks at a time."""
 
 from dataclasses import replace
 

@@ -42,7 +42,7 @@ class Points:
             time.sleep(0.02)
 
     def is_undecided(self) -> bool:
-        """Whether an attempt has its branch still."""
+        """Return True while an attempt has its branch."""
         return bool(self._attempts())
 
     def furthest(self) -> str:

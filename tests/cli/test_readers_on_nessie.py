@@ -19,10 +19,11 @@ from lakegate.adapters.lake import storage
 from lakegate.cli.readers.place import Place
 from lakegate.clients import Listed
 from lakegate.ports import MAIN, Ref
-from tests.cli.desk import PLACE, Desk
+from tests.cli.desk import Desk
 from tests.support.guarded import AUDIENCE, Guarded, Held, act_as
 from tests.support.issuer import CLIENT, SCOPE, TOKENS
 from tests.support.nessie import Lake, unique
+from tests.support.readers import place_of
 
 pytestmark = pytest.mark.nessie
 FLIGHTS = pa.table({"carrier": ["UA", "AA", None], "dep_delay": pa.array([2, None, -3], pa.int32())})
@@ -51,16 +52,6 @@ def add(catalog: RefCatalog, table: str, carrier: str) -> None:
 
 def branch_of(table: str) -> str:
     return f"wap-{table}-20130131T0405-1a2b3c4d-a1"
-
-
-def place_of(lake: Lake) -> Place:
-    return Place(
-        nessie_uri=lake.nessie_uri,
-        warehouse=lake.warehouse,
-        lake_bucket=lake.bucket,
-        region=lake.region,
-        account=PLACE.account,
-    )
 
 
 def printed(desk: Desk, *words: str) -> str:

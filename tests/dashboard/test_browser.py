@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 import requests
 
+from examples.slack_page import BROWSERS
 from tests.cli.reported import BATCH
 from tests.support.image import ROOT
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.dashboard
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PATIENCE = 60_000  # milliseconds, which only end what hangs
 
 

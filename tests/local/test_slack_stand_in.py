@@ -1,5 +1,4 @@
 import json
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,9 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 from slack_sdk.http_retry.builtin_handlers import RateLimitErrorRetryHandler
 from slack_sdk.models.blocks import DividerBlock, HeaderBlock, SectionBlock
-from werkzeug.serving import make_server
 from werkzeug.test import Client
+
+from tests.support.serving import serving
 
 TOKEN = "xoxb-test"
 
@@ -23,13 +23,8 @@ def stand_in(tmp_path: Path) -> Any:
 
 @pytest.fixture
 def address(stand_in: SlackStandIn) -> Iterator[Any]:
-    server = make_server("127.0.0.1", 0, stand_in, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(stand_in) as address:
+        yield address
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import threading
 import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,6 @@ from openlineage.client import event_v2, facet_v2
 from openlineage.client.serde import Serde
 from standardwebhooks.webhooks import Webhook as Receiver
 from standardwebhooks.webhooks import WebhookVerificationError
-from werkzeug.serving import make_server
 from werkzeug.wrappers import Request, Response
 
 from lakegate.adapters.channels import EventBus, Lineage, Webhook, channels_of
@@ -39,6 +37,7 @@ from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retrya
 from lakegate.ports import Channel, Event, EventCheck, EventColumn, EventFile, EventKind
 from lakegate.testing import MemoryChannel
 from tests.ports.test_runner import SETTINGS
+from tests.support.serving import serving
 
 SCHEMA = Draft202012Validator(
     json.loads((Path(__file__).parents[2] / "docs/reference/event.schema.json").read_text()),
@@ -119,13 +118,8 @@ def elsewhere() -> Elsewhere:
 
 @pytest.fixture
 def uri(elsewhere: Elsewhere) -> Iterator[str]:
-    server = make_server("127.0.0.1", 0, elsewhere, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(elsewhere) as address:
+        yield address
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import inspect
 import json
 import re
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +25,6 @@ from moto import mock_aws
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web import SlackResponse
 from structlog.testing import capture_logs
-from werkzeug.serving import make_server
 
 from lakegate.adapters import slack as adapter
 from lakegate.adapters.slack import SlackNotifier, blocks, slack_errors, summary
@@ -36,6 +34,7 @@ from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retrya
 from lakegate.ports import Message, MessageFile, MessageKind, Notifier
 from lakegate.testing import MemoryNotifier
 from tests.ports.test_runner import SETTINGS
+from tests.support.serving import serving
 
 TOKEN = "xoxb-test"
 BATCH = "20130131T0405-1a2b3c4d"
@@ -78,16 +77,10 @@ def stand_in(tmp_path: Path) -> SlackStandIn:
 @pytest.fixture
 def slack(stand_in: SlackStandIn, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlackNotifier]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    server = make_server("127.0.0.1", 0, stand_in, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    with mock_aws():
+    with serving(stand_in) as address, mock_aws():
         boto3.client("secretsmanager").create_secret(Name="slack", SecretString=f"{TOKEN}\n")
-        where = f"http://127.0.0.1:{server.port}/api/"
+        where = f"{address}/api/"
         yield SlackNotifier(replace(SETTINGS, slack_secret="slack", slack_channel="#data", slack_api=where))
-    server.shutdown()
-    thread.join()
-    server.server_close()
 
 
 @pytest.fixture(params=["memory", "slack"])

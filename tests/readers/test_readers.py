@@ -13,11 +13,9 @@ import pytest
 
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.lake import storage
-from lakegate.cli.readers.engines import ENGINES
-from lakegate.cli.readers.place import Place
-from lakegate.cli.readers.reading import Reading
 from lakegate.ports import MAIN, Ref
 from tests.support.nessie import Lake, unique
+from tests.support.readers import place_of, text_of
 
 pytestmark = pytest.mark.readers
 ENVIRONMENT = Path(__file__).resolve().parents[2] / ".local/envs/readers"
@@ -67,16 +65,7 @@ def on(lake: Lake, ref: str) -> RefCatalog:
 
 
 def printed(engine: str, lake: Lake, table: str, ref: str) -> str:
-    place = Place(
-        nessie_uri=lake.nessie_uri,
-        warehouse=lake.warehouse,
-        lake_bucket=lake.bucket,
-        region=lake.region,
-        account="123456789012",
-        s3_endpoint=lake.s3_endpoint,
-    )
-    [found] = [each for each in ENGINES if each.word == engine]
-    return found.text(Reading.of(place, table, Ref(ref)))
+    return text_of(engine, place_of(lake, s3_endpoint=lake.s3_endpoint), table, ref)
 
 
 def run(lake: Lake, text: str, *arguments: str | Path) -> str:

@@ -8,11 +8,9 @@ from pyspark.sql import SparkSession
 
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.lake import storage
-from lakegate.cli.readers.engines import ENGINES
-from lakegate.cli.readers.place import Place
-from lakegate.cli.readers.reading import Reading
 from lakegate.ports import MAIN, Ref
 from tests.support.nessie import Lake, unique
+from tests.support.readers import place_of, text_of
 
 pytestmark = [pytest.mark.nessie, pytest.mark.spark]
 
@@ -36,15 +34,7 @@ def test_the_printed_program_has_one_session_read_main_and_a_branch(
 
 
 def text(lake: Lake, table: str, ref: str) -> str:
-    place = Place(
-        nessie_uri=lake.nessie_uri,
-        warehouse=lake.warehouse,
-        lake_bucket=lake.bucket,
-        region=lake.region,
-        account="123456789012",
-    )
-    [spark] = [engine for engine in ENGINES if engine.word == "spark"]
-    return spark.text(Reading.of(place, table, Ref(ref)))
+    return text_of("spark", place_of(lake), table, ref)
 
 
 def make(lake: Lake, table: str) -> None:

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from lakegate.adapters.channels.document import REASON, Json, fitting
-from lakegate.adapters.channels.posting import Denied, post
+from lakegate.adapters.channels.posting import post, tried_twice
 from lakegate.adapters.secrets import secret_text
 from lakegate.audit.model.plan import Severity
 from lakegate.audit.model.report import Verdict
@@ -58,14 +58,7 @@ class Lineage:
         _ = self._key
 
     def _post(self, id_: str, body: bytes) -> None:
-        """Post an event; if the receiver refuses the key, read it again and retry once, because it may have been
-        replaced.
-        """
-        try:
-            self._authorized(id_, body)
-        except Denied:
-            del self._key
-            self._authorized(id_, body)
+        tried_twice(lambda: self._authorized(id_, body), lambda: delattr(self, "_key"))
 
     def _authorized(self, id_: str, body: bytes) -> None:
         headers = {"authorization": f"Bearer {self._key}"} if self._key else {}

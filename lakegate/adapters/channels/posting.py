@@ -1,14 +1,13 @@
 """Posting of JSON by HTTP: one request, no redirect, an answer that ends, and errors in our words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
-from http.client import HTTPException
-from socket import gaierror
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import Request
 
-from lakegate.audit.bounded_http import RedirectedError, asked, place
+from lakegate.adapters.urllib_errors import urllib_errors
+from lakegate.audit.bounded_http import asked, place
 from lakegate.errors import Misconfigured, OutcomeUnknown, Retryable
 
 SECONDS = 10  # for an answer: people wait for their message meanwhile
@@ -27,20 +26,26 @@ def post(what: str, url: str, body: bytes, headers: Mapping[str, str]) -> None:
         asked(Request(url, data=body, headers=told, method="POST"), SECONDS, largest=LARGEST)  # noqa: S310 (settings ask for https)
 
 
+def tried_twice(send: Callable[[], None], forget: Callable[[], None]) -> None:
+    """Send; if the receiver does not accept who sends it, forget the secret and send once more, because it may have
+    been replaced.
+    """
+    try:
+        send()
+    except Denied:
+        forget()
+        send()
+
+
 @contextmanager
 def _errors(what: str) -> Iterator[None]:
     """Translate an answer's status and the network's errors into our own."""
-    try:
-        yield
-    except RedirectedError as error:
-        raise Misconfigured(f"{what}: {error.reason}") from error
-    except HTTPError as error:
-        raise _by_status(what, error) from error
-    except URLError as error:
-        never_sent = isinstance(error.reason, ConnectionRefusedError | gaierror)
-        raise (Retryable if never_sent else OutcomeUnknown)(f"{what}: {error.reason}") from error
-    except (OSError, HTTPException) as error:
-        raise OutcomeUnknown(f"{what}: {type(error).__name__}: {error}") from error
+    with urllib_errors(what):
+        try:
+            yield
+        except HTTPError as error:
+            error.close()
+            raise _by_status(what, error) from error
 
 
 def _by_status(what: str, error: HTTPError) -> Exception:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 from lakegate.adapters.channels.document import TYPES, Json, document
-from lakegate.adapters.channels.posting import Denied, post
+from lakegate.adapters.channels.posting import post, tried_twice
 from lakegate.adapters.secrets import secret_text
 from lakegate.errors import Misconfigured
 from lakegate.ports import Event
@@ -47,14 +47,7 @@ class Webhook:
         self._post(f"trial-{now:%Y%m%dT%H%M%S%f}", {"type": TRIAL, "timestamp": now.isoformat(), "data": {}})
 
     def _post(self, id_: str, told: Json) -> None:
-        """Post what is told; if the receiver refuses the signature, read the secret again and retry once, because it
-        may have been replaced.
-        """
-        try:
-            self._signed(id_, told)
-        except Denied:
-            del self._keys
-            self._signed(id_, told)
+        tried_twice(lambda: self._signed(id_, told), lambda: delattr(self, "_keys"))
 
     def _signed(self, id_: str, told: Json) -> None:
         body, at = json.dumps(told).encode(), int(datetime.now(UTC).timestamp())

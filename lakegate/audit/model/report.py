@@ -199,14 +199,14 @@ class FileReport:
 
     @property
     def observed(self) -> tuple[str, ...]:
-        """What enforcing would do to a file that is published because its contract observes: that, and the reasons."""
+        """Effects of enforcing on a file that is published because its contract observes: them, and the reasons."""
         if not self.would:
             return ()
         return (self.would, *self._reasons(Verdict.WOULD_FAIL), *self._reasons(Verdict.WOULD_QUARANTINE))
 
     @property
     def would(self) -> str:
-        """What enforcing would do, as a phrase; "" if it would do the same."""
+        """The effect of enforcing, as a phrase; "" if it would do the same."""
         if self.verdict is Verdict.WOULD_FAIL:
             return "observed: it would have been rejected"
         rows = f"{self.would_quarantine:,} of {count(self.rows, 'row')}"

@@ -4,20 +4,15 @@ import json
 import shlex
 
 from lakegate.cli.terminal import clean
-from lakegate.duckdb.dialect import duckdb_identifier
+from lakegate.duckdb.dialect import duckdb_identifier, duckdb_text
 
 shell = shlex.quote
-sql_name = duckdb_identifier  # the standard's: in double quotes
+sql_name, sql = duckdb_identifier, duckdb_text  # the standard's: a name in double quotes, a text in single ones
 
 
 def python(text: str) -> str:
     """Return a string of Python's, in double quotes where that needs no escapes but those of quotes and backslashes."""
     return json.dumps(text, ensure_ascii=False) if text.isprintable() else repr(text)
-
-
-def sql(text: str) -> str:
-    """Return a text of standard SQL, which knows no escape but the doubled quote."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def snowflake(text: str) -> str:

@@ -19,11 +19,7 @@ def page() -> None:
         befores.clear()
     found = session.ask(ListDecisions(table=table, before=befores[-1] if befores else ""))
     for decided in found:
-        link, rest = st.columns([2, 7])
-        with link:
-            links.batch(decided.note.batch)
-        with rest:
-            markup.show("decided", decided=decided)
+        links.beside(decided.note.batch, "decided", decided=decided)
     if not found:
         markup.show("remark", text="No decisions here.")
     with st.container(horizontal=True):

@@ -64,12 +64,8 @@ def _list(title: str, lines: Sequence[Line]) -> None:
 
 
 def _line(line: Line) -> None:
-    link, rest = st.columns([2, 7], vertical_alignment="top", gap="small")
-    with link:
-        links.batch(line.batch)
-    with rest:
-        now = session.installation().clock.now()
-        markup.show("line", line=line, now=now, files=FILES, reasons=REASONS)
+    now = session.installation().clock.now()
+    links.beside(line.batch, "line", line=line, now=now, files=FILES, reasons=REASONS)
 
 
 def _older(batches: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from lakegate.counts import count
 from lakegate.dashboard import links, markup, session
 from lakegate.dashboard.edge import told
 from lakegate.dashboard.figures import faults
-from lakegate.duckdb.dialect import duckdb_identifier
+from lakegate.duckdb.dialect import duckdb_identifier, duckdb_text
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.operations.questions import ShowBatch
@@ -104,7 +104,7 @@ def _masked(found: Result, report: Report | None) -> Result:
 
 def _sql(table: str, files: tuple[str, ...]) -> str:
     named = ".".join(map(duckdb_identifier, table.rsplit(".", 1)))
-    some = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
+    some = ", ".join(map(duckdb_text, files))
     where = f" WHERE {FILE_COLUMN} IN ({some})" if files else ""
     return f"SELECT * FROM {named}{where} LIMIT {SHOWN}"  # noqa: S608 (names are quoted, and ids are literals)
 

@@ -27,11 +27,7 @@ def page() -> None:
         _audits(view)
     markup.show("title", text="Decisions", number="")
     for decided in view.decisions[:SHOWN]:
-        link, rest = st.columns([2, 7])
-        with link:
-            links.batch(decided.note.batch)
-        with rest:
-            markup.show("decided", decided=decided)
+        links.beside(decided.note.batch, "decided", decided=decided)
     st.page_link("pages/history.py", label="All decisions, page by page", icon=":material/history:",
                  query_params={"table": table})  # fmt: skip
 

@@ -4,6 +4,7 @@ An attempt ends once: with its report, or given up or handed over so that anothe
 everybody, so a job that finishes after it was given up changes nothing.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 from enum import StrEnum
 
@@ -154,6 +155,16 @@ def readable_report(store: Store, attempt: Attempt) -> Report | None:
     with suppress(Refused, Misconfigured):
         return read_report(store, attempt)
     return None
+
+
+def readable_reports(store: Store, attempts: Iterable[Attempt]) -> list[Report]:
+    """Return those reports of these attempts, in their order, that are there and can be read."""
+    named = {report_name(attempt): attempt for attempt in attempts}
+    bodies, found = store.read_many(named), list[Report]()
+    for name, attempt in named.items():
+        with suppress(Refused, Misconfigured):
+            found += [_read(attempt, bodies[name])] if name in bodies else []
+    return found
 
 
 def _read(attempt: Attempt, body: bytes) -> Report:
