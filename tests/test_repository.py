@@ -34,8 +34,12 @@ EXPORTS = (
 )
 APART = "tools/emr-spark-8.1.0.txt"  # cannot be in the lock, which has another Spark
 ALONE = (
+    "tools/airflow.txt",
+    "tools/dagster.txt",
     "tools/datacontract.txt",
+    "tools/dbos.txt",
     "tools/pictures.txt",
+    "tools/prefect.txt",
     "tools/readers.txt",
 )  # of other tools, which share nothing with the lock
 SPARK = ("pyspark", "py4j")
