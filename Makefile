@@ -104,7 +104,7 @@ test-readers: setup ## Polars and DuckDB's own extension, in an environment of t
 
 test-orchestrators: setup ## lakegate.wap under Airflow, Dagster, DBOS and Prefect, each in an environment of its own (twenty minutes; UNDER=… runs one; no part of make test)
 	@for name in $(UNDER); do $(PYTHON) tools/setup.py $$name || exit; done
-	$(PYTEST) -m orchestrators $(foreach name,$(UNDER),tests/orchestrators/test_$(name).py)
+	$(PYTEST) -m orchestrators -k "$(foreach name,$(UNDER),$(name) or )none" tests/orchestrators
 
 example: setup ## run the example of UNDER=airflow, dagster, dbos or prefect on the local cloud
 	@$(PYTHON) tools/setup.py $(UNDER)

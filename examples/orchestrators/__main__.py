@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +14,7 @@ from lakegate_local.person import credentials
 from lakegate_local.services import REGION, client
 from lakegate_local.settings import LocalSettings
 
-from examples.orchestrators.orders import TABLE, catalog
+from examples.orchestrators.orders import catalog
 from lakegate.access import Role
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.lake import storage
@@ -25,27 +24,39 @@ from lakegate.settings import Settings
 from lakegate.wap.nessie import NessieBranches
 
 ROOT = home().root
-WORDS: dict[str, Callable[[Path], Sequence[str]]] = {
-    "airflow": lambda path: [str(path)],
-    "dagster": lambda path: [str(path)],
-    "dbos": lambda path: [str(path)],
-    "prefect": lambda path: ["--s3_path", str(path), "--branch_name", f"wap-{path.stem}-{time.time_ns()}"],
-}
+NAMESPACE = "shop"
+NAMES = ("airflow", "dagster", "dbos", "prefect")
 
 
 def main(name: str) -> None:
     """Run the example with both files, and show main and the branches after each."""
     os.environ.update(environment(LocalSettings.from_env()))
     for path in files(ROOT / ".local/data/orchestrators"):
-        words = WORDS[name](path)
+        words = options(name, path)
         print(f"\n$ python -m examples.orchestrators.{name} {' '.join(words)}", flush=True)
         python = ROOT / f".local/envs/{name}/bin/python"
         done = subprocess.run([str(python), "-m", f"examples.orchestrators.{name}", *words], check=False, cwd=ROOT)
-        print(f"exit code {done.returncode}; {outcome()}", flush=True)
+        print(f"exit code {done.returncode}; {outcome(table_of(name))}", flush=True)
+
+
+def table_of(name: str) -> str:
+    """Return the table of an example, which shares it with none: each would find the others' file published."""
+    return f"{NAMESPACE}.{name}_orders"
+
+
+def options(name: str, path: Path) -> list[str]:
+    """Return the command's options for a file."""
+    if name != "prefect":
+        return [str(path), "--table", table_of(name)]
+    namespace, _, table = table_of(name).partition(".")
+    branch = f"wap-{path.stem}-{time.time_ns()}"
+    return ["--table_name", table, "--namespace", namespace, "--branch_name", branch, "--s3_path", str(path)]
 
 
 def environment(local: LocalSettings) -> dict[str, str]:
-    """Return the variables of a process that works on the local cloud as a role that may publish."""
+    """Return the variables of a process that works on the local cloud as a role that may publish. What an orchestrator
+    keeps goes with the cloud: it would take what an earlier cloud had for done.
+    """
     found = client(local, "cloudformation").describe_stacks(StackName=local.stack)["Stacks"][0]["Outputs"]
     settings = Settings.from_outputs({it["OutputKey"]: it["OutputValue"] for it in found})
     return {
@@ -55,6 +66,13 @@ def environment(local: LocalSettings) -> dict[str, str]:
         "AWS_REGION": REGION,
         "AWS_DEFAULT_REGION": REGION,
         "no_proxy": "127.0.0.1",
+        "AIRFLOW_HOME": str(local.data / "airflow"),
+        "DAGSTER_HOME": str(local.data / "dagster"),
+        "DBOS_SYSTEM_DATABASE_URL": f"sqlite:///{local.data / 'dbos.sqlite'}",
+        "PREFECT_HOME": str(local.data / "prefect"),
+        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
     }
 
 
@@ -69,16 +87,16 @@ def files(folder: Path) -> tuple[Path, Path]:
     return folder / "good.parquet", folder / "bad.parquet"
 
 
-def outcome() -> str:
-    """Return what main and the table's branches hold now."""
+def outcome(table: str) -> str:
+    """Return what main has of the table, and its branches, now."""
     place = catalog()
-    on_main = RefCatalog(place.uri, place.warehouse, Ref(MAIN), storage(), http=place.http).find_table(TABLE)
+    on_main = RefCatalog(place.uri, place.warehouse, Ref(MAIN), storage(), http=place.http).find_table(table)
     rows = on_main.scan().to_arrow().num_rows if on_main else 0
-    branches = NessieBranches(uri=place.uri, warehouse=place.warehouse, table=TABLE, http=place.http).names()
-    return f"{TABLE} on main has {rows} rows; branches: {', '.join(branches) or 'none'}"
+    branches = NessieBranches(uri=place.uri, warehouse=place.warehouse, table=table, http=place.http).names()
+    return f"{table} on main has {rows} rows; branches: {', '.join(branches) or 'none'}"
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] not in [[name] for name in WORDS]:
-        sys.exit(f"name one example: {', '.join(WORDS)}")
+    if sys.argv[1:] not in [[name] for name in NAMES]:
+        sys.exit(f"name one example: {', '.join(NAMES)}")
     main(sys.argv[1])

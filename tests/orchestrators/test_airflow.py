@@ -80,8 +80,7 @@ def test_two_runs_at_once_of_one_file_publish_once(airflow: Server, orders: Exam
 
 
 def test_the_command_starts_airflow_and_says_how_each_task_has_ended(orders: Example) -> None:
-    [port] = free_ports(1)
     env = {"AIRFLOW_HOME": str(orders.folder / "home")}
-    code, said = orders.run(orders.file(1), "--table", orders.table, "--port", str(port), env=env)
+    code, said = orders.run(orders.file(1), "--table", orders.table, env=env)
     assert (code, orders.ids()) == (0, [1]), said
     assert "clean_up: success" in said

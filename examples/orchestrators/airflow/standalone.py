@@ -5,6 +5,7 @@ the DAG.
 import argparse
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -120,16 +121,22 @@ class Server:
         return answer.json()
 
 
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
 def main() -> int:
     """Read the command's options, start Airflow, and run the DAG for a file."""
     parser = argparse.ArgumentParser(prog="examples.orchestrators.airflow", description=__doc__)
     parser.add_argument("path", help="of a parquet or CSV file")
     parser.add_argument("--table", default=TABLE)
-    parser.add_argument("--port", type=int, default=8080)
+    parser.add_argument("--port", type=int, default=0, help="of Airflow's API and pages; 0: one that is free")
     asked = parser.parse_args()
     home = Path(os.environ.get("AIRFLOW_HOME", ".local/airflow")).resolve()
     path = asked.path if "://" in asked.path else str(Path(asked.path).resolve())
-    with standalone(home, asked.port, Path(sys.executable).parent, os.environ) as airflow:
+    with standalone(home, asked.port or free_port(), Path(sys.executable).parent, os.environ) as airflow:
         run = airflow.trigger(asked.table, path)
         state = airflow.result(run)
         for name, its in airflow.tasks(run).items():
