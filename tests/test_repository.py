@@ -228,10 +228,14 @@ def test_the_roadmap_promises_no_date() -> None:
     assert re.findall(r"\b20\d\d\b|\bQ[1-4]\b|\bnext (?:week|month|year|quarter)\b", page) == []
 
 
-@pytest.mark.parametrize("page", ["AGENTS.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "ROADMAP.md", "SECURITY.md"])
+PAGES = ["AGENTS.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "ROADMAP.md", "SECURITY.md"]
+PAGES += [str(page.relative_to(ROOT)) for page in sorted((ROOT / "examples").rglob("README.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_every_link_of_a_page_of_the_project_leads_to_a_file(page: str) -> None:
     links = re.findall(r"\]\(([^)#]+)", (ROOT / page).read_text())
-    assert [link for link in links if "://" not in link and not (ROOT / link).exists()] == []
+    assert [link for link in links if "://" not in link and not ((ROOT / page).parent / link).exists()] == []
 
 
 FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))

@@ -43,6 +43,7 @@ def test_a_null_fails_the_check_and_what_is_downstream_is_not_made(dagster: Exam
     assert "id required: 1 of 2 rows" in said
     assert "'id': None" in said
     assert kept in said
+    assert "Dependencies for step orders failed" in said
 
 
 @pytest.mark.parametrize(("write", "moment"), KILLS)

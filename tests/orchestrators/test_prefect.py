@@ -4,6 +4,8 @@ name, and runs that the server shows.
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 import requests
 
 from tests.local.ports import free_ports
-from tests.support.nessie import ROOT, Lake, process
+from tests.support.nessie import ROOT, STARTS_WITHIN, Lake, process
 from tests.support.orchestrated import KILLS, Example, ended, killing, merged
 from tests.support.proxy import Fault, proxy
 
@@ -27,7 +29,20 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, st
     settings = {"PREFECT_HOME": str(home), "PREFECT_SERVER_ANALYTICS_ENABLED": "false", "DO_NOT_TRACK": "1"}
     command = [str(ROOT / ".local/envs/prefect/bin/prefect"), "server", "start", "--host", "127.0.0.1"]
     with process([*command, "--port", str(port)], home / "server.log", r"dashboard at (http://\S+)", settings):
-        yield {**settings, "PREFECT_API_URL": f"http://127.0.0.1:{port}/api"}
+        api = f"http://127.0.0.1:{port}/api"
+        answering(f"{api}/health")
+        yield {**settings, "PREFECT_API_URL": api}
+
+
+def answering(url: str) -> None:
+    """Return when the server answers: it says where it is before it listens."""
+    deadline = time.monotonic() + STARTS_WITHIN
+    while time.monotonic() < deadline:
+        with contextlib.suppress(requests.ConnectionError):
+            requests.get(url, timeout=60).raise_for_status()
+            return
+        time.sleep(0.2)
+    pytest.fail(f"{url} does not answer")
 
 
 @pytest.fixture
