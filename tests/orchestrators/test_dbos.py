@@ -13,6 +13,7 @@ import pytest
 from tests.support.nessie import Lake
 from tests.support.orchestrated import KILLS, MERGE, Example, ended, killing, merged
 from tests.support.postgres import DATABASE, PASSWORD, USER, postgres
+from tests.support.proxy import Fault, Request, proxy
 
 pytestmark = pytest.mark.orchestrators
 URL = "DBOS_SYSTEM_DATABASE_URL"
@@ -42,6 +43,19 @@ def test_a_null_stops_the_publish_and_its_branch_is_dropped(dbos: Example) -> No
     assert (code, dbos.ids(), dbos.branches()) == (1, [1], []), said
     assert "id required: 1 of 2 rows" in said
     assert "'id': None" in said
+
+
+def test_a_step_is_tried_again_while_nessie_is_out(dbos: Example) -> None:
+    met: list[str] = []
+
+    def refuse(request: Request) -> tuple[Fault, int]:
+        met.append(request.path)
+        return (Fault.REFUSED if len(met) <= 2 else Fault.NONE), 0
+
+    with proxy(dbos.lake.nessie_uri, refuse) as network:
+        code, said = dbos.run(dbos.file(1), "--table", dbos.table, uri=network.uri)
+    assert (code, dbos.ids()) == (0, [1]), said
+    assert "Retryable" in said
 
 
 @pytest.mark.parametrize(("write", "moment"), KILLS)

@@ -10,14 +10,24 @@ import os
 import threading
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from dbos import DBOS, DBOSConfig, SetWorkflowID
 
 from examples.orchestrators.orders import TABLE, catalog, contract, key_of, rows_of, told
 from lakegate.audit.model.report import Report
+from lakegate.errors import PASSING
 from lakegate.wap import AuditFailed, Branch, resume, start
 
 FILES = (".csv", ".parquet")
+
+
+def may_pass(error: BaseException) -> bool:
+    """Return True for an error that may be gone at the next try. A failed audit is none."""
+    return isinstance(error, PASSING)
+
+
+AGAIN: dict[str, Any] = {"retries_allowed": True, "max_attempts": 10, "should_retry": may_pass}
 
 
 def resumed(table: str, branch: str, key: str) -> Branch:
@@ -25,31 +35,31 @@ def resumed(table: str, branch: str, key: str) -> Branch:
     return resume(catalog(), contract(), branch, table=table, key=key)
 
 
-@DBOS.step()
+@DBOS.step(**AGAIN)
 def create(table: str, key: str) -> str:
     """Begin the run on a branch of its own, and return the branch's name."""
     return start(catalog(), contract(), table=table, key=key).name
 
 
-@DBOS.step()
+@DBOS.step(**AGAIN)
 def write(table: str, branch: str, key: str, path: str) -> None:
     """Append the file's rows to the branch."""
     resumed(table, branch, key).append(rows_of(path, key), name=path)
 
 
-@DBOS.step()
+@DBOS.step(**AGAIN)
 def audit(table: str, branch: str, key: str) -> Report:
     """Audit what the branch holds."""
     return resumed(table, branch, key).audit()
 
 
-@DBOS.step()
+@DBOS.step(**AGAIN)
 def publish(table: str, branch: str, key: str, report: Report) -> int:
     """Publish what was audited, and return how many rows it has. Raise AuditFailed if it did not pass."""
     return resumed(table, branch, key).publish(report).rows
 
 
-@DBOS.step()
+@DBOS.step(**AGAIN)
 def drop(table: str, branch: str, key: str) -> None:
     """Drop the branch with what it holds."""
     resumed(table, branch, key).drop()
@@ -69,7 +79,7 @@ def write_audit_publish(table: str, path: str, key: str) -> int:
     return rows
 
 
-@DBOS.step()
+@DBOS.step(**AGAIN)
 def found(folder: str) -> list[tuple[str, str]]:
     """Return the files of a folder, each with the key of its run."""
     paths = sorted(str(path) for path in Path(folder).iterdir() if path.suffix in FILES)
