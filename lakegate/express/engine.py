@@ -21,8 +21,10 @@ from lakegate.adapters.http import TimeoutAdapter, mount
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
 from lakegate.adapters.iceberg.specs import spec_of_registered
 from lakegate.adapters.refs import segment
+from lakegate.audit.definition import AUDITS, QUARANTINE
 from lakegate.audit.engine import Proved
 from lakegate.audit.errors import HandedOver, JobError
+from lakegate.audit.evaluation.audits import Row, audits_of
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import Plan, TableColumn
@@ -32,7 +34,7 @@ from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.counts import count
 from lakegate.errors import Conflict, OutcomeUnknown
-from lakegate.express import appending, footer, quarantine, registering
+from lakegate.express import appending, footer, noting, own, quarantine, registering
 from lakegate.express.creating import create
 from lakegate.express.keys import Base
 from lakegate.express.limits import Limits
@@ -248,9 +250,8 @@ class ExpressEngine:
         plan: Plan,
         inspections: Sequence[Inspection],
     ) -> None:
-        job, ref, name = self.job, Ref(self.job.branch), quarantine_of(self.job.plan.table)
-        there, base = self.load(name, ref, Ref(job.branch, job.base))
-        aside = quarantine.table_for(self._catalog(ref), job, there, base)
+        job, ref = self.job, Ref(self.job.branch)
+        aside = self._own(quarantine_of(plan.table), QUARANTINE, {data.path for data in job.replaced_quarantined})
         [table] = self.load(plan.table, ref)
         if table is None:
             raise JobError(f"batch {job.batch}: branch {job.branch} has no table {plan.table}")
@@ -263,6 +264,16 @@ class ExpressEngine:
             left += quarantine.kept(table.own, rows, why, self.process.data, self.limits)
         appending.commit(aside, going)
         appending.replace(table.own, gone, left)
+
+    def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
+        table = self._own(audits_of(self.job.plan.table), AUDITS)
+        appending.commit(table, noting.write(table, rows, self.process.data))
+
+    def _own(self, name: str, columns: Sequence[TableColumn], replaced: Collection[str] = ()) -> IcebergTable:
+        """Return a table of lakegate's own on the branch."""
+        ref = Ref(self.job.branch)
+        there, base = self.load(name, ref, Ref(self.job.branch, self.job.base))
+        return own.table_for(self._catalog(ref), name, columns, there, base, replaced)
 
 
 def _check(job: Job, limits: Limits) -> None:

@@ -116,13 +116,17 @@ def may_read(stack: Stack, policy: str, key: str) -> bool:
         ("warehouse/nyc/flights_0f3a/data/00000.parquet", {"ReadLake"}),
         ("warehouse/z9/a_0f3a/metadata/00000.metadata.json", {"ReadLake"}),
         ("warehouse/_quarantine/nyc_flights_0f3a/data/00000.parquet", {"ReadQuarantine"}),
+        ("warehouse/_audits/nyc_flights_0f3a/data/00000.parquet", {"ReadAudits"}),
         ("warehouse/_lakegate/receipts", set()),
         ("warehouse/_canary/heartbeat_0f3a/data/00000.parquet", set()),
         ("elsewhere/nyc/flights", set()),
     ],
 )
-def test_who_reads_the_lake_reads_quarantine_by_a_policy_of_its_own(stack: Stack, key: str, policies: set[str]) -> None:
-    assert {policy for policy in ("ReadLake", "ReadQuarantine") if may_read(stack, policy, key)} == policies
+def test_who_reads_the_lake_reads_quarantine_and_audits_by_policies_of_their_own(
+    stack: Stack, key: str, policies: set[str]
+) -> None:
+    readers = ("ReadLake", "ReadQuarantine", "ReadAudits")
+    assert {policy for policy in readers if may_read(stack, policy, key)} == policies
 
 
 def allowed(stack: Stack, policy: str) -> set[tuple[str, str]]:
