@@ -92,19 +92,20 @@ def test_a_table_has_its_verdicts_and_numbers_over_time(screen: Screen) -> None:
 
 
 def test_a_number_over_time_is_that_of_every_audit_where_a_table_of_audits_has_them(screen: Screen) -> None:
-    reported(screen.desk, SHOP, {"shop/orders/1.parquet": GOOD})
-    at = screen.open("table", table="shop.orders")
+    screen.desk.world.want_unique_keys()
+    screen.desk.published()
+    at = screen.open("table", table="nyc.flights")
     assert [it.label for it in at.toggle] == []
-    check = at.selectbox[0].value
-    screen.desk.rows.held[MAIN, "_audits.shop_orders"] = audits(check, days=70)
+    check = at.selectbox[1].value
+    screen.desk.rows.held[MAIN, "_audits.nyc_flights"] = audits(check, days=70)
     session.is_there.clear()
-    at = screen.open("table", table="shop.orders")
+    at = screen.open("table", table="nyc.flights")
     [every] = at.toggle
-    assert every.label == "Every audit, from _audits.shop_orders"
-    assert not any(asked for asked in screen.desk.rows.asked if asked[0] == "_audits.shop_orders")
+    assert every.label == "Every audit, from _audits.nyc_flights"
+    assert screen.desk.rows.asked == []
     at = every.set_value(True).run()
     assert not at.exception
-    assert any(asked for asked in screen.desk.rows.asked if asked[0] == "_audits.shop_orders")
+    assert [table for table, _, _ in screen.desk.rows.asked] == ["_audits.nyc_flights"]
 
 
 def test_the_trend_has_an_audit_for_each_attempt_with_its_worst_verdict(screen: Screen) -> None:
