@@ -523,12 +523,14 @@ def test_what_is_found_becomes_rows_of_the_audits_table_with_a_data_file_for_eac
     assert judged.keys() == {data.path for file in report.files for data in file.data_files}
 
 
+@pytest.mark.extended
 def test_without_the_choice_no_audits_table_is_made(lake: Lake) -> None:
     job, report = reported(lake, a_plan(), rows(1))
     assert not report.files[0].noted
     assert held(lake, job, table=audits_of(job.plan.table)) == {}
 
 
+@pytest.mark.extended
 def test_an_audits_table_that_is_there_gets_more_rows_and_one_of_another_release_is_left_to_spark(lake: Lake) -> None:
     by = a_plan()
     uri, job = job_for(lake, by, rows(1), notes_audits=True)
@@ -538,13 +540,14 @@ def test_an_audits_table_that_is_there_gets_more_rows_and_one_of_another_release
     name = audits_of(by.table)
     assert len(held(lake, again, table=name)) == 2
     table = RefCatalog(lake.nessie_uri, lake.warehouse, Ref(again.branch)).load_table(name)
-    with table.update_schema() as update:
-        update.rename_column("reason", "why")
+    with table.transaction() as transaction:
+        transaction.set_properties({"write.distribution-mode": "hash"})
     uri, strange = job_for(lake, by, rows(3), base=lake.head(again.branch), notes_audits=True)
     assert run_job(uri, Process()) is Outcome.HANDED_OVER
     assert handed_over(lake, strange) == f"Table {name} is of another release, and only Spark changes it."
 
 
+@pytest.mark.extended
 def test_a_run_that_finds_what_an_earlier_one_has_noted_hands_over(lake: Lake) -> None:
     uri, job = job_for(lake, a_plan(), rows(1), notes_audits=True)
     assert run_job(uri, Process()) is Outcome.REPORTED
@@ -554,6 +557,7 @@ def test_a_run_that_finds_what_an_earlier_one_has_noted_hands_over(lake: Lake) -
     assert handed_over(lake, job) == said
 
 
+@pytest.mark.extended
 def test_a_commit_that_comes_between_the_audit_and_its_note_ends_the_job(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import UTC
 
 import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import NestedField, StringType
 
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.audit.evaluation.audits import audits_of
@@ -100,9 +102,11 @@ def test_a_compacted_table_of_audits_gets_the_next_rows(noting: Installation) ->
 
 def test_a_table_of_audits_with_a_strange_column_keeps_no_file_from_main(noting: Installation) -> None:
     noting.publish(noting.drop({"id": [1], "b": [1]}))
-    table = RefCatalog(noting.lake.nessie_uri, noting.lake.warehouse, Ref(MAIN)).load_table(audits_of(noting.table))
-    with table.update_schema() as update:
-        update.rename_column("reason", "why")
+    catalog = RefCatalog(noting.lake.nessie_uri, noting.lake.warehouse, Ref(MAIN))
+    table = catalog.load_table(audits_of(noting.table))
+    strange, number = table.schema(), table.metadata.last_column_id + 1
+    wider = Schema(*strange.fields, NestedField(number, "mine", StringType()))
+    catalog.set_schema(table, wider, number, {})
     noting.publish(noting.drop({"id": [2], "b": [2]}))
     assert sorted(row["id"] for row in noting.rows()) == [1, 2]
     assert found(noting).total() == 1

@@ -143,7 +143,7 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=guards.guard_tables,
-                old="if there == wanted:",
+                old="if is_same(audited, table, there, wanted):",
                 new="if there is not None:",
             ),
         ),
