@@ -11,6 +11,7 @@ from lakegate.audit.definition import AUDITS
 from lakegate.audit.evaluation.audits import Row, audits_of
 from lakegate.audit.model.job import Job
 from lakegate.audit.schema.fit import FILE_COLUMN
+from spark_jobs.jvm.gateway import one_text_per_task
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import own
 from spark_jobs.tables.ddl import table_name
@@ -25,10 +26,9 @@ def note(spark: SparkSession, job: Job, rows: Mapping[str, Sequence[Row]]) -> No
     own.check(spark, name, AUDITS)
     own.prepare(spark, job, name, AUDITS)
     files = [[{FILE_COLUMN: file, **row} for row in its] for file, its in rows.items()]
-    told = F.from_json(F.lit(json.dumps(files, default=_spelled)), f"array<array<struct<{_ROW}>>>", _OPTIONS)
-    one_per_task = spark.range(0, len(files), 1, len(files))
-    of_file = F.element_at(told, (F.col("id") + 1).cast("int"))
-    one_per_task.select(F.inline(of_file)).writeTo(table_name(LAKE, name)).append()
+    told = one_text_per_task(spark, [json.dumps(its, default=_spelled) for its in files])
+    its_rows = F.inline(F.from_json("value", f"array<struct<{_ROW}>>", _OPTIONS))
+    told.select(its_rows).writeTo(table_name(LAKE, name)).append()
 
 
 def _spelled(moment: datetime) -> str:

@@ -392,7 +392,7 @@ MUTATIONS = (
     ),
     Mutation(
         says="what was found of files that are rejected stays on their branch",
-        edits=(Edit(function=noting.commit_noted, old="if paths and _may_move(", new="if not paths and _may_move("),),
+        edits=(Edit(function=noting._merged, old="if any(brought.values()) else None", new="and None"),),
     ),
     Mutation(
         says="a rejection brings what was found of the whole batch",
