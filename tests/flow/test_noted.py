@@ -76,8 +76,7 @@ def test_batches_that_both_make_the_table_are_published_without_another_audit(no
 
 
 def test_an_approved_file_is_noted_once_and_a_rebase_brings_its_own(noting: Installation) -> None:
-    bad = noting.drop({"id": [2], "b": [-2]})
-    noting.publish(bad)
+    noting.publish(noting.drop({"id": [1], "b": [1]}), noting.drop({"id": [2], "b": [-2]}))
     one, two = (noting.attempt(noting.drop({"id": [number], "b": [number]})) for number in (3, 4))
     noting.runner.submit_all()
     noting.settle(one, two)
@@ -85,8 +84,8 @@ def test_an_approved_file_is_noted_once_and_a_rebase_brings_its_own(noting: Inst
     attempt = Attempt.parse(branch)
     assert attempt is not None
     assert approve(noting.service, attempt.batch, why="known", by="ann").files == 1
-    assert sorted(row["id"] for row in noting.rows()) == [2, 3, 4]
-    assert Counter(verdict for _, verdict in found(noting).elements()) == {"fail": 1, "pass": 2}
+    assert sorted(row["id"] for row in noting.rows()) == [1, 2, 3, 4]
+    assert Counter(verdict for _, verdict in found(noting).elements()) == {"fail": 1, "pass": 3}
 
 
 def test_a_compacted_table_of_audits_gets_the_next_rows(noting: Installation) -> None:
