@@ -199,12 +199,17 @@ class ExpressEngine:
             its, now = self._brought(table, spec, each, body, rows)
             files += its
             told.append(now)
-        try:
-            appending.commit(table, files, spec if any(each.registered for each in told) else None)
-        except (Conflict, OutcomeUnknown):  # a request that is delivered twice is told that it came too late
-            if not self._is_there({file.file_path for file in files}):
-                raise
+        self._commit(self.job.plan.table, table, files, spec if any(each.registered for each in told) else None)
         return told
+
+    def _commit(
+        self, name: str, table: IcebergTable, files: Sequence[DataFile], registered: PartitionSpec | None = None
+    ) -> None:
+        try:
+            appending.commit(table, files, registered)
+        except (Conflict, OutcomeUnknown):  # a request that is delivered twice is told that it came too late
+            if not self._is_there(name, {file.file_path for file in files}):
+                raise
 
     def _brought(
         self, table: IcebergTable, spec: PartitionSpec | None, each: Inspection, body: bytes, rows: pa.Table
@@ -234,12 +239,11 @@ class ExpressEngine:
             raise HandedOver("A staged copy is not what it was when it was inspected.")
         return found
 
-    def _is_there(self, paths: Collection[str]) -> bool:
-        """Return True if the branch's table has just these data files beyond its base: the answer was lost, and not
+    def _is_there(self, name: str, paths: Collection[str]) -> bool:
+        """Return True if a table on the branch has just these data files beyond its base: the answer was lost, and not
         the commit.
         """
-        name = self.job.plan.table
-        there, base = self.load(name, Ref(self.job.branch), Ref(self.job.branch, self.job.base))
+        there, base = self._with_base(name)
         return there is not None and there.changes_since(base).added.entries.keys() == set(paths)
 
     def quarantine(
@@ -251,7 +255,8 @@ class ExpressEngine:
         inspections: Sequence[Inspection],
     ) -> None:
         job, ref = self.job, Ref(self.job.branch)
-        aside = self._own(quarantine_of(plan.table), QUARANTINE, {data.path for data in job.replaced_quarantined})
+        name, replaced = quarantine_of(plan.table), {data.path for data in job.replaced_quarantined}
+        aside = own.table_for(self._catalog(ref), name, QUARANTINE, *self._with_base(name), replaced)
         [table] = self.load(plan.table, ref)
         if table is None:
             raise JobError(f"batch {job.batch}: branch {job.branch} has no table {plan.table}")
@@ -266,14 +271,15 @@ class ExpressEngine:
         appending.replace(table.own, gone, left)
 
     def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
-        table = self._own(audits_of(self.job.plan.table), AUDITS)
-        appending.commit(table, noting.write(table, rows, self.process.data))
+        name = audits_of(self.job.plan.table)
+        there, base = self._with_base(name)
+        own.check(name, AUDITS, there)
+        table = own.table_for(self._catalog(Ref(self.job.branch)), name, AUDITS, there, base)
+        self._commit(name, table, noting.write(table, rows, self.process.data))
 
-    def _own(self, name: str, columns: Sequence[TableColumn], replaced: Collection[str] = ()) -> IcebergTable:
-        """Return a table of lakegate's own on the branch."""
-        ref = Ref(self.job.branch)
-        there, base = self.load(name, ref, Ref(self.job.branch, self.job.base))
-        return own.table_for(self._catalog(ref), name, columns, there, base, replaced)
+    def _with_base(self, name: str) -> list[ExpressTable | None]:
+        """Return a table as it is on the branch, and as it is at the base."""
+        return self.load(name, Ref(self.job.branch), Ref(self.job.branch, self.job.base))
 
 
 def _check(job: Job, limits: Limits) -> None:

@@ -6,7 +6,7 @@ from pyiceberg.table import Table
 
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.audit.definition import FIXED
-from lakegate.audit.errors import HandedOver
+from lakegate.audit.errors import HandedOver, Unfit
 from lakegate.audit.model.plan import TableColumn
 from lakegate.express import creating
 from lakegate.express.tables import ExpressTable
@@ -32,3 +32,11 @@ def table_for(
     if list(there.fields()) != names or any(there.own.properties.get(key) != it for key, it in FIXED.items()):
         raise HandedOver(f"Table {name} is of another release, and only Spark changes it.")
     return there.own
+
+
+def check(name: str, columns: Sequence[TableColumn], there: ExpressTable | None) -> None:
+    """Raise Unfit if the table has columns that lakegate does not give it, or partitions."""
+    strange = there.fields().keys() - {column.name for column in columns} if there else ()
+    if strange or (there and there.own.spec().fields):
+        what = f"column {min(strange)}" if strange else "partitions"
+        raise Unfit(f"table {name} has {what}, which lakegate has not made")

@@ -40,9 +40,9 @@ def check(spark: SparkSession, table: str, columns: Sequence[TableColumn]) -> No
     if there is None:
         return
     found, wanted = ddl.shape(spark, there), {column.name: str(kept(parse(column.type))) for column in columns}
-    strange = [name for name, kind in found.columns.items() if wanted.get(name) != kind]
+    strange = {name for name, kind in found.columns.items() if wanted.get(name) != kind}
     if strange or found.partitions:
-        what = f"column {strange[0]}" if strange else "partitions"
+        what = f"column {min(strange)}" if strange else "partitions"
         raise Unfit(f"table {table} has {what}, which lakegate has not made")
 
 

@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from jsonschema import Draft202012Validator
+from pyiceberg.schema import Schema
+from pyiceberg.types import NestedField, StringType
 
 from lakegate.adapters.iceberg import IcebergTables, RefCatalog
 from lakegate.adapters.iceberg.tables import data_files
@@ -545,6 +547,36 @@ def test_an_audits_table_that_is_there_gets_more_rows_and_one_of_another_release
     uri, strange = job_for(lake, by, rows(3), base=lake.head(again.branch), notes_audits=True)
     assert run_job(uri, Process()) is Outcome.HANDED_OVER
     assert handed_over(lake, strange) == f"Table {name} is of another release, and only Spark changes it."
+
+
+@pytest.mark.extended
+def test_an_audits_table_with_a_strange_column_keeps_no_file_from_its_report(lake: Lake) -> None:
+    by = a_plan()
+    uri, job = job_for(lake, by, rows(1), notes_audits=True)
+    assert run_job(uri, Process()) is Outcome.REPORTED
+    catalog = RefCatalog(lake.nessie_uri, lake.warehouse, Ref(job.branch))
+    table = catalog.load_table(audits_of(by.table))
+    number = table.metadata.last_column_id + 1
+    mine = NestedField(number, "mine", StringType())
+    catalog.set_schema(table, Schema(*table.schema().fields, mine), number, {})
+    uri, again = job_for(lake, by, rows(2), base=lake.head(job.branch), notes_audits=True)
+    assert run_job(uri, Process()) is Outcome.REPORTED
+    report = report_of(lake, again)
+    assert report.unnoted == f"table {audits_of(by.table)} has column mine, which lakegate has not made"
+    assert (report.files[0].verdict, report.files[0].noted) == (Verdict.PASS, ())
+
+
+@pytest.mark.extended
+def test_a_note_whose_answer_is_lost_is_looked_at_and_never_repeated(lake: Lake) -> None:
+    with proxy(lake.nessie_uri, loses_commits) as network:
+        first, job = job_for(lake, a_plan(), rows(1), notes_audits=True)
+        assert run_job(first, Process()) is Outcome.REPORTED
+        uri, again = job_for(
+            lake, job.plan, rows(2), base=lake.head(job.branch), notes_audits=True, nessie_uri=network.uri
+        )
+        assert run_job(uri, Process()) is Outcome.REPORTED
+    assert lake.commits(again.base, again.branch) == 2
+    assert [data.rows for data in report_of(lake, again).files[0].noted] == [5]
 
 
 @pytest.mark.extended
