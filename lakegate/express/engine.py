@@ -256,7 +256,8 @@ class ExpressEngine:
     ) -> None:
         job, ref = self.job, Ref(self.job.branch)
         name, replaced = quarantine_of(plan.table), {data.path for data in job.replaced_quarantined}
-        aside = own.table_for(self._catalog(ref), name, QUARANTINE, *self._with_base(name), replaced)
+        there, base = self._with_base(name)
+        aside = own.table_for(self._catalog(ref), name, QUARANTINE, there, base, replaced)
         [table] = self.load(plan.table, ref)
         if table is None:
             raise JobError(f"batch {job.batch}: branch {job.branch} has no table {plan.table}")
