@@ -167,7 +167,7 @@ def test_who_cleans_deletes_from_the_warehouse_and_no_earlier_versions_and_keeps
 
 def test_the_policies_of_readers_and_people_are_nobodys_yet(stack: Stack) -> None:
     policies = stack.resources("AWS::IAM::ManagedPolicy")
-    assert len(policies) == 6
+    assert len(policies) == 7
     assert not [policy for policy in policies.values() if {"Roles", "Users", "Groups"} & policy.keys()]
 
 
