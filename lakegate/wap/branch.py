@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, Self
 from uuid import UUID, uuid4, uuid5
 
 from lakegate.audit.errors import HandedOver, JobError
@@ -38,6 +38,10 @@ class AuditFailed(Refused):
         reasons = [f"{entry.key}: {reason}" for entry in report.files for reason in entry.reasons]
         told = [report.error] if report.error else reasons
         super().__init__(f"{report.table}: the audit failed, and nothing is published: {'; '.join(told)}")
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Report]]:
+        """Tell pickle, which orchestrators keep errors by, to make it of the report: it would take the text for one."""
+        return type(self), (self.report,)
 
 
 @dataclass(kw_only=True)

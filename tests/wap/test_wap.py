@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,13 @@ def test_a_null_stops_the_publish(here: FolderCatalog) -> None:
     [entry] = failed.value.report.files
     [check] = [check for check in entry.checks if check.verdict is Verdict.FAIL]
     assert check.sample == ({"id": None, "amount": 1.0, "note": "a"},)
+
+
+def test_a_failed_audit_is_still_one_where_an_orchestrator_has_kept_it(here: FolderCatalog) -> None:
+    with pytest.raises(AuditFailed) as failed:
+        publish(here, orders(None))
+    kept: AuditFailed = pickle.loads(pickle.dumps(failed.value))
+    assert (str(kept), kept.report) == (str(failed.value), failed.value.report)
 
 
 def test_a_publish_without_an_audit_audits(here: FolderCatalog) -> None:
