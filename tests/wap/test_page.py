@@ -42,4 +42,4 @@ def test_whoever_works_with_arrow_imports_no_other_data_frames(program: str, tmp
     done = subprocess.run(
         [sys.executable, "-c", program + LAST], capture_output=True, text=True, check=False, cwd=tmp_path
     )
-    assert (done.stdout.splitlines()[-1:], done.returncode) == ([" imported"], 0), done.stderr
+    assert (done.stdout.splitlines()[-1:], done.returncode) == (["imported"], 0), done.stderr
