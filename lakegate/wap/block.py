@@ -104,7 +104,7 @@ def start(
     branch = Branch(
         branches=branches,
         plan=plan,
-        form=found.plan.files,
+        contract=found.plan,
         name=name,
         key=key or name,
         now=now,
@@ -139,7 +139,7 @@ def resume(
     branch = Branch(
         branches=branches,
         plan=plan,
-        form=found.plan.files,
+        contract=found.plan,
         name=name,
         key=key or name,
         now=now,

@@ -11,9 +11,9 @@ from typing import Any
 from uuid import UUID, uuid4, uuid5
 
 from lakegate.audit.errors import HandedOver, JobError
-from lakegate.audit.model.files import PARQUET, FileFormat, FileKind
+from lakegate.audit.model.files import FileKind
 from lakegate.audit.model.job import Job, JobFile
-from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.plan import Plan, Severity
 from lakegate.audit.model.report import FileReport, Report, Verdict
 from lakegate.audit.ref import Ref
 from lakegate.audit.run import Run, append_files, audit_appended
@@ -33,35 +33,43 @@ _NOT_HERE = (
     "DuckDB says what Spark would say, or nothing. Give the run a Spark session: wap(…, spark=session); or leave such "
     "data to the service"
 )
+_ASIDE = (
+    ". The contract quarantines such rows, which takes a second table, and a run publishes one: take them out and "
+    "append the rest, or leave the data to the service"
+)
 _NOT_IN_A_RUN = "leave such data to the service"
 
 
 class AuditFailed(Refused):
-    """The audit failed, so nothing is published. `report` says why, with failing rows."""
+    """The audit failed, so nothing is published. `report` says why, with failing rows. Rows that fail only checks of
+    `aside`, by id, would go to quarantine in the service.
+    """
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, aside: Collection[str] = ()) -> None:
         self.report = report
         reasons = [f"{entry.key}: {reason}" for entry in report.files for reason in entry.reasons]
         told = [report.error] if report.error else reasons
-        super().__init__(f"{report.table}: the audit failed, and nothing is published: {'; '.join(told)}")
+        failed = {it.check for entry in report.files for it in entry.checks if it.verdict is Verdict.FAIL}
+        hint = _ASIDE if failed & {*aside} else ""
+        super().__init__(f"{report.table}: the audit failed, and nothing is published: {'; '.join(told)}{hint}")
 
 
 @dataclass(kw_only=True)
 class Branch:
     """A run and its branch. `key` names the run: once it is in main's history, every step of a run of that key does
-    nothing. `checks` are functions that are checked beside the contract. `form` is what the contract says of files, and
-    `spark` the session in which they are read and audited, if there is one.
+    nothing. `checks` are functions that are checked beside the contract, whose own plan is `contract`. `spark` is the
+    session in which files are read and audited, if there is one.
     """
 
     branches: Branches
     plan: Plan
+    contract: Plan
     name: str
     key: str
     now: Callable[[], datetime]
     checks: Sequence[Check] = ()
     columns: Collection[str] = ()
     published: Published | None = None
-    form: FileFormat = PARQUET
     spark: Any = None
     _report: Report | None = field(default=None, repr=False)
     _seen: dict[str, int | None] = field(default_factory=dict, repr=False)
@@ -80,7 +88,7 @@ class Branch:
         """
         if self.published:
             return
-        given = list(files_of(data, self.form.kind))
+        given = list(files_of(data, self.contract.files.kind))
         files = {self._id(each): each for each in given}
         branch = self._open()
         there = {each.id: each for each in appends_on(self.branches.steps(branch))}
@@ -123,7 +131,7 @@ class Branch:
                 f"{self.table}: nothing is appended: only Spark reads {kind} files as the contract says. Give the run "
                 "a session, wap(…, spark=session), or read them yourself and append the rows"
             )
-        return replace(self.plan, files=self.form)
+        return replace(self.plan, files=self.contract.files)
 
     def audit(self) -> Report:
         """Audit what the branch holds beyond main, and return the report. Publish nothing."""
@@ -185,7 +193,8 @@ class Branch:
             report = self._audited(branch)
         self._report = report
         if not passed(report):
-            raise AuditFailed(report)
+            aside = [check.id for check in self.contract.checks if check.severity is Severity.QUARANTINE]
+            raise AuditFailed(report, aside)
 
     def _is_of(self, report: Report, branch: Open) -> bool:
         wanted = {f"function:{check.__name__}" for check in self.checks}

@@ -44,6 +44,7 @@ def told(reader: Reader) -> None:
     reader.does(Step(name="first.py", text=f"FOLDER = {str(reader.here)!r}\n{program}"))
     reader.does(Step(text="python first.py\n"))
     end = time.monotonic()
+    reader.does(Step(text='python -c "import lakegate.wap.spark, spark_jobs.jvm"\n'))  # for whoever gives a session
     print(  # noqa: T201 - it talks to a terminal
         f"\n{end - begin:.0f} s from the first command to rows on main, {installed - begin:.0f} s of them pip's."
     )

@@ -49,6 +49,11 @@ UNIQUE = contract(
 REFERRING = contract(
     CONTRACT.replace("logicalType: string}", "logicalType: string, relationships: [{to: shop.notes.text}]}")
 )
+SETTING_ASIDE = contract(
+    CONTRACT.replace(
+        "{minimum: 0}}", "{minimum: 0}, customProperties: [{property: severity, vendor: lakegate, value: quarantine}]}"
+    )
+)
 WIDER = contract(
     CONTRACT.replace("bigint, required: true}", "bigint, required: true}\n      - {name: zip, logicalType: string}")
 )
@@ -100,6 +105,15 @@ def test_a_null_stops_the_publish(here: FolderCatalog) -> None:
     [entry] = failed.value.report.files
     [check] = [check for check in entry.checks if check.verdict is Verdict.FAIL]
     assert check.sample == ({"id": None, "amount": 1.0, "note": "a"},)
+
+
+def test_rows_that_the_service_would_put_aside_stop_the_publish_and_it_says_what_to_do(here: FolderCatalog) -> None:
+    with pytest.raises(AuditFailed, match=r"1 of 1 row.*take them out and append the rest"):
+        publish(here, orders(1, amount=-1.0), by=SETTING_ASIDE)
+    with pytest.raises(AuditFailed) as failed:
+        publish(here, orders(None), by=SETTING_ASIDE)
+    assert "quarantines" not in str(failed.value)
+    assert on_main(here) == []
 
 
 def test_a_publish_without_an_audit_audits(here: FolderCatalog) -> None:
