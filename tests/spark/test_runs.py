@@ -23,6 +23,7 @@ from lakegate.contracts import Contract
 from lakegate.errors import Misconfigured, Refused
 from lakegate.wap import AuditFailed, Branch, wap
 from lakegate.wap.data import files_of
+from lakegate.wap.spark.engine import check_reach
 from spark_jobs.jvm.gateway import jvm
 from tests.support.pages import DOCS, fences
 from tests.support.runs import CONTRACT, TABLE, FolderCatalog, branches_of, catalog, contract, on_main, orders
@@ -202,6 +203,12 @@ def test_a_session_keeps_its_own_options(here: FolderCatalog, spark: SparkSessio
 def test_what_is_no_session_is_refused(here: FolderCatalog) -> None:
     with pytest.raises(Misconfigured, match="str is no Spark session"):
         publish(here, "local", orders(1))
+
+
+def test_a_cluster_is_sent_to_write_by_itself() -> None:
+    with pytest.raises(Misconfigured, match="write to branch wap-1 with Spark itself"):
+        check_reach("yarn", "wap-1")
+    check_reach("local[2]", "wap-1")
 
 
 def test_rows_that_spark_itself_has_written_are_audited_in_spark(here: FolderCatalog, spark: SparkSession) -> None:

@@ -55,7 +55,7 @@ def opened(session: Any, job: Job, given: Mapping[str, Given], **more: Any) -> I
     """
     _check(session)
     if given:
-        _check_reach(session, job.branch)
+        check_reach(session.sparkContext.master, job.branch)
     with TemporaryDirectory(prefix="lakegate-") as folder:
         staged = replace(
             job, files=tuple(_staged(job.plan, file, given.get(file.id), Path(folder)) for file in job.files)
@@ -95,13 +95,12 @@ def _check(session: Any) -> None:
         )
 
 
-def _check_reach(session: Any, branch: str) -> None:
-    """Raise Misconfigured if the executors do not read this machine's files."""
-    master = session.sparkContext.master
+def check_reach(master: str, branch: str) -> None:
+    """Raise Misconfigured if the executors of such a Spark do not read this machine's files."""
     if not master.startswith("local"):
         raise Misconfigured(
-            f"Spark runs on {master}, whose executors read no file of this machine: write to the branch with Spark "
-            f'itself, by rows.writeTo(…).option("branch", "{branch}").append(), and audit it then'
+            f"Spark runs on {master}, whose executors read no file of this machine: write to branch {branch} with "
+            "Spark itself, and audit it then (docs/how-to/wap.md says how)"
         )
 
 
