@@ -51,6 +51,9 @@ REFERRING = contract(
 )
 SETTING_ASIDE = contract(
     CONTRACT.replace(
+        "    properties:\n",
+        "    customProperties: [{property: quarantineBudget, vendor: lakegate, value: {rows: 1}}]\n    properties:\n",
+    ).replace(
         "{minimum: 0}}", "{minimum: 0}, customProperties: [{property: severity, vendor: lakegate, value: quarantine}]}"
     )
 )
