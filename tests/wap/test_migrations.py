@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,13 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyiceberg.catalog import Catalog
+from typer.testing import CliRunner
 
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.lake import storage
 from lakegate.audit.ref import Ref
-from lakegate.wap import AuditFailed
+from lakegate.cli.app import app
+from lakegate.wap import AuditFailed, wap
 from tests.support.nessie import Lake, unique
-from tests.support.pages import DOCS, fences
+from tests.support.pages import DOCS, commands, fences
 from tests.support.runs import branches_of, catalog
 
 
@@ -90,6 +93,24 @@ def test_steps_in_the_place_of_bauplan_s(
         publish(here, "w 2", branch)
     drop(here, "w 2", branch)
     assert (on_main(here, table), branches_of(here.load_table(table))) == (2, [])
+
+
+def test_files_of_the_article_s_generator(here: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = "how-to/from-the-article.md"
+    said(page, tmp_path, monkeypatch)
+    (tmp_path / "contract.yaml").rename("customers.yaml")
+    asked = [it for fence in fences(DOCS / page) for it in commands(fence.text) if it.startswith("lakegate generate")]
+    for command in asked:
+        assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
+
+    def published(file: str) -> int:
+        with wap(here, "customers.yaml") as branch:
+            branch.append(file)
+            return branch.publish().rows
+
+    assert published("good.parquet") == 1000
+    with pytest.raises(AuditFailed, match=r"bad.parquet: my_col_1 required: \d+ of 1,?000 rows"):
+        published("bad.parquet")
 
 
 @pytest.mark.nessie
