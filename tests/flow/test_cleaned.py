@@ -145,6 +145,7 @@ class Drill:
         return {table.metadata_location, *lists, *manifests, *self.data(ref)}
 
 
+@pytest.mark.extended
 def test_after_two_runs_a_week_apart_an_approval_still_publishes_and_what_nothing_needs_is_gone(
     installation: Installation,
 ) -> None:

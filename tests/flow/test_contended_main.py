@@ -100,6 +100,7 @@ def fields(installation: Installation, attempt: Attempt) -> object:
     return identity.fields
 
 
+@pytest.mark.extended
 def test_of_fifty_files_the_two_bad_ones_stay_alone_and_each_is_told_its_own_check(installation: Installation) -> None:
     installation.push(ID, "name: b, logicalType: integer, logicalTypeOptions: {format: i64, minimum: 0}")
     files = [installation.drop({"id": [n], "b": [n]}) for n in range(48)]

@@ -92,6 +92,7 @@ def test_rows_that_are_there_twice_end_the_job(
     assert ids(installation) == [1]
 
 
+@pytest.mark.extended
 def test_quarantine_whose_registering_is_delivered_twice_keeps_no_good_file_back(installation: Installation) -> None:
     """The first rows that were ever put aside, of a batch that is rebased."""
     installation.push(

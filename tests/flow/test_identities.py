@@ -192,6 +192,7 @@ def test_a_job_whose_token_has_ended_rejects_no_file(
     assert reads(own, guarded, Role.READER) == [1]
 
 
+@pytest.mark.extended
 def test_a_job_rejects_no_file_whichever_of_its_tokens_has_ended(
     own: Installation, guarded: Guarded, cluster: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,6 +49,7 @@ def test_a_key_that_is_taken_and_one_that_refers_to_nothing_are_refused(installa
     assert sorted(installation.branches()) == sorted([first.branch, second.branch, second.next().branch])
 
 
+@pytest.mark.extended
 def test_batches_from_one_base_are_audited_again_in_turn_and_not_appended_again(installation: Installation) -> None:
     installation.push(ID, "name: b, logicalType: integer, logicalTypeOptions: {format: i64, minimum: 0}")
     installation.publish(installation.drop({"id": [0], "b": [0]}))

@@ -85,6 +85,7 @@ def test_a_replacement_is_judged_as_if_the_old_rows_were_gone_and_leaves_them_wh
     assert "1 of 2 rows" in message.files[0].reasons[0]
 
 
+@pytest.mark.extended
 def test_rows_that_somebody_compacted_are_replaced_and_what_is_left_is_rebased(installation: Installation) -> None:
     installation.push(ID, B)
     old = installation.drop({"id": [1, 2], "b": [1, 2]})
@@ -102,6 +103,7 @@ def test_rows_that_somebody_compacted_are_replaced_and_what_is_left_is_rebased(i
     assert installation.branches() == []
 
 
+@pytest.mark.extended
 def test_of_two_files_whose_old_rows_were_compacted_into_one_data_file_the_good_one_is_audited_again(
     installation: Installation,
 ) -> None:

@@ -350,7 +350,7 @@ class Kept(BaseHTTPRequestHandler):
 @pytest.mark.usefixtures("patient")
 def test_a_connection_is_kept_from_one_answer_to_the_next() -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Kept) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         its = catalog(f"http://127.0.0.1:{server.server_port}")
         assert [its.head("main") for _ in range(5)] == [HASH] * 5
         its._rest.session.close()

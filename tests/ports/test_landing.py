@@ -16,6 +16,7 @@ import pytest
 from boto3.s3.transfer import TransferConfig
 from botocore.stub import Stubber
 from moto import mock_aws
+from s3transfer.manager import TransferCoordinatorController
 
 from lakegate.adapters import s3
 from lakegate.adapters.immutable_cache import MOST, ImmutableCache
@@ -430,8 +431,16 @@ def test_whoever_stages_a_large_batch_after_one_whose_time_ran_out_goes_on_where
     assert place.staged(place.landing.stage(files[0], "wap-x/a")) == b"a"
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.usefixtures("aws")
-def test_an_upload_that_is_refused_is_not_to_be_tried_again(tmp_path: Path) -> None:
+def test_an_upload_that_is_refused_is_not_to_be_tried_again(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_late: bool,  # noqa: FBT001
+) -> None:
+    """However late the upload's thread tells that it has ended: closing the transfers raises the answer once more."""
+    if is_late:
+        monkeypatch.setattr(TransferCoordinatorController, "remove_transfer_coordinator", lambda *_: None)
     source = tmp_path / "x.parquet"
     source.write_bytes(b"x")
     with pytest.raises(Misconfigured, match="NoSuchBucket"):

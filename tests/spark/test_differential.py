@@ -60,10 +60,10 @@ from tests.support.told import Aside, Judged, Told, Value, aside_of, judged, set
 
 pytestmark = pytest.mark.spark
 TABLES = int(os.environ.get("DIFFERENTIAL_TABLES") or 0)
-IN_THE_GATE, BESIDE_IT = 5, 20
+IN_THE_GATE, BESIDE_IT = 3, 12
 # What is asked of a table by many is measured once: twice the contracts cost half as much again.
-CONTRACTS, QUARANTINING = 104, 13  # every thirteenth contract may put rows aside
-OBSERVED = 5  # in every fifth table what is left is measured where it is, too, as of a contract that observes
+CONTRACTS, QUARANTINING = 170, 17  # every seventeenth contract may put rows aside
+OBSERVED = 3  # in every third table what is left is measured where it is, too, as of a contract that observes
 ASKED = os.environ.get("DIFFERENTIAL_SEED") or "20130131"
 SEED = random.randrange(2**32) if ASKED == "random" else int(ASKED)
 MOMENT = datetime(2013, 1, 31, tzinfo=UTC)

@@ -230,6 +230,7 @@ STAFF = {
 }
 
 
+@pytest.mark.extended
 def test_rows_that_tables_refuse_and_rows_that_do_not_parse_leave_their_file(
     run: Run, lake: Lake, on_nessie: SparkSession, rows_on: Callable[[Job, str], Sequence[Any]]
 ) -> None:

@@ -155,6 +155,7 @@ def files(*pairs: tuple[str, bytes]) -> dict[str, bytes]:
     return {f"f{file}": body for file, body in pairs}
 
 
+@pytest.mark.extended
 def test_of_rows_compacted_with_others_just_the_replaced_leave(main: Callable[[Plan], Main]) -> None:
     table = main(a_plan()).published(**files((OLD, rows(1, 2)), (OTHER, rows(3, 4, name="c")))).then(*COMPACTED)
     [compacted] = table.data_files(table.ref)
@@ -394,6 +395,7 @@ def test_the_table_is_judged_without_the_replaced_rows(main: Callable[[Plan], Ma
     assert [row["id"] for row in file.checks[1].sample] == [3]
 
 
+@pytest.mark.extended
 def test_rows_are_put_aside_beside_what_is_left(main: Callable[[Plan], Main]) -> None:
     low = failing("x", "COALESCE(x < 0, FALSE)")
     by = replace(a_plan(x="double"), budget=Budget(rows=4), partitions=("name",))
@@ -440,6 +442,7 @@ def test_whatever_the_tables_mode_of_deletes_no_delete_file_is_written(compacted
     assert table.held(job.branch, FILE_COLUMN, "id") == [(NEW, 1), (OTHER, 3), (OTHER, 4)]
 
 
+@pytest.mark.extended
 def test_a_table_with_delete_files_is_told_and_left_alone_until_it_has_none(compacted: Main) -> None:
     table = compacted.then(MERGE_ON_READ, "DELETE FROM {name} WHERE id = 4")
     job = table.job({NEW: rows(1)}, {NEW: rewritten(OLD)})

@@ -158,7 +158,7 @@ def issuing(issuer: Issuer) -> Iterator[Issuer]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         issuer.uri = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
         try:
             yield issuer

@@ -42,12 +42,13 @@ def reads(method: str, path: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One request as it came."""
+    """One request as it came. `port` is its client's."""
 
     method: str
     path: str
     headers: Mapping[str, str]
     body: bytes
+    port: int = 0
 
     @property
     def reads(self) -> bool:
@@ -154,7 +155,13 @@ def proxy(target: str, decide: Decide) -> Iterator[Proxy]:
 
         def forward(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            request = Request(method=self.command, path=self.path, headers=dict(self.headers), body=body)
+            request = Request(
+                method=self.command,
+                path=self.path,
+                headers=dict(self.headers),
+                body=body,
+                port=self.client_address[1],
+            )
             answer = found.pass_on(request)
             if answer is None:
                 self.close_connection = True

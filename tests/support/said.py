@@ -290,7 +290,7 @@ def foreign_key(columns: Sequence[Column], theirs: Sequence[Column], table: str)
 def enum(dice: Random, column: Column) -> Said:
     values = sayable(dice, column)
     shown = ", ".join(str(spelled(value)) for value in values)
-    meaning = Where(f"{column.duck} NOT IN ({', '.join(literal(column, value) for value in values)})")
+    meaning = Where(f"{column.duck} NOT IN ({', '.join(sorted(literal(column, value) for value in values))})")
     words = {"enum": [{"value": spelled(value)} for value in values]}
     return Said(column=column, name=f"{column.name} one of {shown}", own=words, meaning=meaning)
 
@@ -490,7 +490,7 @@ def missing_values(dice: Random, column: Column) -> Said:
 
 def invalid_values(dice: Random, column: Column) -> Said:
     values = sayable(dice, column)
-    wrong = f"{column.duck} NOT IN ({', '.join(literal(column, value) for value in values)})"
+    wrong = f"{column.duck} NOT IN ({', '.join(sorted(literal(column, value) for value in values))})"
     arguments: Words = {"validValues": [spelled(value) for value in values]}
     if column.type == "string" and dice.random() < 0.5:
         arguments["pattern"] = dice.choice(sorted(PATTERNS))

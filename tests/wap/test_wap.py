@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,13 @@ def test_rows_that_the_service_would_put_aside_stop_the_publish_and_it_says_what
         publish(here, orders(None), by=SETTING_ASIDE)
     assert "quarantines" not in str(failed.value)
     assert on_main(here) == []
+
+
+def test_a_failed_audit_is_still_one_where_an_orchestrator_has_kept_it(here: FolderCatalog) -> None:
+    with pytest.raises(AuditFailed) as failed:
+        publish(here, orders(1, amount=-1.0), by=SETTING_ASIDE)
+    kept: AuditFailed = pickle.loads(pickle.dumps(failed.value))
+    assert (str(kept), kept.report) == (str(failed.value), failed.value.report)
 
 
 def test_a_publish_without_an_audit_audits(here: FolderCatalog) -> None:

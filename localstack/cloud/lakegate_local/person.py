@@ -16,11 +16,13 @@ TRUST = {
 }
 
 
-def credentials(settings: LocalSettings) -> dict[str, str]:
-    """Return the profile's credentials, by their variables: a new session of the person's role, which is made once."""
-    name, iam = f"{settings.stack}-person", client(settings, "iam")
+def credentials(settings: LocalSettings, who: str = "person", role: Role = Role.OBSERVER) -> dict[str, str]:
+    """Return credentials by their variables: a new session of a role of IAM, which is made once and tagged with its
+    part in the catalog.
+    """
+    name, iam = f"{settings.stack}-{who}", client(settings, "iam")
     with contextlib.suppress(iam.exceptions.EntityAlreadyExistsException):
-        part = {"Key": TAG, "Value": str(Role.OBSERVER)}
+        part = {"Key": TAG, "Value": str(role)}
         iam.create_role(RoleName=name, AssumeRolePolicyDocument=json.dumps(TRUST), Tags=[part])
     found = client(settings, "sts").assume_role(
         RoleArn=f"arn:aws:iam::{ACCOUNT}:role/{name}", RoleSessionName=SESSION, DurationSeconds=SECONDS
