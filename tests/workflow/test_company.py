@@ -74,6 +74,22 @@ def test_more_small_files_at_once_than_an_express_batch_has_are_as_many_batches_
     assert len(world.on_main()) == files
 
 
+def test_batches_of_small_files_that_are_for_spark_open_no_more_jobs_than_spark_has() -> None:
+    """Each of them has few enough files for the express lane, in smaller batches."""
+    world = World(jobs_at_once=1)
+    world.have_express()
+    express = world.service.express
+    assert express
+    world.service = replace(world.service, express=replace(express, most_files=2, at_once=3))
+    world.push_contract(batchFiles=4)
+    for number in range(9):
+        world.drop(str(number), rows=1, deliver=False)
+    world.drop_together(*map(str, range(9)))
+    assert (lanes(world), [len(names) for names in claimed(world)]) == ([Lane.SPARK], [4])
+    world.come_to_rest()
+    assert len(world.on_main()) == 9
+
+
 def test_two_hundred_files_for_spark_at_once_are_one_job_once_the_window_is_over(world: World) -> None:
     for_spark(world)
     for number in range(200):

@@ -60,7 +60,7 @@ def waiting_since(
     files = list(files)
     its = list(batches(files, limits_of(contract.ingestion, express, contract.plan, files), {}))
     return [
-        Waiting(lane=likely_lane(contract, express, batch), since=since, is_full=number < len(its))
+        Waiting(lane=_lane_of_batch(contract, express, batch), since=since, is_full=number < len(its))
         for number, batch in enumerate(its, 1)
     ]
 
@@ -69,5 +69,9 @@ def likely_lane(contract: Contract, express: Express | None, files: Iterable[Fil
     """Return the lane of the first batch of these files, as far as it can be known before they are claimed."""
     files = list(files)
     first = next(iter(batches(files, limits_of(contract.ingestion, express, contract.plan, files), {})), [])
-    work = Work(plan=contract.plan, sizes=[file.size for file in first])
+    return _lane_of_batch(contract, express, first)
+
+
+def _lane_of_batch(contract: Contract, express: Express | None, batch: Iterable[FileVersion]) -> Lane:
+    work = Work(plan=contract.plan, sizes=[file.size for file in batch])
     return lane_of(contract.ingestion.engine, express, work)[0]
