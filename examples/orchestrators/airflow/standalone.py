@@ -21,7 +21,7 @@ from examples.orchestrators.orders import TABLE
 
 DAG = "write_audit_publish"
 DONE = ("success", "failed")
-STARTS_WITHIN, RUNS_WITHIN, ENDS_WITHIN = 300, 900, 60  # seconds
+STARTS_WITHIN, RUNS_WITHIN, ENDS_WITHIN = 300, 900, 20  # seconds
 _LOOK = 0.5  # seconds between two looks
 
 
@@ -58,7 +58,7 @@ def standalone(home: Path, port: int, programs: Path, env: Mapping[str, str]) ->
             server.wait(lambda: airflow.poll() is not None)
             yield server
         finally:
-            airflow.send_signal(signal.SIGINT)  # it ends its parts
+            airflow.send_signal(signal.SIGINT)  # it ends its parts, unless a shell in the background has it ignore this
             with suppress(subprocess.TimeoutExpired):
                 airflow.wait(timeout=ENDS_WITHIN)
             with suppress(ProcessLookupError):
