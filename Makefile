@@ -121,7 +121,8 @@ wheel: setup ## build the wheel, which carries all that its home needs, into dis
 	@rm -f dist/*.whl
 	@.local/envs/bootstrap/bin/uv build --quiet --wheel --out-dir dist --build-constraints requirements.lock --require-hashes
 
-test-wheel: wheel ## docs/tutorial.md from the wheel, command by command, in an empty home (ten minutes; READER=… is its python3; no part of make test)
+test-wheel: wheel ## from the wheel, in empty homes: the first run of docs/how-to/wap.md, and docs/tutorial.md command by command (ten minutes; READER=… is their python3; no part of make test)
+	$(BIN)/python -m tests.tutorial.library $(if $(READER),--python $(READER)) dist/*.whl
 	$(BIN)/python -m tests.tutorial $(if $(READER),--python $(READER)) dist/*.whl
 
 search: setup ## random tests with new examples, and more of them; a failure says how to repeat it; TABLES=… sets how many tables both engines are compared by

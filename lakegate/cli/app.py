@@ -339,7 +339,7 @@ def generate(
     contract: Annotated[Path, typer.Argument(metavar="CONTRACT", exists=True, dir_okay=False, readable=True)],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", dir_okay=False, writable=True)],
     *,
-    rows: Annotated[int, typer.Option(metavar="N", min=0, help="The number of rows.")] = 1000,
+    rows: Annotated[int, typer.Option("--rows", "-n", metavar="N", min=0, help="The number of rows.")] = 1000,
     seed: Annotated[int, typer.Option(metavar="S", help="The same seed makes the same rows.")] = 1,
     fault: Annotated[
         str | None, typer.Option(metavar="CHECK", help="The name of the one check that the file must fail.")

@@ -1,6 +1,7 @@
 """A table that is not there yet, created on the branch as Spark creates it from the same plan."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 
 from pyiceberg import types as iceberg
 from pyiceberg.partitioning import PARTITION_FIELD_ID_START, PartitionField, PartitionSpec
@@ -15,9 +16,9 @@ from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.partitions import Partition, partition
-from lakegate.audit.schema.types import Array, Atom, digits, kept, parse
+from lakegate.audit.schema.types import Array, Map, Struct, Type, digits, kept, parse
 
-_NESTED = 10_000  # any number: the catalog is given new ones, in the order of its own
+_NESTED = 10_000  # any numbers: the catalog gives its own, in the order of the columns
 _TYPES: dict[str, iceberg.PrimitiveType] = {
     "boolean": iceberg.BooleanType(),
     "int": iceberg.IntegerType(),
@@ -59,18 +60,24 @@ def schema_of(columns: Sequence[TableColumn]) -> Schema:
 
 
 def _field(number: int, column: TableColumn) -> NestedField:
-    kind = _type(column)
+    kind = _type(column.name, kept(parse(column.type)), count(_NESTED * number))
     return NestedField(field_id=number, name=column.name, field_type=kind, required=False, doc=column.doc or None)
 
 
-def _type(column: TableColumn) -> iceberg.IcebergType:
-    stored = kept(parse(column.type))
-    if stored == Array(Atom("string")):  # of a quarantine table: no plan with nested columns comes here
-        return iceberg.ListType(element_id=_NESTED, element_type=iceberg.StringType(), element_required=False)
-    if isinstance(stored, Atom) and (size := digits(stored)):
+def _type(column: str, stored: Type, ids: Iterator[int]) -> iceberg.IcebergType:
+    """Return a type as Iceberg has it. Parts of nested ones are optional, and get these ids."""
+    if isinstance(stored, Array):
+        return iceberg.ListType(next(ids), _type(column, stored.element, ids), element_required=False)
+    if isinstance(stored, Map):
+        key, value = (_type(column, part, ids) for part in (stored.key, stored.value))
+        return iceberg.MapType(next(ids), key, next(ids), value, value_required=False)
+    if isinstance(stored, Struct):
+        parts = {name: _type(column, part, ids) for name, part in stored.fields.items()}
+        return iceberg.StructType(*(NestedField(next(ids), name, part) for name, part in parts.items()))
+    if size := digits(stored):
         return iceberg.DecimalType(*size)
     if (found := _TYPES.get(str(stored))) is None:
-        raise HandedOver(f"Column {display_name(column.name)} has a type that only Spark writes.")
+        raise HandedOver(f"Column {display_name(column)} has a type that only Spark writes.")
     return found
 
 

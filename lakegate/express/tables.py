@@ -21,7 +21,7 @@ from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.fit import FILE_COLUMN, columns_of
 from lakegate.audit.schema.partitions import Partition
-from lakegate.audit.schema.types import Struct, kept, parse
+from lakegate.audit.schema.types import Struct, kept, parse, spark_identifier
 
 _SPARK: Mapping[type[iceberg.IcebergType], str] = {
     iceberg.BooleanType: "boolean",
@@ -115,6 +115,13 @@ def shape(table: Table) -> Shape:
 
 
 def spark_type(kind: iceberg.IcebergType) -> str:
+    if isinstance(kind, iceberg.ListType):
+        return f"array<{spark_type(kind.element_type)}>"
+    if isinstance(kind, iceberg.MapType):
+        return f"map<{spark_type(kind.key_type)},{spark_type(kind.value_type)}>"
+    if isinstance(kind, iceberg.StructType):
+        parts = (f"{spark_identifier(part.name)}:{spark_type(part.field_type)}" for part in kind.fields)
+        return f"struct<{','.join(parts)}>"
     if isinstance(kind, iceberg.DecimalType):
         return f"decimal({kind.precision},{kind.scale})"
     for known, spelled in _SPARK.items():

@@ -18,7 +18,8 @@ at any step leaves main as it was, or published, and a branch that `drop_abandon
 Begin with `block`, the context manager and its single steps; `branch` carries out a step each. `publishing` is what
 makes it safe. `port` is what they need of a catalog: `iceberg` has it of Iceberg's own branches, `nessie` of Nessie's,
 and `commits` makes each change once. `history` reads and writes what snapshots say of a run, `engine` and `table` are
-the audit's engine, `data` makes files of what is given, and `checks` are a person's own functions.
+the audit's engine, `data` makes files of what is given, and `checks` are a person's own functions. `spark` is the same
+engine in a Spark session, for those who give one.
 """
 
 from lakegate.wap.block import Nessie, drop_abandoned, resume, start, wap

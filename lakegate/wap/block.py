@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from pyiceberg.catalog import Catalog
@@ -60,6 +61,7 @@ def wap(
     checks: Sequence[Check] = (),
     columns: Collection[str] = (),
     keep: bool = False,
+    spark: Any = None,
 ) -> Iterator[Branch]:
     """Yield a run's branch: append to it, audit it, publish it.
 
@@ -67,7 +69,7 @@ def wap(
     is dropped, or kept if `keep`. A run with a `key` is published once, however often it is run: if main has it
     already, every step does nothing. `table` is another name than the contract's; see `start` for the rest.
     """
-    branch = start(catalog, contract, table=table, key=key, checks=checks, columns=columns)
+    branch = start(catalog, contract, table=table, key=key, checks=checks, columns=columns, spark=spark)
     try:
         yield branch
     except BaseException as error:
@@ -86,18 +88,29 @@ def start(
     key: str = "",
     checks: Sequence[Check] = (),
     columns: Collection[str] = (),
+    spark: Any = None,
     now: Callable[[], datetime] = utc_now,
 ) -> Branch:
     """Begin a run on a new branch, and return it. A table that the catalog lacks is created on main first, empty.
 
     `checks` are functions that say of an append's rows which of them pass. `columns` are those that the table on main
-    may get before the audit, because all branches of an Iceberg table have the same.
+    may get before the audit, because all branches of an Iceberg table have the same. With a `spark` session the run
+    reads and audits in Spark, which takes what DuckDB cannot: files of text, ORC and Avro, and nested columns.
     """
-    plan = _plan(contract, table)
+    found = _contract(contract)
+    plan = _plan(found, table, spark)
     branches = _branches(catalog, plan.table)
     name = branch_name(plan.table, now(), uuid4().hex[:8])
     branch = Branch(
-        branches=branches, plan=plan, name=name, key=key or name, now=now, checks=tuple(checks), columns=columns
+        branches=branches,
+        plan=plan,
+        contract=found.plan,
+        name=name,
+        key=key or name,
+        now=now,
+        checks=tuple(checks),
+        columns=columns,
+        spark=spark,
     )
     branch.published = look(branches, branch.key) if key else None
     if not branch.published:
@@ -114,14 +127,25 @@ def resume(
     table: str = "",
     key: str = "",
     checks: Sequence[Check] = (),
+    spark: Any = None,
     now: Callable[[], datetime] = utc_now,
 ) -> Branch:
     """Return the run of a branch that another process has begun, with the contract, the key and the checks that it was
     begun with. If it was published, every step does nothing.
     """
-    plan = _plan(contract, table)
+    found = _contract(contract)
+    plan = _plan(found, table, spark)
     branches = _branches(catalog, plan.table)
-    branch = Branch(branches=branches, plan=plan, name=name, key=key or name, now=now, checks=tuple(checks))
+    branch = Branch(
+        branches=branches,
+        plan=plan,
+        contract=found.plan,
+        name=name,
+        key=key or name,
+        now=now,
+        checks=tuple(checks),
+        spark=spark,
+    )
     branch.published = look(branches, branch.key)
     return branch
 
@@ -152,14 +176,15 @@ def _branches(catalog: CatalogLike, table: str) -> Branches:
     return IcebergBranches(catalog=catalog, table=table) if isinstance(catalog, Catalog) else catalog
 
 
-def _plan(contract: ContractLike, table: str) -> Plan:
+def _plan(contract: Contract, table: str, spark: Any) -> Plan:
     """Return the contract's plan for data that is given in columns. A check that would quarantine rows fails: that
     would take two tables, and a run publishes one.
     """
-    plan = _contract(contract).plan
+    plan = contract.plan
     plan = unforgiving(replace(plan, table=table or plan.table, files=replace(plan.files, kind=FileKind.PARQUET)))
-    if why := spark_only(plan):
-        raise Refused(f"contract of {plan.table}: {why} A run audits in DuckDB")
+    why = "" if spark else spark_only(plan)
+    if why:
+        raise Refused(f"contract of {plan.table}: {why} Give the run a Spark session: wap(…, spark=session)")
     return plan
 
 

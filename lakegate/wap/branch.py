@@ -1,22 +1,24 @@
 """A run's branch in a person's hands: append, audit, publish, drop, each a step of its own."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from hashlib import sha256
 from typing import Any, Self
 from uuid import UUID, uuid4, uuid5
 
 from lakegate.audit.errors import HandedOver, JobError
+from lakegate.audit.model.files import FileKind
 from lakegate.audit.model.job import Job, JobFile
-from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.plan import Plan, Severity
 from lakegate.audit.model.report import FileReport, Report, Verdict
 from lakegate.audit.ref import Ref
 from lakegate.audit.run import Run, append_files, audit_appended
 from lakegate.audit.schema.inspection import Inspection
-from lakegate.errors import Conflict, Refused
+from lakegate.errors import Conflict, Misconfigured, Refused
 from lakegate.wap.checks import Check, checked
 from lakegate.wap.commits import snapshot_of
 from lakegate.wap.data import Given, files_of
@@ -27,37 +29,52 @@ from lakegate.wap.port import Branches, Open
 from lakegate.wap.publishing import Published, Publishing, look
 
 _APPENDS = UUID("6f1d2c0e-8a53-4b8e-9a2e-5b8f0a6f9a31")
-_NOT_HERE = "the DuckDB engine says what Spark would say, or nothing; the service's Spark lane audits such data"
+_NOT_HERE = (
+    "DuckDB says what Spark would say, or nothing. Give the run a Spark session: wap(…, spark=session); or leave such "
+    "data to the service"
+)
+_ASIDE = (
+    ". The contract quarantines such rows, which takes a second table, and a run publishes one: take them out and "
+    "append the rest, or leave the data to the service"
+)
+_NOT_IN_A_RUN = "leave such data to the service"
 
 
 class AuditFailed(Refused):
-    """The audit failed, so nothing is published. `report` says why, with failing rows."""
+    """The audit failed, so nothing is published. `report` says why, with failing rows. Rows that fail only checks of
+    `aside`, by id, would go to quarantine in the service.
+    """
 
-    def __init__(self, report: Report) -> None:
-        self.report = report
+    def __init__(self, report: Report, aside: Collection[str] = ()) -> None:
+        self.report, self.aside = report, tuple(aside)
         reasons = [f"{entry.key}: {reason}" for entry in report.files for reason in entry.reasons]
         told = [report.error] if report.error else reasons
-        super().__init__(f"{report.table}: the audit failed, and nothing is published: {'; '.join(told)}")
+        failed = {it.check for entry in report.files for it in entry.checks if it.verdict is Verdict.FAIL}
+        hint = _ASIDE if failed & {*self.aside} else ""
+        super().__init__(f"{report.table}: the audit failed, and nothing is published: {'; '.join(told)}{hint}")
 
-    def __reduce__(self) -> tuple[type[Self], tuple[Report]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[Report, tuple[str, ...]]]:
         """Tell pickle, which orchestrators keep errors by, to make it of the report: it would take the text for one."""
-        return type(self), (self.report,)
+        return type(self), (self.report, self.aside)
 
 
 @dataclass(kw_only=True)
 class Branch:
     """A run and its branch. `key` names the run: once it is in main's history, every step of a run of that key does
-    nothing. `checks` are functions that are checked beside the contract.
+    nothing. `checks` are functions that are checked beside the contract, whose own plan is `contract`. `spark` is the
+    session in which files are read and audited, if there is one.
     """
 
     branches: Branches
     plan: Plan
+    contract: Plan
     name: str
     key: str
     now: Callable[[], datetime]
     checks: Sequence[Check] = ()
     columns: Collection[str] = ()
     published: Published | None = None
+    spark: Any = None
     _report: Report | None = field(default=None, repr=False)
     _seen: dict[str, int | None] = field(default_factory=dict, repr=False)
     _given: Counter[str] = field(default_factory=Counter, repr=False)
@@ -67,15 +84,15 @@ class Branch:
         return self.plan.table
 
     def append(self, data: Any, name: str = "") -> None:
-        """Append data to the branch, in one commit: an Arrow table, a Pandas or Polars data frame, or paths of parquet
-        files. `name` is what the report calls it.
+        """Append data to the branch, in one commit: an Arrow table, a data frame of Pandas, Polars or Spark, or paths
+        of files. `name` is what the report calls it.
 
         An append that is on the branch already, because a task runs again, is not made twice. Raise Refused, and append
         nothing, if its columns do not fit.
         """
         if self.published:
             return
-        given = list(files_of(data))
+        given = list(files_of(data, self.contract.files.kind))
         files = {self._id(each): each for each in given}
         branch = self._open()
         there = {each.id: each for each in appends_on(self.branches.steps(branch))}
@@ -96,9 +113,8 @@ class Branch:
             JobFile(id=key, key=_named(each, name, before + at), uri="", size=len(each.body))
             for at, (key, each) in enumerate(new.items(), 1)
         )
-        bodies = {key: each.body for key, each in new.items()}
-        job = self._job(branch, branch.at, files)
-        with self._engine(job, replace(branch, base=branch.head), bodies) as engine:
+        job = replace(self._job(branch, branch.at, files), plan=self._plan_of(new.values()))
+        with self._engine(job, replace(branch, base=branch.head), new) as engine:
             run = Run(job=job, engine=engine, now=self.now)
             run.there, run.base = engine.load(self.table, Ref(branch.name), Ref(branch.name, job.base))
             append_files(run)
@@ -106,6 +122,20 @@ class Branch:
         if run.error or faults:
             raise Refused(f"{self.table}: nothing is appended: {run.error or '; '.join(faults)}")
         self._report = None
+
+    def _plan_of(self, given: Iterable[Given]) -> Plan:
+        """Return the plan by which these files are read."""
+        [kind, *others] = {each.kind for each in given}
+        if others:
+            raise Misconfigured("files of two formats are two appends: call append for each format")
+        if kind is FileKind.PARQUET:
+            return self.plan
+        if self.spark is None:
+            raise Refused(
+                f"{self.table}: nothing is appended: only Spark reads {kind} files as the contract says. Give the run "
+                "a session, wap(…, spark=session), or read them yourself and append the rows"
+            )
+        return replace(self.plan, files=self.contract.files)
 
     def audit(self) -> Report:
         """Audit what the branch holds beyond main, and return the report. Publish nothing."""
@@ -167,7 +197,8 @@ class Branch:
             report = self._audited(branch)
         self._report = report
         if not passed(report):
-            raise AuditFailed(report)
+            aside = [check.id for check in self.contract.checks if check.severity is Severity.QUARANTINE]
+            raise AuditFailed(report, aside)
 
     def _is_of(self, report: Report, branch: Open) -> bool:
         wanted = {f"function:{check.__name__}" for check in self.checks}
@@ -195,18 +226,14 @@ class Branch:
             [run.base] = engine.load(self.table, Ref(branch.name, job.base))
             report = audit_appended(run)
             self._seen = engine.seen
-            return self._with_checks(engine, run, report)
+            return self._with_checks(engine, report)
 
-    def _with_checks(self, engine: RunEngine, run: Run, report: Report) -> Report:
+    def _with_checks(self, engine: RunEngine, report: Report) -> Report:
         """Return the report with the results of a person's own functions."""
         if not self.checks or report.error:
             return report
-        reader, names = engine.reader(), [column.name for column in self.plan.columns]
-
-        def with_checks(entry: FileReport) -> FileReport:
-            return checked(self.plan, self.checks, entry, reader.rows(run.files[entry.id], names))
-
-        return replace(report, files=tuple(map(with_checks, report.files)))
+        files = [checked(self.plan, self.checks, entry, engine.rows(entry.id)) for entry in report.files]
+        return replace(report, files=tuple(files))
 
     def _job(self, branch: Open, base: str, files: tuple[JobFile, ...]) -> Job:
         return Job(
@@ -223,19 +250,16 @@ class Branch:
         )
 
     @contextmanager
-    def _engine(self, job: Job, branch: Open, bodies: dict[str, bytes]) -> Iterator[RunEngine]:
-        files = RunFiles(job=job, bodies=bodies)
-        engine = RunEngine(
-            job=job, branches=self.branches, branch=branch, key=self.key, files=files, asked_for=self.columns
-        )
+    def _engine(self, job: Job, branch: Open, given: Mapping[str, Given]) -> Iterator[RunEngine]:
+        more = {"branches": self.branches, "branch": branch, "key": self.key, "asked_for": self.columns}
         try:
-            yield engine
+            with (_in_duckdb if self.spark is None else _in_spark(self.spark))(job, given, **more) as engine:
+                yield engine
         except HandedOver as error:
-            raise Refused(f"{self.table}: {error.reason} Nothing is published: {_NOT_HERE}") from error
+            why = _NOT_HERE if self.spark is None else _NOT_IN_A_RUN
+            raise Refused(f"{self.table}: {error.reason} Nothing is published: {why}") from error
         except JobError as error:  # which tells a command of the service
             raise Refused(f"{str(error).partition(' Run: lakegate ')[0]} Nothing is published") from error
-        finally:
-            engine.close()
 
     def _open(self) -> Open:
         found = self.branches.find(self.name)
@@ -247,6 +271,24 @@ class Branch:
 def passed(report: Report) -> bool:
     """Return True if the audit allows to publish what it has audited."""
     return not report.error and bool(report.files) and all(it.verdict is not Verdict.FAIL for it in report.files)
+
+
+@contextmanager
+def _in_duckdb(job: Job, given: Mapping[str, Given], **more: Any) -> Iterator[RunEngine]:
+    """Yield the engine of one append, or one audit, in this process."""
+    files = RunFiles(job=job, bodies={key: each.body for key, each in given.items()})
+    engine = RunEngine(job=job, files=files, **more)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def _in_spark(session: Any) -> Callable[..., AbstractContextManager[RunEngine]]:
+    """Return the same in a Spark session, which alone imports Spark."""
+    from lakegate.wap.spark.engine import opened  # noqa: PLC0415
+
+    return partial(opened, session)
 
 
 def _base(branch: Open) -> str:

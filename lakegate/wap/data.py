@@ -1,4 +1,4 @@
-"""Data that people have, as parquet files in memory: of Arrow, Pandas, Polars, Spark, whatever speaks Arrow's
+"""Data that people have, as files in memory: of Arrow, Pandas, Polars, Spark, whatever speaks Arrow's
 interface, and paths.
 
 It imports none of their packages, because whoever gives such data has imported them.
@@ -15,44 +15,54 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem
 
+from lakegate.audit.model.files import PACKED, FileKind
 from lakegate.errors import Misconfigured
 
+_PARQUET = ".parquet"
 _LISTS = (list, tuple, set, frozenset)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """One parquet file, and its name for people; "" if it has none."""
+    """One file, and its name for people; "" if it has none."""
 
     name: str
     body: bytes
+    kind: FileKind = FileKind.PARQUET
 
 
-def files_of(data: Any) -> Iterator[Given]:
-    """Yield what is given as parquet files. Raise Misconfigured if it is no data that is known here."""
+def files_of(data: Any, kind: FileKind = FileKind.PARQUET) -> Iterator[Given]:
+    """Yield what is given as files: of the contract's kind those at paths that do not end with `.parquet`, and else
+    parquet. Raise Misconfigured if it is no data that is known here.
+    """
     if isinstance(data, _LISTS):
         for each in data:
-            yield from files_of(each)
+            yield from files_of(each, kind)
     elif isinstance(data, str | os.PathLike):
-        yield from _read(os.fspath(data))
+        yield from _read(os.fspath(data), kind)
     else:
         yield Given(name="", body=_written(_arrow(data)))
 
 
-def _read(path: str) -> Iterator[Given]:
+def _read(path: str, kind: FileKind) -> Iterator[Given]:
     files, place = _place(path)
     about = files.get_file_info(place)
     if about.type is FileType.NotFound:
         raise Misconfigured(f"there is no file {path}")
     if about.type is FileType.File:
-        yield Given(name=path, body=_bytes(files, place))
+        yield Given(name=path, body=_bytes(files, place), kind=_kind(path, kind))
         return
     inside = files.get_file_info(FileSelector(place, recursive=True))
-    found = sorted(it.path for it in inside if it.type is FileType.File and it.path.endswith(".parquet"))
+    ends = (_PARQUET, *(f".{kind}{packed}" for packed in PACKED))
+    found = sorted(it.path for it in inside if it.type is FileType.File and it.path.lower().endswith(ends))
     if not found:
-        raise Misconfigured(f"there is no parquet file in {path}")
+        raise Misconfigured(f"there is no {kind} file in {path}")
     for each in found:
-        yield Given(name=each, body=_bytes(files, each))
+        yield Given(name=each, body=_bytes(files, each), kind=_kind(each, kind))
+
+
+def _kind(path: str, kind: FileKind) -> FileKind:
+    return FileKind.PARQUET if path.lower().endswith(_PARQUET) else kind
 
 
 def _place(path: str) -> tuple[FileSystem, str]:
@@ -60,7 +70,7 @@ def _place(path: str) -> tuple[FileSystem, str]:
 
 
 def _bytes(files: FileSystem, path: str) -> bytes:
-    with files.open_input_stream(path) as stream:
+    with files.open_input_stream(path, compression=None) as stream:  # else a name that ends so is unpacked
         return bytes(stream.read())
 
 
@@ -76,21 +86,15 @@ def _arrow(data: Any) -> pa.Table:
     if package == "polars":
         data = data.collect() if hasattr(data, "collect") else data
     if package == "pyspark":
-        return _collected(data)
+        from lakegate.wap.spark.rows import collected  # noqa: PLC0415 - of those who have Spark alone
+
+        return collected(data)
     if hasattr(data, "__arrow_c_stream__"):
         return pa.table(data)
     raise Misconfigured(
         f"{type(data).__qualname__} is no data: give an Arrow table, a data frame of Pandas, Polars or Spark, or paths"
         " of parquet files"
     )
-
-
-def _collected(data: Any) -> pa.Table:
-    """Return the rows of a Spark data frame, all in this process, as Spark itself makes Pandas of them."""
-    batches = data.toArrow().to_batches() if hasattr(data, "toArrow") else data._collect_as_arrow()  # noqa: SLF001
-    if not any(batch.num_rows for batch in batches):  # before Spark 4 there is no schema then either
-        raise Misconfigured("the Spark data frame has no rows")
-    return pa.Table.from_batches(batches)
 
 
 def _written(rows: pa.Table) -> bytes:

@@ -6,7 +6,7 @@ What it cannot compute exactly it does not compute: it raises HandedOver, and sa
 # ruff: noqa: ARG002 - the arguments are a protocol's
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -35,7 +35,7 @@ from lakegate.express.metrics import DuckDB
 from lakegate.express.reading import Reader
 from lakegate.express.rows import rows_of
 from lakegate.wap.commits import snapshot_of
-from lakegate.wap.history import Append, appends_on, summary
+from lakegate.wap.history import Append, appends_on, summary, written_by
 from lakegate.wap.port import Branches, Open
 from lakegate.wap.table import RunTable, pinned
 from lakegate.wap.view import RunView
@@ -104,6 +104,7 @@ class RunEngine:
     limits: Limits = LIMITS
     asked_for: Collection[str] = ()
     seen: dict[str, int | None] = field(default_factory=dict)
+    viewed: Any = None
 
     def __post_init__(self) -> None:
         self.appends: list[Append] = appends_on(self.branches.steps(self.branch))
@@ -149,10 +150,15 @@ class RunEngine:
         """See the protocol. A foreign key that does not fit is found when it is compared."""
 
     def view(self, plan: Plan, proved: Proved[RunTable]) -> RunView:
-        return RunView.of(plan, proved, self.reader(), self.duckdb, self._base(proved), self.job.baseline)
+        reader, base = self._reader(), self._base(proved)
+        view = self.viewed = RunView.of(plan, proved, reader, self.duckdb, base, self.job.baseline)
+        return view
 
-    def reader(self) -> Reader:
-        """Return a reader of the data files on the branch."""
+    def rows(self, append: str) -> pa.Table:
+        """Return the audited rows of an append, by its id, in the contract's columns."""
+        return self.viewed.read(append, [column.name for column in self.job.plan.columns])
+
+    def _reader(self) -> Reader:
         table = self._known(self._table())
         schema = schema_to_pyarrow(table.own.schema(), include_field_ids=False)
         return Reader(self._fetch, table.fields(), schema, table.names())
@@ -180,10 +186,9 @@ class RunEngine:
 
     def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         table = self._table()
-        files: list[DataFile] = []
-        for each in inspections:
-            files += self._written(plan, table, each)
-        appends = [Append(id=each.id, name=each.file.key, rows=each.rows) for each in inspections]
+        written = [(each, self._written(plan, table, each)) for each in inspections]
+        files = [file for _, its in written for file in its]
+        appends = [_append(each, its) for each, its in written]
         self.branch = self.branches.append(self.branch, files, summary(self.key, appends))
         self.appends += appends
         return list(inspections)
@@ -193,7 +198,7 @@ class RunEngine:
         with_file = own if FILE_COLUMN in own.names else own.append(pa.field(FILE_COLUMN, pa.string()))
         rows = rows_of(plan, each, self.files.bodies[each.id], with_file, self.limits.arrow).select(own.names)
         _check_nulls(table, rows)
-        told = pinned(table, snapshot_of(table), _statistics(plan))
+        told = pinned(table, snapshot_of(table), statistics_of(plan))
         return appending.write(told, rows, table.io, self.limits.partitions, UUID(each.id))
 
     def quarantine(
@@ -207,7 +212,13 @@ class RunEngine:
         raise HandedOver("A run quarantines no rows.")  # its plan has no such check
 
 
-def _statistics(plan: Plan) -> dict[str, str]:
+def _append(each: Inspection, files: Iterable[DataFile]) -> Append:
+    """Return the note of what was appended, by which its data files are known again."""
+    writes = dict.fromkeys(written_by(file.file_path) for file in files)
+    return Append(id=each.id, name=each.file.key, rows=each.rows, paths=tuple(it for it in writes if it != each.id))
+
+
+def statistics_of(plan: Plan) -> dict[str, str]:
     """Return the settings by which data files have statistics of each column with a check; the table's own stay."""
     return {f"{STATISTICS}{name}": "truncate(16)" for metric in plan.metrics for name in asked(metric)}
 

@@ -13,13 +13,13 @@ from lakegate.audit.model.codec import from_json, to_json
 
 KEY, BROUGHT, SNAPSHOT = "lakegate.key", "lakegate.appends", "lakegate.snapshot"
 """Notes in a snapshot's summary, or of a merge: the key of a run, what it brought, as JSON, and its last snapshot."""
-_WRITE = re.compile(r"-(?P<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.[a-z]+")
+_WRITE = re.compile(r"-(?P<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-[0-9]+)*\.[a-z]+")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Append:
-    """One append to a branch: its id, a name for people, and its rows. The names of its data files end with the id.
-    Those of an append that lakegate did not make are listed as `paths`.
+    """One append to a branch: its id, a name for people, and its rows. The names of its data files end with the id;
+    others are listed as `paths`, or by the id of Spark's that their names have.
     """
 
     id: str
@@ -59,9 +59,14 @@ def ancestors(table: Table | None) -> Iterator[Snapshot]:
 
 def append_of(path: str, appends: Iterable[Append]) -> str | None:
     """Return the id of the append that a data file is of; None if it is of none of them."""
+    names = {path, written_by(path)}
+    return next((each.id for each in appends if names & {each.id, *each.paths}), None)
+
+
+def written_by(path: str) -> str:
+    """Return the id of the write that a data file's name has; the path if it has none."""
     found = _WRITE.search(PurePosixPath(path).name)
-    told = found["id"] if found else ""
-    return next((each.id for each in appends if each.id == told or path in each.paths), None)
+    return found["id"] if found else path
 
 
 def _appends(table: Table) -> list[Append]:

@@ -1,6 +1,6 @@
 """The table of a run, at one state, for the audit: each data file is known to hold the rows of one append."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyiceberg.table import Table
@@ -21,28 +21,35 @@ class RunTable(ExpressTable):
     appends: Sequence[Append] = ()
 
     def fields(self) -> dict[str, IcebergField]:
-        found = super().fields()
-        return {FILE_COLUMN: IcebergField(id=_NO_COLUMN, name=FILE_COLUMN, type="string"), **found}
+        return with_append(super().fields())
 
     def changes_since(self, before: ExpressTable | None) -> Difference:
-        found = super().changes_since(before)
-        number = self.fields()[FILE_COLUMN].id
-        told = {path: self._told(number, path, it) for path, it in found.added.statistics.items()}
-        return replace(found, added=DataFiles(statistics=told, entries=found.added.entries))
+        return told(super().changes_since(before), self.fields()[FILE_COLUMN].id, self.appends)
 
-    def _told(self, column: int, path: str, found: DataFileStatistics) -> DataFileStatistics:
-        """Return the statistics with what is true of the append, and of no other, in each row."""
-        append = append_of(path, self.appends)
-        if append is None:
-            return found
-        bound = append.encode().hex()
-        return replace(
-            found,
-            values={**found.values, column: found.rows},
-            nulls={**found.nulls, column: 0},
-            lower={**found.lower, column: bound},
-            upper={**found.upper, column: bound},
-        )
+
+def with_append(fields: Mapping[str, IcebergField]) -> dict[str, IcebergField]:
+    """Return a table's columns, with one that tells the append if there is none."""
+    return {FILE_COLUMN: IcebergField(id=_NO_COLUMN, name=FILE_COLUMN, type="string"), **fields}
+
+
+def told(found: Difference, column: int, appends: Sequence[Append]) -> Difference:
+    """Return the difference with statistics that say, in the column of this id, which append a data file is of."""
+    statistics = {path: _told(column, append_of(path, appends), it) for path, it in found.added.statistics.items()}
+    return replace(found, added=DataFiles(statistics=statistics, entries=found.added.entries))
+
+
+def _told(column: int, append: str | None, found: DataFileStatistics) -> DataFileStatistics:
+    """Return the statistics with what is true of the append, and of no other, in each row."""
+    if append is None:
+        return found
+    bound = append.encode().hex()
+    return replace(
+        found,
+        values={**found.values, column: found.rows},
+        nulls={**found.nulls, column: 0},
+        lower={**found.lower, column: bound},
+        upper={**found.upper, column: bound},
+    )
 
 
 def pinned(table: Table, snapshot: int | None, properties: dict[str, str] | None = None) -> Table:

@@ -74,6 +74,15 @@ def build(name: str) -> SparkSession:
     return spark
 
 
+def beside(spark: SparkSession) -> SparkSession:
+    """Return a session beside a person's own, on the same Spark, that reads and judges as the job's does."""
+    session = spark.newSession()
+    for option, value in _OPTIONS.items():
+        if option.startswith("spark.sql."):
+            session.conf.set(option, value)
+    return session
+
+
 def check_iceberg(spark: SparkSession, job: Job) -> None:
     """Raise JobError if the JVM has loaded an Iceberg that was not tested: an image's own may come first."""
     found = jvm(spark).org.apache.iceberg.IcebergBuild.version()

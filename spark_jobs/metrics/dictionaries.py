@@ -21,6 +21,7 @@ from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES
 from spark_jobs.jvm.gateway import jvm
+from spark_jobs.metrics.keys import Read
 
 # With fewer rows, one pass over them costs less than opening each file.
 _ROWS = 1_000_000
@@ -38,17 +39,18 @@ def prove(
     metrics: Sequence[Metric],
     files: Mapping[str, Sequence[DataFileStatistics]],
     columns: Mapping[str, IcebergField],
+    read: Read,
 ) -> dict[str, set[str]]:
-    """Return the metrics that each file version's dictionaries prove to be zero."""
+    """Return the metrics that each file version's dictionaries prove to be zero, in the session that reads rows."""
     asked = [metric for metric in metrics if _is_of_one_text(metric, columns)]
     if not asked or sum(data.rows for listed in files.values() for data in listed) < _ROWS:
         return {}
-    spark = SparkSession.active()
+    spark = read([*files][:1]).sparkSession
     ids = {columns[metric.columns[0]].id: metric.columns[0] for metric in asked}
     with ThreadPoolExecutor(_THREADS) as pool:
-        read = dict(zip(files, pool.map(lambda data: _values_of(spark, data, ids), files.values()), strict=True))
-        failing = _failing_values(spark, asked, list(read.values()), pool)
-    return {file: {metric.id for metric in asked if _is_zero(metric, values, failing)} for file, values in read.items()}
+        held = dict(zip(files, pool.map(lambda data: _values_of(spark, data, ids), files.values()), strict=True))
+        failing = _failing_values(spark, asked, list(held.values()), pool)
+    return {file: {metric.id for metric in asked if _is_zero(metric, values, failing)} for file, values in held.items()}
 
 
 def _is_of_one_text(metric: Metric, columns: Mapping[str, IcebergField]) -> bool:

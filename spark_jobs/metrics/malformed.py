@@ -53,7 +53,7 @@ def with_samples(
         return dict(checks)
     most, size = samples.rows_per_sample(len(wanted)), samples.BYTES // len(wanted)
     with ThreadPoolExecutor(THREADS) as pool:
-        rows = pool.map(lambda it: samples.within_bytes(_sample(spark, plan, it, most), size), wanted)
+        rows = pool.map(lambda it: samples.within_bytes(sample(spark, plan, it, most), size), wanted)
         found = dict(zip([it.file.id for it in wanted], rows, strict=True))
     return {
         file: tuple(replace(it, sample=found[file]) if it.metric in ours and file in found else it for it in results)
@@ -86,7 +86,7 @@ def _shown_text(plan: Plan, most: int) -> Column:
     return text.alias(TEXT)
 
 
-def _sample(
+def sample(
     spark: SparkSession, plan: Plan, inspection: Inspection, most: int = samples.ROWS
 ) -> tuple[dict[str, Any], ...]:
     """Return the first rows that do not parse: where, why, and the text."""

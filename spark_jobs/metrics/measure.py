@@ -41,7 +41,7 @@ def row_metrics(
     file parses.
     """
     single = [metric for metric in plan.metrics if how(metric) in (How.PASS, How.QUERY)]
-    known = _without_reading_rows(single, files, columns)
+    known = _without_reading_rows(single, files, columns, read)
     open_files = [file for file, found in known.items() if len(found) < len(single) and files[file]]
     open_metrics = [metric for metric in single if any(metric.id not in found for found in known.values())]
     counted = compute(open_metrics, open_files, read) if open_files else {}
@@ -65,14 +65,17 @@ def _number_of_no_rows(metric: Metric) -> dict[str, float | None]:
 
 
 def _without_reading_rows(
-    wanted: Sequence[Metric], files: Mapping[str, Sequence[DataFileStatistics]], columns: Mapping[str, IcebergField]
+    wanted: Sequence[Metric],
+    files: Mapping[str, Sequence[DataFileStatistics]],
+    columns: Mapping[str, IcebergField],
+    read: Read,
 ) -> dict[str, dict[str, Measured]]:
     """Return what statistics, and then dictionaries, prove, by file version and metric."""
     known = {file: _from_statistics(wanted, data, columns) for file, data in files.items()}
     left = [metric for metric in wanted if any(metric.id not in found for found in known.values())]
     none = Measured(value=0, source=Source.DICTIONARIES)
     short = {file: data for file, data in files.items() if len(known[file]) < len(wanted)}
-    for file, proved in dictionaries.prove(left, short, columns).items():
+    for file, proved in dictionaries.prove(left, short, columns, read).items():
         known[file] = dict.fromkeys(proved, none) | known[file]
     return known
 

@@ -19,7 +19,7 @@ def overwrite(spark: SparkSession, table: Any, entries: Iterable[Any], rows: Dat
     deletes the new files of a commit that it believes failed; if the commit was made after all, the table would name
     deleted files. So nothing is deleted, and files left over are named by no table.
     """
-    written = _write_data_files(spark, table, rows)
+    written = write_data_files(spark, table, rows)
     commit = table.newOverwrite().validateFromSnapshot(table.currentSnapshot().snapshotId())
     commit.validateNoConflictingData().validateNoConflictingDeletes().deleteWith(_keep_files(spark))
     for entry in entries:
@@ -29,7 +29,7 @@ def overwrite(spark: SparkSession, table: Any, entries: Iterable[Any], rows: Dat
     commit.commit()
 
 
-def _write_data_files(spark: SparkSession, table: Any, rows: DataFrame) -> list[Any]:
+def write_data_files(spark: SparkSession, table: Any, rows: DataFrame) -> list[Any]:
     """Write the rows as data files of the table, without a commit."""
     name, coordinator = staged(spark, table), jvm(spark).org.apache.iceberg.spark.FileRewriteCoordinator
     try:

@@ -75,7 +75,7 @@ def read(spark: SparkSession, folder: Path, by: Plan, body: bytes) -> tuple[list
     good = rows_of(spark, by, [inspection]).drop("_lakegate_file").collect()
     left_out = malformed.count(spark, by, [inspection], {"f1": len(good)})
     assert inspection.rows == len(good) + left_out.get("f1", 0)
-    sample = malformed._sample(spark, by, inspection, most=1000) if left_out else ()
+    sample = malformed.sample(spark, by, inspection, most=1000) if left_out else ()
     assert len(sample) == left_out.get("f1", 0)
     return good, [(told.get("line") or told["row"], told["why"]) for told in sample]
 
@@ -282,7 +282,7 @@ def test_a_sign_that_stands_for_what_cannot_be_read_may_be_there(spark: SparkSes
     seen = list(inspected(spark, tmp_path, by, **bodies).values())
     assert [tuple(row)[:2] for row in rows_of(spark, by, seen).collect()] == [(1, "a\ufffd"), (3, "b")]
     assert malformed.count(spark, by, seen, {"f1": 1, "f2": 1}) == {"f2": 1}
-    assert [told["why"] for told in malformed._sample(spark, by, seen[1])] == ["its bytes are not UTF-8"]
+    assert [told["why"] for told in malformed.sample(spark, by, seen[1])] == ["its bytes are not UTF-8"]
 
 
 def test_a_year_that_a_timestamp_has_no_room_for_is_none(spark: SparkSession, tmp_path: Path) -> None:
@@ -523,7 +523,7 @@ def test_a_line_keeps_its_number_in_a_file_of_several_blocks(spark: SparkSession
     inspection = inspected(spark, tmp_path, by, f1=body)["f1"]
     assert rows_of(spark, by, [inspection]).rdd.getNumPartitions() > 5
     assert malformed.count(spark, by, [inspection], {}) == {"f1": 10}
-    assert [row["line"] for row in malformed._sample(spark, by, inspection)] == [n * 100 + 9 for n in range(10)]
+    assert [row["line"] for row in malformed.sample(spark, by, inspection)] == [n * 100 + 9 for n in range(10)]
 
 
 @pytest.mark.parametrize(("limits", "kept"), [({"ALL_ROWS": 12}, 6), ({"ALL_ROWS": 2}, 5), ({"BYTES": 450}, 3)])

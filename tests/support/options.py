@@ -241,8 +241,8 @@ PARTS: dict[str, list[Option]] = {
     "Network": [
         option(
             "subnets security_groups",
-            "where functions and jobs run: private subnets with a way to Nessie, S3, EMR Serverless, Secrets Manager "
-            "and Slack ([Give functions and jobs a way out](../how-to/network.md)). They have to be given with "
+            "where functions and jobs run: private subnets with a way to Nessie, S3, EMR Serverless, Lambda, Secrets "
+            "Manager and Slack ([Give functions and jobs a way out](../how-to/network.md)). They have to be given with "
             "`nessie_uri`: by itself EMR Serverless reaches nothing but AWS, so not Nessie",
         ),
     ],

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs/how-to/wap.md"
+from tests.support.pages import DOCS, fences
+
+PAGE = DOCS / "how-to/wap.md"
 LAST = """
 import sys
 print(*sorted({"pyspark", "py4j", "polars"} & {name.partition(".")[0] for name in sys.modules}), "imported")
@@ -19,10 +20,10 @@ print(*sorted({"pyspark", "py4j", "polars"} & {name.partition(".")[0] for name i
 @pytest.fixture
 def program(tmp_path: Path) -> str:
     """The page's Python in its order, in a folder with the page's contract alone."""
-    fences = re.findall(r"^```(\w+)\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
-    [contract] = [text for language, text in fences if language == "yaml"]
+    its = [it for it in fences(PAGE) if not it.not_run]
+    [contract] = [it.text for it in its if it.language == "yaml"]
     (tmp_path / "orders.yaml").write_text(contract)
-    return "\n".join([f"FOLDER = {str(tmp_path)!r}", *(text for language, text in fences if language == "python")])
+    return "\n".join([f"FOLDER = {str(tmp_path)!r}", *(it.text for it in its if it.language == "python")])
 
 
 def test_the_page_s_examples_run(
@@ -41,4 +42,4 @@ def test_whoever_works_with_arrow_imports_no_other_data_frames(program: str, tmp
     done = subprocess.run(
         [sys.executable, "-c", program + LAST], capture_output=True, text=True, check=False, cwd=tmp_path
     )
-    assert (done.stdout.splitlines()[-1:], done.returncode) == ([" imported"], 0), done.stderr
+    assert (done.stdout.splitlines()[-1:], done.returncode) == (["imported"], 0), done.stderr

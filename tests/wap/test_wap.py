@@ -50,6 +50,14 @@ UNIQUE = contract(
 REFERRING = contract(
     CONTRACT.replace("logicalType: string}", "logicalType: string, relationships: [{to: shop.notes.text}]}")
 )
+SETTING_ASIDE = contract(
+    CONTRACT.replace(
+        "    properties:\n",
+        "    customProperties: [{property: quarantineBudget, vendor: lakegate, value: {rows: 1}}]\n    properties:\n",
+    ).replace(
+        "{minimum: 0}}", "{minimum: 0}, customProperties: [{property: severity, vendor: lakegate, value: quarantine}]}"
+    )
+)
 WIDER = contract(
     CONTRACT.replace("bigint, required: true}", "bigint, required: true}\n      - {name: zip, logicalType: string}")
 )
@@ -103,9 +111,18 @@ def test_a_null_stops_the_publish(here: FolderCatalog) -> None:
     assert check.sample == ({"id": None, "amount": 1.0, "note": "a"},)
 
 
+def test_rows_that_the_service_would_put_aside_stop_the_publish_and_it_says_what_to_do(here: FolderCatalog) -> None:
+    with pytest.raises(AuditFailed, match=r"1 of 1 row.*take them out and append the rest"):
+        publish(here, orders(1, amount=-1.0), by=SETTING_ASIDE)
+    with pytest.raises(AuditFailed) as failed:
+        publish(here, orders(None), by=SETTING_ASIDE)
+    assert "quarantines" not in str(failed.value)
+    assert on_main(here) == []
+
+
 def test_a_failed_audit_is_still_one_where_an_orchestrator_has_kept_it(here: FolderCatalog) -> None:
     with pytest.raises(AuditFailed) as failed:
-        publish(here, orders(None))
+        publish(here, orders(1, amount=-1.0), by=SETTING_ASIDE)
     kept: AuditFailed = pickle.loads(pickle.dumps(failed.value))
     assert (str(kept), kept.report) == (str(failed.value), failed.value.report)
 

@@ -26,6 +26,8 @@ SUFFIXES = {"none": "", "gzip": ".gz", "bzip2": ".bz2", "zstd": ".zstd"}
 needs a library that not every machine has; parquet's, for `.zstd`, includes it.
 """
 _ENDINGS = {".gz": ".gz", ".bz2": ".bz2", ".zst": ".zstd", ".zstd": ".zstd"}
+PACKED = ("", *_ENDINGS)
+"""Endings of text files' names that tell their compression, in lower case."""
 
 
 @dataclass(frozen=True, kw_only=True)
