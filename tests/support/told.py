@@ -222,7 +222,7 @@ def _harder(check: Said) -> Said:
 
 
 def _settled(before: Judged, now: Judged) -> Judged:
-    warned = before.verdict == "warning" and before.check.counts_rows
+    warned = before.verdict == "warn" and before.check.counts_rows
     left = (before.verdict == "quarantine" or warned) and now.verdict == "pass"
     return before if left else replace(now, check=before.check)
 
