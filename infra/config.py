@@ -88,6 +88,7 @@ class Config:
     grace_seconds: int = 120
     compact_after_days: int = 14
     attempts: int = 3
+    audit_tables: bool = False
     express: bool = True
     express_megabytes: int = 32
     uploaders: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from lakegate.audit.evaluation.audits import NAMESPACE as AUDITS_NAMESPACE
 from lakegate.landing.attempts import PREFIX
 from lakegate.landing.receipts import NAMESPACE
 
@@ -78,7 +79,14 @@ LEDGER = Where(
     holds=lambda path: path == NAMESPACE or path.startswith(f"{NAMESPACE}."),
 )
 TABLES = Where(cel=f"!{LEDGER.cel}", holds=lambda path: not LEDGER.holds(path))
-PUBLIC = Where(cel="!path.startsWith('_')", holds=lambda path: not path.startswith("_"))
+AUDITS = Where(
+    cel=f"path == '{AUDITS_NAMESPACE}' || path.startsWith('{AUDITS_NAMESPACE}.')",
+    holds=lambda path: path == AUDITS_NAMESPACE or path.startswith(f"{AUDITS_NAMESPACE}."),
+)
+PUBLIC = Where(
+    cel=f"(!path.startsWith('_') || {AUDITS.cel})",
+    holds=lambda path: not path.startswith("_") or AUDITS.holds(path),
+)
 
 
 @dataclass(frozen=True, kw_only=True)

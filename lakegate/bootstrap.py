@@ -70,6 +70,7 @@ def service(settings: Settings) -> Service:
         landing_prefixes=prefixes,
         express=_express_lane(settings) if express else None,
         channels=channels_of(settings),
+        notes_audits=bool(settings.audit_tables),
     )
 
 

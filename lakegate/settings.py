@@ -74,6 +74,7 @@ class Settings:
     grace_seconds: int = 120
     compact_after_days: int = 14
     attempts: int = 3
+    audit_tables: int = 0  # 1: what audits find becomes rows of tables
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Self:

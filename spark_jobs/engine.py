@@ -12,6 +12,7 @@ from lakegate.audit.completeness import RowCounts
 from lakegate.audit.data_files.difference import DataFiles, Difference
 from lakegate.audit.data_files.statistics import IcebergField
 from lakegate.audit.engine import Proved
+from lakegate.audit.evaluation.audits import Row
 from lakegate.audit.evaluation.quarantine import Results
 from lakegate.audit.evaluation.verdicts import Dependent, Measurements
 from lakegate.audit.model.job import Job
@@ -20,12 +21,12 @@ from lakegate.audit.model.report import CheckResult
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import Struct
-from spark_jobs.appending import pattern_tries
+from spark_jobs.appending import noting, pattern_tries
 from spark_jobs.appending.append import append
 from spark_jobs.appending.faults import find_faulty
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm import hadoop, identity
-from spark_jobs.jvm.session import AUDIT, BASE, LAKE, LEFT, check_iceberg, open_catalog, tune_for_size
+from spark_jobs.jvm.session import AUDIT, BASE, LAKE, LEFT, NOTED, check_iceberg, open_catalog, tune_for_size
 from spark_jobs.metrics import malformed, measure, quarantine, samples
 from spark_jobs.metrics.keys import Batch
 from spark_jobs.tables import ddl, iceberg, nessie, rewritten
@@ -157,10 +158,10 @@ class SparkEngine:
 
     def _catalog(self, ref: Ref) -> str:
         """Return the catalog at a reference, opened at its first use: first the audited commit, then the one after
-        quarantine.
+        quarantine, and the one that notes the audits.
         """
         if ref not in self.catalogs:
-            self._open(AUDIT if AUDIT not in self.catalogs.values() else LEFT, ref)
+            self._open(next(name for name in (AUDIT, LEFT, NOTED) if name not in self.catalogs.values()), ref)
         return self.catalogs[ref]
 
     def _open(self, name: str, ref: Ref) -> None:
@@ -214,3 +215,6 @@ class SparkEngine:
     ) -> None:
         rows = malformed.malformed_rows(self.spark, plan, inspections) if inspections else None
         quarantine.quarantine_rows(self.spark, self.job, view.own, order, failed, rows)
+
+    def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
+        noting.note(self.spark, self.job, rows)

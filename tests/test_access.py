@@ -17,7 +17,8 @@ MANUAL = Path(__file__).parents[1].joinpath("docs/how-to/identities.md").read_te
 BRANCH, OTHER = "wap-nyc.flights-20130131T0405-1a2b3c4d-a1", "other"
 REFS = (MAIN, BRANCH, OTHER)
 TABLE, RECEIPT, ASIDE, LIKE = "nyc.flights", "_lakegate.receipts.k", "_quarantine.nyc_flights", "_lakegate_too.t"
-PATHS = ("", TABLE, RECEIPT, "_lakegate", ASIDE, LIKE)
+AUDIT = "_audits.nyc_flights"
+PATHS = ("", TABLE, RECEIPT, "_lakegate", ASIDE, LIKE, AUDIT, "_audits", "_audits_too.t")
 READS = (
     "VIEW_REFERENCE",
     "READ_ENTRIES",
@@ -33,7 +34,7 @@ def by_hand(role: str, operation: str, ref: str, path: str) -> bool:
     """What each role is meant to do, in words of this test's own."""
     ledger, commits = path in (RECEIPT, "_lakegate"), operation == "COMMIT_CHANGE_AGAINST_REFERENCE"
     if operation in READS:
-        return role != "reader" or (ref == MAIN and not path.startswith("_"))
+        return role != "reader" or (ref == MAIN and (not path.startswith("_") or path in (AUDIT, "_audits")))
     if role in ("reader", "observer"):
         return False
     if role == "spark":

@@ -1,4 +1,4 @@
-"""Policies for readers of the lake: one for contracts' tables, one for quarantine. A role may have both."""
+"""Policies for readers of the lake: for contracts' tables, for quarantine and for audits. A role may have all."""
 
 from collections.abc import Sequence
 from string import ascii_lowercase
@@ -15,6 +15,7 @@ from lakegate.settings import WAREHOUSE
 # So no policy needs a denial, which would override the other policy.
 TABLES = tuple(f"{WAREHOUSE}/{letter}*" for letter in ascii_lowercase)
 QUARANTINE = (f"{WAREHOUSE}/_quarantine/*",)
+AUDITS = (f"{WAREHOUSE}/_audits/*",)
 
 
 class Readers(Construct):
@@ -25,6 +26,7 @@ class Readers(Construct):
         self._storage = storage
         self.read_lake = self._policy("ReadLake", "Read the tables of contracts, but not quarantine", TABLES)
         self.read_quarantine = self._policy("ReadQuarantine", "Read rows that were put in quarantine", QUARANTINE)
+        self.read_audits = self._policy("ReadAudits", "Read what audits have found", AUDITS)
 
     def _policy(self, construct_id: str, description: str, patterns: Sequence[str]) -> aws_iam.ManagedPolicy:
         lake = self._storage.lake

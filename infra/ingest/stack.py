@@ -218,6 +218,7 @@ class IngestStack(Stack):
             job_timeout_minutes=config.job_timeout_minutes,
             grace_seconds=config.grace_seconds,
             compact_after_days=config.compact_after_days,
+            audit_tables=int(config.audit_tables),
             attempts=config.attempts,
             jobs_at_once=config.jobs_at_once,
             batch_window=config.batch_window,
@@ -228,6 +229,7 @@ class IngestStack(Stack):
         others = {
             "ReadLakePolicy": self.data.readers.read_lake.managed_policy_arn,
             "ReadQuarantinePolicy": self.data.readers.read_quarantine.managed_policy_arn,
+            "ReadAuditsPolicy": self.data.readers.read_audits.managed_policy_arn,
             "CleanLakePolicy": self.data.cleaner.clean_lake.managed_policy_arn,
             "VerifyPolicy": self.data.verifier.verify.managed_policy_arn,
             "ReadUrl": self.people.read_url,

@@ -41,6 +41,36 @@ QUARANTINE = (
     TableColumn(name="why", type="string", doc="What is wrong with it."),
 )
 """Columns of a quarantine table, which has rows that failed a check."""
+AUDITS = (
+    TableColumn(name=FILE_COLUMN, type="string", doc="The file version that was audited."),
+    TableColumn(name="key", type="string", doc="Its key in the landing bucket."),
+    TableColumn(name="table_name", type="string", doc="The table that it is for."),
+    TableColumn(name="batch", type="string", doc="The batch in which it was audited."),
+    TableColumn(name="attempt", type="int", doc="The attempt at the batch."),
+    TableColumn(name="lane", type="string", doc="Who audited it: spark, or express."),
+    TableColumn(name="contract_id", type="string", doc="The contract's id."),
+    TableColumn(name="contract_version", type="string", doc="Its version."),
+    TableColumn(name="contract_hash", type="string", doc="A hash of what it demands."),
+    TableColumn(name="mode", type="string", doc="enforce, or observe."),
+    TableColumn(
+        name="check_id", type="string", doc="The check, the same in every audit; file for the file as a whole."
+    ),
+    TableColumn(name="check_name", type="string", doc="The check in words; null for the file."),
+    TableColumn(name="column_names", type="string", doc="The columns that it is about, with commas."),
+    TableColumn(name="severity", type="string", doc="How bad it is to fail it."),
+    TableColumn(name="verdict", type="string", doc="pass, warn, quarantine, fail, would quarantine or would fail."),
+    TableColumn(name="value", type="double", doc="The number that was found, in its unit; null if there is none."),
+    TableColumn(name="unit", type="string", doc="The number's unit."),
+    TableColumn(name="expected", type="string", doc="What passes, in words."),
+    TableColumn(name="low", type="double", doc="Where the values begin that pass; null: nowhere."),
+    TableColumn(name="high", type="double", doc="Where they end; null: nowhere."),
+    TableColumn(name="failing_rows", type="bigint", doc="Rows that fail it; of the file, those in quarantine."),
+    TableColumn(name="row_count", type="bigint", doc="Rows that it looked at; of the file, all that were read."),
+    TableColumn(name="reason", type="string", doc="Why it does not pass."),
+    TableColumn(name="audited_commit", type="string", doc="The commit whose rows were judged."),
+    TableColumn(name="audited_at", type="timestamp", doc="When."),
+)
+"""Columns of an audits table: `audit_rows` makes its rows."""
 
 
 @dataclass(frozen=True, kw_only=True)

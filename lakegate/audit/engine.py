@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 from lakegate.audit.completeness import PerFile, RowCounts
 from lakegate.audit.data_files.difference import DataFiles, Difference
 from lakegate.audit.data_files.statistics import IcebergField
+from lakegate.audit.evaluation.audits import Row
 from lakegate.audit.evaluation.quarantine import Results
 from lakegate.audit.evaluation.verdicts import Dependent, Measurements
 from lakegate.audit.model.plan import Plan, TableColumn
@@ -146,4 +147,10 @@ class Engine(Protocol[T, V]):
     ) -> None:
         """Append the rows that `failed` checks to the quarantine table, with the rows of the inspected files that do
         not parse by `plan`; then leave the table without them. `order` are the good files as they landed.
+        """
+
+    def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
+        """Append these rows to the audits table, made if it is not there: in one commit, each file version's in data
+        files of its own. Raise Unfit, and change nothing, if the table is not as lakegate makes it, and JobError or
+        HandedOver if an earlier run has written there.
         """

@@ -1,4 +1,4 @@
-"""Order of the audit's steps: inspect, fit, append, prove, measure, evaluate, quarantine, measure again, report.
+"""Order of the audit's steps: inspect, fit, append, prove, measure, evaluate, quarantine, measure again, note, report.
 
 It reads and writes no row: an `Engine` does. It publishes nothing. For a contract that observes, what is left without
 failing rows is measured where they are, and only rows that do not parse go to quarantine.
@@ -32,6 +32,7 @@ from lakegate.audit.data_files.difference import Difference
 from lakegate.audit.data_files.statistics import IcebergField
 from lakegate.audit.engine import Engine, Proved, Table, View
 from lakegate.audit.errors import JobError, Unfit
+from lakegate.audit.evaluation.audits import audit_rows, audits_of
 from lakegate.audit.evaluation.malformed import malformed_metrics
 from lakegate.audit.evaluation.mask import masked
 from lakegate.audit.evaluation.moment import bind_now
@@ -75,6 +76,7 @@ class Run:
     removed: Removed = field(default_factory=Removed)
     parsed: Mapping[str, int] = field(default_factory=dict)
     checks: dict[str, tuple[CheckResult, ...]] = field(default_factory=dict)
+    unnoted: str = ""
 
     def __post_init__(self) -> None:
         self.started_at = self.now()
@@ -149,7 +151,7 @@ def audit_appended(run: Run) -> Report:
     run.audited = run.engine.head()
     if run.good and not run.error:
         _audit(run)
-    return _report(run, [_file_report(run, each) for each in run.inspections])
+    return _report(run, _noted(run, [_file_report(run, each) for each in run.inspections]))
 
 
 def _begin(run: Run) -> None:
@@ -183,7 +185,7 @@ def _audit_reused(run: Run) -> Report:
         found = _evaluate_reused(run, there, entries)
         entries = [replace(entry, checks=combined(entry.checks, found[entry.id])) for entry in entries]
     files = [replace(entry, verdict=verdict(entry.checks)) for entry in entries]
-    return replace(_report(run, files), reused_from=earlier.branch)
+    return replace(_report(run, _noted(run, files)), reused_from=earlier.branch)
 
 
 def _evaluate_reused(run: Run, there: Table, entries: Sequence[FileReport]) -> dict[str, tuple[CheckResult, ...]]:
@@ -308,6 +310,59 @@ def _quarantine(run: Run, view: View) -> None:
     run.checks = afterwards(before, run.checks)
 
 
+def _noted(run: Run, files: Sequence[FileReport]) -> list[FileReport]:
+    """Append what the audit found to the audits table, if the job does that, and return the files with their data files
+    there. The branch's head is then another, and it is proved that nothing else has changed. If the audits table does
+    not fit, the report says so: no file is rejected for that.
+    """
+    job, judged = run.job, run.audited
+    if not job.notes_audits or not files:
+        return list(files)
+    with run.step("note"):
+        at = run.now()
+        rows = {each.id: audit_rows(job, judged, at, each, run.error) for each in files}
+        try:
+            run.engine.note_audits(rows)
+        except Unfit as error:
+            run.unnoted = str(error)
+            return list(files)
+        run.audited = run.engine.head()
+        found = _prove_noted(run, {file: len(its) for file, its in rows.items()})
+        _prove_unchanged(run, Ref(job.branch, judged))
+    return [replace(each, noted=as_reported(found.get(each.id, []))) for each in files]
+
+
+def _prove_noted(run: Run, rows: dict[str, int]) -> PerFile:
+    """Return the data files in the audits table, proved to hold just these rows."""
+    name = audits_of(run.job.plan.table)
+    base, there = run.engine.load(name, run.base_ref, run.audited_ref)
+    loaded = run.required(name, there)
+    difference = loaded.changes_since(base)
+    found = by_file(run.job, difference, loaded.fields())
+    prove(run.job, difference, found, rows, table=name)
+    return found
+
+
+def _prove_unchanged(run: Run, judged: Ref) -> None:
+    """Raise JobError unless the table and its quarantine are those that were judged: a commit that the network repeats
+    late may come between.
+    """
+    name = run.job.plan.table
+    for table in (name, quarantine_of(name)) if run.quarantined else (name,):
+        before, now = run.engine.load(table, judged, run.audited_ref)
+        if not _is_unchanged(before, now):
+            raise JobError(
+                f"batch {run.job.batch}: branch {run.job.branch}, table {table} changed after its audit. "
+                f"Run: lakegate retry {run.job.batch}"
+            )
+
+
+def _is_unchanged(before: Table | None, now: Table | None) -> bool:
+    if before is None or now is None:
+        return before is now
+    return before.fields() == now.fields() and now.changes_since(before) == Difference()
+
+
 def _failed(results: Results) -> dict[str, list[str]]:
     """Return the checks, by id, whose failing rows are to leave, by file version."""
     return {file: ids for file, checks in results.items() if (ids := leaving(checks))}
@@ -426,6 +481,7 @@ def _report(run: Run, files: Iterable[FileReport]) -> Report:
         lane=job.lane,
         lane_why=job.lane_why,
         mode=plan.mode,
+        unnoted=run.unnoted,
     )
 
 

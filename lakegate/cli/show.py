@@ -87,6 +87,8 @@ def _attempt(view: BatchView, attempt: Try, *, every_check: bool) -> Iterator[Re
         yield from (f"  {key}" for key in attempt.claims)
         return
     yield from (Text(clean(f"  {line}"), style="dim") for line in _audited(report))
+    if report.unnoted:
+        yield indented(f"not noted: {report.unnoted}", 2)
     if report.error:
         yield indented(report.error, 2, "red")
         for advice in report.advice:

@@ -13,12 +13,12 @@ from lakegate.cli.installation import Installation, quiet_logs
 from lakegate.cli.profile import connect
 from lakegate.cli.rows import Listed, list_rows
 from lakegate.cli.sql import Result, Statement, run
-from lakegate.errors import Misconfigured, Refused
+from lakegate.errors import LakegateError, Misconfigured, Refused
 from lakegate.operations import wire
 from lakegate.operations.acts import TryRulesOfActs
 from lakegate.operations.operation import Operation
 from lakegate.operations.questions import ShowBatch
-from lakegate.ports import Ref
+from lakegate.ports import MAIN, Ref
 
 T = TypeVar("T")
 KEPT = 20  # seconds
@@ -48,6 +48,15 @@ def rows(ref: str, sql: str) -> Result:
     return run(installation().lake, Statement.parse(sql), Ref.parse(ref))
 
 
+@st.cache_data(ttl=RIGHTS_KEPT, max_entries=ANSWERS, show_spinner="Reading the lake")
+def is_there(table: str) -> bool:
+    """Return True if main has the table and this person may read it."""
+    try:
+        return installation().lake.columns(Ref(MAIN), table) is not None
+    except LakegateError:
+        return False
+
+
 @st.cache_data(ttl=KEPT, max_entries=ANSWERS, show_spinner="Reading the rows that fail")
 def failing_rows(batch: str, check: str) -> Listed:
     """Return all rows that fail a check, as `lakegate show --rows` lists them."""
@@ -63,7 +72,7 @@ def act(what: Operation[T]) -> T:
 
 
 def forget() -> None:
-    for kept in (_answer, rows, failing_rows):
+    for kept in (_answer, rows, failing_rows, is_there):
         kept.clear()
 
 

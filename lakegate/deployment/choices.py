@@ -78,6 +78,7 @@ DROPPED = {
     "slack_secret": "messages go to the functions' logs alone, and count as told",
     "slack_channel": "messages go to the functions' logs alone, and count as told",
     "slack_api": "messages go to Slack itself",
+    "audit_tables": "what audits find is in their reports alone, and their tables get no more rows",
     "event_bus": "EventBridge is told nothing of what is published and rejected",
     "webhook_url": "the webhook is told nothing of what is published and rejected",
     "webhook_secret": "nothing is signed, so the webhook is told nothing",

@@ -11,7 +11,7 @@ from pyiceberg.transforms import parse_transform
 from pyiceberg.types import NestedField
 
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
-from lakegate.audit.definition import FILE, FIXED, QUARANTINE, properties
+from lakegate.audit.definition import FILE, FIXED, properties
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.names import display_name
@@ -45,9 +45,9 @@ def create(catalog: RefCatalog, plan: Plan, columns: Sequence[TableColumn]) -> T
     return made
 
 
-def create_quarantine(catalog: RefCatalog, name: str) -> Table:
-    """Create a quarantine table. Raise OutcomeUnknown if nobody knows whether it was created."""
-    schema = Schema(*(_field(at, column) for at, column in enumerate(QUARANTINE, 1)))
+def create_own(catalog: RefCatalog, name: str, columns: Sequence[TableColumn]) -> Table:
+    """Create a table of lakegate's own. Raise OutcomeUnknown if nobody knows whether it was created."""
+    schema = Schema(*(_field(at, column) for at, column in enumerate(columns, 1)))
     with iceberg_errors(f"creating {name}", changes=True):
         catalog.create_namespace_if_not_exists(name.rpartition(".")[0])
         made: Table = catalog.create_table(name, schema, properties={"format-version": "2", **FIXED})

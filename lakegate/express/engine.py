@@ -21,8 +21,10 @@ from lakegate.adapters.http import TimeoutAdapter, mount
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
 from lakegate.adapters.iceberg.specs import spec_of_registered
 from lakegate.adapters.refs import segment
+from lakegate.audit.definition import AUDITS, QUARANTINE
 from lakegate.audit.engine import Proved
 from lakegate.audit.errors import HandedOver, JobError
+from lakegate.audit.evaluation.audits import Row, audits_of
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import Plan, TableColumn
@@ -32,7 +34,7 @@ from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.counts import count
 from lakegate.errors import Conflict, OutcomeUnknown
-from lakegate.express import appending, footer, quarantine, registering
+from lakegate.express import appending, footer, noting, own, quarantine, registering
 from lakegate.express.creating import create
 from lakegate.express.keys import Base
 from lakegate.express.limits import Limits
@@ -197,12 +199,17 @@ class ExpressEngine:
             its, now = self._brought(table, spec, each, body, rows)
             files += its
             told.append(now)
-        try:
-            appending.commit(table, files, spec if any(each.registered for each in told) else None)
-        except (Conflict, OutcomeUnknown):  # a request that is delivered twice is told that it came too late
-            if not self._is_there({file.file_path for file in files}):
-                raise
+        self._commit(self.job.plan.table, table, files, spec if any(each.registered for each in told) else None)
         return told
+
+    def _commit(
+        self, name: str, table: IcebergTable, files: Sequence[DataFile], registered: PartitionSpec | None = None
+    ) -> None:
+        try:
+            appending.commit(table, files, registered)
+        except (Conflict, OutcomeUnknown):  # a request that is delivered twice is told that it came too late
+            if not self._is_there(name, {file.file_path for file in files}):
+                raise
 
     def _brought(
         self, table: IcebergTable, spec: PartitionSpec | None, each: Inspection, body: bytes, rows: pa.Table
@@ -232,12 +239,11 @@ class ExpressEngine:
             raise HandedOver("A staged copy is not what it was when it was inspected.")
         return found
 
-    def _is_there(self, paths: Collection[str]) -> bool:
-        """Return True if the branch's table has just these data files beyond its base: the answer was lost, and not
+    def _is_there(self, name: str, paths: Collection[str]) -> bool:
+        """Return True if a table on the branch has just these data files beyond its base: the answer was lost, and not
         the commit.
         """
-        name = self.job.plan.table
-        there, base = self.load(name, Ref(self.job.branch), Ref(self.job.branch, self.job.base))
+        there, base = self._with_base(name)
         return there is not None and there.changes_since(base).added.entries.keys() == set(paths)
 
     def quarantine(
@@ -248,9 +254,10 @@ class ExpressEngine:
         plan: Plan,
         inspections: Sequence[Inspection],
     ) -> None:
-        job, ref, name = self.job, Ref(self.job.branch), quarantine_of(self.job.plan.table)
-        there, base = self.load(name, ref, Ref(job.branch, job.base))
-        aside = quarantine.table_for(self._catalog(ref), job, there, base)
+        job, ref = self.job, Ref(self.job.branch)
+        name, replaced = quarantine_of(plan.table), {data.path for data in job.replaced_quarantined}
+        there, base = self._with_base(name)
+        aside = own.table_for(self._catalog(ref), name, QUARANTINE, there, base, replaced)
         [table] = self.load(plan.table, ref)
         if table is None:
             raise JobError(f"batch {job.batch}: branch {job.branch} has no table {plan.table}")
@@ -263,6 +270,17 @@ class ExpressEngine:
             left += quarantine.kept(table.own, rows, why, self.process.data, self.limits)
         appending.commit(aside, going)
         appending.replace(table.own, gone, left)
+
+    def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
+        name = audits_of(self.job.plan.table)
+        there, base = self._with_base(name)
+        own.check(name, AUDITS, there)
+        table = own.table_for(self._catalog(Ref(self.job.branch)), name, AUDITS, there, base)
+        self._commit(name, table, noting.write(table, rows, self.process.data))
+
+    def _with_base(self, name: str) -> list[ExpressTable | None]:
+        """Return a table as it is on the branch, and as it is at the base."""
+        return self.load(name, Ref(self.job.branch), Ref(self.job.branch, self.job.base))
 
 
 def _check(job: Job, limits: Limits) -> None:

@@ -11,19 +11,14 @@ from pyiceberg.io.pyarrow import PyArrowFileIO, schema_to_pyarrow
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
-from lakegate.adapters.iceberg import RefCatalog
-from lakegate.audit.definition import FIXED, QUARANTINE
-from lakegate.audit.errors import HandedOver
-from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import FILE_COLUMN
-from lakegate.express import appending, creating
+from lakegate.express import appending
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.samples import values_of
 from lakegate.express.spelling import row_json
-from lakegate.express.tables import ExpressTable
 
 Reasons = Sequence[tuple[str, ...]]
 """The names of the checks that each row of a file fails, in the order of the rows."""
@@ -34,21 +29,6 @@ def reasons(plan: Plan, rows: pa.Table, checks: Sequence[str], duckdb: DuckDB) -
     asked = [check for check in plan.checks if check.id in checks]
     marks = duckdb.marks([plan.metric(check.metric) for check in asked], rows)
     return [tuple(check.name for check, fails in zip(asked, row, strict=True) if fails) for row in marks]
-
-
-def table_for(catalog: RefCatalog, job: Job, there: ExpressTable | None, base: ExpressTable | None) -> Table:
-    """Return the quarantine table on the branch, created if it is not there. Raise HandedOver if it is another than
-    this release makes, or an earlier run has written there.
-    """
-    if there is None:
-        return creating.create_quarantine(catalog, quarantine_of(job.plan.table))
-    changes, replaced = there.changes_since(base), {data.path for data in job.replaced_quarantined}
-    if changes.added.entries or changes.lost.entries.keys() - replaced:
-        raise HandedOver("An earlier run of this attempt has written to the quarantine table.")
-    names = [column.name for column in QUARANTINE]
-    if list(there.fields()) != names or any(there.own.properties.get(name) != it for name, it in FIXED.items()):
-        raise HandedOver("The quarantine table is of another release, and only Spark changes it.")
-    return there.own
 
 
 def leave(

@@ -78,6 +78,7 @@ def publish_rejected(
 
     Return and raise as `publish` does. A file that was published since is an objection, too.
     """
+    audited = replace(audited, is_noted=True)
     changes = service.branches.changes(audited.report.base, audited.report.audited)
     prove_changes(audited, changes, audited.claims, "what was audited")
     note = replace(_note(audited, files), why=why, by=by)

@@ -33,7 +33,8 @@ class Service:
     tokens of the `job_client`, or of their own role for the `token_audience`, or none. `jobs_at_once` Spark jobs run at
     a time. Where files wait for company, they wait for the `batch_window` at the most; `reminders` tell of its end, and
     without them the sweep does. Nothing is seen in the landing bucket but what lies below the `landing_prefixes`.
-    Without `express`, Spark audits everything. The `channels`, by name, are told of what is published and rejected.
+    Without `express`, Spark audits everything. If it `notes_audits`, jobs append what they find to audits tables. The
+    `channels`, by name, are told of what is published and rejected.
     """
 
     branches: Branches
@@ -62,6 +63,7 @@ class Service:
     landing_prefixes: tuple[str, ...] = ("",)
     express: Express | None = None
     channels: Mapping[str, Channel] = field(default_factory=dict)
+    notes_audits: bool = False
 
     @property
     def slots(self) -> Mapping[Lane, int]:

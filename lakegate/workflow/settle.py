@@ -21,13 +21,14 @@ from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attemp
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.attempts.reports import End, accept_report, hand_over, note_end
 from lakegate.workflow.attempts.start import start_attempt
-from lakegate.workflow.ledger.decisions import record
+from lakegate.workflow.ledger.decisions import Commit, record
 from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.notices.messages import rejection
 from lakegate.workflow.notices.outbox import notified_at
 from lakegate.workflow.notices.outcome import decided_so, notify_outcome, notify_waiting
 from lakegate.workflow.publish import publish
 from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, NeedsNewAttempt, Objection
+from lakegate.workflow.publishing.noting import commit_noted
 from lakegate.workflow.publishing.rebase import drop_files
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
@@ -74,13 +75,23 @@ def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
         _retry(service, attempt, again, todo.released if again else ())
         return True  # the next sweep settles the rest
     _retry(service, attempt, [*again, *todo.retry], todo.released)
-    record(service, attempt, Decision.REJECTED, todo.reject)
+    record(service, attempt, Decision.REJECTED, todo.reject, commit=_with_audit(service, facts, claims))
     if ended.crash:
         service.telemetry.emit({Signal.JOBS_FAILED: 1}, attempt.table)
     if ended.handed_over:
         service.telemetry.emit({Signal.FILES_HANDED_OVER: len(todo.retry)}, attempt.table)
     _finish(service, attempt, claims, ended)
     return True
+
+
+def _with_audit(service: Service, facts: Facts, claims: Iterable[FileVersion]) -> Commit | None:
+    """Return the commit of a rejection, if the audits table gets what the attempt's audit found."""
+    report = facts.ended.report
+    if report is None or not any(entry.noted for entry in report.files):
+        return None
+    return commit_noted(
+        service, Audited(attempt=facts.attempt, base=facts.job.base, report=report, claims=tuple(claims))
+    )
 
 
 def _retry(service: Service, attempt: Attempt, files: Iterable[FileVersion], released: Collection[FileVersion]) -> None:

@@ -1,9 +1,10 @@
 """The one door to Spark's JVM, for what pyspark has no Python for."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from py4j.java_gateway import JavaPackage
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 # Roots of the names that this job uses, and those that pyspark uses with each expression.
 _ROOTS = ("java", "org", "py4j", "shaded", "functions", "PythonUtils")
@@ -51,3 +52,16 @@ def session_state(spark: SparkSession) -> Any:
 def empty_array(spark: SparkSession, kind: Any) -> Any:
     gateway: Any = spark.sparkContext._gateway  # noqa: SLF001 - there is no public name for it
     return gateway.new_array(kind, 0)
+
+
+def one_text_per_task(spark: SparkSession, texts: Sequence[str]) -> DataFrame:
+    """Return these texts as the column `value`, each read by a task of its own. They stand in no plan, which Spark
+    would print, and need no process of Python's.
+    """
+    listed = jvm(spark).java.util.ArrayList()
+    for text in texts:
+        listed.add(text)
+    sliced = spark.sparkContext._jsc.parallelize(listed, len(texts)).rdd()  # noqa: SLF001 - there is no public name
+    session: Any = spark._jsparkSession  # noqa: SLF001 - there is no public name for it
+    made = session.createDataset(sliced, jvm(spark).org.apache.spark.sql.Encoders.STRING())
+    return DataFrame(made.toDF(), spark)

@@ -13,7 +13,7 @@ from spark_jobs.jvm.gateway import jvm, remember_classes
 from spark_jobs.jvm.identity import Identified
 
 ICEBERG = "1.11.0"  # of the job's jar; in 1.10 a commit that is sent twice loses its manifest list
-LAKE, BASE, AUDIT, LEFT = "lake", "base", "audit", "left"
+LAKE, BASE, AUDIT, LEFT, NOTED = "lake", "base", "audit", "left", "noted"
 SPLIT = 128 * 1024 * 1024
 _SMALL, _PIECE = 64 * 1024 * 1024, 2 * 1024 * 1024
 _OPTIONS = {
@@ -66,7 +66,7 @@ def build(name: str) -> SparkSession:
     """Return a session that can read the job; `open_catalog` adds its catalogs."""
     builder = SparkSession.builder.appName(name)
     # Spark's event log hides a secret option of a session only if the whole application has one of that name, too.
-    hidden = {_option(name, option): "" for name in (LAKE, BASE, AUDIT, LEFT) for option in identity.SECRET}
+    hidden = {_option(name, option): "" for name in (LAKE, BASE, AUDIT, LEFT, NOTED) for option in identity.SECRET}
     for option, value in {**_OPTIONS, **hidden}.items():
         builder = builder.config(option, value)
     spark = builder.getOrCreate()

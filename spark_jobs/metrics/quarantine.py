@@ -11,10 +11,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.data_files.difference import Difference
 from lakegate.audit.data_files.statistics import counted
-from lakegate.audit.definition import FIXED, QUARANTINE
-from lakegate.audit.errors import JobError
+from lakegate.audit.definition import QUARANTINE
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.evaluation.verdicts import malformed_checks
 from lakegate.audit.model.job import Job
@@ -22,14 +20,14 @@ from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.formats.text.lines import TEXT
-from spark_jobs.jvm.session import BASE, LAKE
+from spark_jobs.jvm.session import LAKE
 from spark_jobs.metrics.failing_keys import PLACE, Landed, by_file, with_places
 from spark_jobs.metrics.keys import Batch, Read
 from spark_jobs.metrics.kinds import KINDS, failing
 from spark_jobs.metrics.malformed import LINE, WHY
-from spark_jobs.tables import iceberg
+from spark_jobs.tables import iceberg, own
 from spark_jobs.tables.base import Base
-from spark_jobs.tables.ddl import add_columns_sql, create_table_sql, set_properties_sql, table_name
+from spark_jobs.tables.ddl import table_name
 from spark_jobs.tables.overwrite import overwrite
 
 Failed = Mapping[str, Sequence[str]]
@@ -70,13 +68,14 @@ def quarantine_rows(
     `order` has the good files as they landed, and `malformed` the rows that do not parse. A second run of a job that
     has come this far is refused.
     """
-    _prepare_table(spark, job)
+    name, replaced = quarantine_of(job.plan.table), {data.path for data in job.replaced_quarantined}
+    own.prepare(spark, job, name, QUARANTINE, replaced)
     of_rows = _failed_in_table(job.plan, failed)
     leaving = [] if malformed is None else [_quarantined_lines(job, malformed)]
     if of_rows:
         rows, columns = with_reasons(view, order, of_rows), view.read(of_rows).columns
         leaving.append(_quarantined_rows(job, rows, [name for name in columns if name != FILE_COLUMN]))
-    reduce(DataFrame.union, leaving).writeTo(table_name(LAKE, quarantine_of(job.plan.table))).append()
+    reduce(DataFrame.union, leaving).writeTo(table_name(LAKE, name)).append()
     if of_rows:
         kept = rows.where(F.size(_REASONS) == 0).select(*map(spark_identifier, columns))
         going = [view.entries[data.path] for file in of_rows for data in view.batch.files[file]]
@@ -139,35 +138,6 @@ def _failed_in_table(plan: Plan, failed: Failed) -> dict[str, list[str]]:
     malformed = malformed_checks(plan)
     of_rows = {file: [check for check in ids if check not in malformed] for file, ids in failed.items()}
     return {file: ids for file, ids in of_rows.items() if ids}
-
-
-def _prepare_table(spark: SparkSession, job: Job) -> None:
-    """Create or upgrade the quarantine table on the branch. JobError if an earlier run has written there."""
-    table = quarantine_of(job.plan.table)
-    there, base = (iceberg.load(spark, catalog, table) for catalog in (LAKE, BASE))
-    if there is not None and not _is_unchanged(job, iceberg.compare(spark, base, there)):
-        raise JobError(
-            f"batch {job.batch}: on branch {job.branch}, table {table} is not what it was at the base: an earlier run "
-            f"of this job has written there. Run: lakegate retry {job.batch}"
-        )
-    for statement in create_table_sql(table, QUARANTINE, FIXED) if there is None else _upgrade_sql(spark, table, there):
-        spark.sql(statement)
-
-
-def _upgrade_sql(spark: SparkSession, table: str, there: Any) -> list[str]:
-    """Return the statements for a table of an earlier release, or one with settings that someone has changed."""
-    known = iceberg.fields(spark, there)
-    new = [column for column in QUARANTINE if column.name not in known]
-    return [
-        *([add_columns_sql(table, new)] if new else []),
-        *set_properties_sql(table, FIXED, dict(there.properties())),
-    ]
-
-
-def _is_unchanged(job: Job, difference: Difference) -> bool:
-    """Return True if nothing was added since the base, and only rows that the batch replaces went before the job."""
-    gone = difference.lost.entries.keys() - {data.path for data in job.replaced_quarantined}
-    return not difference.added.entries and not gone
 
 
 def _quarantined_rows(job: Job, rows: DataFrame, columns: Iterable[str]) -> DataFrame:

@@ -145,6 +145,7 @@ def test_a_place_is_what_the_outputs_say() -> None:
         ("nyc.flights", f"{MAIN}@0a", Role.READER),
         ("nyc.flights", "wap-x", Role.OBSERVER),
         ("_quarantine.nyc_flights", MAIN, Role.OBSERVER),
+        ("_audits.nyc_flights", MAIN, Role.READER),
     ],
 )
 def test_a_text_asks_for_the_least_role_that_may_read(table: str, ref: str, role: Role) -> None:

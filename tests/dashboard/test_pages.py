@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from html import unescape
 
+import pyarrow as pa
 import pytest
 
+from lakegate.audit.model.report import Verdict
+from lakegate.cli.sql import Statement, run
+from lakegate.dashboard import session
+from lakegate.dashboard.trends import trend, trend_sql
 from lakegate.errors import Retryable
 from lakegate.landing.lifecycle import Decision
+from lakegate.ports import MAIN, Ref
 from lakegate.workflow.status import status
 from tests.cli.reported import BATCH, reported
 from tests.cli.test_page import Parsed
@@ -82,6 +89,46 @@ def test_a_table_has_its_verdicts_and_numbers_over_time(screen: Screen) -> None:
     at = screen.open("table", table="nyc.flights")
     assert not at.exception
     assert text(at).count("verdict pass") >= 2
+
+
+def test_a_number_over_time_is_that_of_every_audit_where_a_table_of_audits_has_them(screen: Screen) -> None:
+    screen.desk.world.want_unique_keys()
+    screen.desk.published()
+    at = screen.open("table", table="nyc.flights")
+    assert [it.label for it in at.toggle] == []
+    check = at.selectbox[1].value
+    screen.desk.rows.held[MAIN, "_audits.nyc_flights"] = audits(check, days=70)
+    session.is_there.clear()
+    at = screen.open("table", table="nyc.flights")
+    [every] = at.toggle
+    assert every.label == "Every audit, from _audits.nyc_flights"
+    assert screen.desk.rows.asked == []
+    at = every.set_value(True).run()
+    assert not at.exception
+    assert [table for table, _, _ in screen.desk.rows.asked] == ["_audits.nyc_flights"]
+
+
+def test_the_trend_has_an_audit_for_each_attempt_with_its_worst_verdict(screen: Screen) -> None:
+    screen.desk.rows.held[MAIN, "_audits.shop_orders"] = audits("c1", days=3)
+    found = trend("c1", run(screen.desk.rows, Statement.parse(trend_sql("shop.orders", "c1")), Ref(MAIN)))
+    assert [it.batch for it in found] == ["b0", "b1", "b2"]
+    [number] = found[2].numbers
+    assert (number.verdict, number.failing_rows, number.rows) == (Verdict.FAIL, 2, 20)
+    assert (number.least, number.most, number.low, number.high) == (0.0, 2.0, None, 1.0)
+
+
+def audits(check: str, days: int) -> pa.Table:
+    """Two files an attempt, and one attempt a day, of which the second file fails; beside them another check."""
+    rows = [
+        {
+            "_lakegate_file": f"f{day}-{file}", "batch": f"b{day}", "attempt": 1, "check_id": its, "check_name": its,
+            "verdict": "fail" if file else "pass", "value": 2.0 * file, "unit": "rows", "low": None, "high": 1.0,
+            "failing_rows": 2 * file, "row_count": 10,
+            "audited_at": datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=day),
+        }
+        for day in range(days) for file in range(2) for its in (check, "other")
+    ]  # fmt: skip
+    return pa.Table.from_pylist(rows)
 
 
 def test_the_history_goes_back_page_by_page(screen: Screen) -> None:

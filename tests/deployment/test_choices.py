@@ -67,6 +67,7 @@ DEPLOYED = Config(
     grace_seconds=300,
     compact_after_days=20,
     attempts=5,
+    audit_tables=True,
     express=False,
     express_megabytes=16,
     uploaders=("arn:aws:iam::123456789012:root=acme/",),

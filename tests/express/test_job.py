@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,9 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from jsonschema import Draft202012Validator
+from pyiceberg.schema import Schema
+from pyiceberg.types import NestedField, StringType
 
 from lakegate.adapters.iceberg import IcebergTables, RefCatalog
 from lakegate.adapters.iceberg.tables import data_files
+from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.codec import to_json, to_plain
 from lakegate.audit.model.files import FileFormat, FileKind
@@ -40,11 +44,13 @@ from lakegate.audit.model.report import DataFile, FileReport, Replaced, Report, 
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.cli.terminal import sound
+from lakegate.express.engine import ExpressEngine
 from lakegate.express.job import TAKEN, Outcome, run_job
 from lakegate.express.limits import Limits
 from lakegate.express.objects import Objects
 from lakegate.express.process import Process
 from lakegate.ports import FileChanges
+from tests.support.data_files import data_file
 from tests.support.jobs import has_begun, parquet, report_of, stage
 from tests.support.lanes import for_express, handed_over, make_table
 from tests.support.nessie import ROOT, Lake, unique
@@ -494,3 +500,108 @@ def test_a_staged_copy_that_is_another_by_then_is_handed_over(lake: Lake, monkey
     assert run_job(uri, Process()) is Outcome.HANDED_OVER
     assert "not what it was" in handed_over(lake, job)
     assert not held(lake, job)
+
+
+def test_what_is_found_becomes_rows_of_the_audits_table_with_a_data_file_for_each_file(lake: Lake) -> None:
+    by = a_plan()
+    uri, job = job_for(lake, by, rows(1, 2), rows(3, None), b"", notes_audits=True)
+    assert run_job(uri, Process()) is Outcome.REPORTED, handed_over(lake, job)
+    report, name = report_of(lake, job), audits_of(by.table)
+    assert report.audited == lake.head(job.branch)
+    there = held(lake, job, table=name)
+    assert [[there[data.path].record_count for data in file.noted] for file in report.files] == [[5], [5], [1]]
+    found = rows_of(lake, job.branch, name)
+    assert Counter((row["_lakegate_file"], row["verdict"]) for row in found) == {
+        (IDS[0], "pass"): 5,
+        (IDS[1], "pass"): 3,
+        (IDS[1], "fail"): 2,
+        (IDS[2], "fail"): 1,
+    }
+    [empty] = [row for row in found if row["_lakegate_file"] == IDS[2]]
+    assert (empty["check_id"], empty["reason"], empty["table_name"]) == ("file", "it is empty: 0 bytes", by.table)
+    [commit] = {row["audited_commit"] for row in found}
+    assert lake.commits(commit, job.branch) >= 1
+    judged = held(lake, job, Ref(job.branch, commit))
+    assert judged.keys() == {data.path for file in report.files for data in file.data_files}
+
+
+@pytest.mark.extended
+def test_without_the_choice_no_audits_table_is_made(lake: Lake) -> None:
+    job, report = reported(lake, a_plan(), rows(1))
+    assert not report.files[0].noted
+    assert held(lake, job, table=audits_of(job.plan.table)) == {}
+
+
+@pytest.mark.extended
+def test_an_audits_table_that_is_there_gets_more_rows_and_one_of_another_release_is_left_to_spark(lake: Lake) -> None:
+    by = a_plan()
+    uri, job = job_for(lake, by, rows(1), notes_audits=True)
+    assert run_job(uri, Process()) is Outcome.REPORTED
+    uri, again = job_for(lake, by, rows(2), base=lake.head(job.branch), notes_audits=True)
+    assert run_job(uri, Process()) is Outcome.REPORTED
+    name = audits_of(by.table)
+    assert len(held(lake, again, table=name)) == 2
+    table = RefCatalog(lake.nessie_uri, lake.warehouse, Ref(again.branch)).load_table(name)
+    with table.transaction() as transaction:
+        transaction.set_properties({"write.distribution-mode": "hash"})
+    uri, strange = job_for(lake, by, rows(3), base=lake.head(again.branch), notes_audits=True)
+    assert run_job(uri, Process()) is Outcome.HANDED_OVER
+    assert handed_over(lake, strange) == f"Table {name} is of another release, and only Spark changes it."
+
+
+@pytest.mark.extended
+def test_an_audits_table_with_a_strange_column_keeps_no_file_from_its_report(lake: Lake) -> None:
+    by = a_plan()
+    uri, job = job_for(lake, by, rows(1), notes_audits=True)
+    assert run_job(uri, Process()) is Outcome.REPORTED
+    catalog = RefCatalog(lake.nessie_uri, lake.warehouse, Ref(job.branch))
+    table = catalog.load_table(audits_of(by.table))
+    number = table.metadata.last_column_id + 1
+    mine = NestedField(number, "mine", StringType())
+    catalog.set_schema(table, Schema(*table.schema().fields, mine), number, {})
+    uri, again = job_for(lake, by, rows(2), base=lake.head(job.branch), notes_audits=True)
+    assert run_job(uri, Process()) is Outcome.REPORTED
+    report = report_of(lake, again)
+    assert report.unnoted == f"table {audits_of(by.table)} has column mine, which lakegate has not made"
+    assert (report.files[0].verdict, report.files[0].noted) == (Verdict.PASS, ())
+
+
+@pytest.mark.extended
+def test_a_note_whose_answer_is_lost_is_looked_at_and_never_repeated(lake: Lake) -> None:
+    with proxy(lake.nessie_uri, loses_commits) as network:
+        first, job = job_for(lake, a_plan(), rows(1), notes_audits=True)
+        assert run_job(first, Process()) is Outcome.REPORTED
+        uri, again = job_for(
+            lake, job.plan, rows(2), base=lake.head(job.branch), notes_audits=True, nessie_uri=network.uri
+        )
+        assert run_job(uri, Process()) is Outcome.REPORTED
+    assert lake.commits(again.base, again.branch) == 2
+    assert [data.rows for data in report_of(lake, again).files[0].noted] == [5]
+
+
+@pytest.mark.extended
+def test_a_run_that_finds_what_an_earlier_one_has_noted_hands_over(lake: Lake) -> None:
+    uri, job = job_for(lake, a_plan(), rows(1), notes_audits=True)
+    assert run_job(uri, Process()) is Outcome.REPORTED
+    lake.s3().delete_object(Bucket=lake.bucket, Key=f"begun/{job.branch}/{TAKEN}")
+    assert run_job(uri, Process()) is Outcome.HANDED_OVER
+    said = f"An earlier run of this attempt has written to {audits_of(job.plan.table)}."
+    assert handed_over(lake, job) == said
+
+
+@pytest.mark.extended
+def test_a_commit_that_comes_between_the_audit_and_its_note_ends_the_job(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that the network repeats late."""
+    uri, job = job_for(lake, a_plan(), rows(1), notes_audits=True)
+    noted = ExpressEngine.note_audits
+
+    def late(engine: ExpressEngine, rows: Any) -> None:
+        noted(engine, rows)
+        table = RefCatalog(lake.nessie_uri, lake.warehouse, Ref(job.branch)).load_table(job.plan.table)
+        with table.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
+            append.append_data_file(data_file(f"s3://{lake.bucket}/late.parquet", 1))
+
+    monkeypatch.setattr(ExpressEngine, "note_audits", late)
+    assert run_job(uri, Process()) is Outcome.FAILED

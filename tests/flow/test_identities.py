@@ -23,6 +23,7 @@ from lakegate.access import Role
 from lakegate.adapters.http import door
 from lakegate.adapters.lake import IcebergLake
 from lakegate.audit.errors import JobError
+from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.probe import Probe
@@ -138,6 +139,21 @@ def test_the_whole_way_goes_with_each_part_s_own_role_and_leaves_no_token(
     said = capfd.readouterr()
     left = [said.out, said.err, caplog.text, *objects(own)]
     assert not [token for token in canaries for text in left if token in text]
+
+
+@pytest.mark.extended
+def test_each_part_notes_audits_with_its_own_role_and_a_reader_reads_them(
+    own: Installation, guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publisher = as_publisher(own, guarded, monkeypatch)
+    own.service = replace(own.service, notes_audits=True)
+    own.push("name: id, physicalType: bigint, required: true")
+    take(own, publisher, own.drop({"id": [1]}), own.drop({"id": [None]}))
+    uri, name = own.lake.nessie_uri, audits_of(own.table)
+    lake = IcebergLake(uri, own.lake.warehouse, door(uri, Held(guarded.token(Role.READER))))
+    assert [table for table in lake.tables(Ref(MAIN)) if table.startswith("_")] == [name]
+    rows = lake.rows(Ref(MAIN), name, ["check_id", "verdict"], None).to_pylist()
+    assert sorted(row["verdict"] for row in rows if row["check_id"] == "file") == ["fail", "pass"]
 
 
 def decisions(publisher: Installation) -> list[Decision]:

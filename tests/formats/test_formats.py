@@ -62,11 +62,19 @@ def test_a_report_of_format_2_has_what_to_write_next() -> None:
 def test_a_report_of_format_3_tells_what_enforcing_would_have_done() -> None:
     report = from_json(Report, kept("report-3"))
     aside, failed, encrypted = report.files
-    assert (report.format, Report.format, report.mode) == (3, 3, Mode.OBSERVE)
+    assert (report.format, report.mode) == (3, Mode.OBSERVE)
     assert [file.verdict for file in report.files] == [Verdict.WOULD_QUARANTINE, Verdict.WOULD_FAIL, Verdict.FAIL]
     assert aside.warnings[0] == "observed: 2 of 50 rows would have gone to quarantine"
     assert failed.warnings[0] == "observed: it would have been rejected"
     assert (failed.reasons, encrypted.warnings) == ((), ())
+    assert from_json(Report, to_json(report)) == report
+
+
+def test_a_report_of_format_4_names_its_data_files_in_the_audits_table() -> None:
+    report = from_json(Report, kept("report-4"))
+    assert (report.format, Report.format, report.unnoted) == (4, 4, "")
+    assert [[data.rows for data in file.noted] for file in report.files] == [[6], [], []]
+    assert not any(file.noted for file in from_json(Report, kept("report-3")).files)
     assert from_json(Report, to_json(report)) == report
 
 
@@ -100,7 +108,7 @@ def test_a_receipt_of_format_1_is_read() -> None:
     assert json.loads(receipt.to_json()) == json.loads(kept("receipt-1"))
 
 
-@pytest.mark.parametrize(("kind", "name", "known"), [(Report, "report-3", 3), (Job, "job-1", 1)])
+@pytest.mark.parametrize(("kind", "name", "known"), [(Report, "report-4", 4), (Job, "job-1", 1)])
 def test_a_newer_format_is_refused_with_both_versions(kind: type, name: str, known: int) -> None:
     said = f"this {kind.__name__.lower()} has format 9, and .* up to format {known}: update"
     with pytest.raises(NewerFormat, match=said):

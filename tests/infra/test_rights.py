@@ -116,13 +116,17 @@ def may_read(stack: Stack, policy: str, key: str) -> bool:
         ("warehouse/nyc/flights_0f3a/data/00000.parquet", {"ReadLake"}),
         ("warehouse/z9/a_0f3a/metadata/00000.metadata.json", {"ReadLake"}),
         ("warehouse/_quarantine/nyc_flights_0f3a/data/00000.parquet", {"ReadQuarantine"}),
+        ("warehouse/_audits/nyc_flights_0f3a/data/00000.parquet", {"ReadAudits"}),
         ("warehouse/_lakegate/receipts", set()),
         ("warehouse/_canary/heartbeat_0f3a/data/00000.parquet", set()),
         ("elsewhere/nyc/flights", set()),
     ],
 )
-def test_who_reads_the_lake_reads_quarantine_by_a_policy_of_its_own(stack: Stack, key: str, policies: set[str]) -> None:
-    assert {policy for policy in ("ReadLake", "ReadQuarantine") if may_read(stack, policy, key)} == policies
+def test_who_reads_the_lake_reads_quarantine_and_audits_by_policies_of_their_own(
+    stack: Stack, key: str, policies: set[str]
+) -> None:
+    readers = ("ReadLake", "ReadQuarantine", "ReadAudits")
+    assert {policy for policy in readers if may_read(stack, policy, key)} == policies
 
 
 def allowed(stack: Stack, policy: str) -> set[tuple[str, str]]:
@@ -163,7 +167,7 @@ def test_who_cleans_deletes_from_the_warehouse_and_no_earlier_versions_and_keeps
 
 def test_the_policies_of_readers_and_people_are_nobodys_yet(stack: Stack) -> None:
     policies = stack.resources("AWS::IAM::ManagedPolicy")
-    assert len(policies) == 6
+    assert len(policies) == 7
     assert not [policy for policy in policies.values() if {"Roles", "Users", "Groups"} & policy.keys()]
 
 

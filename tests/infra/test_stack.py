@@ -384,6 +384,7 @@ def test_the_outputs_are_what_the_command_line_reads_and_what_tests_look_at(stac
     assert set(stack.template["Outputs"]) == {output_name(field.name) for field in fields(Settings)} - not_chosen | {
         "ReadLakePolicy",
         "ReadQuarantinePolicy",
+        "ReadAuditsPolicy",
         "CleanLakePolicy",
         "VerifyPolicy",
         "ReadUrl",

@@ -296,6 +296,11 @@ class Installation:
         self.service = replace(self.service, channels={"bus": self.listener})
         self.reached = replace(self.reached, channels={"bus": stopping_at(self.listener)})
 
+    def note_audits(self) -> None:
+        """Jobs append what they find to audits tables from now on."""
+        self.service = replace(self.service, notes_audits=True)
+        self.reached = replace(self.reached, notes_audits=True)
+
     def wait_for_company(self) -> None:
         """Files wait for others from now on."""
         self.service = replace(self.service, batch_window=WINDOW)

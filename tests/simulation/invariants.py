@@ -12,6 +12,7 @@ from datetime import timedelta
 from functools import cached_property, lru_cache
 from itertools import takewhile
 
+from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.lane import Lane
@@ -159,7 +160,7 @@ def a_person_publishes_what_was_rejected_and_nothing_else(step: Step) -> Iterato
 
 def a_publish_brings_its_tables_and_its_receipts_alone(step: Step) -> Iterator[str]:
     if step.report:
-        names = {step.report.table, quarantine_of(step.report.table)}
+        names = {of(step.report.table) for of in (str, quarantine_of, audits_of)}
         spaces = {name.rpartition(".")[0] for name in names}
         for key in sorted(step.after.touched):
             its = {
@@ -170,6 +171,38 @@ def a_publish_brings_its_tables_and_its_receipts_alone(step: Step) -> Iterator[s
             }
             if key.name not in its[key.kind]:
                 yield f"{step.report.branch} also brings {key.kind} {key.name}"
+
+
+def what_an_audit_found_comes_with_its_decision_and_stays(step: Step) -> Iterator[str]:
+    """Of the files that a commit publishes or rejects, all that their attempt's audit found, and of no others. A file
+    that is rejected for another reason has none, nor has one whose branch a stranger changed; one that a person lets
+    through had its own when it was rejected.
+    """
+    note = step.after.note
+    report = (
+        step.world.report(Attempt(table=note.table, batch=note.batch, number=note.attempt).branch) if note else None
+    )
+    may, must = set[DataFile](), set[DataFile]()
+    for file in report.files if note and report and not note.by else ():
+        _, now = step.changed.get((file.key, step.world.version_of(file.id)), (None, None))
+        if now and now.decision in (Decision.PUBLISHED, Decision.REJECTED):
+            may |= {*file.noted}
+            must |= {*file.noted} if now.decision is Decision.PUBLISHED or _is_for_its_audit(step, now, file) else set()
+    for table in map(audits_of, TABLES):
+        before, after = (files_of(table_at(commit, table)) for commit in (step.before, step.after))
+        came = {DataFile(path=path, rows=rows) for path, rows in after.items() if path not in before}
+        if strange := sorted(data.path for data in came - may):
+            yield f"{strange} come to {table}, and are not what was found of what is decided"
+        if gone := sorted(before.keys() - after.keys()):
+            yield f"{gone} are gone from {table}"
+        if report and table == audits_of(report.table) and (left := sorted(data.path for data in must - came)):
+            yield f"{left} are not in {table}"
+
+
+def _is_for_its_audit(step: Step, entry: Entry, file: FileReport) -> bool:
+    """Whether a file is rejected for what its audit found, and nobody has changed its branch, or a rebase's."""
+    branch = branch_of(entry)
+    return entry.reasons == file.reasons and not any(it.startswith(branch) for it in step.world.meddled)
 
 
 def no_row_leaves_main_but_for_the_newer_version_of_its_file(step: Step) -> Iterator[str]:
@@ -420,6 +453,7 @@ ALWAYS: tuple[Callable[[Step], Iterator[str]], ...] = (
     every_row_on_main_was_audited_and_passed,
     a_person_publishes_what_was_rejected_and_nothing_else,
     a_publish_brings_its_tables_and_its_receipts_alone,
+    what_an_audit_found_comes_with_its_decision_and_stays,
     no_row_leaves_main_but_for_the_newer_version_of_its_file,
     of_a_key_there_is_what_its_contract_says,
     each_file_version_is_there_once_and_whole,

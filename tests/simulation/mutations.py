@@ -25,7 +25,8 @@ from lakegate.workflow import publish, receive, reconcile, settle
 from lakegate.workflow.attempts import history, launch, reports, start
 from lakegate.workflow.ledger import compaction, decisions, receipts, truncation
 from lakegate.workflow.notices import events, expiry, late, outbox
-from lakegate.workflow.publishing import guards, proofs, rebase
+from lakegate.workflow.publishing import guards, noting, proofs, rebase
+from lakegate.workflow.publishing.audited import Audited
 from lakegate.workflow.receiving import shares
 from lakegate.workflow.receiving.company import Company
 from lakegate.workflow.settlement import reader, rules
@@ -142,7 +143,7 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=guards.guard_tables,
-                old="if there == wanted:",
+                old="if is_same(audited, table, there, wanted):",
                 new="if there is not None:",
             ),
         ),
@@ -388,6 +389,18 @@ MUTATIONS = (
             ),
         ),
         seeds_from=410,
+    ),
+    Mutation(
+        says="what was found of files that are rejected stays on their branch",
+        edits=(Edit(function=noting._merged, old="if any(brought.values()) else None", new="and None"),),
+    ),
+    Mutation(
+        says="a rejection brings what was found of the whole batch",
+        edits=(Edit(function=noting.commit_noted, old="audited.noted(files)", new="audited.noted(audited.claims)"),),
+    ),
+    Mutation(
+        says="a rebase leaves behind what was found",
+        edits=(Edit(function=Audited.paths, old="[] if self.is_noted else", new="[] and"),),
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",

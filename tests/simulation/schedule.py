@@ -33,6 +33,7 @@ RUSH = ("flights/rush", "flights/beside")
 LATE, LAST = "flights/late", "flights/the-last"
 LISTENED = (6, 7)  # seeds of sixteen in which another system listens
 OBSERVE = (9, 20)  # seeds of thirty-two in which the contract observes at first
+NOTED = (4, 5)  # seeds of eight, one of them with the express lane, in which audits become rows of tables
 GATHER = (2, 3)  # seeds of eight, one of them with the express lane, in which files wait for company
 REUPLOADS = (*[Reuploads.REPLACE] * 4, Reuploads.APPEND, Reuploads.IGNORE, Reuploads.REJECT)
 
@@ -163,6 +164,8 @@ class Schedule(Simulation):
             self._rush()
         if seed % 8 in GATHER:
             self.world.wait_for_company()
+        if seed % 8 in NOTED:
+            self.world.note_audits()
         if seed % 16 in LISTENED:
             self.world.listen()
         self.left["lost_jobs"] = self.mixture.lost_jobs

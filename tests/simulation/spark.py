@@ -18,6 +18,7 @@ from lakegate.audit.data_files.difference import DataFiles, Difference
 from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField, counted
 from lakegate.audit.engine import Proved
 from lakegate.audit.errors import HandedOver, JobError
+from lakegate.audit.evaluation.audits import Row, audits_of
 from lakegate.audit.evaluation.duplicates import Pattern, Repeats
 from lakegate.audit.evaluation.quarantine import Results, quarantine_of
 from lakegate.audit.evaluation.table_scope import Orphans
@@ -30,7 +31,7 @@ from lakegate.audit.run import Run, append_and_audit
 from lakegate.audit.schema.fit import FILE_COLUMN, FileColumn
 from lakegate.audit.schema.inspection import WRITTEN_ANEW, Inspection
 from lakegate.audit.schema.types import Struct, parse
-from lakegate.ports import JobState, Ref, TableIdentity
+from lakegate.ports import MAIN, JobState, Ref, TableIdentity
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryStore, TableState
 from lakegate.testing.lake import Commit, Content, Key, KeyKind
 from tests.support.identities import grown
@@ -455,6 +456,16 @@ class StoryEngine:
             files |= self._data_files(file, is_left=True) if file.id in of_rows else {}
         self._commit(table, replace(state, files=files))
         self.did("puts rows aside")
+
+    def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
+        self.head()
+        name, branch = audits_of(self.job.plan.table), Ref(self.job.branch)
+        there, base = (files_of(self.cluster.lake.table(ref, name)) for ref in (branch, Ref(MAIN, self.job.base)))
+        if there.keys() - base.keys():
+            raise JobError(f"an earlier run has written to {name}")
+        files = {f"{self.job.branch}/{file}/audit": len(its) for file, its in rows.items()}
+        self.cluster.lake.spark_append(self.job.branch, name, self._new_table(), files)
+        self.did("notes what it found")
 
     def _commit(self, table: str, state: TableState) -> None:
         self.head()

@@ -52,6 +52,7 @@ COVERED = (
     "main: commit of what is discarded",
     "main: commit of what is rejected",
     "main: merge of what is published",
+    "main: merge of what is rejected",
     "main: merge of what a person lets through",
     "stranger: commits another table to main",
     "stranger: commits to a branch",

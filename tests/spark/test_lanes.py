@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.adapters.iceberg import RefCatalog
+from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.job import Job
@@ -110,11 +111,11 @@ FILES = (
 )
 
 
-def on(lake: Lake, by: Plan, base: str, files: Sequence[bytes]) -> tuple[str, Job]:
+def on(lake: Lake, by: Plan, base: str, files: Sequence[bytes], *, notes: bool = False) -> tuple[str, Job]:
     branch = unique("wap-lanes")
     lake.branch(branch, base)
     staged = stage(lake, by, branch, base, dict(zip(IDS, files, strict=False)))
-    job = replace(for_express(lake, staged.job), batch="20130131T0405-1a2b3c4d")
+    job = replace(for_express(lake, staged.job), batch="20130131T0405-1a2b3c4d", notes_audits=notes)
     key = staged.uri.removeprefix(f"s3://{lake.bucket}/")
     lake.s3().put_object(Bucket=lake.bucket, Key=key, Body=to_json(job).encode())
     return staged.uri, job
@@ -124,7 +125,7 @@ def told(report: Report) -> dict[str, Any]:
     """What is said of the files, one entry for each piece, whatever it was found by."""
     said: dict[str, Any] = {}
     for file in json.loads(to_json(report.files)):
-        for held in ("data_files", "quarantined"):
+        for held in ("data_files", "quarantined", "noted"):
             file[held] = sum(data["rows"] for data in file[held])
         for check in file.pop("checks"):
             del check["source"]
@@ -170,11 +171,36 @@ def test_both_lanes_report_the_same_and_leave_the_same_tables(
         assert put_aside(on_nessie, express, ours) == put_aside(on_nessie, spark, theirs) != []
 
 
-def defined(lake: Lake, job: Job) -> Mapping[str, Any]:
+@pytest.mark.extended
+def test_both_lanes_note_the_same_in_tables_that_are_the_same(
+    run: Run, on_nessie: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows leave for quarantine, so that the audits are of the third commit that is looked at."""
+    for name, value in lake.environment.items():
+        monkeypatch.setenv(name, value)
+    by = a_plan(Severity.QUARANTINE)
+    base = run(on(lake, by, lake.head(), FILES[:1])[1]).audited
+    (uri, express), (_, spark) = on(lake, by, base, FILES, notes=True), on(lake, by, base, FILES, notes=True)
+    assert run_job(uri, Process()) is Outcome.REPORTED, handed_over(lake, express)
+    ours, theirs = report_of(lake, express), run(spark)
+    assert told(ours) == told(theirs)
+    assert all([data.rows for data in file.noted] == [1 + len(file.checks)] for file in theirs.files)
+    name = audits_of(by.table)
+    assert defined(lake, express, name) == defined(lake, spark, name)
+    assert noted(on_nessie, express, ours) == noted(on_nessie, spark, theirs) != []
+
+
+def noted(spark: SparkSession, job: Job, report: Report) -> list[str]:
+    """The rows of the audits table, but what is of this one run alone."""
+    rows = spark.table(opened(spark, job, report, audits_of(job.plan.table)))
+    return sorted(map(str, rows.drop("audited_at", "audited_commit", "lane").collect()))
+
+
+def defined(lake: Lake, job: Job, table: str = "") -> Mapping[str, Any]:
     """All that the branch's table is defined by, but what is of this one table alone."""
-    table = RefCatalog(lake.nessie_uri, lake.warehouse, Ref(job.branch)).find_table(job.plan.table)
-    assert table is not None
-    told = json.loads(table.metadata.model_dump_json())
+    found = RefCatalog(lake.nessie_uri, lake.warehouse, Ref(job.branch)).find_table(table or job.plan.table)
+    assert found is not None
+    told = json.loads(found.metadata.model_dump_json())
     names = ("format-version", "schemas", "partition-specs", "sort-orders", "last-column-id", "current-schema-id")
     own = ("owner", "created-at", "nessie.")  # who ran Spark, and what the catalog says of its commit
     values = {f"property {name}": it for name, it in told["properties"].items() if not name.startswith(own)}

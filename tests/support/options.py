@@ -166,6 +166,11 @@ PARTS: dict[str, list[Option]] = {
             "how many attempts in a row may crash or run for too long before their batch is rejected; one whose job "
             "never came to its files does not count",
         ),
+        option(
+            "audit_tables",
+            "what each audit finds becomes rows of a table, `_audits.<namespace>_<table>`, in the commit that "
+            "publishes or rejects its files ([Query audits](../how-to/query-audits.md))",
+        ),
         option("job_timeout_minutes", "when a Spark job is given up: up to 10,080, which is seven days"),
         option(
             "express express_megabytes",
@@ -241,8 +246,8 @@ PARTS: dict[str, list[Option]] = {
     "Network": [
         option(
             "subnets security_groups",
-            "where functions and jobs run: private subnets with a way to Nessie, S3, EMR Serverless, Secrets Manager "
-            "and Slack ([Give functions and jobs a way out](../how-to/network.md)). They have to be given with "
+            "where functions and jobs run: private subnets with a way to Nessie, S3, EMR Serverless, Lambda, Secrets "
+            "Manager and Slack ([Give functions and jobs a way out](../how-to/network.md)). They have to be given with "
             "`nessie_uri`: by itself EMR Serverless reaches nothing but AWS, so not Nessie",
         ),
     ],

@@ -21,6 +21,7 @@ MARKS = ("nessie", "aws")
 BRANCH, TABLE, RECEIPT = f"{PREFIX}nyc.flights-a1", "nyc.flights", "_lakegate.receipts.k"
 IN_NESSIE = {
     "read tables on `main`": (Operation.READ_ENTITY_VALUE, MAIN, TABLE),
+    "read audits on `main`": (Operation.READ_ENTITY_VALUE, MAIN, "_audits.nyc_flights"),
     "read everything": (Operation.READ_ENTITY_VALUE, BRANCH, RECEIPT),
     f"open and delete `{PREFIX}*`": (Operation.CREATE_REFERENCE, BRANCH, ""),
     f"write tables on `{PREFIX}*`": (Operation.UPDATE_ENTITY, BRANCH, TABLE),

@@ -1,5 +1,7 @@
 """The storage that an attempt's job is given: its own objects, its tables, and those that its foreign keys name."""
 
+from dataclasses import replace
+
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Reach
 from lakegate.workflow.attempts.job import reach_of
@@ -33,6 +35,14 @@ def test_a_job_reaches_its_table_where_it_is_on_main() -> None:
     world.drop("2", rows=1)
     [attempt] = world.attempts()
     assert reach(world, attempt).tables == {TABLE: f"s3://lake/{TABLE}", QUARANTINE: ""}
+
+
+def test_a_job_that_notes_what_it_finds_writes_to_the_audits_table_too() -> None:
+    world = World()
+    world.service = replace(world.service, notes_audits=True)
+    world.drop("1", rows=1)
+    [attempt] = world.attempts()
+    assert reach(world, attempt).tables == {TABLE: "", QUARANTINE: "", "_audits.nyc_flights": ""}
 
 
 def test_a_job_reads_the_tables_of_its_foreign_keys_and_writes_to_none_of_them() -> None:

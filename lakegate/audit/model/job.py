@@ -51,6 +51,8 @@ class Job:
 
     `notify` is what people are told of beside what they are told anyway, which concerns no job.
 
+    If it `notes_audits`, it appends what its audit found to the audits table of the branch.
+
     If it `registers`, a copy of each file that can be a data file becomes one, and the rows of all others are appended.
 
     With a `client` the job sends the catalog this client's tokens, and else with a `token_audience` tokens of its own
@@ -83,6 +85,7 @@ class Job:
     neighbours: dict[str, tuple[str, ...]] = field(default_factory=dict)
     registers: bool = False
     notify: tuple[str, ...] = ()
+    notes_audits: bool = False
     format: int = 1
 
     @property

@@ -146,9 +146,10 @@ class FileReport:
     """One file version. `faults` are the reasons that kept it from being appended (unreadable, wrong columns, no rows);
     then it has no checks. `advice` has, for each fault, the next thing to write.
 
-    `rows` are those of its data files, and `quarantined` its data files in the quarantine table. `evolves` lists its
-    changes to the table (`"zip" string`, `"n" bigint, was int`: a column or a type that the contract lacks), `discards`
-    its columns that were not read. It was judged without the rows that it `replaces`.
+    `rows` are those of its data files, `quarantined` its data files in the quarantine table, and `noted` those in the
+    audits table. `evolves` lists its changes to the table (`"zip" string`, `"n" bigint, was int`: a column or a type
+    that the contract lacks), `discards` its columns that were not read. It was judged without the rows that it
+    `replaces`.
 
     Its one data file is a copy of itself if it is `registered`; `unregistered` is why its rows were appended, although
     its contract asks to register files.
@@ -165,6 +166,7 @@ class FileReport:
     checks: tuple[CheckResult, ...] = ()
     data_files: tuple[DataFile, ...] = ()
     quarantined: tuple[DataFile, ...] = ()
+    noted: tuple[DataFile, ...] = ()
     evolves: tuple[str, ...] = ()
     discards: tuple[str, ...] = ()
     replaces: Replaced = field(default_factory=Replaced)
@@ -251,7 +253,8 @@ def _changed(change: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """One attempt. `audited` is the branch's head that the audit loaded afresh; timings are seconds per step.
+    """One attempt. `audited` is the branch's head, with the very tables that the audit loaded afresh; timings are
+    seconds per step.
 
     `error` is set when the whole attempt could not be appended (the table does not fit the contract, …): then no file
     has checks, and `advice` is what to write next. `depends_on` are the tables whose rows at `base` the verdicts
@@ -265,7 +268,8 @@ class Report:
     scope from it: only checks of table scope were run, at `base`.
 
     `rewritten` covers all files together that replace rows which were since rewritten into other data files. `lane` is
-    that of the attempt's job, with the reason. The `mode` is its contract's.
+    that of the attempt's job, with the reason. The `mode` is its contract's. `unnoted` is why the audits table did not
+    get what was found, although it was to.
     """
 
     branch: str
@@ -293,7 +297,8 @@ class Report:
     lane_why: str = ""
     advice: tuple[Advice, ...] = ()
     mode: Mode = Mode.ENFORCE
-    format: int = 3
+    unnoted: str = ""
+    format: int = 4
 
     @property
     def rows(self) -> int:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 from urllib.parse import quote
 
-from lakegate.access import Role
+from lakegate.access import PUBLIC, Role
 from lakegate.cli.readers.place import Place
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
@@ -49,8 +49,8 @@ class Reading:
 
     @property
     def role(self) -> Role:
-        """The least role that may read this: `reader` has main alone, and none of lakegate's own namespaces."""
-        is_public = self.ref.branch == MAIN and not self.namespace.startswith("_")
+        """The least role that may read this: `reader` has main alone, and of lakegate's own namespaces audits."""
+        is_public = self.ref.branch == MAIN and PUBLIC.holds(self.namespace)
         return Role.READER if is_public else Role.OBSERVER
 
 

@@ -1,14 +1,19 @@
 """A table's past: its verdicts, rows and measures over time, what was decided, and rows of main."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
+from lakegate.audit.evaluation.audits import audits_of
 from lakegate.cli.terminal import clean
 from lakegate.counts import count
 from lakegate.dashboard import charts, links, markup, session
 from lakegate.dashboard.edge import told
 from lakegate.dashboard.figures import said
+from lakegate.dashboard.trends import trend, trend_sql
 from lakegate.operations.questions import ShowTable
-from lakegate.operations.tables import TableView
+from lakegate.operations.tables import Audited, TableView
+from lakegate.ports import MAIN
 
 SHOWN = 10  # decisions; the history has all
 
@@ -49,12 +54,20 @@ def _measures(view: TableView) -> None:
     if names:
         markup.show("title", text="Measures over time", number="")
         chosen = st.selectbox("Check", list(names), format_func=names.__getitem__)
-        st.altair_chart(charts.number(view.audits, chosen))
+        st.altair_chart(charts.number(_trend(view, chosen), chosen))
         markup.show("remark", text="Shaded: what passes. A point is one audit, and a bar the spread of its files.")
     if last.numbers:
         says = f"Numbers of {last.batch} a{last.attempt}"
         markup.show("title", text=says, number=count(len(last.numbers), "check"))
         markup.show("numbers", numbers=said(last.numbers))
+
+
+def _trend(view: TableView, check: str) -> Sequence[Audited]:
+    """Return the audits whose number is shown: those of the last reports, or all that the audits table has."""
+    table = audits_of(view.table)
+    if not session.is_there(table) or not st.toggle(f"Every audit, from {clean(table)}"):
+        return view.audits
+    return trend(check, session.rows(MAIN, trend_sql(view.table, check))) or view.audits
 
 
 page()

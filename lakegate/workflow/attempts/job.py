@@ -4,6 +4,7 @@ freezes.
 
 from contextlib import suppress
 
+from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.codec import BROKEN, NewerFormat
 from lakegate.audit.model.job import Job, parse_job
@@ -39,10 +40,14 @@ def readable_job_of(store: Store, attempt: Attempt) -> Job | None:
 
 
 def reach_of(service: Service, attempt: Attempt, job: Job) -> Reach:
-    """Return what the job needs: its own objects, its table and that one's quarantine, and the tables of its foreign
-    keys. It depends on the job's base alone, so that a second launch asks for the same.
+    """Return what the job needs: its own objects, its table, that one's quarantine and audits, and the tables of its
+    foreign keys. It depends on the job's base alone, so that a second launch asks for the same.
     """
-    written = (job.plan.table, quarantine_of(job.plan.table))
+    written = (
+        job.plan.table,
+        quarantine_of(job.plan.table),
+        *([audits_of(job.plan.table)] if job.notes_audits else []),
+    )
     targets = {metric.refers_to.table for metric in job.plan.metrics if metric.refers_to}
     referred = sorted(targets - {*written})
     folders = service.branches.table_folders(job.base, (*written, *referred))

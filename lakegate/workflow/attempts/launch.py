@@ -98,6 +98,7 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
         handover_uri=service.store.uri(handover_name(attempt)) if load.lane is Lane.EXPRESS else "",
         registers=contract.ingestion.write is Write.REGISTER,
         notify=tuple(sorted(contract.notify)),
+        notes_audits=service.notes_audits,
     )
 
 

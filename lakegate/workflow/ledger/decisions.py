@@ -1,7 +1,7 @@
 """Decisions that bring no rows: rejected and discarded. Each is a commit of receipts on main, with its reasons."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import structlog
@@ -9,6 +9,7 @@ import structlog
 from lakegate.errors import Conflict, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.chunks import chunked
+from lakegate.landing.files import FileVersion
 from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
@@ -18,6 +19,10 @@ from lakegate.workflow.ledger.receipts import main_receipts
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
+Commit = Callable[[str, list[Receipt], Note, list[FileVersion]], None]
+"""A commit to main of receipts with their note, for these files, all made from main's head at the first argument. It
+raises Conflict if one of the receipts has changed since.
+"""
 DECISIONS = 10_000  # of a table or a batch, as far back as main's log is searched
 TRIES = 10
 # A commit's files all fit its note, because a person's retry finds them there.
@@ -34,14 +39,24 @@ def record(
     *,
     why: str = "",
     by: str = "",
+    commit: Commit | None = None,
 ) -> list[Finding]:
     """Write the decision on these files to main, and return the findings it was written for. A decided file keeps its
-    decision. A file that its key's other versions no longer decide stays open.
+    decision. A file that its key's other versions no longer decide stays open. Whoever has more to bring to main with
+    it gives a `commit`.
 
     Raise Retryable if the receipts on main keep changing.
     """
     chunks = list(chunked(findings, AT_ONCE, (_size, NAMED)))
-    return [it for chunk in chunks for it in _record(service, attempt, decision, chunk, why, by)]
+    commit = commit or _plain_commit(service)
+    return [it for chunk in chunks for it in _record(service, attempt, decision, chunk, why, by, commit)]
+
+
+def _plain_commit(service: Service) -> Commit:
+    def commit(head: str, receipts: list[Receipt], note: Note, _: list[FileVersion]) -> None:
+        service.ledger.commit_receipts(MAIN, head, receipts, note)
+
+    return commit
 
 
 def _size(finding: Finding) -> int:
@@ -49,7 +64,13 @@ def _size(finding: Finding) -> int:
 
 
 def _record(
-    service: Service, attempt: Attempt, decision: Decision, wanted: list[Finding], why: str, by: str
+    service: Service,
+    attempt: Attempt,
+    decision: Decision,
+    wanted: list[Finding],
+    why: str,
+    by: str,
+    commit: Commit,
 ) -> list[Finding]:
     for _ in range(TRIES):
         head, receipts = main_receipts(service, [finding.file for finding in wanted])
@@ -59,7 +80,8 @@ def _record(
             return []
         note = _note(attempt, decision, open_ones, why, by)
         try:
-            service.ledger.commit_receipts(MAIN, head, _receipts(receipts, attempt, decision, open_ones), note)
+            changed = _receipts(receipts, attempt, decision, open_ones)
+            commit(head, changed, note, [finding.file for finding in open_ones])
         except Conflict:
             continue
         if decision is Decision.REJECTED:

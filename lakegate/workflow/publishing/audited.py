@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.report import DataFile, FileReport, Report
 from lakegate.contracts import Contract
@@ -38,13 +39,15 @@ Objection = NeedsNewAttempt | DecidedMeanwhile
 @dataclass(frozen=True, kw_only=True)
 class Audited:
     """An attempt with its report, which is all that publishing relies on. `base` is the commit of main that its branch
-    was made from, and `claims` are the file versions that the branch claims.
+    was made from, and `claims` are the file versions that the branch claims. `is_noted`: main has what was found of
+    them, since the attempt rejected them.
     """
 
     attempt: Attempt
     base: str
     report: Report
     claims: tuple[FileVersion, ...]
+    is_noted: bool = False
 
     @property
     def ref(self) -> Ref:
@@ -64,12 +67,18 @@ class Audited:
         return [file for file in self.claims if file not in files]
 
     def paths(self, files: Iterable[FileVersion]) -> dict[str, frozenset[str]]:
-        """Return the files' own data files in each table that the attempt changed: its table, and the quarantine if
-        rows went there or left it. A file version that was gone before its job has none.
+        """Return the files' own data files in each table that the attempt changed: its table, the quarantine if
+        rows went there or left it, and the audits table if what was found is there. A file version that was gone before
+        its job has none.
         """
         reports = [report for file in files if (report := self.reported.get(file.id))]
         data_files = [data for report in reports for data in report.data_files]
-        return self._by_table(data_files, [data for report in reports for data in report.quarantined])
+        noted = [] if self.is_noted else [data for report in reports for data in report.noted]
+        return self._by_table(data_files, [data for report in reports for data in report.quarantined], noted)
+
+    def noted(self, files: Iterable[FileVersion]) -> frozenset[str]:
+        """Return the data files in the audits table that hold what was found of these files."""
+        return paths_of(data for file in files if (it := self.reported.get(file.id)) for data in it.noted)
 
     def removed(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
         """Return the data files that leave main when these files are published, in the same tables."""
@@ -89,10 +98,14 @@ class Audited:
         found = (file.id for file in files if (it := self.reported.get(file.id)) and it.replaces.rewritten)
         return frozenset(found) if self.report.rewritten.data_files else frozenset()
 
-    def _by_table(self, own: Iterable[DataFile], quarantined: Iterable[DataFile]) -> dict[str, frozenset[str]]:
+    def _by_table(
+        self, own: Iterable[DataFile], quarantined: Iterable[DataFile], noted: Iterable[DataFile] = ()
+    ) -> dict[str, frozenset[str]]:
         found = {self.attempt.table: paths_of(own)}
         if any(entry.quarantined or entry.replaces.quarantined for entry in self.report.files):
             found[quarantine_of(self.attempt.table)] = paths_of(quarantined)
+        if any(entry.noted for entry in self.report.files):
+            found[audits_of(self.attempt.table)] = paths_of(noted)
         return found
 
 

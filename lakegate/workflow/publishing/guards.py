@@ -3,8 +3,9 @@ None. Guards change nothing.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.model.report import Report, Verdict
 from lakegate.contracts import Contract
@@ -154,7 +155,7 @@ def guard_tables(service: Service, audited: Audited, head: str, tables: Iterable
     new, grown = set[str](), set[str]()
     for table in tables:
         there, wanted = (service.tables.identity(ref, table) for ref in (Ref(MAIN, head), audited.ref))
-        if there == wanted:
+        if is_same(audited, table, there, wanted):
             continue
         before = service.tables.identity(audited.base_ref, table)
         if there is None and before is None:
@@ -164,6 +165,15 @@ def guard_tables(service: Service, audited: Audited, head: str, tables: Iterable
         else:
             return NeedsNewAttempt(f"table {table} on main is not the one that was audited on {audited.attempt.branch}")
     return Targets(new=frozenset(new), grown=frozenset(grown))
+
+
+def is_same(audited: Audited, table: str, one: TableIdentity | None, other: TableIdentity | None) -> bool:
+    """Return True if data files of the one table may be the other's. Of an audits table, which has lakegate's columns
+    alone, it does not matter which attempt made it: two may at once.
+    """
+    if one and other and table == audits_of(audited.attempt.table):
+        return replace(one, uuid="") == replace(other, uuid="")
+    return one == other
 
 
 def _may_become(before: TableIdentity, after: TableIdentity | None) -> bool:

@@ -9,6 +9,7 @@ from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, Changes, FileChanges, Ref
 from lakegate.workflow.attempts.claims import files_claimed_in
 from lakegate.workflow.publishing.audited import Audited
+from lakegate.workflow.publishing.guards import is_same
 from lakegate.workflow.service import Service
 
 
@@ -51,7 +52,7 @@ def prove_own(service: Service, audited: Audited, files: list[FileVersion], own:
                 f"those that they replace; nothing is merged"
             )
         here, there = (service.tables.identity(at, table) for at in (ref, audited.ref))
-        if wanted != FileChanges() and here != there:
+        if wanted != FileChanges() and not is_same(audited, table, here, there):
             raise Refused(
                 f"branch {own.branch}: {table} is not the table that was audited; nothing is merged. "
                 f"Run: lakegate retry {own.batch}"

@@ -2,7 +2,7 @@
 files move by metadata alone.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
@@ -10,7 +10,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.ports import Ref
 from lakegate.workflow.attempts.claims import claim_receipt
 from lakegate.workflow.publishing.audited import Audited, Main, NeedsNewAttempt
-from lakegate.workflow.publishing.guards import guard_replaced, guard_schema, guard_tables
+from lakegate.workflow.publishing.guards import Targets, guard_replaced, guard_schema, guard_tables
 from lakegate.workflow.service import Service
 
 
@@ -35,14 +35,21 @@ def rebase_on_main(
         claim_receipt(main.receipts, file, attempt, audited.reported[file.id].replaces.versions) for file in files
     ]
     service.ledger.commit_receipts(own.branch, main.head, claims)
-    for table in sorted(targets.grown):
-        service.tables.evolve(table, own.branch, audited.base_ref, audited.ref)
-    for table, its in paths.items():
-        add = service.tables.register if table in targets.new else service.tables.append
-        add(table, own.branch, audited.ref, its)
+    bring(service, audited, targets, own.branch, paths)
     for table, its in replaced.items():
         service.tables.remove(table, own.branch, its)
     return main.head
+
+
+def bring(
+    service: Service, audited: Audited, targets: Targets, branch: str, paths: Mapping[str, frozenset[str]]
+) -> None:
+    """Bring these audited data files, by table, to a branch of main's, with new tables and columns."""
+    for table in sorted(targets.grown):
+        service.tables.evolve(table, branch, audited.base_ref, audited.ref)
+    for table, its in paths.items():
+        add = service.tables.register if table in targets.new else service.tables.append
+        add(table, branch, audited.ref, its)
 
 
 def trim(service: Service, audited: Audited, files: list[FileVersion], own: Attempt) -> str:

@@ -36,6 +36,7 @@ class LocalSettings:
     batch_window: int = 5
     reconcile_minutes: int = 1
     grace_seconds: int = 20
+    audit_tables: str = "false"
     slack_channel: str = "#lakegate"
     slack_token: str = ""
     stack: str = "lakegate"

@@ -24,6 +24,7 @@ FROM_SETTINGS = {  # context → the setting that decides it
     "batch_window": "batch_window",
     "reconcile_minutes": "reconcile_minutes",
     "grace_seconds": "grace_seconds",
+    "audit_tables": "audit_tables",
 }
 
 

@@ -1,0 +1,49 @@
+"""Trends: a check's number in audit after audit, as an audits table has it. It reads nothing itself."""
+
+from datetime import datetime
+from typing import Any
+
+from lakegate.audit.evaluation.audits import audits_of
+from lakegate.audit.model.plan import Unit
+from lakegate.audit.model.report import WORST_FIRST
+from lakegate.cli.sql import Result
+from lakegate.duckdb.dialect import duckdb_identifier, duckdb_text
+from lakegate.operations.tables import Audited, Number
+
+MOST = 2_000  # audits, which a chart still tells apart
+
+
+def trend_sql(table: str, check: str) -> str:
+    """Return the statement that reads a check's number in a table's last audits, newest first."""
+    named = ".".join(map(duckdb_identifier, audits_of(table).rsplit(".", 1)))
+    ranked = " ".join(f"WHEN {duckdb_text(str(word))} THEN {rank}" for rank, word in enumerate(WORST_FIRST))
+    return (
+        "SELECT batch, attempt, max(audited_at), any_value(check_name), min(CASE verdict " + ranked + " END), "
+        "any_value(unit), sum(failing_rows), sum(row_count), min(value), max(value), any_value(low), any_value(high) "
+        f"FROM {named} WHERE check_id = {duckdb_text(check)} "
+        f"GROUP BY batch, attempt ORDER BY max(audited_at) DESC LIMIT {MOST}"
+    )
+
+
+def trend(check: str, found: Result) -> list[Audited]:
+    """Return what the statement has found, oldest first. Of each audit there is this one number."""
+    return [_audited(check, *row) for row in reversed(found.rows)]
+
+
+def _audited(
+    check: str, batch: str, attempt: int, at: datetime, name: str, rank: int, unit: str, *values: Any
+) -> Audited:
+    failing, rows, least, most, low, high = values
+    number = Number(
+        check=check,
+        name=name,
+        verdict=WORST_FIRST[rank],
+        unit=Unit(unit),
+        failing_rows=int(failing),
+        rows=int(rows),
+        least=least,
+        most=most,
+        low=low,
+        high=high,
+    )
+    return Audited(batch=batch, attempt=attempt, at=at, verdicts={}, rows=0, quarantined=0, numbers=(number,))

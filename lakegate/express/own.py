@@ -1,0 +1,42 @@
+"""Tables of lakegate's own beside a contract's: its quarantine, and its audits. It writes no row."""
+
+from collections.abc import Collection, Sequence
+
+from pyiceberg.table import Table
+
+from lakegate.adapters.iceberg import RefCatalog
+from lakegate.audit.definition import FIXED
+from lakegate.audit.errors import HandedOver, Unfit
+from lakegate.audit.model.plan import TableColumn
+from lakegate.express import creating
+from lakegate.express.tables import ExpressTable
+
+
+def table_for(
+    catalog: RefCatalog,
+    name: str,
+    columns: Sequence[TableColumn],
+    there: ExpressTable | None,
+    base: ExpressTable | None,
+    replaced: Collection[str] = (),
+) -> Table:
+    """Return the table on the branch, created if it is not there; the data files that are `replaced`, by path, may have
+    left it. Raise HandedOver if it is another than this release makes, or an earlier run has written there.
+    """
+    if there is None:
+        return creating.create_own(catalog, name, columns)
+    changes = there.changes_since(base)
+    if changes.added.entries or changes.lost.entries.keys() - set(replaced):
+        raise HandedOver(f"An earlier run of this attempt has written to {name}.")
+    names = [column.name for column in columns]
+    if list(there.fields()) != names or any(there.own.properties.get(key) != it for key, it in FIXED.items()):
+        raise HandedOver(f"Table {name} is of another release, and only Spark changes it.")
+    return there.own
+
+
+def check(name: str, columns: Sequence[TableColumn], there: ExpressTable | None) -> None:
+    """Raise Unfit if the table has columns that lakegate does not give it, or partitions."""
+    strange = there.fields().keys() - {column.name for column in columns} if there else ()
+    if strange or (there and there.own.spec().fields):
+        what = f"column {min(strange)}" if strange else "partitions"
+        raise Unfit(f"table {name} has {what}, which lakegate has not made")

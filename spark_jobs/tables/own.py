@@ -1,0 +1,61 @@
+"""Tables of lakegate's own beside a contract's: its quarantine, and its audits. It writes no row."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from lakegate.audit.data_files.difference import Difference
+from lakegate.audit.definition import FIXED
+from lakegate.audit.errors import JobError, Unfit
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import TableColumn
+from lakegate.audit.schema.types import kept, parse
+from spark_jobs.jvm.session import BASE, LAKE
+from spark_jobs.tables import ddl, iceberg
+
+
+def prepare(
+    spark: SparkSession, job: Job, table: str, columns: Sequence[TableColumn], replaced: Collection[str] = ()
+) -> None:
+    """Create or upgrade a table on the branch. The data files that are `replaced`, by path, may have left it. Raise
+    JobError if an earlier run has written there.
+    """
+    there, base = (iceberg.load(spark, catalog, table) for catalog in (LAKE, BASE))
+    if there is not None and not _is_unchanged(iceberg.compare(spark, base, there), replaced):
+        raise JobError(
+            f"batch {job.batch}: on branch {job.branch}, table {table} is not what it was at the base: an earlier run "
+            f"of this job has written there. Run: lakegate retry {job.batch}"
+        )
+    made = there is None
+    for statement in (
+        ddl.create_table_sql(table, columns, FIXED) if made else _upgrade_sql(spark, table, columns, there)
+    ):
+        spark.sql(statement)
+
+
+def check(spark: SparkSession, table: str, columns: Sequence[TableColumn]) -> None:
+    """Raise Unfit if the branch's table has other columns than lakegate gives it, or partitions."""
+    there = iceberg.load(spark, LAKE, table)
+    if there is None:
+        return
+    found, wanted = ddl.shape(spark, there), {column.name: str(kept(parse(column.type))) for column in columns}
+    strange = {name for name, kind in found.columns.items() if wanted.get(name) != kind}
+    if strange or found.partitions:
+        what = f"column {min(strange)}" if strange else "partitions"
+        raise Unfit(f"table {table} has {what}, which lakegate has not made")
+
+
+def _upgrade_sql(spark: SparkSession, table: str, columns: Sequence[TableColumn], there: Any) -> list[str]:
+    """Return the statements for a table of an earlier release, or one with settings that someone has changed."""
+    known = iceberg.fields(spark, there)
+    new = [column for column in columns if column.name not in known]
+    return [
+        *([ddl.add_columns_sql(table, new)] if new else []),
+        *ddl.set_properties_sql(table, FIXED, dict(there.properties())),
+    ]
+
+
+def _is_unchanged(difference: Difference, replaced: Collection[str]) -> bool:
+    """Return True if nothing was added since the base, and only what the batch replaces went before the job."""
+    return not difference.added.entries and not difference.lost.entries.keys() - set(replaced)
