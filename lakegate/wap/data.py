@@ -69,9 +69,10 @@ def _place(path: str) -> tuple[FileSystem, str]:
     if "://" not in path:
         return LocalFileSystem(), str(Path(path).absolute())
     try:
-        return FileSystem.from_uri(path)
+        files, place = FileSystem.from_uri(path)
     except pa.ArrowInvalid as error:
         raise Misconfigured(f"{path} is no address (a blank is %20 in one): {error}") from error
+    return files, place
 
 
 def _bytes(files: FileSystem, path: str) -> bytes:
