@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,7 +21,7 @@ from examples.orchestrators.orders import TABLE
 
 DAG = "write_audit_publish"
 DONE = ("success", "failed")
-STARTS_WITHIN, RUNS_WITHIN = 300, 900  # seconds
+STARTS_WITHIN, RUNS_WITHIN, ENDS_WITHIN = 300, 900, 60  # seconds
 _LOOK = 0.5  # seconds between two looks
 
 
@@ -58,12 +58,12 @@ def standalone(home: Path, port: int, programs: Path, env: Mapping[str, str]) ->
             server.wait(lambda: airflow.poll() is not None)
             yield server
         finally:
-            os.killpg(airflow.pid, signal.SIGINT)
-            try:
-                airflow.wait(timeout=30)
-            except subprocess.TimeoutExpired:
+            airflow.send_signal(signal.SIGINT)  # it ends its parts
+            with suppress(subprocess.TimeoutExpired):
+                airflow.wait(timeout=ENDS_WITHIN)
+            with suppress(ProcessLookupError):
                 os.killpg(airflow.pid, signal.SIGKILL)
-                airflow.wait()
+            airflow.wait()
 
 
 class Server:
