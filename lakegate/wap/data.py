@@ -66,7 +66,13 @@ def _kind(path: str, kind: FileKind) -> FileKind:
 
 
 def _place(path: str) -> tuple[FileSystem, str]:
-    return FileSystem.from_uri(path) if "://" in path else (LocalFileSystem(), str(Path(path).absolute()))
+    if "://" not in path:
+        return LocalFileSystem(), str(Path(path).absolute())
+    try:
+        files, place = FileSystem.from_uri(path)
+    except pa.ArrowInvalid as error:
+        raise Misconfigured(f"{path} is no address (a blank is %20 in one): {error}") from error
+    return files, place
 
 
 def _bytes(files: FileSystem, path: str) -> bytes:

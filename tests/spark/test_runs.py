@@ -18,15 +18,19 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField, StringType
 from pyspark.sql import SparkSession
 
+from lakegate.adapters.iceberg import RefCatalog
+from lakegate.adapters.lake import storage
 from lakegate.audit.model.report import Verdict
+from lakegate.audit.ref import Ref
 from lakegate.contracts import Contract
 from lakegate.errors import Misconfigured, Refused
-from lakegate.wap import AuditFailed, Branch, wap
+from lakegate.wap import AuditFailed, Branch, Nessie, wap
 from lakegate.wap.data import files_of
 from lakegate.wap.spark.engine import check_reach
 from spark_jobs.jvm.gateway import jvm
+from tests.support.nessie import Lake, unique
 from tests.support.pages import DOCS, fences
-from tests.support.runs import CONTRACT, TABLE, FolderCatalog, branches_of, catalog, contract, on_main, orders
+from tests.support.runs import CONTRACT, TABLE, FolderCatalog, branches_of, catalog, contract, ids_of, on_main, orders
 
 pytestmark = [pytest.mark.spark, pytest.mark.extended]
 
@@ -75,7 +79,7 @@ def here(tmp_path: Path) -> Iterator[FolderCatalog]:
     found.close()
 
 
-def publish(here: Catalog, spark: Any, *given: Any, by: Contract = ORDERS, **how: Any) -> Branch:
+def publish(here: Catalog | Nessie, spark: Any, *given: Any, by: Contract = ORDERS, **how: Any) -> Branch:
     with wap(here, by, spark=spark, **how) as branch:
         for each in given:
             branch.append(each)
@@ -283,6 +287,24 @@ def test_the_page_s_example_runs(
     [program] = [it.text for it in page if it.language == "python" and "spark=session" in it.text]
     exec(program, {"wap": wap, "catalog": here, "session": spark})
     assert on_main(here) == [7]
+
+
+@pytest.mark.nessie
+def test_a_run_on_nessie_is_in_spark_what_it_is_in_duckdb(
+    on_nessie: SparkSession, lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in lake.environment.items():
+        monkeypatch.setenv(name, value)
+    here, name = Nessie(uri=lake.nessie_uri, warehouse=lake.warehouse), f"{unique('shop')}.orders"
+    (tmp_path / "rows.csv").write_text("id;amount;note\n1;1;a\n")
+    publish(here, on_nessie, tmp_path / "rows.csv", by=TEXT, table=name)
+    publish(here, None, orders(2), by=UNIQUE, table=name)
+    for given in (orders(3, 2), orders(None)):
+        with pytest.raises(AuditFailed):
+            publish(here, on_nessie, given, by=UNIQUE, table=name)
+    publish(here, on_nessie, orders(3), orders(4), by=UNIQUE, table=name)
+    main = RefCatalog(lake.nessie_uri, lake.warehouse, Ref("main"), storage())
+    assert ids_of(main.find_table(name)) == [1, 2, 3, 4]
 
 
 # Files and nested columns

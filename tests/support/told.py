@@ -222,7 +222,7 @@ def _harder(check: Said) -> Said:
 
 
 def _settled(before: Judged, now: Judged) -> Judged:
-    warned = before.verdict == "warning" and before.check.counts_rows
+    warned = before.verdict == "warn" and before.check.counts_rows
     left = (before.verdict == "quarantine" or warned) and now.verdict == "pass"
     return before if left else replace(now, check=before.check)
 
@@ -252,7 +252,7 @@ def _off(off: Off, number: float, past: Sequence[float]) -> Value:
         return float(difference)
     variance: Fraction = sum(((each - mean) ** 2 for each in exact), Fraction(0)) / (len(exact) - 1)
     scale = float(abs(mean)) / 100 if off.how == "rate" else math.sqrt(float(variance))
-    return float(difference) / scale if scale else None if difference else 0.0
+    return float(difference) / scale if scale else None if number != float(mean) else 0.0
 
 
 def _moment(value: date | datetime) -> datetime:

@@ -192,7 +192,10 @@ def test_files_are_taken_as_they_are(tmp_path: Path, how: str) -> None:
     assert [each.body for each in files_of(given)] == [path.read_bytes() for path in found]
 
 
-@pytest.mark.parametrize(("data", "why"), [(object(), "object is no data"), ("/nowhere.parquet", "there is no file")])
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [(object(), "object is no data"), ("/nowhere.parquet", "there is no file"), ("file:///a b", "is no address")],
+)
 def test_what_is_no_data_is_refused(data: Any, why: str) -> None:
     with pytest.raises(Misconfigured, match=why):
         list(files_of(data))

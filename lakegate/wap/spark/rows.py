@@ -34,9 +34,9 @@ _ATOMS: dict[type[types.DataType], pa.DataType] = {
 
 def collected(frame: Any) -> pa.Table:
     """Return the rows of a Spark data frame. Raise Misconfigured if Arrow, or Python, has no such values."""
-    if hasattr(frame, "toArrow"):
-        return frame.toArrow()
     try:
+        if hasattr(frame, "toArrow"):
+            return frame.toArrow()
         schema = pa.schema(_field(it.name, it.dataType, it.nullable) for it in frame.schema.fields)
         return pa.Table.from_batches(_batches(frame, schema), schema)
     except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:

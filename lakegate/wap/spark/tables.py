@@ -14,6 +14,7 @@ from pyiceberg.manifest import DataFile, ManifestContent, ManifestFile
 from pyiceberg.table import Table
 from pyspark.sql import SparkSession
 
+from lakegate.adapters.lake import storage
 from lakegate.audit.data_files.difference import Difference
 from lakegate.audit.data_files.statistics import IcebergField
 from lakegate.audit.schema.fit import FILE_COLUMN
@@ -23,6 +24,7 @@ from spark_jobs.engine import SparkTable
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.gateway import jvm
 
+_KEY, _REGION, _JAVAS_REGION = "s3.access-key-id", "s3.region", "client.region"
 _LATER = ("refs", "snapshot-log", "metadata-log")  # what says of another state that it is the table's
 
 
@@ -51,12 +53,23 @@ def in_java(spark: SparkSession, table: Table) -> Any:
 
 
 def _storage(spark: SparkSession, table: Table) -> Any:
-    """Return Java's access to the table's files, with the settings by which PyIceberg has it."""
+    """Return Java's access to the table's files."""
     settings = jvm(spark).java.util.HashMap()
-    for name, value in table.io.properties.items():
-        settings.put(name, str(value))
+    for name, value in _settings(table).items():
+        settings.put(name, value)
     resolving = "org.apache.iceberg.io.ResolvingFileIO"
     return jvm(spark).org.apache.iceberg.CatalogUtil.loadFileIO(resolving, settings, hadoop.configuration(spark))
+
+
+def _settings(table: Table) -> dict[str, str]:
+    """Return the settings by which PyIceberg reaches the files, in Java's words. If it has none for S3, those of this
+    process are taken, as PyIceberg takes them.
+    """
+    its = {name: str(value) for name, value in table.io.properties.items() if value is not None}
+    if table.location().startswith("s3") and _KEY not in its:
+        its |= storage()
+    its |= {_JAVAS_REGION: its[_REGION]} if _REGION in its else {}
+    return {"s3.path-style-access": str("s3.force-virtual-addressing" not in its).lower(), **its}
 
 
 def in_python(spark: SparkSession, table: Any, files: Iterable[Any]) -> list[DataFile]:
