@@ -54,6 +54,7 @@ def test_a_number_before_a_plural_is_seen(text: str, is_found: bool) -> None:  #
 NO_NUMBER = {
     "branch",
     "branch.name",
+    "kind",
     "inspection.file.key",
     "what",
     "files.form.kind",

@@ -18,7 +18,7 @@ from lakegate_local.cloud import Cloud
 from lakegate_local.processes import Processes
 from lakegate_local.services import client
 
-SECONDS, WORK_SECONDS = 120.0, 2.0
+SECONDS, WORK_SECONDS = 900.0, 2.0
 MOMENT = 0.01  # seconds: a tenth of what the quickest step of a function takes
 SETTLING = ("JobEnded", "Sweep")  # parts of the names of the rules by which a job is settled
 

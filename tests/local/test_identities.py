@@ -10,11 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from botocore.exceptions import ClientError
+from lakegate_local.cloud import Cloud
 from lakegate_local.person import credentials
 from lakegate_local.services import ACCOUNT
 from lakegate_local.settings import LocalSettings
 
 from examples.bad_files import parquet
+from tests.chaos.faults import Faults
 from tests.local.conftest import ROLE
 from tests.local.installation import REJECTED, Installation
 from tests.local.kinds import Aws
@@ -112,6 +114,8 @@ def test_a_file_s_way_is_committed_by_each_part_s_role_and_no_process_is_told_a_
             key for name in ("published", "rejected") for it in installation.json("status")[name] for key in it["files"]
         }
 
+    with Faults(cloud=Cloud(settings=settings)).job_stands_still(spark_things.table):
+        seen.update(processes(settings))
     until(is_decided)
     installation.wait(*keys, code=REJECTED)
     before = {it["hash"] for it in history(settings, own, "main")}

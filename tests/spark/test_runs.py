@@ -340,7 +340,7 @@ def test_rows_that_do_not_parse_are_told_and_nothing_is_appended(
     here: FolderCatalog, spark: SparkSession, tmp_path: Path
 ) -> None:
     (tmp_path / "rows.csv").write_text("id;amount;note\n1;1;a\nx;1;b\n2;y;c\n")
-    with pytest.raises(Refused, match=r'2 of 3 rows do not parse \(line 3: column "id" is not a valid bigint; line 4'):
+    with pytest.raises(Refused, match=r'2 of 3 rows did not parse \(line 3: column "id" is not a valid bigint; line 4'):
         publish(here, spark, tmp_path / "rows.csv", by=TEXT)
     assert on_main(here) == []
 

@@ -26,6 +26,7 @@ from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import spark_identifier
+from lakegate.counts import count
 from lakegate.errors import Misconfigured
 from lakegate.wap.commits import snapshot_of
 from lakegate.wap.data import Given
@@ -180,4 +181,4 @@ class SparkRunEngine(RunEngine):
         told = "; ".join(
             f"{'line' if 'line' in row else 'row'} {next(iter(row.values()))}: {row['why']}" for row in shown
         )
-        raise Unfit(f"{each.file.key}: {wrong:,} of {each.rows:,} rows do not parse ({told})")
+        raise Unfit(f"{each.file.key}: {wrong:,} of {count(each.rows, 'row')} did not parse ({told})")
