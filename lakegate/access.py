@@ -74,15 +74,18 @@ BRANCHES = Where(cel=f"ref.startsWith('{PREFIX}')", holds=lambda ref: ref.starts
 MAIN_OR_BRANCHES = Where(
     cel=f"({MAIN.cel} || {BRANCHES.cel})", holds=lambda ref: MAIN.holds(ref) or BRANCHES.holds(ref)
 )
-LEDGER = Where(
-    cel=f"(path == '{NAMESPACE}' || path.startsWith('{NAMESPACE}.'))",
-    holds=lambda path: path == NAMESPACE or path.startswith(f"{NAMESPACE}."),
-)
+
+
+def _in_namespace(name: str) -> Where:
+    return Where(
+        cel=f"(path == '{name}' || path.startsWith('{name}.'))",
+        holds=lambda path: path == name or path.startswith(f"{name}."),
+    )
+
+
+LEDGER = _in_namespace(NAMESPACE)
 TABLES = Where(cel=f"!{LEDGER.cel}", holds=lambda path: not LEDGER.holds(path))
-AUDITS = Where(
-    cel=f"path == '{AUDITS_NAMESPACE}' || path.startsWith('{AUDITS_NAMESPACE}.')",
-    holds=lambda path: path == AUDITS_NAMESPACE or path.startswith(f"{AUDITS_NAMESPACE}."),
-)
+AUDITS = _in_namespace(AUDITS_NAMESPACE)
 PUBLIC = Where(
     cel=f"(!path.startsWith('_') || {AUDITS.cel})",
     holds=lambda path: not path.startswith("_") or AUDITS.holds(path),

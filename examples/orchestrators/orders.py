@@ -1,5 +1,5 @@
-"""What the four examples share: the catalog that the settings name, the contract, the rows of a file and the key of
-their run, and what a report says to people.
+"""The four examples share this: the catalog that the settings name, the contract, the rows of a file and the key of
+their run, and the lines of a report for people.
 """
 
 import io

@@ -3,10 +3,11 @@
 Columns are optional in Iceberg, because the audit checks nulls by file and reports them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from lakegate.audit.data_files.statistics import asked
+from lakegate.audit.errors import Unfit
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.fit import CONTRACT_HASH, FILE_COLUMN, columns_of
 from lakegate.audit.schema.partitions import partition
@@ -106,6 +107,13 @@ def properties(plan: Plan, columns: Sequence[TableColumn] | None = None, there: 
     more = columns is not None and dict(contract.fields) != {each.name: kept(parse(each.type)) for each in columns}
     recorded = {CONTRACT_COLUMNS: str(contract)} if more or (there and CONTRACT_COLUMNS in there.properties) else {}
     return {CONTRACT_HASH: plan.contract_hash, **recorded, **statistics, **FIXED}
+
+
+def refuse_strange(table: str, columns: Collection[str], *, is_partitioned: bool) -> None:
+    """Raise Unfit if a table of lakegate's own has columns that lakegate does not give it, or partitions."""
+    if columns or is_partitioned:
+        what = f"column {min(columns)}" if columns else "partitions"
+        raise Unfit(f"table {table} has {what}, which lakegate has not made")
 
 
 def partitions_of(plan: Plan) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Mode, Plan, TableColumn
-from lakegate.audit.model.report import CheckResult, FileReport, Replaced, Report, Verdict
+from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Replaced, Report, Verdict
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection, fit_all
 
@@ -327,20 +327,9 @@ def _noted(run: Run, files: Sequence[FileReport]) -> list[FileReport]:
             run.unnoted = str(error)
             return list(files)
         run.audited = run.engine.head()
-        found = _prove_noted(run, {file: len(its) for file, its in rows.items()})
+        found = _prove_own(run, audits_of(job.plan.table), {file: len(its) for file, its in rows.items()})
         _prove_unchanged(run, Ref(job.branch, judged))
     return [replace(each, noted=as_reported(found.get(each.id, []))) for each in files]
-
-
-def _prove_noted(run: Run, rows: dict[str, int]) -> PerFile:
-    """Return the data files in the audits table, proved to hold just these rows."""
-    name = audits_of(run.job.plan.table)
-    base, there = run.engine.load(name, run.base_ref, run.audited_ref)
-    loaded = run.required(name, there)
-    difference = loaded.changes_since(base)
-    found = by_file(run.job, difference, loaded.fields())
-    prove(run.job, difference, found, rows, table=name)
-    return found
 
 
 def _prove_unchanged(run: Run, judged: Ref) -> None:
@@ -382,15 +371,18 @@ def _leaving(run: Run, checks: Sequence[CheckResult]) -> int:
 
 
 def _prove_quarantine(run: Run, rows: dict[str, int]) -> PerFile:
-    """Return the data files in the quarantine table, proved to hold just what was to be quarantined, in the place of
-    what is replaced.
+    return _prove_own(run, quarantine_of(run.job.plan.table), rows, run.job.replaced_quarantined)
+
+
+def _prove_own(run: Run, name: str, rows: dict[str, int], replaced: Iterable[DataFile] = ()) -> PerFile:
+    """Return the data files that the quarantine or the audits table has gained, proved to hold just these rows, in the
+    place of what is replaced.
     """
-    name = quarantine_of(run.job.plan.table)
     base, there = run.engine.load(name, run.base_ref, run.audited_ref)
     loaded = run.required(name, there)
     difference = loaded.changes_since(base)
     found = by_file(run.job, difference, loaded.fields())
-    prove(run.job, difference, found, rows, run.job.replaced_quarantined, name)
+    prove(run.job, difference, found, rows, replaced, name)
     return found
 
 

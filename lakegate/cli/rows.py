@@ -23,7 +23,7 @@ from lakegate.cli.query import SHOWN
 from lakegate.cli.sql import Result, Statement, plain, run
 from lakegate.cli.terminal import busy, console, grid, say, say_json
 from lakegate.counts import count
-from lakegate.duckdb.dialect import STRICTLY, duckdb_identifier
+from lakegate.duckdb.dialect import STRICTLY, duckdb_identifier, duckdb_table
 from lakegate.duckdb.metrics import KINDS, Rows
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
@@ -260,10 +260,11 @@ def _rows(plan: Plan, metric: Metric, failing: Failing, file: FileReport, named:
             for name in columns
         )
         failed = f"list_contains(reasons, {_text(failing.check.name)})"
-        return f"SELECT {key}, {quarantined} FROM {_named(quarantine_of(plan.table))} WHERE {mine} AND {failed}"
+        return f"SELECT {key}, {quarantined} FROM {duckdb_table(quarantine_of(plan.table))} WHERE {mine} AND {failed}"
     wrong = _wrong(metric, plan, failing.report, file)
     return (
-        f"SELECT {key}, {', '.join(map(duckdb_identifier, columns))} FROM {_named(plan.table)} WHERE {mine} AND {wrong}"
+        f"SELECT {key}, {', '.join(map(duckdb_identifier, columns))} FROM {duckdb_table(plan.table)} "
+        f"WHERE {mine} AND {wrong}"
     )
 
 
@@ -289,7 +290,7 @@ def _wrong(metric: Metric, plan: Plan, report: Report, file: FileReport) -> str:
             f"rows that fail a check of kind {metric.kind} can't be listed; the report has some of them"
         )
     table, before = plan.table, _among(metric, report, file)
-    return shown(metric, Rows(relation=_named(table), table=table, named=_named, before=before))
+    return shown(metric, Rows(relation=duckdb_table(table), table=table, named=duckdb_table, before=before))
 
 
 def _among(metric: Metric, report: Report, file: FileReport) -> str:
@@ -301,10 +302,6 @@ def _among(metric: Metric, report: Report, file: FileReport) -> str:
     before = [*(other.id for other in earlier if other.verdict not in FAILED), file.id]
     others = [other for other in ids if other not in before]
     return f"{FILE_COLUMN} NOT IN ({_texts(others)})" if others else "true"
-
-
-def _named(table: str) -> str:
-    return ".".join(map(duckdb_identifier, table.rsplit(".", 1)))
 
 
 def _texts(values: Sequence[str]) -> str:

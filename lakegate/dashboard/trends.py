@@ -7,7 +7,7 @@ from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.model.plan import Unit
 from lakegate.audit.model.report import WORST_FIRST
 from lakegate.cli.sql import Result
-from lakegate.duckdb.dialect import duckdb_identifier, duckdb_text
+from lakegate.duckdb.dialect import duckdb_table, duckdb_text
 from lakegate.operations.tables import Audited, Number
 
 MOST = 2_000  # audits, which a chart still tells apart
@@ -15,12 +15,11 @@ MOST = 2_000  # audits, which a chart still tells apart
 
 def trend_sql(table: str, check: str) -> str:
     """Return the statement that reads a check's number in a table's last audits, newest first."""
-    named = ".".join(map(duckdb_identifier, audits_of(table).rsplit(".", 1)))
     ranked = " ".join(f"WHEN {duckdb_text(str(word))} THEN {rank}" for rank, word in enumerate(WORST_FIRST))
     return (
         "SELECT batch, attempt, max(audited_at), any_value(check_name), min(CASE verdict " + ranked + " END), "
         "any_value(unit), sum(failing_rows), sum(row_count), min(value), max(value), any_value(low), any_value(high) "
-        f"FROM {named} WHERE check_id = {duckdb_text(check)} "
+        f"FROM {duckdb_table(audits_of(table))} WHERE check_id = {duckdb_text(check)} "
         f"GROUP BY batch, attempt ORDER BY max(audited_at) DESC LIMIT {MOST}"
     )
 

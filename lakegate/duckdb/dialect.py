@@ -224,6 +224,11 @@ def duckdb_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def duckdb_table(table: str) -> str:
+    """Return a table's name with its namespace, which is one catalog's name to DuckDB, and its own in quotes."""
+    return ".".join(map(duckdb_identifier, table.rsplit(".", 1)))
+
+
 def addressed(table: str) -> str:
     """Return a table's name for SQL, with reserved words quoted, as in `"default".orders`."""
     return ".".join(duckdb_identifier(part) if part in _RESERVED else part for part in table.split("."))

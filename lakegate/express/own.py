@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 from pyiceberg.table import Table
 
 from lakegate.adapters.iceberg import RefCatalog
-from lakegate.audit.definition import FIXED
-from lakegate.audit.errors import HandedOver, Unfit
+from lakegate.audit.definition import FIXED, refuse_strange
+from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.plan import TableColumn
 from lakegate.express import creating
 from lakegate.express.tables import ExpressTable
@@ -36,7 +36,6 @@ def table_for(
 
 def check(name: str, columns: Sequence[TableColumn], there: ExpressTable | None) -> None:
     """Raise Unfit if the table has columns that lakegate does not give it, or partitions."""
-    strange = there.fields().keys() - {column.name for column in columns} if there else ()
-    if strange or (there and there.own.spec().fields):
-        what = f"column {min(strange)}" if strange else "partitions"
-        raise Unfit(f"table {name} has {what}, which lakegate has not made")
+    if there is not None:
+        strange = there.fields().keys() - {column.name for column in columns}
+        refuse_strange(name, strange, is_partitioned=bool(there.own.spec().fields))

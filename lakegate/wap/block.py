@@ -97,25 +97,11 @@ def start(
     may get before the audit, because all branches of an Iceberg table have the same. With a `spark` session the run
     reads and audits in Spark, which takes what DuckDB cannot: files of text, ORC and Avro, and nested columns.
     """
-    found = _contract(contract)
-    plan = _plan(found, table, spark)
-    branches = _branches(catalog, plan.table)
-    name = branch_name(plan.table, now(), uuid4().hex[:8])
-    branch = Branch(
-        branches=branches,
-        plan=plan,
-        contract=found.plan,
-        name=name,
-        key=key or name,
-        now=now,
-        checks=tuple(checks),
-        columns=columns,
-        spark=spark,
-    )
-    branch.published = look(branches, branch.key) if key else None
+    branch = _run(catalog, contract, table, key, None, checks, columns, spark, now)
+    branch.published = look(branch.branches, branch.key) if key else None
     if not branch.published:
-        branches.create(plan)
-        branches.make(name)
+        branch.branches.create(branch.plan)
+        branch.branches.make(branch.name)
     return branch
 
 
@@ -133,21 +119,38 @@ def resume(
     """Return the run of a branch that another process has begun, with the contract, the key and the checks that it was
     begun with. If it was published, every step does nothing.
     """
+    branch = _run(catalog, contract, table, key, name, checks, (), spark, now)
+    branch.published = look(branch.branches, branch.key)
+    return branch
+
+
+def _run(
+    catalog: CatalogLike,
+    contract: ContractLike,
+    table: str,
+    key: str,
+    name: str | None,
+    checks: Sequence[Check],
+    columns: Collection[str],
+    spark: Any,
+    now: Callable[[], datetime],
+) -> Branch:
+    """Return the run of a branch: of this name, or of a new one. It asks the catalog nothing."""
     found = _contract(contract)
     plan = _plan(found, table, spark)
-    branches = _branches(catalog, plan.table)
-    branch = Branch(
-        branches=branches,
+    if name is None:
+        name = branch_name(plan.table, now(), uuid4().hex[:8])
+    return Branch(
+        branches=_branches(catalog, plan.table),
         plan=plan,
         contract=found.plan,
         name=name,
         key=key or name,
         now=now,
         checks=tuple(checks),
+        columns=columns,
         spark=spark,
     )
-    branch.published = look(branches, branch.key)
-    return branch
 
 
 def drop_abandoned(

@@ -86,12 +86,18 @@ def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
 
 def _with_audit(service: Service, facts: Facts, claims: Iterable[FileVersion]) -> Commit | None:
     """Return the commit of a rejection, if the audits table gets what the attempt's audit found."""
-    report = facts.ended.report
-    if report is None or not any(entry.noted for entry in report.files):
+    audited = _audited(facts, claims)
+    if audited is None or not any(entry.noted for entry in audited.report.files):
         return None
-    return commit_noted(
-        service, Audited(attempt=facts.attempt, base=facts.job.base, report=report, claims=tuple(claims))
-    )
+    return commit_noted(service, audited)
+
+
+def _audited(facts: Facts, claims: Iterable[FileVersion]) -> Audited | None:
+    """Return the attempt as publishing takes it, or None if it has no report."""
+    report = facts.ended.report
+    if report is None:
+        return None
+    return Audited(attempt=facts.attempt, base=facts.job.base, report=report, claims=tuple(claims))
 
 
 def _retry(service: Service, attempt: Attempt, files: Iterable[FileVersion], released: Collection[FileVersion]) -> None:
@@ -129,10 +135,9 @@ def _publish(
     """Publish these files, or reject them if a proof fails. Return the files that the next attempt takes, because main
     has changed in a way that may change their verdicts.
     """
-    attempt, report, good = facts.attempt, facts.ended.report, list(files)
-    if report is None:
+    attempt, audited, good = facts.attempt, _audited(facts, claims), list(files)
+    if audited is None:
         return []
-    audited = Audited(attempt=attempt, base=facts.job.base, report=report, claims=tuple(claims))
     while good and (reason := _publish_or_why(service, audited, good)):
         left = _close_superseded(service, attempt, good, receipts_now(service, good), facts.ended)
         if isinstance(reason, NeedsNewAttempt):

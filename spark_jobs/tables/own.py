@@ -6,8 +6,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lakegate.audit.data_files.difference import Difference
-from lakegate.audit.definition import FIXED
-from lakegate.audit.errors import JobError, Unfit
+from lakegate.audit.definition import FIXED, refuse_strange
+from lakegate.audit.errors import JobError
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.plan import TableColumn
 from lakegate.audit.schema.types import kept, parse
@@ -27,10 +27,11 @@ def prepare(
             f"batch {job.batch}: on branch {job.branch}, table {table} is not what it was at the base: an earlier run "
             f"of this job has written there. Run: lakegate retry {job.batch}"
         )
-    made = there is None
-    for statement in (
-        ddl.create_table_sql(table, columns, FIXED) if made else _upgrade_sql(spark, table, columns, there)
-    ):
+    if there is None:
+        statements = ddl.create_table_sql(table, columns, FIXED)
+    else:
+        statements = _upgrade_sql(spark, table, columns, there)
+    for statement in statements:
         spark.sql(statement)
 
 
@@ -41,9 +42,7 @@ def check(spark: SparkSession, table: str, columns: Sequence[TableColumn]) -> No
         return
     found, wanted = ddl.shape(spark, there), {column.name: str(kept(parse(column.type))) for column in columns}
     strange = {name for name, kind in found.columns.items() if wanted.get(name) != kind}
-    if strange or found.partitions:
-        what = f"column {min(strange)}" if strange else "partitions"
-        raise Unfit(f"table {table} has {what}, which lakegate has not made")
+    refuse_strange(table, strange, is_partitioned=bool(found.partitions))
 
 
 def _upgrade_sql(spark: SparkSession, table: str, columns: Sequence[TableColumn], there: Any) -> list[str]:

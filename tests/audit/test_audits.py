@@ -1,4 +1,4 @@
-"""What an audit found as rows of a table."""
+"""An audit's findings are rows of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What audits find, on a real Nessie by real Spark jobs: in the commit of the decision, once, and for any reader."""
+"""Audits as rows, on a real Nessie by real Spark jobs: in the commit of the decision, once, and for any reader."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def orders(lake: Lake, tmp_path: Path) -> Example:
 
 
 def run(airflow: Server, orders: Example, path: str) -> tuple[str, dict[str, str]]:
-    """How a run has ended, and each of its tasks."""
+    """Return the end of a run, and of each of its tasks."""
     name = airflow.trigger(orders.table, path)
     return airflow.result(name), airflow.tasks(name)
 

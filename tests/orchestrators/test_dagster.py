@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.nessie import Lake
-from tests.support.orchestrated import KILLS, Example, ended, killing, merged
+from tests.support.orchestrated import KILLS, Example, check_it_is_killed_and_run_again, ended
 
 pytestmark = pytest.mark.orchestrators
 ALONE = """
@@ -51,13 +51,7 @@ def test_a_null_fails_the_check_and_what_is_downstream_is_not_made(dagster: Exam
 
 @pytest.mark.parametrize(("write", "moment"), KILLS)
 def test_a_run_that_is_killed_and_made_again_publishes_once(write: int, moment: str, dagster: Example) -> None:
-    path = dagster.file(1, 2)
-    with killing(dagster.lake, write, moment) as uri:
-        code, said = dagster.run(path, "--table", dagster.table, uri=uri)
-    assert code < 0, said
-    assert dagster.ids() == ([1, 2] if merged(write, moment) else [])
-    code, said = dagster.run(path, "--table", dagster.table)
-    assert (code, dagster.ids()) == (0, [1, 2]), said
+    check_it_is_killed_and_run_again(dagster, write, moment)
 
 
 def test_two_runs_at_once_publish_each_file_once(dagster: Example) -> None:

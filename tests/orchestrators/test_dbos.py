@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.support.nessie import Lake
-from tests.support.orchestrated import KILLS, MERGE, Example, ended, killing, merged
+from tests.support.orchestrated import KILLS, MERGE, Example, check_it_is_killed_and_run_again, ended, killing
 from tests.support.postgres import DATABASE, PASSWORD, USER, postgres
 from tests.support.proxy import Fault, Request, proxy
 
@@ -59,13 +59,7 @@ def test_a_step_is_tried_again_while_nessie_is_out(dbos: Example) -> None:
 
 @pytest.mark.parametrize(("write", "moment"), KILLS)
 def test_a_workflow_that_is_killed_and_gone_on_with_publishes_once(write: int, moment: str, dbos: Example) -> None:
-    path = dbos.file(1, 2)
-    with killing(dbos.lake, write, moment) as uri:
-        code, said = dbos.run(path, "--table", dbos.table, uri=uri)
-    assert code < 0, said
-    assert dbos.ids() == ([1, 2] if merged(write, moment) else [])
-    code, said = dbos.run(path, "--table", dbos.table)
-    assert (code, dbos.ids()) == (0, [1, 2]), said
+    check_it_is_killed_and_run_again(dbos, write, moment)
 
 
 @pytest.mark.parametrize(("write", "moment"), [(4, "after"), (MERGE, "after")])

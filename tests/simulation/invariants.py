@@ -200,7 +200,7 @@ def what_an_audit_found_comes_with_its_decision_and_stays(step: Step) -> Iterato
 
 
 def _is_for_its_audit(step: Step, entry: Entry, file: FileReport) -> bool:
-    """Whether a file is rejected for what its audit found, and nobody has changed its branch, or a rebase's."""
+    """Return True if a file is rejected for its audit's findings, and nobody has changed its branch, or a rebase's."""
     branch = branch_of(entry)
     return entry.reasons == file.reasons and not any(it.startswith(branch) for it in step.world.meddled)
 

@@ -1,4 +1,4 @@
-"""What audits find comes to main with the decision on their files, call by call; thousands of schedules ask it, too."""
+"""Findings of audits come to main with the decision on their files, call by call; schedules ask it by the thousand."""
 
 from __future__ import annotations
 

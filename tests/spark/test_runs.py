@@ -30,7 +30,19 @@ from lakegate.wap.spark.engine import check_reach
 from spark_jobs.jvm.gateway import jvm
 from tests.support.nessie import Lake, unique
 from tests.support.pages import DOCS, fences
-from tests.support.runs import CONTRACT, TABLE, FolderCatalog, branches_of, catalog, contract, ids_of, on_main, orders
+from tests.support.runs import (
+    CONTRACT,
+    REFERRING,
+    TABLE,
+    UNIQUE,
+    FolderCatalog,
+    branches_of,
+    catalog,
+    contract,
+    ids_of,
+    on_main,
+    orders,
+)
 
 pytestmark = [pytest.mark.spark, pytest.mark.extended]
 
@@ -48,20 +60,6 @@ NESTED = contract(
         logicalType: map
         map: {key: {logicalType: string}, value: {logicalType: number, physicalType: "decimal(9,2)"}}
 """
-)
-UNIQUE = contract(
-    CONTRACT
-    + """\
-    quality:
-      - metric: duplicateValues
-        arguments: {properties: [id]}
-        mustBe: 0
-        customProperties:
-          - {property: scope, vendor: lakegate, value: table}
-"""
-)
-REFERRING = contract(
-    CONTRACT.replace("logicalType: string}", "logicalType: string, relationships: [{to: shop.notes.text}]}")
 )
 OBSERVING = contract(
     CONTRACT

@@ -84,8 +84,19 @@ class Example:
 
 
 def merged(write: int, moment: str) -> bool:
-    """Whether main has the rows of a run that was killed there."""
+    """Return True if main has the rows of a run that was killed there."""
     return write > MERGE or (write, moment) == (MERGE, "after")
+
+
+def check_it_is_killed_and_run_again(example: Example, write: int, moment: str) -> None:
+    """Assert that a file is published once: its run is killed at this write, and made again."""
+    path = example.file(1, 2)
+    with killing(example.lake, write, moment) as uri:
+        code, said = example.run(path, "--table", example.table, uri=uri)
+    assert code < 0, said
+    assert example.ids() == ([1, 2] if merged(write, moment) else [])
+    code, said = example.run(path, "--table", example.table)
+    assert (code, example.ids()) == (0, [1, 2]), said
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, str]:

@@ -84,6 +84,22 @@ def contract(text: str = CONTRACT, table: str = TABLE) -> Contract:
     return load(text.replace(TABLE, table), "orders.yaml")
 
 
+UNIQUE = contract(
+    CONTRACT
+    + """\
+    quality:
+      - metric: duplicateValues
+        arguments: {properties: [id]}
+        mustBe: 0
+        customProperties:
+          - {property: scope, vendor: lakegate, value: table}
+"""
+)
+REFERRING = contract(
+    CONTRACT.replace("logicalType: string}", "logicalType: string, relationships: [{to: shop.notes.text}]}")
+)
+
+
 def orders(*ids: int | None, amount: float | None = 1.0, note: str | None = "a") -> pa.Table:
     columns = {
         "id": pa.array(ids, pa.int64()),

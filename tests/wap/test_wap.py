@@ -26,7 +26,9 @@ from lakegate.wap.branch import passed
 from lakegate.wap.data import files_of
 from tests.support.runs import (
     CONTRACT,
+    REFERRING,
     TABLE,
+    UNIQUE,
     FolderCatalog,
     branches_of,
     catalog,
@@ -36,20 +38,6 @@ from tests.support.runs import (
 )
 
 ORDERS = contract()
-UNIQUE = contract(
-    CONTRACT
-    + """\
-    quality:
-      - metric: duplicateValues
-        arguments: {properties: [id]}
-        mustBe: 0
-        customProperties:
-          - {property: scope, vendor: lakegate, value: table}
-"""
-)
-REFERRING = contract(
-    CONTRACT.replace("logicalType: string}", "logicalType: string, relationships: [{to: shop.notes.text}]}")
-)
 SETTING_ASIDE = contract(
     CONTRACT.replace(
         "    properties:\n",

@@ -1,5 +1,5 @@
-"""What of a run needs Spark, and is imported by a run that is given some: `rows` of a data frame, and the audit's
-`engine` in a session, on `tables` that no catalog of the session has.
+"""Spark in a run, imported by a run that is given some: `rows` of a data frame, and the audit's `engine` in a session,
+on `tables` that no catalog of the session has.
 
 The engine is the Spark job's own. A wheel carries that as files of a home, so it is loaded from there.
 """

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import structlog
 
 from lakegate.audit.evaluation.audits import NAMESPACE, audits_of
-from lakegate.errors import Conflict, Refused
+from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt
@@ -17,6 +17,7 @@ from lakegate.ports import MAIN, FileChanges, Note, Ref
 from lakegate.workflow.ledger.decisions import Commit
 from lakegate.workflow.publishing.audited import Audited
 from lakegate.workflow.publishing.guards import Targets, guard_tables
+from lakegate.workflow.publishing.proofs import head_of_own
 from lakegate.workflow.publishing.rebase import bring
 from lakegate.workflow.service import Service
 
@@ -64,9 +65,7 @@ def _merged(
 
 def _proved(service: Service, own: Attempt, base: str, receipts: list[Receipt], brought: Brought) -> str:
     """Return the branch's head, proved to have just these receipts and data files beyond its base."""
-    head = service.branches.head(own.branch)
-    if head is None:
-        raise Conflict(f"branch {own.branch} was deleted before it was merged")
+    head = head_of_own(service, own)
     changes = service.branches.changes(base, head)
     is_alone = changes.tables == brought.keys() and changes.namespaces <= {NAMESPACE} and not changes.others
     if not is_alone or set(changes.receipts) != {receipt.key for receipt in receipts}:

@@ -39,9 +39,7 @@ def prove_own(service: Service, audited: Audited, files: list[FileVersion], own:
     what they replace, in the table that was audited. Return its head. Raise Conflict if somebody has deleted it, so
     that the caller tries again on another.
     """
-    head = service.branches.head(own.branch)
-    if head is None:
-        raise Conflict(f"branch {own.branch} was deleted before it was merged")
+    head = head_of_own(service, own)
     prove_changes(audited, service.branches.changes(base, head), files, f"branch {own.branch}")
     replaced = audited.removed(files)
     for table, paths in audited.added(files).items():
@@ -57,6 +55,14 @@ def prove_own(service: Service, audited: Audited, files: list[FileVersion], own:
                 f"branch {own.branch}: {table} is not the table that was audited; nothing is merged. "
                 f"Run: lakegate retry {own.batch}"
             )
+    return head
+
+
+def head_of_own(service: Service, own: Attempt) -> str:
+    """Return the head of a worker's own branch. Raise Conflict if somebody has deleted it."""
+    head = service.branches.head(own.branch)
+    if head is None:
+        raise Conflict(f"branch {own.branch} was deleted before it was merged")
     return head
 
 
