@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from lakegate.audit.model.codec import to_plain
 from lakegate.audit.model.files import PARQUET
 from lakegate.audit.model.limits import DEFAULTS
 from lakegate.audit.model.plan import MetricKind, Mode, Plan, SchemaPolicy, Severity, Stance, TableColumn
@@ -81,7 +82,8 @@ def contract_hash(plan: Plan) -> str:
     if plan.budget:
         said.append(plan.budget)
     if plan.files.kind.is_text:  # in another format the same text is other rows; limits only say which files are taken
-        said.append(replace(plan.files, limits=DEFAULTS))
+        form = to_plain(replace(plan.files, limits=DEFAULTS))
+        said.append({word: value for word, value in form.items() if value or word != "column_nulls"})
     if plan.mode is not Mode.ENFORCE:  # what was observed is not what a contract that enforces has let through
         said.append(plan.mode)
     return fingerprint(said, length=64)

@@ -96,7 +96,8 @@ def writable(value: Any, column: str, plan: Plan) -> bool:
     """
     form = plan.files
     if value is None:  # if no text stands for it, an empty field is an empty text
-        return form.kind is not FileKind.CSV or (bool(form.nulls) and bool(_null(plan, column) or not _is_alone(plan)))
+        is_spelled = bool(form.nulls_of(column)) and bool(_null(plan, column) or not _is_alone(plan))
+        return form.kind is not FileKind.CSV or is_spelled
     if isinstance(value, str | bytes) and not _has_room(value, column, plan):
         return False
     if form.kind is FileKind.ORC:
@@ -105,7 +106,7 @@ def writable(value: Any, column: str, plan: Plan) -> bool:
         return False
     if form.kind is FileKind.JSON and isinstance(value, float):
         return value == value and abs(value) != float("inf")  # noqa: PLR0124 - NaN is not itself
-    return form.kind is not FileKind.CSV or _fits_csv(value, form.patterns.get(column, ""), plan)
+    return form.kind is not FileKind.CSV or _fits_csv(value, column, plan)
 
 
 def _parts(value: Any) -> Iterator[Any]:
@@ -144,20 +145,21 @@ def _is_alone(plan: Plan) -> bool:
 def _null(plan: Plan, column: str) -> str:
     """Return the text of a null. An empty text between quotes is null to all columns but those of texts."""
     form = plan.files
-    said = form.nulls[0] if form.nulls else ""
+    said = next(iter(form.nulls_of(column)), "")
     is_text = any(each.name == column and each.type == "string" for each in plan.columns)
     return form.quote * 2 if not said and _is_alone(plan) and not is_text else said
 
 
-def _fits_csv(value: Any, pattern: str, plan: Plan) -> bool:
-    form, text = plan.files, _spelled(value, pattern)
+def _fits_csv(value: Any, column: str, plan: Plan) -> bool:
+    form = plan.files
+    text = _spelled(value, form.patterns.get(column, ""))
     try:
         text.encode(form.encoding)
     except UnicodeEncodeError:
         return False
     forbidden = {"\r", "\n", "\0"} | (set() if form.quote else {form.delimiter})
     # The spelling of a null is a null between quotes, too; but an empty text between quotes is a text.
-    is_null = text in form.nulls and bool(text or not form.quote)
+    is_null = text in form.nulls_of(column) and bool(text or not form.quote)
     is_line = bool(text or form.quote) or not _is_alone(plan)
     return is_line and not is_null and not any(letter in text for letter in forbidden)
 

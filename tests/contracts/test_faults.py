@@ -990,6 +990,18 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
         "format: csv\n" + OURS.format("nullValues", "[NA, -999]"),
         [("property: nullValues", 'is not a list of texts, such as ["", "NA"]')],
     ),
+    "null texts of a column in files that have none": (
+        AMOUNT,
+        "      - {name: p, logicalType: string, customProperties: "
+        "[{property: nullValues, vendor: lakegate, value: [NA]}]}\n" + AMOUNT,
+        [("name: p", "'nullValues' is for csv files, and these are parquet")],
+    ),
+    "null texts of a part of a column": (
+        AMOUNT,
+        "      - {name: p, logicalType: array, items: {logicalType: string, customProperties: "
+        "[{property: nullValues, vendor: lakegate, value: [NA]}]}}\n" + AMOUNT,
+        [("name: p", "'nullValues' is no setting of lakegate here")],
+    ),
     "setting of files twice": (
         "format: parquet",
         "format: csv\n"

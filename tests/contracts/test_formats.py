@@ -10,6 +10,7 @@ from lakegate.audit.model.files import PARQUET, FileFormat, FileKind
 from lakegate.audit.model.limits import Limits
 from lakegate.audit.model.plan import MetricKind, Operator, Plan, Severity
 from lakegate.contracts import load
+from lakegate.errors import Misconfigured
 from tests.contracts.test_faults import GOOD
 from tests.support.vocabulary import DOCS
 
@@ -50,6 +51,34 @@ def test_a_column_spells_its_dates_its_own_way() -> None:
     own = f"{typed}        logicalTypeOptions: {{format: yyyyMMddHHmm}}\n"
     assert planned(SETTINGS, typed, own).files.patterns == {"placed": "yyyyMMddHHmm"}
     assert planned("format: parquet", typed, own).files == PARQUET
+
+
+HASH = "ab47c2d90913ad94270742d6776c055b43d7121f683b7d49207f691d2b95675b"
+OWN_NULLS = "        customProperties: [{{property: nullValues, vendor: lakegate, value: {}}}]\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "own"), [("[]", ()), ('[""]', ("",)), ('["NA", "", "NA"]', ("NA", "")), ("[n/a, '-']", ("n/a", "-"))]
+)
+def test_a_column_has_its_own_texts_of_null_in_place_of_the_file_s(said: str, own: tuple[str, ...]) -> None:
+    typed = "logicalType: string\n"
+    form = planned(SETTINGS, typed, typed + OWN_NULLS.format(said)).files
+    assert (form.column_nulls, form.nulls_of("state")) == ({"state": own}, own)
+    assert form.nulls_of("placed") == form.nulls == ("", "NA")
+
+
+@pytest.mark.parametrize("said", ["NA", "[NA, 1]", "null", "{NA: true}"])
+def test_a_column_s_own_texts_of_null_are_a_list_of_texts(said: str) -> None:
+    typed = "logicalType: string\n"
+    with pytest.raises(Misconfigured, match="is not a list of texts"):
+        planned(SETTINGS, typed, typed + OWN_NULLS.format(said))
+
+
+def test_columns_without_texts_of_their_own_leave_the_contract_what_it_was() -> None:
+    """The hash that the contract had before columns could have their own."""
+    assert planned(SETTINGS).contract_hash == HASH
+    typed = "logicalType: string\n"
+    assert planned(SETTINGS, typed, typed + OWN_NULLS.format("[NA]")).contract_hash != HASH
 
 
 @pytest.mark.parametrize("kind", ["csv", "json"])

@@ -103,6 +103,8 @@ def whole(piece: str) -> str:
         before += columns_but(piece)
     if "partitionTransform" in piece and len(found[1]) == 8:
         before += "        partitioned: true\n"
+    if "nullValues, vendor" in piece:
+        before = before.replace("format: parquet", "format: csv")
     return before + piece
 
 

@@ -160,7 +160,10 @@ TABLE = contract(
     + "      - {property: @, vendor: lakegate, value: 1}\n",
     root="slaProperties:\n" + "".join(f"  - {{property: latency, {promise}}}\n" for promise in _PROMISED),
 )
-SPELT = contract().replace(
+SPELT = contract(
+    columns="      - {name: c, logicalType: string, customProperties: "
+    "[{property: nullValues, vendor: lakegate, value: @}]}\n"
+).replace(
     "format: parquet}",
     "format: csv, encoding: @, delimiter: @, customProperties: ["
     + ", ".join(

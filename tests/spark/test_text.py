@@ -223,6 +223,35 @@ def test_columns_are_found_by_name_and_nulls_are_what_the_contract_says(spark: S
     assert bad == [(6, 'column "a;b" is not a valid int')]
 
 
+NULLS = [(), ("",), ("NA",), ("", "NA"), ("-", "NA")]
+
+
+@pytest.mark.parametrize("own", [None, *NULLS])
+@pytest.mark.parametrize("of_file", NULLS)
+@pytest.mark.parametrize("multiline", [False, True])
+def test_a_column_s_own_texts_of_null_stand_in_place_of_the_file_s(
+    spark: SparkSession, tmp_path: Path, of_file: tuple[str, ...], own: tuple[str, ...] | None, *, multiline: bool
+) -> None:
+    own_nulls = {} if own is None else {"say": own}
+    form = replace(CSV, nulls=of_file, column_nulls=own_nulls, multiline=multiline)
+    texts = ["NA", "-", "", '""', "x"]
+    body = "id,say,other\n" + "".join(f"1,{text},{text}\n" for text in texts)
+    good, _ = read(spark, tmp_path, written(form, {"id": "int", "say": "string", "other": "string"}), body.encode())
+    assert [row.other for row in good] == [_text(field, of_file) for field in texts]
+    assert [row.say for row in good] == [_text(field, of_file if own is None else own) for field in texts]
+
+
+def _text(field: str, nulls: tuple[str, ...]) -> str | None:
+    return None if field in nulls else field.strip('"')
+
+
+def test_a_number_s_own_text_of_null_is_no_value_of_its_neighbours(spark: SparkSession, tmp_path: Path) -> None:
+    form = replace(CSV, column_nulls={"id": ("NA",)})
+    good, bad = read(spark, tmp_path, written(form, {"id": "int", "big": "bigint"}), b"id,big\nNA,1\n1,NA\n,1\n")
+    assert [tuple(row) for row in good] == [(None, 1)]
+    assert bad == [(3, why("big")), (4, why("id"))]
+
+
 def test_without_a_header_columns_are_found_by_place(spark: SparkSession, tmp_path: Path) -> None:
     by = written(replace(CSV, header=False, quote="'", escape="\\"), {"id": "int", "say": "string"})
     good, bad = read(spark, tmp_path, by, b"\xef\xbb\xbf1,'it\\'s \\\\'\n2,\"\n3,a,b\n4,''x\n")

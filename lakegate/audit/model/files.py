@@ -35,7 +35,8 @@ class FileFormat:
     """A table's file format. All fields but `kind` and `limits` concern text alone; the values here are the defaults.
 
     `nulls` are the spellings of null: "" is an empty field. `compression` is one of SUFFIXES, or "" if the file's name
-    tells it. `patterns` are the spellings of dates and timestamps, by column; ISO 8601 for the others.
+    tells it. `patterns` are the spellings of dates and timestamps, by column; ISO 8601 for the others. `column_nulls`
+    are the spellings of null in columns that have their own.
     """
 
     kind: FileKind = FileKind.PARQUET
@@ -48,7 +49,12 @@ class FileFormat:
     encoding: str = "UTF-8"
     compression: str = ""
     patterns: dict[str, str] = field(default_factory=dict)
+    column_nulls: dict[str, tuple[str, ...]] = field(default_factory=dict)
     limits: Limits = DEFAULTS
+
+    def nulls_of(self, column: str) -> tuple[str, ...]:
+        """Return the spellings of null in a column: its own, or else the file's."""
+        return self.column_nulls.get(column, self.nulls)
 
     def suffix(self, key: str) -> str:
         """Return the ending of a staged copy's name: `.parquet`, `.csv.gz`. Only known endings of the landing key

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from lakegate.audit.advice import setting
+from lakegate.audit.advice import setting as lines_of
 from lakegate.audit.model import limits
 from lakegate.audit.model.files import SUFFIXES, FileFormat, FileKind
 from lakegate.audit.model.plan import Severity
@@ -19,6 +19,7 @@ from lakegate.contracts.metrics.metric import malformed
 from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Item
 from lakegate.contracts.odcs.examples import EXAMPLES
+from lakegate.contracts.odcs.settings import setting
 
 _CSV, _TEXT, _EVERY = (FileKind.CSV,), (FileKind.CSV, FileKind.JSON), tuple(FileKind)
 _TYPED = tuple(kind for kind in FileKind if not kind.is_text)
@@ -186,30 +187,41 @@ def _said(server: Item) -> list[tuple[str, Item]]:
 
 
 def _value(name: str, item: Item, kind: FileKind) -> dict[str, Any]:
-    setting = SETTINGS[name]
-    if kind not in setting.kinds:
-        item.fault(f"{name!r} is for {' and '.join(setting.kinds)} files, and these are {kind}")
+    known = SETTINGS[name]
+    if kind not in known.kinds:
+        item.fault(f"{name!r} is for {' and '.join(known.kinds)} files, and these are {kind}")
         return {}
     if name == "delimiter" and kind is FileKind.JSON:
         if item.value != "new_line":
             item.fault(f"{name} {item.value!r} is not supported: json files have an object a line, which is 'new_line'")
         return {}
     try:
-        return {setting.field: setting.read(item.value)}
+        return {known.field: known.read(item.value)}
     except ValueError as error:
         item.fault(f"{name} {item.value!r} {error}")
         return {}
 
 
 def with_spellings(files: FileSettings, columns: Sequence[tuple[Field, Item]]) -> FileFormat:
-    """Return the format with each column's spelling in text; note a fault at each column that text cannot hold."""
+    """Return the format with each column's spellings in text; note a fault at each column that text cannot hold."""
     patterns = {}
     for field, item in columns if files.form.kind.is_text else ():
         if field.type.kind in ("date", "instant", "clock"):
             patterns[field.name] = _column_pattern(files, field, item)
         elif field.type.name == "binary":
             item.fault(f"a column of type {field.type.name} cannot be read from {files.form.kind} files")
-    return replace(files.form, patterns={name: said for name, said in patterns.items() if said})
+    return replace(
+        files.form,
+        patterns={name: said for name, said in patterns.items() if said},
+        column_nulls=_column_nulls(files, columns),
+    )
+
+
+def _column_nulls(files: FileSettings, columns: Sequence[tuple[Field, Item]]) -> dict[str, tuple[str, ...]]:
+    """Return the texts of null of the columns that have their own."""
+    own = {field.name: said for field, item in columns if (said := setting(item, "nullValues"))}
+    read = {name: _value("nullValues", said.get("value") or said, files.form.kind) for name, said in own.items()}
+    return {name: value["nulls"] for name, value in read.items() if value}
 
 
 def _column_pattern(files: FileSettings, field: Field, item: Item) -> str:
@@ -227,7 +239,7 @@ def _column_pattern(files: FileSettings, field: Field, item: Item) -> str:
     return said
 
 
-_LOOSENED = Loosened(place="the landing server", lines=setting("severity", Severity.QUARANTINE))
+_LOOSENED = Loosened(place="the landing server", lines=lines_of("severity", Severity.QUARANTINE))
 
 
 def parse_checks(files: FileSettings) -> list[Checked]:

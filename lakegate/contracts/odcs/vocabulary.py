@@ -235,6 +235,8 @@ SLA: Place = (
 
 _SCOPE = "`table`: the whole table counts; `batch` (the default): each file on its own"
 COLUMN_SETTINGS: Place = _enforced(
+    nullValues="of `csv`: the list of fields that are null in this column, in place of the landing server's list; `[]` "
+    "for none",
     partitionTransform="if `partitioned`: `identity`, `years`, `months`, `days`, `hours`, `bucket[16]`, `truncate[4]`; "
     "two columns of one decimal type (with `widenedTypes: evolve`, of as many places) only if one of them is by "
     "buckets",
@@ -282,7 +284,7 @@ SERVER_SETTINGS: Place = _enforced(
     header="of `csv`: whether the first line names the columns; `true` by default",
     quote='of `csv`: `"` by default; an empty text for none',
     escape="of `csv`: what stands before a quote within quotes; the quote itself by default",
-    nullValues='of `csv`: the list of fields that are null, `[""]` by default',
+    nullValues='of `csv`: the list of fields that are null, `[""]` by default; a column may have a list of its own',
     multiLine="of `csv`: whether a field in quotes may hold line ends; `false` by default",
     compression="of text: `none`, `gzip`, `bzip2`, `zstd`; by the ending of the file's name by default",
     dateFormat="of text: how dates are spelled where the column does not say it, such as `dd/MM/yyyy`",

@@ -191,8 +191,9 @@ def _text_sql(form: FileFormat, column: TableColumn, at: int | None) -> str:
     """
     if at is None:
         return "CAST(NULL AS string)"
-    there = f"c{at}" if "" in form.nulls else f"coalesce(c{at}, '')"
-    nulls = [text for text in form.nulls if text or canonical(column.type) != "string"]
+    said = form.nulls_of(column.name)
+    there = f"c{at}" if "" in said else f"coalesce(c{at}, '')"
+    nulls = [text for text in said if text or canonical(column.type) != "string"]
     among = ", ".join(literal(text) for text in nulls)
     return f"CASE WHEN {there} IN ({among}) THEN NULL ELSE {there} END" if nulls else there
 
