@@ -20,7 +20,7 @@ from lakegate.audit.model.probe import PROBE, Probe
 from lakegate.audit.model.report import Report
 from spark_jobs.engine import SparkEngine
 from spark_jobs.jvm import hadoop
-from spark_jobs.jvm.failures import FAILURES, class_names, is_refused, is_unreachable, root_cause
+from spark_jobs.jvm.failures import FAILURES, class_names, is_of_issuer, is_refused, is_unreachable, root_cause
 from spark_jobs.jvm.session import build
 from spark_jobs.probe import look
 
@@ -48,7 +48,8 @@ def main(arguments: Sequence[str]) -> int:
         with noted_if_cut_off(spark, job):
             hadoop.write(spark, job.report_uri, to_json(append_and_audit(spark, job)).encode())
     except Exception as error:  # noqa: BLE001 - the process's edge
-        traceback.print_exc()
+        if not is_of_issuer(error):
+            traceback.print_exc()
         print(last_word(what, error, hidden=hidden), file=sys.stderr, flush=True)  # noqa: T201 - it becomes the run's reason
         return 1
     finally:
@@ -64,7 +65,7 @@ def noted_if_cut_off(spark: SparkSession, job: Job) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if isinstance(error, OSError) or is_unreachable(error) or is_refused(error):
+        if isinstance(error, OSError) or is_unreachable(error) or is_refused(error) or is_of_issuer(error):
             with suppress(*FAILURES):  # without the note it counts as a crash
                 hadoop.write(spark, job.begun_uri, CUT_OFF)
         raise

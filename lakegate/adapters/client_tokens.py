@@ -4,26 +4,23 @@ The client's password is read from AWS Secrets Manager and kept in this process'
 one JSON object read, for which a library would cost each cold start a quarter of a second.
 """
 
-import re
 from datetime import timedelta
 from http import HTTPStatus
-from typing import Any
 
 import requests
 
-from lakegate.adapters.http import TimeoutAdapter, mount, network_error
+from lakegate.adapters.http import RedirectedError, TimeoutAdapter, may_quote, mount, network_error
 from lakegate.adapters.renewed import Issued, Renewed
 from lakegate.adapters.secrets import secret_text
+from lakegate.audit import issuer
 from lakegate.audit.bounded_http import place
 from lakegate.audit.model.client import Client
 from lakegate.errors import LakegateError, Misconfigured, Retryable
 from lakegate.ports import Clock
-from lakegate.shown import shown, spelt
 
 SHORTEST = timedelta(minutes=4)  # life of a token: of a shorter one no half outlives a call
 LARGEST = 1024**2  # bytes of an answer
-LONGEST = 300  # characters of what the issuer says
-_BEARER = re.compile(r"[A-Za-z0-9._~+/-]+=*")  # RFC 6750: anything else is no header's value
+LONGEST = 10  # digits of a life: 300 years
 WRONG_CLIENT = "invalid_client"
 CORRECT = "Correct token_endpoint, token_scope and token_clients, and run: lakegate deploy SETTINGS"
 TODO = {
@@ -76,46 +73,44 @@ class ClientTokens(Renewed):
         try:
             answer = mount(requests.Session(), self._http).post(self._client.endpoint, data=form, auth=_only_the_form)
         except requests.RequestException as exc:
-            raise network_error(self._what, exc, changes=False) from exc
-        told = _told(answer)
+            raise self._unanswered(exc) from None
+        told = issuer.answer_of(answer.content)
         if not answer.ok:
-            raise self._refusal(answer.status_code, told)
-        token, life = told.get("access_token"), told.get("expires_in")
-        if not isinstance(token, str) or not _BEARER.fullmatch(token):
-            raise Misconfigured(f"{self._what}: the answer has no token. {CORRECT}")
-        return Issued(token=token, until=began + self._life(life))
+            raise self._refusal(answer.status_code, issuer.error_code(told, self._client.id, self._password))
+        if token := issuer.access_token(told):
+            return Issued(token=token, until=began + self._life(told.get("expires_in")))
+        raise Misconfigured(f"{self._what}: the answer has no token. {CORRECT}")
+
+    def _unanswered(self, exc: requests.RequestException) -> LakegateError:
+        """Return our error for a call that got no answer. It is made of our words: what the issuer has sent, and so
+        perhaps the password, may stand in those of the libraries.
+        """
+        if isinstance(exc, RedirectedError):
+            return Misconfigured(f"{self._what}: it {issuer.ELSEWHERE}")
+        error = network_error(self._what, exc, changes=False)
+        return type(error)(f"{self._what}: {type(exc).__name__}") if may_quote(exc) else error
 
     def _life(self, said: object) -> timedelta:
         """Return for how long a token is good. Some issuers say it as text."""
-        life = timedelta(seconds=int(said)) if isinstance(said, int | str) and str(said).isdigit() else timedelta()
-        if life >= SHORTEST:
+        text = str(said) if isinstance(said, int | str) else ""
+        seconds = int(text) if text.isdecimal() and len(text) <= LONGEST else 0
+        if (life := timedelta(seconds=seconds)) >= SHORTEST:
             return life
         raise Misconfigured(
-            f"{self._what}: its tokens live for {life.total_seconds():.0f} s by the answer's expires_in, and a call"
-            f" needs {SHORTEST.total_seconds():.0f} s: give the client a longer life of tokens, at its issuer"
+            f"{self._what}: its tokens live for less than {SHORTEST.total_seconds():.0f} s by the answer's expires_in,"
+            " and a call needs as much: give the client a longer life of tokens, at its issuer"
         )
 
-    def _refusal(self, status: int, told: dict[str, Any]) -> LakegateError:
-        """Return our error for an error status. The issuer's own text is shown without the password."""
-        error = str(told.get("error", ""))
-        text = f"{error} {told.get('error_description', '')}".replace(self._password, "***")[:LONGEST].strip()
-        said = f"{self._what}: {status} {shown(text, spelt)}".rstrip()
+    def _refusal(self, status: int, code: str) -> LakegateError:
+        """Return our error for an error status. Of the issuer's words the code alone is shown."""
+        said = f"{self._what}: {status} {code}".rstrip()
         if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return Retryable(said)
-        if error == WRONG_CLIENT or (status == HTTPStatus.UNAUTHORIZED and error not in TODO):
+        if code == WRONG_CLIENT or (status == HTTPStatus.UNAUTHORIZED and code not in TODO):
             return _WrongClient(f"{said}. {self._put()}")
-        return Misconfigured(f"{said}. {TODO.get(error, CORRECT)}")
+        return Misconfigured(f"{said}. {TODO.get(code, CORRECT)}")
 
 
 def _only_the_form(request: requests.PreparedRequest) -> requests.PreparedRequest:
     """Return the request as it is: without this, Requests adds what a person's .netrc has for the host."""
     return request
-
-
-def _told(answer: requests.Response) -> dict[str, Any]:
-    """Return the JSON object of an answer, or an empty one if it has none."""
-    try:
-        found = answer.json()
-    except requests.JSONDecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}

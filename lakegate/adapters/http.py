@@ -4,6 +4,7 @@ It knows no vendor, and repeats no changing request unless the server cannot hav
 because a request is meant for one place.
 """
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -28,6 +29,8 @@ CHUNK = 64 * 1024
 RETRIES = 3
 PASSING = (502, 503, 504)
 NEVER_SENT = (NewConnectionError, NameResolutionError)
+# urllib3 logs headers that it cannot read as they came, and an issuer's may have the secret that it was sent.
+logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
 
 
 class RedirectedError(requests.RequestException):
@@ -208,6 +211,12 @@ def network_error(what: str, exc: requests.RequestException, *, changes: bool) -
     if isinstance(exc, WRONG_ADDRESS):
         return Misconfigured(said)
     return OutcomeUnknown(said) if changes and _was_sent(exc) else Retryable(said)
+
+
+def may_quote(exc: requests.RequestException) -> bool:
+    """Return True if the error's text may have words of an answer."""
+    ours = (*WRONG_ADDRESS, EndlessAnswerError, requests.Timeout)
+    return _was_sent(exc) and not isinstance(exc, ours)
 
 
 def _is_timeout(exc: requests.RequestException) -> bool:

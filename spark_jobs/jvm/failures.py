@@ -7,6 +7,8 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 
+from lakegate.audit.issuer import code_in
+
 FAILURES = (Py4JJavaError, CapturedException)
 """Exceptions of the JVM in Python: pyspark translates some of them."""
 _LONGEST = 200
@@ -19,6 +21,7 @@ _ENDS_EARLY = re.compile(r"\.(?:FileNotFoundException|EOFException)$")
 _CATALOG = "org.apache.iceberg.exceptions."
 _NOT_ALLOWED = (f"{_CATALOG}ForbiddenException", f"{_CATALOG}NotAuthorizedException")
 _REFUSAL = re.compile(r"'[A-Z_]+' is not allowed for role '")
+_TOKENS = "org.apache.iceberg.rest.auth.OAuth2"
 # A library that bundles a client puts its own package name before the client's.
 _UNREACHABLE = re.compile(
     r"""(?x) (?:^|\.) (?:
@@ -60,6 +63,9 @@ def root_cause(error: Exception) -> str:
     """Return the innermost Java exception as one short line, without the addresses of our buckets."""
     if is_caused_by(error, "OutOfMemoryError"):
         return "it takes more memory than there is"
+    if is_of_issuer(error):
+        codes = [code for cause in causes(error) if (code := code_in(str(cause.getMessage())))]
+        return " ".join(["the issuer gives the job's client no token", *codes[-1:]])
     if is_caused_by(error, ".thrift.transport.TTransportException"):
         return "it ends too early"  # parquet's reader calls it a socket error
     innermost = list(causes(error))[-1:]
@@ -67,6 +73,16 @@ def root_cause(error: Exception) -> str:
     line = next(iter(message.strip().splitlines()), type(error).__name__)
     line = _RAISED.sub(r"\1", line)
     return re.sub(r"\b[a-z0-9]+://\S+|\bfile:/\S+", "the file", line)[:_LONGEST]
+
+
+def is_of_issuer(error: BaseException | None) -> bool:
+    """Return True if Iceberg's own client was given no token, here or in what led to the error. Its text has what the
+    issuer says, which may be the client's secret.
+    """
+    if error is None:
+        return False
+    own = isinstance(error, FAILURES) and any(_has_frame(cause, _TOKENS) for cause in causes(error))
+    return own or is_of_issuer(error.__cause__ or error.__context__)
 
 
 def is_unreachable(error: Exception) -> bool:
@@ -119,8 +135,8 @@ def _superclasses(cause: Any) -> Iterator[str]:
 
 def is_task_failure(error: Exception) -> bool:
     """Return True if a task failed. Spark 4 gives a task's own error in place of the stage's."""
-    return mentions(error, _TASK_FAILURE) or any(_is_of_task(cause) for cause in causes(error))
+    return mentions(error, _TASK_FAILURE) or any(_has_frame(cause, _TASK) for cause in causes(error))
 
 
-def _is_of_task(cause: Any) -> bool:
-    return any(str(frame.getClassName()) == _TASK for frame in cause.getStackTrace())
+def _has_frame(cause: Any, of: str) -> bool:
+    return any(str(frame.getClassName()).startswith(of) for frame in cause.getStackTrace())

@@ -2,9 +2,9 @@
 AWS is asked by the JVM's client.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from http.client import HTTPException
 from typing import Any, Protocol
 from urllib.error import HTTPError
 from urllib.parse import urlencode
@@ -12,12 +12,15 @@ from urllib.request import Request
 
 from pyspark.sql import SparkSession
 
+from lakegate.audit import issuer
 from lakegate.audit.bounded_http import asked, place, trusting
 from lakegate.audit.model.client import Client
 from spark_jobs.jvm.gateway import jvm
 
 SECONDS = 3600  # STS gives no longer life; the catalog that a token opens keeps it until the job ends
 WITHIN, LARGEST = 30, 1024**2  # seconds and bytes of an issuer's answer
+
+_OF_ISSUER = ("org.apache.iceberg.rest.auth", "org.apache.iceberg.util.Tasks")  # the second tries a token again
 
 
 class Identified(Protocol):
@@ -50,6 +53,7 @@ def options(spark: SparkSession, whose: Identified) -> Mapping[str, str]:
     """
     if client := whose.client:
         own = password(spark, client)
+        _silence_issuer(spark)
         _of_client(client, own, whose.nessie_ca)  # a refusal told by Iceberg itself would count as a crash of the job
         return {
             "rest.auth.type": "oauth2",
@@ -61,6 +65,13 @@ def options(spark: SparkSession, whose: Identified) -> Mapping[str, str]:
     if own := token(spark, whose):
         return {"rest.auth.type": "oauth2", "token": own, "token-refresh-enabled": "false"}
     return {}
+
+
+def _silence_issuer(spark: SparkSession) -> None:
+    """Keep out of Spark's log what an issuer says to Iceberg's own client: it may echo the client's secret."""
+    log4j = jvm(spark).org.apache.logging.log4j
+    for logger in _OF_ISSUER:
+        log4j.core.config.Configurator.setLevel(logger, log4j.Level.OFF)
 
 
 SECRET = ("token", "credential")
@@ -99,8 +110,24 @@ def _aws(spark: SparkSession, kind: Any) -> Iterator[Any]:
 def _of_client(client: Client, password: str, authorities: str) -> str:
     form = urlencode(client.form(password)).encode()
     request = Request(client.endpoint, data=form, headers={"Accept": "application/json"})  # noqa: S310 - the settings'
+    refused = f"{place(client.endpoint)} gives the client {client.id} no token"
     try:
         _, body = asked(request, WITHIN, largest=LARGEST, context=trusting(authorities))
     except HTTPError as error:
-        raise NoTokenError(f"{place(client.endpoint)} gives the client {client.id} no token: {error}") from None
-    return str(json.loads(body)["access_token"])
+        answer = issuer.answer_of(_body(error))
+        code = issuer.error_code(answer, client.id, password)
+        raise NoTokenError(f"{refused}: HTTP Error {error.code} {code}".rstrip()) from None
+    except (OSError, HTTPException) as error:
+        raise NoTokenError(f"{refused}: {issuer.unanswered(error)}") from None
+    if own := issuer.access_token(issuer.answer_of(body)):
+        return own
+    raise NoTokenError(f"{refused}: the answer has none")
+
+
+def _body(error: HTTPError) -> bytes:
+    """Return the body of a refusal as far as it came."""
+    try:
+        with error:
+            return error.read(LARGEST)
+    except (OSError, HTTPException):
+        return b""

@@ -37,7 +37,7 @@ from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.service import Service
 from spark_jobs.append_and_audit import append_and_audit, last_word, noted_if_cut_off
 from spark_jobs.jvm import hadoop
-from spark_jobs.jvm.failures import FAILURES, is_refused
+from spark_jobs.jvm.failures import FAILURES, is_of_issuer, is_refused
 from spark_jobs.jvm.gateway import jvm
 from spark_jobs.jvm.session import LEFT, open_catalog
 from tests.flow.conftest import Installation, installed, settings
@@ -312,6 +312,31 @@ def test_a_catalog_of_a_client_has_a_new_token_before_its_own_ends(
     while len(issuer.issued) == before and time.monotonic() < until:
         time.sleep(0.1)
     assert len(issuer.issued) > before  # by itself: nobody has called
+
+
+def test_what_an_issuer_echoes_to_iceberg_s_own_client_is_in_no_last_word_and_rejects_no_file(
+    own: Installation, guarded: Guarded, cluster: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = clients(own, guarded)
+    own.push("name: id, physicalType: bigint, required: true")
+    own.attempt(own.drop({"id": [1]}))
+    spark, issuer = reaching(cluster, own.lake), guarded.issuer
+    job = from_json(Job, hadoop.read(spark, own.runner.jobs["run-0"]))
+    secret = issuer.passwords[Role.SPARK]
+    open_catalog(spark, LEFT, job, Ref(MAIN))  # the job's own request is granted, and Iceberg's that follows is not
+    echo = {"error": "invalid_grant", "error_description": f"no: {secret}"}
+    monkeypatch.setattr(issuer, "grant", lambda _: (400, echo))
+    with pytest.raises(FAILURES, match=secret) as caught, noted_if_cut_off(spark, job):  # so Iceberg does quote it
+        spark.sql(f"SHOW NAMESPACES IN {LEFT}").collect()
+    assert not has_begun(own.lake, job)
+    assert is_of_issuer(caught.value)
+    for hidden in (True, False):
+        said = last_word("batch x", caught.value, hidden=hidden)
+        assert secret not in said
+    assert "the issuer gives the job's client no token invalid_grant" in said
+    log4j = jvm(spark).org.apache.logging.log4j
+    for logger in ("org.apache.iceberg.rest.auth.OAuth2Util", "org.apache.iceberg.util.Tasks"):
+        assert not log4j.LogManager.getLogger(logger).isErrorEnabled()
 
 
 def is_listed(spark: SparkSession) -> bool:

@@ -16,7 +16,6 @@ from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Re
 NOT_ALLOWED = (
     iceberg.AuthorizationExpiredError,
     iceberg.ForbiddenError,
-    iceberg.OAuthError,
     iceberg.UnauthorizedError,
     PermissionError,
 )
@@ -66,6 +65,9 @@ def _refusals(what: str) -> Iterator[None]:
     """
     try:
         yield
+    except iceberg.OAuthError as exc:  # of a person's own catalog, whose issuer may echo the client's secret
+        code = str(exc).partition(":")[0]
+        raise Misconfigured(f"{what}: its issuer gives no token: {code}") from None
     except EVERY as exc:
         if str(exc).startswith(REFUSAL):
             raise Misconfigured(f"{what}: this process's role in the catalog does not allow it: {exc}") from exc
