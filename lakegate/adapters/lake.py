@@ -48,6 +48,8 @@ class IcebergLake:
         found = self._table(ref, table)
         if found is None:
             raise Misconfigured(f"there is no table {table} on {ref}")
+        if limit == 0:
+            return found.schema().select(*columns).as_arrow().empty_table()
         with reading(ref):
             some: BooleanExpression = ALWAYS_TRUE
             if files and FILE_COLUMN in found.schema().column_names:  # a table that lakegate did not write lacks it

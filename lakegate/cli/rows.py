@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from lakegate.audit.evaluation.mask import MASK
+from lakegate.audit.evaluation.mask import TEXT, Mask, hide
 from lakegate.audit.evaluation.moment import bind_now
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
@@ -30,11 +30,11 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.operations.batch import BatchView, Try, has_rows, is_of, is_quarantined
 from lakegate.operations.operation import Operations
-from lakegate.operations.questions import ShowBatch, ShowPlan
+from lakegate.operations.questions import ShowBatch, ShowMask, ShowPlan
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.job import job_name
 
-MALFORMED = ("line", "why", "text")  # quarantine's columns of a row that does not parse
+MALFORMED = ("line", "why", TEXT)  # quarantine's columns of a row that does not parse
 KEY = "file"  # the column of the file's key
 OTHERWISE = "_lakegate_key"  # its name if the table has a column `file`; tables have none that begins so
 
@@ -65,6 +65,7 @@ class Listed:
     failing: Failing
     ref: Ref
     sql: str
+    mask: Mask
 
 
 def show_rows(installation: Installation, batch: str, check: str, *, as_json: bool) -> Exit:
@@ -84,8 +85,10 @@ def list_rows(installation: Installation, view: BatchView, check: str) -> Listed
     plan = _plan(installation.operations, view, tried)
     ref = _ref(view, tried, failing)
     listing = statement_for(plan, failing, parents=_has_parents(installation.lake, ref, plan, failing))
-    answer = _answered(installation.lake, listing, ref, _read(plan, failing), failing)
-    return Listed(answer=answer, failing=failing, ref=ref, sql=listing.sql)
+    attempt = Attempt(table=view.table, batch=view.batch, number=tried.attempt)
+    mask = installation.operations.run(ShowMask(table=view.table, attempt=attempt))
+    answer = _answered(installation.lake, listing, ref, _read(plan, failing), failing, mask)
+    return Listed(answer=answer, failing=failing, ref=ref, sql=listing.sql, mask=mask)
 
 
 def _has_parents(lake: Lake, ref: Ref, plan: Plan, failing: Failing) -> bool:
@@ -94,24 +97,28 @@ def _has_parents(lake: Lake, ref: Ref, plan: Plan, failing: Failing) -> bool:
     return other is None or lake.columns(ref, other.table) is not None
 
 
-def _answered(lake: Lake, listing: Listing, ref: Ref, files: Mapping[str, Sequence[str]], failing: Failing) -> Result:
+def _answered(
+    lake: Lake, listing: Listing, ref: Ref, files: Mapping[str, Sequence[str]], failing: Failing, mask: Mask
+) -> Result:
     """Return the rows with masked columns hidden, by position, because an engine may rename columns. An engine's error
     may show values, so it is hidden, too.
     """
     try:
         answer = run(lake, Statement.parse(listing.sql), ref, files, [STRICTLY])
     except Misconfigured:
-        if not failing.report.masked:
+        if not (mask.masked or mask.fault):
             raise
         batch = failing.report.batch
         what = f"DuckDB cannot read these rows on {ref}, and its error is hidden because the contract masks values"
         raise Misconfigured(f"{what}. The report has a sample of them: lakegate show {batch}") from None
-    hidden = [name in failing.report.masked for name in listing.columns]
-    rows = [
-        tuple(MASK if hide and value is not None else value for hide, value in zip(hidden, row, strict=True))
-        for row in answer.rows
-    ]
-    return Result(columns=list(listing.columns), rows=rows)
+    hidden = [False, *_hidden(mask, failing.check, listing.columns[1:])]  # a file's key is no value
+    return Result(columns=list(listing.columns), rows=[hide(row, hidden) for row in answer.rows])
+
+
+def _hidden(mask: Mask, check: CheckResult, columns: Sequence[str]) -> list[bool]:
+    if is_of(check, MetricKind.MALFORMED):
+        return mask.hides_unparsed(columns)
+    return [any(either) for either in zip(mask.hides(columns), mask.leaves_open(columns), strict=True)]
 
 
 def _say(listed: Listed) -> None:
@@ -129,9 +136,10 @@ def remarks(listed: Listed) -> list[str]:
     failing = listed.failing
     counted = f"The audit counted {failing.counted:,}: "
     others = why if len(listed.answer.rows) != failing.counted and (why := _why_others(failing)) else ""
-    masked = ", ".join(failing.report.masked)
+    masked = ", ".join(listed.mask.masked)
     return [
         *([counted + others] if others else []),
+        *([f"No value is shown, because {listed.mask.fault}"] if listed.mask.fault else []),
         *([f"Masked by the contract: {masked}"] if masked else []),
         f"The same as a query: lakegate query {shlex.quote(listed.sql)} --ref {listed.ref}",
     ]

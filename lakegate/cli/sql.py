@@ -141,11 +141,16 @@ def run(
 
 
 def _load(lake: Lake, statement: Statement, ref: Ref, name: str, files: Sequence[str]) -> Any:
-    available = lake.columns(ref, name)
-    if available is None:
+    return lake.rows(ref, name, statement.columns(columns_of(lake, ref, name)), statement.limit, files)
+
+
+def columns_of(lake: Lake, ref: Ref, name: str) -> list[str]:
+    """Return the names of a table's columns. Raise Misconfigured if there is no such table."""
+    columns = lake.columns(ref, name)
+    if columns is None:
         there = ", ".join(lake.tables(ref)) or "none; a contract's table appears with its first file"
         raise Misconfigured(f"there is no table {name} on {ref}. Tables there: {there}")
-    return lake.rows(ref, name, statement.columns(available), statement.limit, files)
+    return columns
 
 
 def _offer(engine: duckdb.DuckDBPyConnection, name: str, rows: Any) -> None:

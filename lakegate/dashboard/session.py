@@ -12,7 +12,7 @@ from lakegate.cli.exits import paragraph
 from lakegate.cli.installation import Installation, quiet_logs
 from lakegate.cli.profile import connect
 from lakegate.cli.rows import Listed, list_rows
-from lakegate.cli.sql import Result, Statement, run
+from lakegate.cli.sql import Result, Statement, columns_of, run
 from lakegate.errors import LakegateError, Misconfigured, Refused
 from lakegate.operations import wire
 from lakegate.operations.acts import TryRulesOfActs
@@ -48,6 +48,14 @@ def rows(ref: str, sql: str) -> Result:
     return run(installation().lake, Statement.parse(sql), Ref.parse(ref))
 
 
+@st.cache_data(ttl=KEPT, max_entries=ANSWERS, show_spinner="Reading the lake")
+def columns(ref: str, table: str) -> dict[str, str]:
+    """Return the types of a table's columns, by name and in order. It reads no row."""
+    lake, at = installation().lake, Ref.parse(ref)
+    schema = lake.rows(at, table, columns_of(lake, at, table), 0).schema
+    return dict(zip(schema.names, map(str, schema.types), strict=True))
+
+
 @st.cache_data(ttl=RIGHTS_KEPT, max_entries=ANSWERS, show_spinner="Reading the lake")
 def is_there(table: str) -> bool:
     """Return True if main has the table and this person may read it."""
@@ -72,7 +80,7 @@ def act(what: Operation[T]) -> T:
 
 
 def forget() -> None:
-    for kept in (_answer, rows, failing_rows, is_there):
+    for kept in (_answer, rows, columns, failing_rows, is_there):
         kept.clear()
 
 

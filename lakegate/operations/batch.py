@@ -5,11 +5,13 @@ no verdict.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from lakegate.audit.evaluation.mask import Mask
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.plan import MetricKind
 from lakegate.audit.model.report import WORST_FIRST, CheckResult, FileReport, Report, Verdict
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import PREFIX, Attempt
+from lakegate.operations.masks import mask_of, masked_report
 from lakegate.ports import Decided, Usage
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.job import readable_job_of
@@ -60,7 +62,8 @@ def look(service: Service, batch: str) -> BatchView:
     if not tables:
         raise Misconfigured(f"no batch {batch} is known; run: lakegate status")
     attempts = _attempts(service, tables[0], batch, {attempt.number for attempt in kept.values()}, decisions)
-    tries = tuple(_try(service, attempt, kept=attempt.branch in kept) for attempt in attempts)
+    mask = mask_of(service.store, tables[0])
+    tries = tuple(_try(service, attempt, mask, kept=attempt.branch in kept) for attempt in attempts)
     commands = _next(service, rejections(service, tables[0], batch, decisions), tries)
     return BatchView(batch=batch, table=tables[0], attempts=tries, decisions=decisions, next=commands)
 
@@ -79,7 +82,7 @@ def _number(name: str, stem: str) -> str:
     return name.removeprefix(stem).removesuffix(".json")
 
 
-def _try(service: Service, attempt: Attempt, *, kept: bool) -> Try:
+def _try(service: Service, attempt: Attempt, mask: Mask, *, kept: bool) -> Try:
     """Return one attempt's view. A part that can't be read shows its error in its place, and hides no other attempt."""
     run = service.runner.find(attempt.branch)
     job, report, claims = "" if run is None else f"{run.state} {run.id}", None, tuple[str, ...]()
@@ -101,7 +104,7 @@ def _try(service: Service, attempt: Attempt, *, kept: bool) -> Try:
         claims=claims,
         job=job,
         usage=usage,
-        report=report,
+        report=masked_report(report, mask) if report else None,
         lane=frozen.lane.named if frozen else "",
         lane_why=frozen.lane_why if frozen else "",
     )

@@ -3,12 +3,14 @@
 from dataclasses import dataclass, replace
 from typing import Self, TypeVar
 
+from lakegate.audit.evaluation.mask import Mask
 from lakegate.audit.model.plan import Plan
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import PREFIX, Attempt
 from lakegate.landing.routes import Route
 from lakegate.operations import batch, sights, tables
 from lakegate.operations.batch import BatchView
+from lakegate.operations.masks import mask_of
 from lakegate.operations.operation import Direct, Operation
 from lakegate.operations.past import past_values
 from lakegate.operations.sights import Seen, Sight, Version, versions_of
@@ -105,6 +107,19 @@ class ShowPlan(Operation[Plan | None]):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ShowMask(Operation[Mask]):
+    """The columns of a table whose values are masked, and those that are not, on main or on an attempt's branch."""
+
+    answer = Mask
+    changes = False
+    table: str
+    attempt: Attempt | None = None
+
+    def on(self, installation: Direct) -> Mask:
+        return mask_of(installation.service.store, self.table, self.attempt)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ListRoutes(Operation[tuple[Route, ...]]):
     """The routes of all contracts that load, or the one of the table's contract."""
 
@@ -194,6 +209,7 @@ QUESTIONS: tuple[type[Operation[object]], ...] = (
     ShowTable,
     ListDecisions,
     ShowPlan,
+    ShowMask,
     ListRoutes,
     ListUnclaimed,
     FindVersions,

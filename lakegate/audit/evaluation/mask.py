@@ -4,11 +4,63 @@ The job applies them where samples are made, so that a report never contains a m
 Numbers about all rows (a count, a mean) are no values of a row and are not masked.
 """
 
-from collections.abc import Iterable
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from lakegate.audit.model.plan import TableColumn
+from lakegate.audit.schema.names import folded
 
 MASK = "•••"
+TEXT = "text"
+"""The column that holds a row as it came, where it does not parse."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mask:
+    """The mask of one table's rows, by every plan that names its columns: a column that any of them masks is hidden.
+
+    Names compare as engines compare them. Values of a column that no plan names wait until a person asks for them.
+    `fault` is why a plan cannot be read, which may mask any column.
+    """
+
+    masked: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    fault: str = ""
+
+    def __or__(self, other: Mask) -> Mask:
+        return Mask(
+            masked=tuple(dict.fromkeys((*self.masked, *other.masked))),
+            named=tuple(dict.fromkeys((*self.named, *other.named))),
+            fault=self.fault or other.fault,
+        )
+
+    def hides(self, columns: Iterable[str]) -> list[bool]:
+        """Return for each column True if a plan masks it."""
+        hidden = set(map(folded, self.masked))
+        return [folded(name) in hidden for name in columns]
+
+    def hides_unparsed(self, columns: Iterable[str]) -> list[bool]:
+        """Return the same for rows that do not parse: any column's value may be in their text."""
+        return [name == TEXT and bool(self.masked or self.fault) for name in columns]
+
+    def leaves_open(self, columns: Iterable[str]) -> list[bool]:
+        """Return for each column True if it is unknown whether it is masked."""
+        named = set[str]() if self.fault else set(map(folded, (*self.named, *self.masked)))
+        return [folded(name) not in named for name in columns]
+
+
+def of_columns(columns: Iterable[TableColumn]) -> Mask:
+    """Return the mask of a plan's columns."""
+    every = tuple(columns)
+    return Mask(masked=masked(every), named=tuple(column.name for column in every))
+
+
+def hide(row: Iterable[Any], hidden: Sequence[bool]) -> tuple[Any, ...]:
+    """Return a row with the values of its hidden columns masked. A null stays a null."""
+    return tuple(MASK if hides and value is not None else value for hides, value in zip(hidden, row, strict=True))
 
 
 def masked(columns: Iterable[TableColumn]) -> tuple[str, ...]:

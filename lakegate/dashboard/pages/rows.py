@@ -1,12 +1,19 @@
-"""Rows of a branch beside main's, and which columns failed in how many rows. What the contract masks stays masked."""
+"""Rows of a branch beside main's, and which columns failed in how many rows. What a contract masks stays masked, and
+values that no contract speaks of wait until a person asks.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
 
 import streamlit as st
 
-from lakegate.audit.evaluation.mask import MASK
+from lakegate.audit.evaluation.mask import Mask, hide
 from lakegate.audit.model.report import Report
 from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.names import folded
 from lakegate.cli.query import pinned
-from lakegate.cli.sql import Result, plain
+from lakegate.cli.sql import plain
 from lakegate.cli.terminal import clean
 from lakegate.counts import count
 from lakegate.dashboard import links, markup, session
@@ -15,10 +22,33 @@ from lakegate.dashboard.figures import faults
 from lakegate.duckdb.dialect import duckdb_identifier, duckdb_text
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
-from lakegate.operations.questions import ShowBatch
+from lakegate.operations.questions import ShowBatch, ShowMask
 from lakegate.ports import MAIN, Ref
 
 SHOWN = 50  # rows of each
+ASK = "Show values that no contract speaks of"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Rows of a table at a ref: of these file versions, or any."""
+
+    ref: Ref
+    table: str
+    files: tuple[str, ...] = ()
+
+    @property
+    def where(self) -> str:
+        return "main" if self.ref.branch == MAIN else "this branch"
+
+    @property
+    def says(self) -> str:
+        return f"rows of {self.table} on {self.where}"
+
+    @property
+    def digest(self) -> str:
+        """A name for what a person has asked of these rows, and of no others."""
+        return sha256(f"{self.ref}\n{self.table}".encode()).hexdigest()
 
 
 @told
@@ -34,11 +64,16 @@ def page() -> None:
         return
     if report:
         _faults(report)
+    mask = session.ask(ShowMask(table=table, attempt=attempt))
+    files = tuple(file.id for file in report.files if file.data_files) if report else ()
+    at_fault = {folded(it.column) for it in faults(report)} if report else set[str]()
+    if mask.fault:
+        markup.show("remark", text=f"Values wait until you ask for them, because {mask.fault}")
     left, right = st.columns(2)
     with left:
-        _rows(Ref(branch), table, report, tuple(file.id for file in report.files if file.data_files) if report else ())
+        _rows(Part(ref=Ref(branch), table=table, files=files), mask, at_fault)
     with right:
-        _rows(Ref(MAIN), table, report, ())
+        _rows(Part(ref=Ref(MAIN), table=table), mask, at_fault)
 
 
 def _branch() -> str | None:
@@ -72,34 +107,35 @@ def _faults(report: Report) -> None:
         markup.show("faults", faults=found)
 
 
-def _rows(ref: Ref, table: str, report: Report | None, files: tuple[str, ...]) -> None:
+def _rows(part: Part, mask: Mask, at_fault: set[str]) -> None:
     """Show some rows of a table: on a branch those of the batch, if its files are known."""
-    where = "main" if ref.branch == MAIN else "this branch"
-    of_batch = " (the batch's own)" if files else ""
-    markup.show("title", text=f"On {where}", number=f"the first {SHOWN} rows{of_batch}")
+    of_batch = " (the batch's own)" if part.files else ""
+    markup.show("title", text=f"On {part.where}", number=f"the first {SHOWN} rows{of_batch}")
     try:
-        at = pinned(session.installation(), ref)
-        found = _masked(session.rows(str(at), _sql(table, files)), report)
+        at = str(pinned(session.installation(), part.ref))
+        types = session.columns(at, part.table)
+        places = [place for place, name in enumerate(types) if name != FILE_COLUMN]  # ids, which no contract has
+        columns = [list(types)[place] for place in places]
+        hidden = _hidden(part, mask, columns)
+        if all(hidden):
+            named = [(name, types[name]) for name in columns]
+            markup.show("rows", says=part.says, columns=["column", "type"], rows=named, at_fault=())
+            return
+        found = session.rows(at, _sql(part.table, part.files)).rows
     except Misconfigured as why:
         markup.show("remark", text=str(why))
         return
-    found = _without_ids(found)
-    at_fault = {it.column for it in faults(report)} if report else set[str]()
-    shown = [[plain(value) for value in row] for row in found.rows]
-    markup.show("rows", says=f"rows of {table} on {where}", columns=found.columns, rows=shown, at_fault=at_fault)
+    shown = [hide([plain(row[place]) for place in places], hidden) for row in found]
+    faulty = {name for name in columns if folded(name) in at_fault}
+    markup.show("rows", says=part.says, columns=columns, rows=shown, at_fault=faulty)
 
 
-def _without_ids(found: Result) -> Result:
-    """Return the rows without the column of file versions' ids, which no contract has."""
-    at = [place for place, name in enumerate(found.columns) if name != FILE_COLUMN]
-    return Result(columns=[found.columns[it] for it in at], rows=[tuple(row[it] for it in at) for row in found.rows])
-
-
-def _masked(found: Result, report: Report | None) -> Result:
-    hidden = [report is not None and name in report.masked for name in found.columns]
-    rows = [tuple(MASK if hide and value is not None else value for hide, value in zip(hidden, row, strict=True))
-            for row in found.rows]  # fmt: skip
-    return Result(columns=found.columns, rows=rows)
+def _hidden(part: Part, mask: Mask, columns: Sequence[str]) -> list[bool]:
+    """Return for each column True if its values are not shown: by place, because an engine may rename columns."""
+    masked, left_open = mask.hides(columns), mask.leaves_open(columns)
+    if any(left_open) and not st.toggle(ASK, key=part.digest):
+        return [any(either) for either in zip(masked, left_open, strict=True)]
+    return masked
 
 
 def _sql(table: str, files: tuple[str, ...]) -> str:

@@ -1,0 +1,55 @@
+"""Masks: the values of a table that people are shown, by the contract of today and by the plan of an attempt then."""
+
+from dataclasses import replace
+
+from lakegate.audit.evaluation.mask import Mask, hide, of_columns
+from lakegate.audit.model.plan import MetricKind
+from lakegate.audit.model.report import CheckResult, Report
+from lakegate.errors import ContractFaults, Misconfigured, Refused
+from lakegate.landing.attempts import Attempt
+from lakegate.ports import Store
+from lakegate.workflow.attempts.job import readable_job_of
+from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.registry import contracts_spelled_as
+
+
+def mask_of(store: Store, table: str, attempt: Attempt | None = None) -> Mask:
+    """Return the mask of a table's rows: today's, and if they are an attempt's, that of its job and its report, too."""
+    return _then(store, attempt) | _today(store, table) if attempt else _today(store, table)
+
+
+def _today(store: Store, table: str) -> Mask:
+    try:
+        mask = Mask()
+        for contract in contracts_spelled_as(store, table):
+            mask |= of_columns(contract.plan.columns)
+    except ContractFaults as faults:
+        return Mask(fault=f"the contract of {table} does not load: {faults}")
+    return mask
+
+
+def _then(store: Store, attempt: Attempt) -> Mask:
+    job = readable_job_of(store, attempt)
+    planned = of_columns(job.plan.columns) if job else Mask()
+    try:
+        report = read_report(store, attempt)
+    except (Misconfigured, Refused):  # a newer release's
+        return planned
+    return planned | Mask(masked=report.masked, named=report.columns) if report else planned
+
+
+def masked_report(report: Report, mask: Mask) -> Report:
+    """Return the report with the samples masked by a mask of today, too."""
+    if not mask.masked:
+        return report
+    files = tuple(
+        replace(file, checks=tuple(_masked_check(check, mask) for check in file.checks)) for file in report.files
+    )
+    more = [name for name, hidden in zip(report.columns, mask.hides(report.columns), strict=True) if hidden]
+    return replace(report, files=files, masked=tuple(dict.fromkeys((*report.masked, *more))))
+
+
+def _masked_check(check: CheckResult, mask: Mask) -> CheckResult:
+    hides = mask.hides_unparsed if check.check.startswith(f"{MetricKind.MALFORMED}-") else mask.hides
+    sample = tuple(dict(zip(row, hide(row.values(), hides(row)), strict=True)) for row in check.sample)
+    return replace(check, sample=sample)
