@@ -7,9 +7,7 @@ from dataclasses import replace
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.schema.inspection import Inspection
-from spark_jobs.formats.text import delimited
-from spark_jobs.formats.text.scan import _inspect
-from spark_jobs.formats.text.text_format import Scan
+from lakegate.audit.text.scan import Scan, inspect
 from tests.support.plans import plan
 
 FILE = JobFile(id="f1", key="landed", uri="file:f1.csv", size=3)
@@ -19,7 +17,7 @@ def inspected(header: str, *, masked: bool = False) -> Inspection:
     made = plan("nyc.t", {"id": "int", "name": "string"}, [])
     columns = tuple(replace(column, masked=masked) for column in made.columns)
     by = replace(made, files=FileFormat(kind=FileKind.CSV), columns=columns)
-    return _inspect(by, FILE, Scan(rows=1, header=header), delimited.CSV)
+    return inspect(by, FILE, Scan(rows=1, header=header))
 
 
 def test_a_name_that_is_too_long_is_its_files_fault() -> None:

@@ -1,10 +1,7 @@
 """CSV: fields between delimiters, a header if the contract says so, and quotes that may hold line ends."""
 
-import csv
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
@@ -13,21 +10,20 @@ from lakegate.audit.model.files import FileFormat
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import canonical
-from lakegate.counts import count
-from spark_jobs.formats.footer import Unreadable
+from lakegate.audit.text.fields import left_open, most_fields, well_quoted
+from lakegate.audit.text.scan import Scan, row_faults
 from spark_jobs.formats.format import Format
 from spark_jobs.formats.origin import origin
 from spark_jobs.formats.text.lines import AT, BLOCK, TEXT, is_short_sql, lines, number_in_block
-from spark_jobs.formats.text.parsed import Parsed, Value, encoding_fault, parsed_rows
-from spark_jobs.formats.text.parsing import value
-from spark_jobs.formats.text.text_format import HEADER, Layout, Scan, TextFormat
+from spark_jobs.formats.text.parsed import Parsed, Value, parsed_rows
+from spark_jobs.formats.text.parsing import value, whole
+from spark_jobs.formats.text.text_format import Layout, TextFormat
 from spark_jobs.jvm.spark_sql import literal
 
 # Options that Spark's parser needs and no file has: unset, they are NUL, which some files do have.
 _EMPTY = "\ufdd0empty"  # a field with nothing in it is read as this
 _NO_QUOTE, _NO_ESCAPE = "\ufdd1", "\ufdd2"
 _REPLACEMENT = "\ufffd"  # stands for bytes that cannot be decoded
-_DEFAULT_FIELDS = 20_480  # of a line, which Spark takes unless told otherwise
 _CORRUPT = "corrupt"
 
 
@@ -43,17 +39,6 @@ def scan(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str
     return none | {row[FILE_COLUMN]: _with_records(found[row[FILE_COLUMN]], row) for row in counted}
 
 
-def columns(plan: Plan, found: Scan) -> list[str]:
-    """Return the names in the header, or the contract's if there is none."""
-    if not plan.files.header:
-        return [column.name for column in plan.columns]
-    try:
-        return _header_names(plan.files, found.header)
-    except csv.Error:
-        said = "its first line is no header: a name in it is too long, or broken in two"
-        raise Unreadable(said, advice=HEADER) from None
-
-
 def parse(spark: SparkSession, plan: Plan, layout: Layout, uris: Sequence[str]) -> Parsed:
     """Parse files whose fields stand in one order."""
     form, width = plan.files, len(layout.names)
@@ -63,33 +48,18 @@ def parse(spark: SparkSession, plan: Plan, layout: Layout, uris: Sequence[str]) 
     there = {name: at for at, name in enumerate(layout.names)}
     texts = [_text_sql(form, column, there.get(column.name)) for column in plan.columns]
     read = read.select("*", *(F.expr(sql).alias(f"t{at}") for at, sql in enumerate(texts)))
-    quotes = {} if form.multiline else {"a quote is out of place": f"NOT {TEXT} RLIKE {literal(_well_quoted(form))}"}
+    strange, misquoted, unequal = row_faults(form, width)
+    quotes = (
+        {} if form.multiline or not form.quote else {misquoted: f"NOT {TEXT} RLIKE {literal(whole(well_quoted(form)))}"}
+    )
     missing = f"{_CORRUPT} IS NOT NULL" + ("" if form.multiline else " OR f IS NULL")
-    broken = {**encoding_fault(form.encoding), **quotes, f"it does not have {count(width, 'field')}": missing}
+    broken = {strange: "NOT sound", **quotes, unequal: missing}
     return parsed_rows(plan, read, [_value(form, at, column) for at, column in enumerate(plan.columns)], broken)
 
 
 def _value(form: FileFormat, at: int, column: TableColumn) -> Value:
     typed = value(f"t{at}", column.type, form.patterns.get(column.name, ""))
     return Value(typed=typed, given=f"t{at} IS NOT NULL", is_checked=canonical(column.type) != "string")
-
-
-def _header_names(form: FileFormat, header: str) -> list[str]:
-    quoting = {"quotechar": form.quote} if form.quote else {"quotechar": None, "quoting": csv.QUOTE_NONE}
-    escaped = {"escapechar": form.escape, "doublequote": False} if form.escape not in ("", form.quote) else {}
-    options: dict[str, Any] = {"delimiter": form.delimiter, **quoting, **escaped}
-    if form.multiline:
-        _refuse_open_quote(header, options)
-    return next(csv.reader([header], **options))
-
-
-def _refuse_open_quote(header: str, options: Mapping[str, Any]) -> None:
-    """Raise csv.Error if a quote is open at the end of the line: the header goes on in the next one."""
-    try:
-        next(csv.reader([header], strict=True, **options))
-    except csv.Error as error:
-        if "end of data" in str(error):
-            raise
 
 
 def _header_sql(form: FileFormat) -> str:
@@ -161,13 +131,9 @@ def _schema(width: int) -> str:
     return ", ".join(f"{name} string" for name in (*(f"c{at}" for at in range(width)), _CORRUPT))
 
 
-def _max_fields(width: int) -> int:
-    return max(_DEFAULT_FIELDS, width + 1)
-
-
 def _too_wide_sql(form: FileFormat, width: int) -> str:
     """Return the SQL that is true of a line with too many fields for the parser; only a long line has them counted."""
-    others, most = f"length(replace({TEXT}, {literal(form.delimiter)}, ''))", _max_fields(width)
+    others, most = f"length(replace({TEXT}, {literal(form.delimiter)}, ''))", most_fields(width)
     return f"octet_length({TEXT}) >= {most} AND length({TEXT}) - {others} >= {most}"
 
 
@@ -181,7 +147,7 @@ def _options(form: FileFormat, width: int) -> dict[str, str]:
         "nullValue": _EMPTY,
         "emptyValue": "",
         "columnNameOfCorruptRecord": _CORRUPT,
-        "maxColumns": str(_max_fields(width)),
+        "maxColumns": str(most_fields(width)),
     }
 
 
@@ -198,42 +164,13 @@ def _text_sql(form: FileFormat, column: TableColumn, at: int | None) -> str:
     return f"CASE WHEN {there} IN ({among}) THEN NULL ELSE {there} END" if nulls else there
 
 
-def _well_quoted(form: FileFormat) -> str:
-    """Return the pattern of a line with quotes where they may stand: around a whole field, and escaped within one.
-
-    The repetitions are possessive, so Java's engine needs no recursion for a long line.
-    """
-    if not form.quote:
-        return "^"
-    quote, inner, delimiter = _quoting(form)
-    field = f"(?:{quote}{inner}{quote}|(?!{quote})[^{delimiter}]*+)"
-    return rf"(?s)^{field}(?:{delimiter}{field})*+\z"  # unlike `$`, which matches before a last U+2028, too
+def _well_quoted_sql(form: FileFormat) -> str:
+    return f"{TEXT} RLIKE {literal(whole(well_quoted(form)))}"
 
 
 def _left_open_sql(form: FileFormat) -> str:
-    """Return the SQL that is true of a record with a quote that is never closed; only a file's last can have one."""
-    if not form.quote:
-        return "false"
-    quote, inner, delimiter = _quoting(form)
-    field = f"(?:{quote}{inner}{quote} *+|(?!{quote})[^{delimiter}]*+)"
-    cut = "" if form.escape in ("", form.quote) else f"{re.escape(form.escape)}?+"
-    pattern = rf"(?s)^[\r\n]*+(?:{field}{delimiter})*+{quote}{inner}{cut}\z"
-    return f"{TEXT} RLIKE {literal(pattern)}"
+    """Return the SQL that is true of a record with a quote that is never closed."""
+    return f"{TEXT} RLIKE {literal(whole(left_open(form)))}" if form.quote else "false"
 
 
-def _quoting(form: FileFormat) -> tuple[str, str, str]:
-    """Return the patterns of a quote, of the text between two of them, and of the delimiter."""
-    quote, escape, delimiter = (re.escape(sign) for sign in (form.quote, form.escape or form.quote, form.delimiter))
-    escaped = f"{quote}{quote}" if quote == escape else f"{escape}."
-    return quote, f"(?:[^{quote}{escape}]++|{escaped})*+", delimiter
-
-
-CSV = TextFormat(
-    scan=scan,
-    columns=columns,
-    parse=parse,
-    no_names="its first line names none of the contract's columns",
-    is_positional=True,
-    has_header=lambda form: form.header,
-)
-FORMAT = Format(text=CSV)
+FORMAT = Format(text=TextFormat(scan=scan, parse=parse))

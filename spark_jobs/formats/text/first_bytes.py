@@ -3,113 +3,39 @@
 A compressed file is decompressed to the end only if so few bytes could hold more than the limit.
 """
 
-import re
 from contextlib import closing
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.advice import Advice, Fault, setting
+from lakegate.audit.advice import Fault
 from lakegate.audit.model.files import SUFFIXES
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.limits import Limits, more_than
-from lakegate.audit.schema.inspection import EMPTY, GONE, UPLOADED_WHOLE
+from lakegate.audit.schema.inspection import EMPTY, GONE
+from lakegate.audit.text.first_bytes import FIRST, TAIL, compression, fault_of_ends, may_exceed
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, is_caused_by
 from spark_jobs.jvm.gateway import jvm
-
-_FIRST = 64  # bytes
-_ASKED = "write it as the contract says, as text"
-
-
-def _of_format(name: str, word: str) -> Fault:
-    said = "say so, at the contract's landing server, if all files of the table are"
-    return Fault(f"it is {name}", Advice(vendor=_ASKED, contract=said, lines=f"format: {word}"))
-
-
-def _unsaid(codec: str) -> Fault:
-    return Fault(
-        f"it is compressed by {codec}, and neither its name nor the contract says so",
-        Advice(
-            vendor=f"end its name with {SUFFIXES[codec]}, or to upload it uncompressed",
-            contract="say so, at the contract's landing server, if all files of the table are",
-            lines=setting("compression", codec),
-        ),
-    )
-
-
-def _unread(codec: str) -> Fault:
-    said = f"it is compressed by {codec}, which is not read: gzip, bzip2 and zstd are"
-    return Fault(said, Advice(vendor="compress it by gzip, bzip2 or zstd, or not at all"))
-
-
-_UTF_16 = Fault("it is UTF-16", Advice(vendor="write it as UTF-8"))
-_OTHER_FORMATS = {
-    b"PAR1": _of_format("a parquet file", "parquet"),
-    b"ORC": _of_format("an ORC file", "orc"),
-    b"Obj\x01": _of_format("an Avro file", "avro"),
-    b"PK\x03\x04": Fault("it is a zip file", Advice(vendor="unzip it first, or to compress it by gzip, bzip2 or zstd")),
-    b"\xff\xfe": _UTF_16,
-    b"\xfe\xff": _UTF_16,
-    b"\x1f\x8b": _unsaid("gzip"),
-    b"BZh": _unsaid("bzip2"),
-    b"\x28\xb5\x2f\xfd": _unsaid("zstd"),
-    b"\xfd7zX": _unread("xz"),
-    b"\x04\x22\x4d\x18": _unread("lz4"),
-}
-_OTHERWISE = Fault(
-    "it is not compressed as its name or the contract says",
-    Advice(vendor="compress it as its name ends, or to leave that end off an uncompressed file"),
-)
-_NO_END = Fault("it does not end as bzip2 does: it is cut off, or something stands behind its end", UPLOADED_WHOLE)
-_NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-# The most bytes that one byte can hold: deflate's limit, and blocks of bzip2 and zstd that repeat one letter.
-_MOST_RATIO = {SUFFIXES["gzip"]: 1032, SUFFIXES["bzip2"]: 1_100_000, SUFFIXES["zstd"]: 32_768}
-_BEGINS = {
-    SUFFIXES["gzip"]: re.compile(rb"\x1f\x8b"),
-    SUFFIXES["bzip2"]: re.compile(rb"BZh"),
-    SUFFIXES["zstd"]: re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),  # a frame, or a skippable one
-}
-# bzip2 ends with this marker, a checksum, and bits that fill the last byte. Hadoop does not ask for it, and reports no
-# error for a file that is cut off just before it.
-_BZIP2_END, _BZIP2_BITS = 0x177245385090, 48
-_CHECKSUM_BITS, _BYTE_BITS = 32, 8
-_TAIL = (_BZIP2_BITS + _CHECKSUM_BITS) // _BYTE_BITS + 1
 
 
 def fault_of_bytes(spark: SparkSession, file: JobFile, limits: Limits) -> Fault | None:
     """Return why the file cannot be the text that its name says; None if its bytes show nothing wrong."""
     if file.size == 0:
         return EMPTY
-    suffix = next((suffix for suffix in _BEGINS if file.uri.endswith(suffix)), "")
+    suffix = compression(file.uri)
     try:
-        _, start, end = hadoop.ends(spark, file.uri, _FIRST, _TAIL if suffix == SUFFIXES["bzip2"] else 0)
+        _, start, end = hadoop.ends(spark, file.uri, FIRST, TAIL if suffix == SUFFIXES["bzip2"] else 0)
     except FAILURES as error:
         if is_caused_by(error, "FileNotFoundException"):
             return GONE
         raise
-    if suffix and not _BEGINS[suffix].match(start):
-        return _OTHERWISE
-    if suffix == SUFFIXES["bzip2"] and not _ends_as_bzip2(end):
-        return _NO_END
-    if suffix:
-        return _uncompressed_fault(spark, file, limits)
-    return next((other for magic, other in _OTHER_FORMATS.items() if _begins_as(start, magic)), None)
+    if wrong := fault_of_ends(suffix, start, end):
+        return wrong
+    return _uncompressed_fault(spark, file, suffix, limits) if suffix else None
 
 
-def _begins_as(start: bytes, magic: bytes) -> bool:
-    """Return True if a file begins as another format. A header may begin with the same letters, but goes on as text."""
-    return start.startswith(magic) and bool(not magic.isalnum() or _NO_TEXT.search(start))
-
-
-def _ends_as_bzip2(end: bytes) -> bool:
-    """Return True if the end marker is there; it may begin at any bit."""
-    bits = int.from_bytes(end) >> _CHECKSUM_BITS
-    return any(bits >> pad & (1 << _BZIP2_BITS) - 1 == _BZIP2_END for pad in range(_BYTE_BITS))
-
-
-def _uncompressed_fault(spark: SparkSession, file: JobFile, limits: Limits) -> Fault | None:
-    ratio = next(ratio for suffix, ratio in _MOST_RATIO.items() if file.uri.endswith(suffix))
-    if file.size * ratio <= limits.uncompressed:
+def _uncompressed_fault(spark: SparkSession, file: JobFile, suffix: str, limits: Limits) -> Fault | None:
+    if not may_exceed(limits, suffix, file.size):
         return None
     try:
         found = _count_uncompressed(spark, file.uri, limits.uncompressed + 1)

@@ -10,11 +10,13 @@ from lakegate.audit.model.files import FileFormat
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import canonical, spark_identifier
+from lakegate.audit.text.objects import HALF, HALVED, NO_HALF, NO_OBJECT
+from lakegate.audit.text.scan import Scan, row_faults
 from spark_jobs.formats.format import Format
 from spark_jobs.formats.text.lines import AT, BLOCK, TEXT, is_short_sql, lines
-from spark_jobs.formats.text.parsed import Parsed, Value, encoding_fault, parsed_rows
+from spark_jobs.formats.text.parsed import Parsed, Value, parsed_rows
 from spark_jobs.formats.text.parsing import scientific, value
-from spark_jobs.formats.text.text_format import Layout, Scan, TextFormat
+from spark_jobs.formats.text.text_format import Layout, TextFormat
 from spark_jobs.jvm.spark_sql import literal
 
 _ROW_SQL = f"NOT (trim({TEXT}) = '')"
@@ -23,19 +25,17 @@ _CORRUPT = "corrupt"
 _END = f"end_{token_hex(8)}"
 _RAW = "from_json(wrapped, 'row map<string, string>').row"
 _ENDS = r"[}]\s*,"  # an object's end, with something after it
-_HALF = r"\\u[dD][89a-fA-F]"  # half of a surrogate pair
-_NO_HALF = r"\\[^u]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 # A number, behind everything since the last one. Strings are passed over as a whole, with the digits in them.
 _TO_NUMBER = r'\G([^"0-9-]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"0-9-]*+)*+)(-?[0-9][0-9.eE+-]*+)'
 # Each costly question is asked only of the few lines that a cheap pattern leaves in doubt.
 _GOES_ON = f"CASE WHEN {TEXT} RLIKE {literal(_ENDS)} THEN size(json_object_keys(wrapped)) <> 2 ELSE FALSE END"
 _HALVED = (
-    f"CASE WHEN {TEXT} RLIKE {literal(_HALF)}"
-    f" THEN regexp_replace({TEXT}, {literal(_NO_HALF)}, ' ') RLIKE {literal(_HALF)} ELSE FALSE END"
+    f"CASE WHEN {TEXT} RLIKE {literal(HALF)}"
+    f" THEN regexp_replace({TEXT}, {literal(NO_HALF)}, ' ') RLIKE {literal(HALF)} ELSE FALSE END"
 )
 _BROKEN = {
-    "it is not a JSON object": f"row IS NULL OR {_END} IS NULL OR {_GOES_ON}",
-    "it has half of a surrogate pair, such as \\ud83d": _HALVED,
+    NO_OBJECT: f"row IS NULL OR {_END} IS NULL OR {_GOES_ON}",
+    HALVED: _HALVED,
 }
 
 
@@ -85,7 +85,7 @@ def parse(spark: SparkSession, plan: Plan, layout: Layout, uris: Sequence[str]) 
     named = [text.alias(f"t{at}") for at, text in enumerate(texts)]
     rows = body.select(FILE_COLUMN, BLOCK, AT, TEXT, "sound", "wrapped", "f.*", *named)
     values = [_value(form, at, column) for at, column in enumerate(plan.columns)]
-    broken = {**encoding_fault(form.encoding), **_BROKEN}
+    broken = {row_faults(form, 0)[0]: "NOT sound", **_BROKEN}
     return parsed_rows(plan, rows, values, broken, [f"{_CORRUPT} IS NOT NULL"])
 
 
@@ -122,11 +122,4 @@ def _json_type(column: TableColumn) -> str:
     return kind if kind in ("int", "bigint", "float", "double", "boolean") else "string"
 
 
-FORMAT = Format(
-    text=TextFormat(
-        scan=scan,
-        columns=lambda _, found: list(found.keys),
-        parse=parse,
-        no_names="its objects have none of the contract's columns",
-    )
-)
+FORMAT = Format(text=TextFormat(scan=scan, parse=parse))

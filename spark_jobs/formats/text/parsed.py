@@ -11,8 +11,8 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import FILE_COLUMN
-from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import canonical
+from lakegate.audit.text.scan import value_fault
 from spark_jobs.formats.text.lines import AT, BLOCK, TEXT
 from spark_jobs.jvm.spark_sql import literal
 
@@ -66,7 +66,7 @@ def parsed_rows(
     once = F.monotonically_increasing_id().alias("once")
     rows = rows.select("*", once, *(F.expr(value.typed).alias(f"v{at}") for at, value in enumerate(values)))
     malformed = [f"(t{at} IS NOT NULL AND v{at} IS NULL)" for at, value in enumerate(values) if value.is_checked]
-    faults = [f"column {display_name(it.name)} is not a valid {canonical(it.type)}" for it in plan.columns]
+    faults = [value_fault(it.name, canonical(it.type)) for it in plan.columns]
     wrong = {
         fault: f"({value.given} AND v{at} IS NULL)"
         for at, (fault, value) in enumerate(zip(faults, values, strict=True))
@@ -78,8 +78,3 @@ def parsed_rows(
         wrong=wrong,
         bad=" OR ".join(f"({condition})" for condition in (*broken.values(), *also_bad, *malformed)),
     )
-
-
-def encoding_fault(encoding: str) -> dict[str, str]:
-    """Return the fault of a row with bytes that are no text, and its condition."""
-    return {f"its bytes are not {encoding}": "NOT sound"}

@@ -1,28 +1,12 @@
 """Strict parsing in Spark SQL: from a text to a value of the contract's type, or null. It knows no files.
 
-Spark's casts are more lenient than a contract: they cut 1.5 to 1, round decimals, and read 2013 as a date.
+The patterns are `lakegate.audit.text.values`.
 """
 
 from lakegate.audit.schema.types import canonical
+from lakegate.audit.text.values import NO_NUMBER, NUMBER, SCIENTIFIC, spelling
 from spark_jobs.jvm.spark_sql import literal
 
-_UNSIGNED = "([0-9]+[.]?[0-9]*|[.][0-9]+)"
-_NUMBER = f"[+-]?{_UNSIGNED}([eE][+-]?[0-9]+)?"
-# Java takes hours to convert a number with millions of digits, or with such an exponent.
-_SHORT = "(?!.{1000})"
-_SCIENTIFIC = f"{_SHORT}[+-]?{_UNSIGNED}[eE][+-]?0*[0-9]{{1,3}}"
-_NO_NUMBER = "(?i)([+-]?inf(inity)?|nan)"
-_DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_CLOCK = _DATE + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6}0*)?)?"
-_WHOLE = "[+-]?[0-9]+"
-_SPELLED = {
-    "int": _WHOLE,
-    "bigint": _WHOLE,
-    "boolean": "(?i)(true|false)",
-    "date": _DATE,
-    "timestamp": _CLOCK + "(Z|[+-][0-9]{2}:[0-9]{2})?",
-    "timestamp_ntz": _CLOCK,
-}
 _PATTERNED = {"date": "to_date", "timestamp": "to_timestamp", "timestamp_ntz": "to_timestamp_ntz"}
 
 
@@ -42,7 +26,7 @@ def value(text: str, type_name: str, pattern: str = "") -> str:
     cast = f"try_cast({text} AS {kind})"
     if kind in ("float", "double"):
         return _floating(text, kind, cast)
-    like = _decimal(kind) if kind.startswith("decimal") else _SPELLED.get(kind)
+    like = spelling(kind)
     return f"CASE WHEN {text} RLIKE {literal(whole(like))} THEN {cast} END" if like else cast
 
 
@@ -50,7 +34,7 @@ def scientific(text: str, type_name: str) -> str:
     """Return the same for a decimal that may have an exponent. A cast would round, so its digits must be the text's."""
     kind, text = canonical(type_name), f"trim({text})"
     cast = f"try_cast({text} AS {kind})"
-    is_exact = f"{text} RLIKE {literal(whole(_SCIENTIFIC))} AND {_digits(text)} = {_digits(f'string({cast})')}"
+    is_exact = f"{text} RLIKE {literal(whole(SCIENTIFIC))} AND {_digits(text)} = {_digits(f'string({cast})')}"
     return f"coalesce({value(text, kind)}, CASE WHEN {is_exact} THEN {cast} END)"
 
 
@@ -64,14 +48,8 @@ def whole(pattern: str) -> str:
 def _floating(text: str, kind: str, cast: str) -> str:
     """Return the SQL of a floating-point number. One too large for the type is null: infinity must be spelled out."""
     finite = f"CASE WHEN abs({cast}) < {kind}('infinity') THEN {cast} END"
-    spelled = f"WHEN {text} RLIKE {literal(whole(_NO_NUMBER))} THEN {cast}"
-    return f"CASE WHEN {text} RLIKE {literal(whole(_NUMBER))} THEN {finite} {spelled} END"
-
-
-def _decimal(kind: str) -> str:
-    """Return the pattern of a decimal: at least one digit, and no more places than the type has, except zeros."""
-    places = kind.rstrip(")").split(",")[1]
-    return f"{_SHORT}[+-]?(?=[.]?[0-9])[0-9]*([.][0-9]{{0,{places}}}0*)?"
+    spelled = f"WHEN {text} RLIKE {literal(whole(NO_NUMBER))} THEN {cast}"
+    return f"CASE WHEN {text} RLIKE {literal(whole(NUMBER))} THEN {finite} {spelled} END"
 
 
 def _digits(number: str) -> str:

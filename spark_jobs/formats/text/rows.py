@@ -6,6 +6,7 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.text.scan import is_positional
 from spark_jobs.formats.registry import FORMATS
 from spark_jobs.formats.text.parsed import Parsed
 from spark_jobs.formats.text.text_format import Layout
@@ -19,6 +20,6 @@ def parsed(spark: SparkSession, plan: Plan, inspections: Iterable[Inspection]) -
     layouts: dict[Layout, list[str]] = {}
     for inspection in inspections:
         reads = [column.name for column in inspection.columns]
-        names = [name if name in reads else "" for name in inspection.layout] if text.is_positional else reads
+        names = [name if name in reads else "" for name in inspection.layout] if is_positional(plan.files) else reads
         layouts.setdefault(Layout(names=tuple(names), sound=inspection.sound), []).append(inspection.file.uri)
     return [text.parse(spark, plan, layout, uris) for layout, uris in layouts.items()]
