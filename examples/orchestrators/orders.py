@@ -19,7 +19,7 @@ from lakegate.adapters.tokens import tokens_of
 from lakegate.audit.model.report import CheckResult, Report, Verdict
 from lakegate.contracts import Contract, load
 from lakegate.errors import Misconfigured, Refused
-from lakegate.synthetic.arrow import arrow_type
+from lakegate.reading.arrow import arrow_type
 from lakegate.wap import Nessie
 
 TABLE = "shop.orders"

@@ -8,7 +8,7 @@ from lakegate.audit.schema.fit import NOTHING
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Atom, Type, digits, holds, kept
 from lakegate.inference.sample import Sample, unfit
-from lakegate.synthetic.arrow import arrow_type
+from lakegate.reading.arrow import arrow_type
 
 _MOST_DIGITS = 38
 

@@ -11,7 +11,7 @@ from lakegate.audit.schema.fit import NOTHING
 from lakegate.audit.schema.names import display_name, folded
 from lakegate.audit.schema.types import Atom, Type
 from lakegate.errors import Refused
-from lakegate.synthetic.arrow import arrow_type
+from lakegate.reading.arrow import arrow_type
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,39 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from lakegate.audit.model.plan import Plan
-from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, digits, parse
-from lakegate.errors import Misconfigured
-
-_TYPES = {
-    "boolean": pa.bool_(),
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
-}
-
-
-def arrow_type(kind: str | Type) -> pa.DataType:
-    """Return the arrow type of a Spark SQL type."""
-    match parse(kind) if isinstance(kind, str) else kind:
-        case Array(element):
-            return pa.list_(arrow_type(element))
-        case Map(key, value):
-            return pa.map_(arrow_type(key), arrow_type(value))
-        case Struct(fields):
-            return pa.struct([pa.field(name, arrow_type(each)) for name, each in fields.items()])
-        case Atom() as atom if found := digits(atom):
-            return pa.decimal128(*found)
-        case Atom(name) if name in _TYPES:
-            return _TYPES[name]
-    raise Misconfigured(f"rows with a column of type {kind} cannot be made up")
+from lakegate.reading.arrow import arrow_type
 
 
 def table_of(plan: Plan, rows: Mapping[str, list[Any]]) -> pa.Table:

@@ -18,8 +18,9 @@ from lakegate.audit.model.plan import Check, Metric, MetricKind, Plan, Reference
 from lakegate.audit.model.report import Verdict
 from lakegate.counts import count
 from lakegate.errors import Misconfigured
+from lakegate.reading.arrow import arrow_type
 from lakegate.synthetic.aims import aims
-from lakegate.synthetic.arrow import arrow_type, table_of
+from lakegate.synthetic.arrow import table_of
 from lakegate.synthetic.candidates import candidates, hints
 from lakegate.synthetic.evaluator import DuckDBEvaluator
 from lakegate.synthetic.files import writable

@@ -24,7 +24,7 @@ from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import physical
 from lakegate.contracts.sql.allowlist import Reader, columns_of
 from lakegate.duckdb.dialect import MACROS, STRICTLY, translated
-from lakegate.synthetic.arrow import arrow_type
+from lakegate.reading.arrow import arrow_type
 from lakegate.synthetic.evaluator import as_judged
 
 pytestmark = pytest.mark.spark

@@ -35,7 +35,7 @@ from lakegate.express.metrics import DuckDB
 from lakegate.express.reading import Reader
 from lakegate.express.tables import ExpressTable, statistics
 from lakegate.express.view import ExpressView
-from lakegate.synthetic.arrow import arrow_type
+from lakegate.reading.arrow import arrow_type
 
 _AT_ONCE = 32  # metrics of one query
 

@@ -1,0 +1,135 @@
+"""Values of text as the Spark job takes them: a text is a value of its column's type, or its row does not parse.
+
+A reader returns None for what is no value; spaces around a text are gone before it is asked.
+"""
+
+import math
+import re
+import struct
+from collections.abc import Callable
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from lakegate.audit.errors import HandedOver
+from lakegate.audit.schema.types import Atom, canonical, digits
+from lakegate.audit.text.values import NO_NUMBER, NUMBER, SCIENTIFIC, spelling
+from lakegate.reading.moments import days, iso, spelled
+
+Read = Callable[[str], Any]
+_BITS = {"int": 31, "bigint": 63}
+_MOST_DIGITS = 38
+_LONGEST_NUMBER = 1_000
+_EXACT = Context(prec=2_000, rounding=ROUND_HALF_EVEN)
+_NUMBER, _NO_NUMBER, _SCIENTIFIC = (re.compile(form, re.ASCII) for form in (NUMBER, NO_NUMBER, SCIENTIFIC))
+
+
+@lru_cache(maxsize=10_000)
+def reader(type_name: str, pattern: str = "") -> Read:
+    """Return the reader of a type's texts; `pattern` spells dates and timestamps, else they are ISO 8601."""
+    kind = canonical(type_name)
+    if kind == "string":
+        return lambda text: text
+    plain = _of_dates(kind, pattern) if pattern else _plain(kind)
+    return lambda text: plain(text.strip(" "))
+
+
+@lru_cache(maxsize=10_000)
+def scientific(type_name: str) -> Read:
+    """Return the reader of a decimal that may have an exponent. Its digits must all be kept."""
+    kind = canonical(type_name)
+    size, plain = digits(Atom(kind)) or (0, 0), reader(kind)
+
+    def read(text: str) -> Decimal | None:
+        found: Decimal | None = plain(text)
+        if found is not None or not _SCIENTIFIC.fullmatch(text.strip(" ")):
+            return found
+        return _fitting(Decimal(text.strip(" ")), *size)
+
+    return read
+
+
+def _plain(kind: str) -> Read:
+    if size := digits(Atom(kind)):
+        return _formed(kind, lambda text: _fitting(Decimal(text), *size))
+    if kind in _BITS:
+        return _formed(kind, lambda text: _whole(text, _BITS[kind]))
+    if kind in ("float", "double"):
+        return _double if kind == "double" else _float
+    if kind == "boolean":
+        return _formed(kind, lambda text: text[0] in "tT")
+    if kind == "date":
+        return _formed(kind, lambda text: days(iso(text)))
+    if kind in ("timestamp", "timestamp_ntz"):
+        return _formed(kind, iso)
+    raise HandedOver(f"Only Spark reads values of type {kind} from text.")
+
+
+def _formed(kind: str, read: Read) -> Read:
+    form = re.compile(spelling(kind), re.ASCII)
+    return lambda text: read(text) if form.fullmatch(text) else None
+
+
+def _of_dates(kind: str, pattern: str) -> Read:
+    parse = spelled(pattern)
+    return (lambda text: days(parse(text))) if kind == "date" else parse
+
+
+def _whole(text: str, bits: int) -> int | None:
+    shown = text.lstrip("+-").lstrip("0")
+    if len(shown) > 19:  # noqa: PLR2004 - digits of 64 bits
+        return None
+    number = -int(shown or "0") if text.startswith("-") else int(shown or "0")
+    return number if -(2**bits) <= number < 2**bits else None
+
+
+def _fitting(number: Decimal, precision: int, scale: int) -> Decimal | None:
+    """Return the number with the type's places; None if it has other digits, or too many."""
+    if number.adjusted() >= _MOST_DIGITS and number:
+        return None
+    if number.adjusted() < -_MOST_DIGITS and number:
+        return None
+    made = number.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
+    if made != number or (made and made.adjusted() + 1 + scale > precision):
+        return None
+    return made or made.copy_abs()
+
+
+def _double(text: str) -> float | None:
+    if _NUMBER.fullmatch(text):
+        number = float(text)
+        return number if abs(number) != float("inf") else None
+    return float(text) if _NO_NUMBER.fullmatch(text) else None
+
+
+def _float(text: str) -> float | None:
+    number = _double(text)
+    if number is None or number != number or abs(number) == float("inf"):  # noqa: PLR0124 - NaN is not itself
+        return number
+    return nearest_float(text, number)
+
+
+def nearest_float(text: str, number: float) -> float | None:
+    """Return the number of 32 bits that is nearest to a text, of which `number` is the nearest of 64 bits; None if it
+    is too large. By way of 64 bits it could be rounded twice.
+    """
+    if (near := as_float(number)) is None or len(text) > _LONGEST_NUMBER:
+        return near
+    exact, [bits] = Fraction(Decimal(text)), struct.unpack("<i", struct.pack("<f", near))
+    around = [near, *(_of_bits(bits + step) for step in (-1, 1))]
+    return min(filter(math.isfinite, around), key=lambda it: (abs(Fraction(it) - exact), it != near))
+
+
+def as_float(number: float) -> float | None:
+    """Return the number of 32 bits that is nearest to one of 64; None if it is too large."""
+    try:
+        found: float = struct.unpack("<f", struct.pack("<f", number))[0]
+    except OverflowError:
+        return None
+    return found
+
+
+def _of_bits(bits: int) -> float:
+    found: float = struct.unpack("<f", struct.pack("<i", bits))[0]
+    return found
