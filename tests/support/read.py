@@ -1,9 +1,8 @@
-"""A text file as both readers have it: the Spark job's, and lakegate.reading's. Values are those that can be compared."""
+"""A text file as both readers have it, the Spark job's and lakegate.reading's, in values that can be compared."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,9 @@ from pyspark.sql import SparkSession
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.plan import Plan
-from lakegate.audit.schema.inspection import Inspection, fit_all
+from lakegate.audit.schema.inspection import fit_all
 from lakegate.audit.schema.types import canonical, spark_identifier
-from lakegate.reading.text import Malformed, inspect, parts
+from lakegate.reading.text import inspect, parts
 from spark_jobs.appending.rows import rows_of
 from spark_jobs.metrics import malformed
 from tests.support.inspected import inspections
