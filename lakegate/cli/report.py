@@ -1,49 +1,8 @@
-"""A report for people: its files and checks in the order in which they are read, and how they are counted. It draws
-nothing and interprets no verdict.
-"""
+"""What people read beside a report: what enforcing would have done, what a job took, and its lane. It draws nothing."""
 
-from lakegate.audit.advice import NO_ADVICE, Advice
-from lakegate.audit.model.plan import Mode
-from lakegate.audit.model.report import WORST_FIRST, CheckResult, FileReport, Report, Verdict
 from lakegate.counts import count
 from lakegate.operations.batch import Try
 from lakegate.ports import Note, Usage
-
-
-def checks_of(file: FileReport, *, every_check: bool) -> list[CheckResult]:
-    """Return the file's checks, the worst first; passed ones only with `every_check`."""
-    shown = [check for check in file.checks if every_check or check.verdict is not Verdict.PASS]
-    return sorted(shown, key=lambda check: WORST_FIRST.index(check.verdict))
-
-
-def advised(file: FileReport) -> list[tuple[str, Advice]]:
-    """Return the file's faults, each with what to write next; in an older report that is nothing."""
-    known = file.advised
-    return [(fault, known.get(fault, NO_ADVICE)) for fault in file.faults]
-
-
-def tally(report: Report) -> str:
-    """Return `50 files: 1 failed, 1 with warnings, 48 passed`."""
-    said = {Verdict.FAIL: "failed", Verdict.QUARANTINE: "with rows in quarantine", Verdict.WARN: "with warnings"}
-    said |= {Verdict.WOULD_FAIL: "would have been rejected", Verdict.PASS: "passed"}
-    said |= {Verdict.WOULD_QUARANTINE: "would have had rows in quarantine"}
-    numbers = {verdict: sum(file.verdict is verdict for file in report.files) for verdict in WORST_FIRST}
-    parts = [f"{number:,} {said[verdict]}" for verdict, number in numbers.items() if number]
-    return f"{count(len(report.files), 'file')}: {', '.join(parts) or 'none'}"
-
-
-def observes(report: Report) -> str:
-    """Return what the contract's observing means for the attempt; "" if it enforces."""
-    if report.mode is Mode.ENFORCE:
-        return ""
-    return 'the contract observes: what can be appended is published, and "would …" is what enforcing would have done'
-
-
-def aside(file: FileReport) -> list[str]:
-    """Return how many of the file's rows are in quarantine, and how many would have gone there."""
-    there = [f"{count(file.quarantined_rows, 'row')} in quarantine"] if file.quarantined else []
-    would = [f"{count(file.would_quarantine, 'row')} would have gone to quarantine"] if file.would_quarantine else []
-    return there + would
 
 
 def enforced(note: Note) -> str:
@@ -67,18 +26,3 @@ def took(usage: Usage) -> str:
 def lane(attempt: Try) -> str:
     """Return `on the express lane: …`, with the reason."""
     return f"on the {attempt.lane} lane" + (f": {attempt.lane_why}" if attempt.lane_why else "")
-
-
-def columns_of(report: Report, check: CheckResult) -> list[str]:
-    """Return the columns of a check's failing rows: the key, the check's own columns, and the others in the table's
-    order.
-    """
-    there = {name for row in check.sample for name in row}
-    first = [name for name in (*report.key, *check.columns, *report.columns) if name in there]
-    return list(dict.fromkeys([*first, *sorted(there)]))
-
-
-def shown(check: CheckResult, rows: int) -> str:
-    """Return `5 shown of 38 failing rows`. A sample of duplicate keys includes rows that did not fail."""
-    failing = count(check.failing_rows, "failing row")
-    return f"{rows:,} shown of {failing}" if rows < check.failing_rows else failing

@@ -7,13 +7,14 @@ from rich.text import Text
 
 from lakegate.audit.advice import Advice
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
+from lakegate.audit.summary import advised, aside, checks_of, columns_of, files_of, observes, shown, tally
 from lakegate.cli import terminal
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
-from lakegate.cli.report import advised, aside, checks_of, columns_of, enforced, lane, observes, shown, tally, took
+from lakegate.cli.report import enforced, lane, took
 from lakegate.cli.terminal import busy, clean, console, indented, say, say_json
 from lakegate.counts import count
-from lakegate.operations.batch import BatchView, Try, files_of, has_rows, rows_command
+from lakegate.operations.batch import BatchView, Try, has_rows, rows_command
 from lakegate.operations.questions import ShowBatch
 from lakegate.ports import Decided
 

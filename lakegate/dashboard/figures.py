@@ -6,7 +6,7 @@ from datetime import datetime
 
 from lakegate.audit.model.plan import Unit
 from lakegate.audit.model.report import WORST_FIRST, Report, Verdict
-from lakegate.cli.report import tally
+from lakegate.audit.summary import tally
 from lakegate.counts import count
 from lakegate.landing.attempts import named_minute
 from lakegate.operations.batch import BatchView, Try

@@ -9,6 +9,7 @@ from lakegate.audit.evaluation.mask import Mask
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.plan import MetricKind
 from lakegate.audit.model.report import WORST_FIRST, CheckResult, FileReport, Report, Verdict
+from lakegate.audit.summary import files_of
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import PREFIX, Attempt
 from lakegate.operations.masks import mask_of, masked_report
@@ -185,8 +186,3 @@ def is_quarantined(file: FileReport, check: CheckResult) -> bool:
 def is_of(check: CheckResult, kind: MetricKind) -> bool:
     """Return True if the check's metric is of this kind: a check's id begins with its metric's kind."""
     return check.check.startswith(f"{kind}-")
-
-
-def files_of(report: Report) -> list[FileReport]:
-    """Return the report's files, the worst first."""
-    return sorted(report.files, key=lambda file: (WORST_FIRST.index(file.verdict), file.key))

@@ -12,14 +12,15 @@ from pathlib import Path
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from lakegate.audit.summary import advised, aside, checks_of, columns_of, files_of, observes, shown, tally
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
 from lakegate.cli.page.plots import bar, scale, trend
 from lakegate.cli.page.summary import failures, folded, parts, unfolded
-from lakegate.cli.report import advised, aside, checks_of, columns_of, enforced, lane, observes, shown, tally, took
+from lakegate.cli.report import enforced, lane, took
 from lakegate.cli.terminal import busy, clean, complain
 from lakegate.counts import count
-from lakegate.operations.batch import BatchView, files_of, has_rows, rows_command
+from lakegate.operations.batch import BatchView, has_rows, rows_command
 from lakegate.operations.questions import ShowBatch
 
 PRINTED = Path("-")
