@@ -19,9 +19,9 @@ from lakegate.contracts import Contract, load
 from lakegate.errors import LakegateError, Misconfigured, Refused
 from lakegate.express.plan import spark_only
 from lakegate.wap.branch import Branch
-from lakegate.wap.checks import Check
+from lakegate.wap.checks import Check, check_names
 from lakegate.wap.iceberg import IcebergBranches
-from lakegate.wap.names import branch_name, made_at
+from lakegate.wap.names import branch_name, check_made, made_at
 from lakegate.wap.nessie import NessieBranches
 from lakegate.wap.port import Branches
 from lakegate.wap.publishing import look
@@ -91,16 +91,17 @@ def start(
     spark: Any = None,
     now: Callable[[], datetime] = utc_now,
 ) -> Branch:
-    """Begin a run on a new branch, and return it. A table that the catalog lacks is created on main first, empty.
+    """Begin a run on a new branch, and return it. A table that the catalog lacks is created by the run's first append,
+    once its rows fit; Iceberg's own branches share it with main, where it is empty.
 
-    `checks` are functions that say of an append's rows which of them pass. `columns` are those that the table on main
-    may get before the audit, because all branches of an Iceberg table have the same. With a `spark` session the run
-    reads and audits in Spark, which takes what DuckDB cannot: files of text, ORC and Avro, and nested columns.
+    `checks` are functions that say of an append's rows which of them pass, each by a name of its own. `columns` are
+    those that the table on main may get before the audit, because all branches of an Iceberg table have the same. With
+    a `spark` session the run reads and audits in Spark, which takes what DuckDB cannot: files of text, ORC and Avro,
+    and nested columns.
     """
     branch = _run(catalog, contract, table, key, None, checks, columns, spark, now)
     branch.published = look(branch.branches, branch.key) if key else None
     if not branch.published:
-        branch.branches.create(branch.plan)
         branch.branches.make(branch.name)
     return branch
 
@@ -117,7 +118,7 @@ def resume(
     now: Callable[[], datetime] = utc_now,
 ) -> Branch:
     """Return the run of a branch that another process has begun, with the contract, the key and the checks that it was
-    begun with. If it was published, every step does nothing.
+    begun with. If it was published, every step does nothing. Raise Refused if no run has made a branch of that name.
     """
     branch = _run(catalog, contract, table, key, name, checks, (), spark, now)
     branch.published = look(branch.branches, branch.key)
@@ -136,10 +137,12 @@ def _run(
     now: Callable[[], datetime],
 ) -> Branch:
     """Return the run of a branch: of this name, or of a new one. It asks the catalog nothing."""
+    check_names(checks)
     found = _contract(contract)
     plan = _plan(found, table, spark)
     if name is None:
         name = branch_name(plan.table, now(), uuid4().hex[:8])
+    check_made(name, plan.table)
     return Branch(
         branches=_branches(catalog, plan.table),
         plan=plan,

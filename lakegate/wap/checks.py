@@ -17,12 +17,30 @@ from lakegate.express.samples import rows_at
 Check = Callable[[pa.Table], Any]
 """Returns True if all rows pass, False if not; or, for each row, whether it passes."""
 _BYTES = 1_000_000  # of one check's sample
+_WRITE = "write it as a function, def amounts_are_whole(rows): …, and give that"
 
 
 def name_of(check: Check) -> str:
     """Return a check's name for people: the first line of what the function says of itself, or its name."""
     said = (getattr(check, "__doc__", None) or "").strip()
     return said.splitlines()[0].rstrip(".") if said else str(getattr(check, "__name__", check)).replace("_", " ")
+
+
+def check_names(checks: Sequence[Check]) -> None:
+    """Raise Misconfigured unless each check has a name of its own: by it, another process knows what was checked."""
+    names = [getattr(check, "__name__", "") for check in checks]
+    for check, name in zip(checks, names, strict=True):
+        if not callable(check):
+            raise Misconfigured(f"{check!r:.60} is no check: give a function of the rows")
+        if not name.isidentifier():
+            raise Misconfigured(f"check {check!r:.60} has no name of its own: {_WRITE}")
+        if names.count(name) > 1:
+            raise Misconfigured(f"two checks are called {name}, and nobody could tell their results apart: {_WRITE}")
+
+
+def id_of(check: Check) -> str:
+    """Return a check's id in a report."""
+    return f"function:{check.__name__}"
 
 
 def checked(plan: Plan, checks: Sequence[Check], entry: FileReport, rows: pa.Table) -> FileReport:
@@ -35,7 +53,7 @@ def _result(plan: Plan, check: Check, rows: pa.Table) -> CheckResult:
     failing = _failing(check, rows)
     number = rows.num_rows if failing is None else failing.num_rows
     return CheckResult(
-        check=f"function:{getattr(check, '__name__', 'check')}",
+        check=id_of(check),
         name=name_of(check),
         columns=(),
         severity=Severity.ERROR,

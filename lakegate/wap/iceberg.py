@@ -14,6 +14,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
 from pyiceberg.table.update import (
+    AssertCreate,
     AssertRefSnapshotId,
     RemoveSnapshotRefUpdate,
     SetSnapshotRefUpdate,
@@ -26,15 +27,17 @@ from lakegate.audit.errors import Unfit
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Struct, kept, parse
-from lakegate.errors import Conflict, Refused
+from lakegate.errors import Conflict, OutcomeUnknown, Refused
 from lakegate.express.creating import schema_of, spec_of
 from lakegate.express.tables import ExpressTable
 from lakegate.wap.commits import Change, appending, catalog_errors, commit, find, pointed, same, snapshot_of
 from lakegate.wap.history import KEY, SNAPSHOT, ancestors, told
-from lakegate.wap.names import made_at
+from lakegate.wap.names import check_made, made_at
 from lakegate.wap.port import Open, still_open
 from lakegate.wap.table import pinned
 
+NOWHERE = ""
+"""Where a branch points to whose table is not there yet."""
 _DAY = timedelta(days=1) // timedelta(milliseconds=1)
 _AGES = {"max_ref_age_ms", "max_snapshot_age_ms", "min_snapshots_to_keep"}
 
@@ -58,20 +61,14 @@ class IcebergBranches:
         found = find(self.catalog, name)
         return None if found is None else pinned(found, pointed(found, MAIN_BRANCH))
 
-    def create(self, plan: Plan) -> None:
-        if find(self.catalog, self.table):
-            return
-        schema = Schema(*schema_of(plan.columns).fields[:-1])  # without the column that tells a file version
-        with catalog_errors(f"creating {self.table}"):
-            self.catalog.create_namespace_if_not_exists(self.table.rpartition(".")[0])
-            try:
-                self.catalog.create_table(
-                    self.table, schema, partition_spec=spec_of(plan, schema), properties={"format-version": "2"}
-                )
-            except TableAlreadyExistsError:
-                return
-
     def make(self, name: str) -> Open:
+        """See the protocol. Without a table there is nothing that could have a branch: `fit` makes both."""
+        check_made(name, self.table)
+        if find(self.catalog, self.table):
+            self._branch(name)
+        return still_open(self, name)
+
+    def _branch(self, name: str) -> None:
         def change(table: Table) -> Change | None:
             if pointed(table, name) is not None:
                 return None
@@ -83,18 +80,37 @@ class IcebergBranches:
             return updates, same(table)  # some catalogs let a table's first branch be main alone, if they are asked
 
         self._commit(f"making branch {name} of {self.table}", change)
-        return still_open(self, name)
+
+    def _create(self, name: str, plan: Plan, columns: Sequence[TableColumn]) -> None:
+        """Create the table with the branch, empty, in one commit: a run that is killed leaves both, or neither."""
+        schema = Schema(*schema_of(columns).fields[:-1])  # without the column of the file version
+        with catalog_errors(f"creating {self.table} with branch {name}"):
+            self.catalog.create_namespace_if_not_exists(self.table.rpartition(".")[0])
+            try:
+                creation = self.catalog.create_table_transaction(
+                    self.table, schema, partition_spec=spec_of(plan, schema), properties={"format-version": "2"}
+                )
+                table = creation._table  # noqa: SLF001 - PyIceberg has no other way to a branch of a new table
+                _, (updates, _) = staged(table, (), name, {})
+                self.catalog.commit_table(table, (AssertCreate(),), (*creation._updates, *updates))  # noqa: SLF001
+            except TableAlreadyExistsError:
+                return
 
     def find(self, name: str) -> Open | None:
         table = find(self.catalog, self.table)
-        head = pointed(table, name) if table else None
-        if table is None or head is None:
+        if table is None:
+            return Open(name=name, base=None, head=None, at=NOWHERE) if made_at(name, self.table) else None
+        head = pointed(table, name)
+        if head is None:
             return None
         there = pinned(table, head)
         return Open(name=name, base=pinned(table, _left_main(there)), head=there, at=str(head))
 
-    def fit(self, branch: Open, plan: Plan, columns: Sequence[TableColumn], asked_for: Collection[str]) -> Open:  # noqa: ARG002
+    def fit(self, branch: Open, plan: Plan, columns: Sequence[TableColumn], asked_for: Collection[str]) -> Open:
         """See the protocol. A column that is not asked for by name is no branch's alone, so it is refused."""
+        check_made(branch.name, self.table)
+        if branch.head is None:
+            branch = self._created(branch.name, plan, columns)
         differing = _differing(branch, columns)
         if not differing:
             return branch
@@ -107,6 +123,16 @@ class IcebergBranches:
             )
         self._evolve(differing, columns)
         return still_open(self, branch.name)
+
+    def _created(self, name: str, plan: Plan, columns: Sequence[TableColumn]) -> Open:
+        """Return the branch of a table that was created, or that somebody else has created meanwhile."""
+        try:
+            self._create(name, plan, columns)
+        except (Conflict, OutcomeUnknown):
+            if find(self.catalog, self.table) is None:
+                raise
+        self._branch(name)
+        return still_open(self, name)
 
     def _evolve(self, names: Sequence[str], columns: Sequence[TableColumn]) -> None:
         """Add these columns to the table, or widen them, for all branches and main."""
@@ -130,11 +156,13 @@ class IcebergBranches:
                     update.add_column((name,), field.field_type, field.doc)
 
     def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:
+        check_made(branch.name, self.table)
         what = f"appending to {self.table} on branch {branch.name}"
         self._commit(what, appending(branch, branch.name, files, summary))
         return still_open(self, branch.name)
 
     def publish(self, branch: Open, notes: Mapping[str, str]) -> None:  # noqa: ARG002
+        check_made(branch.name, self.table)
         base, head = snapshot_of(branch.base), int(branch.at)
 
         def change(table: Table) -> Change | None:
@@ -165,6 +193,8 @@ class IcebergBranches:
         return [{**told(it), SNAPSHOT: str(it.snapshot_id)} for it in mine[::-1]]
 
     def drop(self, name: str) -> None:
+        check_made(name, self.table)
+
         def change(table: Table) -> Change | None:
             there = pointed(table, name)
             return None if there is None else ((_removed(name),), (*same(table), _points(name, there)))

@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime
 
+from lakegate.errors import Refused
 from lakegate.landing.attempts import PREFIX
 
 _NAME = re.compile(re.escape(PREFIX) + r"(?P<table>.+)-(?P<made>[0-9]{8}T[0-9]{6})-[0-9a-f]{8}")
@@ -22,3 +23,11 @@ def made_at(name: str, table: str) -> datetime | None:
         return datetime.strptime(found["made"], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
     except ValueError:
         return None
+
+
+def check_made(name: str, table: str) -> None:
+    """Raise Refused unless a run has made the branch: main and other people's branches are never written to."""
+    if made_at(name, table) is None:
+        raise Refused(
+            f"{name!r} is no branch of a run on {table}, and is left alone: give the name that start(…).name returned"
+        )

@@ -24,7 +24,7 @@ from lakegate.express.tables import fit
 from lakegate.ports import MAIN, Ref
 from lakegate.wap.commits import appending, commit, find, snapshot_of
 from lakegate.wap.history import SNAPSHOT
-from lakegate.wap.names import made_at
+from lakegate.wap.names import check_made, made_at
 from lakegate.wap.port import Open, still_open
 
 TABLE = "lakegate.table"
@@ -53,10 +53,8 @@ class NessieBranches:
     def other(self, name: str) -> Table | None:
         return find(self._at(Ref(MAIN)), name)
 
-    def create(self, plan: Plan) -> None:
-        """Create nothing: a branch can have the table alone."""
-
     def make(self, name: str) -> Open:
+        check_made(name, self.table)
         head = self._nessie.head(MAIN)
         if head is None:
             raise Refused(f"Nessie at {self.uri} has no branch {MAIN}")
@@ -76,6 +74,7 @@ class NessieBranches:
 
     def fit(self, branch: Open, plan: Plan, columns: Sequence[TableColumn], asked_for: Collection[str]) -> Open:  # noqa: ARG002
         """See the protocol. The branch has columns of its own, so nobody is asked for them."""
+        check_made(branch.name, self.table)
         catalog = self._at(Ref(branch.name))
         table = find(catalog, self.table) or create(catalog, plan, columns)
         if changed := fit(plan, table, columns):
@@ -83,12 +82,14 @@ class NessieBranches:
         return still_open(self, branch.name)
 
     def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:
+        check_made(branch.name, self.table)
         what = f"appending to {self.table} on branch {branch.name}"
         catalog = self._at(Ref(branch.name))  # in which the branch is what the table calls main
         commit(catalog, self.table, what, appending(branch, MAIN_BRANCH, files, summary))
         return still_open(self, branch.name)
 
     def publish(self, branch: Open, notes: Mapping[str, str]) -> None:
+        check_made(branch.name, self.table)
         there = self.find(branch.name)
         if there is None or there.at != branch.at:
             raise Conflict(f"branch {branch.name} was changed by somebody: it is not what it was. Audit it again")
@@ -125,6 +126,7 @@ class NessieBranches:
             raise Refused(f"branch {branch.name} also changes {told}: a run publishes one table, and nothing is merged")
 
     def drop(self, name: str) -> None:
+        check_made(name, self.table)
         self._nessie.delete_branch(name)
 
     def names(self) -> list[str]:

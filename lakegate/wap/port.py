@@ -26,8 +26,9 @@ class Open:
 class Branches(Protocol):
     """Branches of one table. Each change is made once: an answer that is lost is looked for before it is repeated.
 
-    Methods raise Conflict if the branch, or main, is not what the caller has found, and OutcomeUnknown if nobody knows
-    whether a change was made.
+    Whatever changes a branch raises Refused unless a run has made it (`names.check_made`): names come from the
+    parameters of tasks. Methods raise Conflict if the branch, or main, is not what the caller has found, and
+    OutcomeUnknown if nobody knows whether a change was made.
     """
 
     @property
@@ -45,9 +46,6 @@ class Branches(Protocol):
     def other(self, name: str) -> Table | None:
         """Return another table on main, now."""
 
-    def create(self, plan: Plan) -> None:
-        """Create the table on main, empty, if there is none and a branch cannot have it alone."""
-
     def make(self, name: str) -> Open:
         """Make a branch of main as it is now."""
 
@@ -55,8 +53,9 @@ class Branches(Protocol):
         """Return an open branch; None if there is none of that name."""
 
     def fit(self, branch: Open, plan: Plan, columns: Sequence[TableColumn], asked_for: Collection[str]) -> Open:
-        """Give the branch's table these columns, if it has others, or make it; return the branch as it is then. Raise
-        Unfit, and change nothing, if it cannot, or if main would get columns that were not `asked_for`.
+        """Give the branch's table these columns, if it has others, or create it; return the branch as it is then. Raise
+        Unfit, and change nothing, if it cannot, or if main would get columns that were not `asked_for`. Where a branch
+        cannot have a table alone, main gets the new table with it, empty.
         """
 
     def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:

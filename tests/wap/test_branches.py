@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lakegate.errors import Conflict
-from lakegate.wap import Branch, drop_abandoned, start
+from lakegate.errors import Conflict, Refused
+from lakegate.landing.attempts import Attempt
+from lakegate.wap import Branch, drop_abandoned, resume, start
 from lakegate.wap.port import Open
 from tests.support.runs import World, ids_of, orders
 
@@ -73,3 +76,46 @@ def test_branches_that_were_abandoned_are_told_by_when_they_were_begun(world: Wo
     now = THEN + timedelta(days=8)
     assert drop_abandoned(world.opened(), world.contract.table, now=lambda: now) == [old.name]
     assert world.branches() == [new.name]
+
+
+def foreign(world: World) -> list[str]:
+    """Names that a task's parameters may bring, of branches that no run has made."""
+    table = world.contract.table
+    attempt = Attempt(table=table, batch="20260101T000000-1a2b3c4d", number=1)
+    return [
+        "main",
+        "Main",
+        "",
+        "feature",
+        f"wap-{table}",
+        attempt.branch,
+        "wap-shop.others-20260101T000000-1a2b3c4d",
+        f"wap-{table}-20261301T000000-1a2b3c4d",
+        f" wap-{table}-20260101T000000-1a2b3c4d",
+    ]
+
+
+def test_a_branch_that_no_run_has_made_is_never_written_to(world: World) -> None:
+    """Once `resume(…, name="main")` appended unaudited rows to main, and `drop` emptied it."""
+    run = begun(world, 1)
+    run.branches.publish(found(run), {})
+    for name in foreign(world):
+        with pytest.raises(Refused, match="is no branch of a run"):
+            resume(world.opened(), world.contract, name)
+        strange = replace(found_main(run), name=name)
+        changes: list[Callable[[Open], object]] = [
+            lambda it: run.branches.make(it.name),
+            lambda it: run.branches.fit(it, run.plan, run.plan.columns, ()),
+            lambda it: run.branches.append(it, [], {}),
+            lambda it: run.branches.publish(it, {}),
+            lambda it: run.branches.drop(it.name),
+        ]
+        for change in changes:
+            with pytest.raises(Refused, match="is no branch of a run"):
+                change(strange)
+    assert world.ids() == [1]
+
+
+def found_main(run: Branch) -> Open:
+    main = run.branches.main()
+    return Open(name="main", base=main, head=main, at="")

@@ -12,7 +12,7 @@ from tests.support.runs import Killed, World, orders
 NESSIE, RARELY = pytest.mark.nessie, pytest.mark.extended
 MAKE, APPEND, PUBLISH = 1, 2, 3  # writes of a run, where the table is there
 KILLS: list[Any] = [
-    *(("folder", write) for write in range(1, 5)),
+    *(("folder", write) for write in range(1, 4)),
     *(pytest.param("nessie", write, marks=[NESSIE]) for write in (4, 5)),
     *(pytest.param("nessie", write, marks=[NESSIE, RARELY]) for write in (1, 2, 3, 6)),
 ]
