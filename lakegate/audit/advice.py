@@ -70,4 +70,4 @@ class Fault(str):
     def in_full(self) -> str:
         """The fault and its advice as one line, where nothing but a text is kept."""
         steps = (f"{step.says} {' '.join(step.lines.split())}".strip() for step in self.advice.steps)
-        return ". ".join([self, *steps])
+        return f"{self}. {' '.join(steps)}".removesuffix(" ").removesuffix(".")

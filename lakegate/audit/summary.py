@@ -23,14 +23,14 @@ def advised(file: FileReport) -> list[tuple[str, Advice]]:
     return [(fault, known.get(fault, NO_ADVICE)) for fault in file.faults]
 
 
-def tally(report: Report) -> str:
+def tally(report: Report, what: str = "file") -> str:
     """Return `50 files: 1 failed, 1 with warnings, 48 passed`."""
     said = {Verdict.FAIL: "failed", Verdict.QUARANTINE: "with rows in quarantine", Verdict.WARN: "with warnings"}
     said |= {Verdict.WOULD_FAIL: "would have been rejected", Verdict.PASS: "passed"}
     said |= {Verdict.WOULD_QUARANTINE: "would have had rows in quarantine"}
     numbers = {verdict: sum(file.verdict is verdict for file in report.files) for verdict in WORST_FIRST}
     parts = [f"{number:,} {said[verdict]}" for verdict, number in numbers.items() if number]
-    return f"{count(len(report.files), 'file')}: {', '.join(parts) or 'none'}"
+    return f"{count(len(report.files), what)}: {', '.join(parts) or 'none'}"
 
 
 def observes(report: Report) -> str:

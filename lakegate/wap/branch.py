@@ -19,7 +19,7 @@ from lakegate.audit.ref import Ref
 from lakegate.audit.run import Run, append_files, audit_appended
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.errors import Conflict, Misconfigured, Refused
-from lakegate.wap.checks import Check, checked
+from lakegate.wap.checks import Check, checked, id_of
 from lakegate.wap.commits import snapshot_of
 from lakegate.wap.data import Given, files_of
 from lakegate.wap.engine import NOTHING, RunEngine, RunFiles
@@ -27,6 +27,8 @@ from lakegate.wap.history import appends_on, noted_appends
 from lakegate.wap.names import branch_name
 from lakegate.wap.port import Branches, Open
 from lakegate.wap.publishing import Published, Publishing, look
+from lakegate.wap.refusal import refusal
+from lakegate.wap.report import RunReport
 
 _APPENDS = UUID("6f1d2c0e-8a53-4b8e-9a2e-5b8f0a6f9a31")
 _NOT_HERE = (
@@ -75,7 +77,7 @@ class Branch:
     columns: Collection[str] = ()
     published: Published | None = None
     spark: Any = None
-    _report: Report | None = field(default=None, repr=False)
+    _report: RunReport | None = field(default=None, repr=False)
     _seen: dict[str, int | None] = field(default_factory=dict, repr=False)
     _given: Counter[str] = field(default_factory=Counter, repr=False)
 
@@ -92,7 +94,7 @@ class Branch:
         """
         if self.published:
             return
-        given = list(files_of(data, self.contract.files.kind))
+        given = list(files_of(data, self.contract.files.kind, self.plan.columns))
         files = {self._id(each): each for each in given}
         branch = self._open()
         there = {each.id: each for each in appends_on(self.branches.steps(branch))}
@@ -118,9 +120,10 @@ class Branch:
             run = Run(job=job, engine=engine, now=self.now)
             run.there, run.base = engine.load(self.table, Ref(branch.name), Ref(branch.name, job.base))
             append_files(run)
-        faults = [f"{each.file.key}: {fault.in_full}" for each in run.inspections for fault in each.faults]
-        if run.error or faults:
-            raise Refused(f"{self.table}: nothing is appended: {run.error or '; '.join(faults)}")
+        if run.error:
+            raise Refused(f"{self.table}: nothing is appended: {run.error}")
+        if any(inspection.faults for inspection in run.inspections):
+            raise Refused(refusal(self.plan, run.inspections, new))
         self._report = None
 
     def _plan_of(self, given: Iterable[Given]) -> Plan:
@@ -137,8 +140,8 @@ class Branch:
             )
         return replace(self.plan, files=self.contract.files)
 
-    def audit(self) -> Report:
-        """Audit what the branch holds beyond main, and return the report. Publish nothing."""
+    def audit(self) -> RunReport:
+        """Audit what the branch holds beyond main, and return the report, which `print` shows. Publish nothing."""
         if self.published:
             return self._report or self._told(self.published)
         self._report = self._audited(self._open())
@@ -173,10 +176,10 @@ class Branch:
         """Drop the branch with what it holds. Main stays as it is."""
         self.branches.drop(self.name)
 
-    def _told(self, published: Published) -> Report:
+    def _told(self, published: Published) -> RunReport:
         """Return what main's history tells of the run's report: what was published has passed."""
         appends, moment = noted_appends(self.branches.notes(self.key)), self.now()
-        return Report(
+        return RunReport(
             branch=self.name,
             batch=self.key,
             attempt=1,
@@ -189,19 +192,20 @@ class Branch:
             started_at=moment,
             finished_at=moment,
             files=tuple(FileReport(id=it.id, key=it.name, verdict=Verdict.PASS, rows=it.rows) for it in appends),
+            lane=None,
         )
 
     def _passing(self, branch: Open, report: Report | None) -> None:
         """Raise AuditFailed unless the branch, as it is, has passed an audit; audit it if the report is of another."""
         if report is None or not self._is_of(report, branch) or self._others_moved():
             report = self._audited(branch)
-        self._report = report
+        self._report = RunReport.of(report)
         if not passed(report):
             aside = [check.id for check in self.contract.checks if check.severity is Severity.QUARANTINE]
-            raise AuditFailed(report, aside)
+            raise AuditFailed(self._report, aside)
 
     def _is_of(self, report: Report, branch: Open) -> bool:
-        wanted = {f"function:{check.__name__}" for check in self.checks}
+        wanted = {id_of(check) for check in self.checks}
         told = [{check.check for check in entry.checks} for entry in report.files]
         return (report.audited, report.plan_hash) == (branch.at, self.plan.hash) and all(wanted <= it for it in told)
 
@@ -213,7 +217,7 @@ class Branch:
     def _state(self, name: str) -> int | None:
         return snapshot_of(self.branches.other(name))
 
-    def _audited(self, branch: Open) -> Report:
+    def _audited(self, branch: Open) -> RunReport:
         """Audit the branch as it was found."""
         appends = appends_on(self.branches.steps(branch))
         if not appends:
@@ -224,11 +228,11 @@ class Branch:
             inspections = [Inspection(file=file, rows=it.rows) for file, it in zip(files, appends, strict=True)]
             run = Run(job=job, engine=engine, now=self.now, inspections=inspections)
             [run.base] = engine.load(self.table, Ref(branch.name, job.base))
-            report = audit_appended(run)
+            report = RunReport.of(audit_appended(run))
             self._seen = engine.seen
             return self._with_checks(engine, report)
 
-    def _with_checks(self, engine: RunEngine, report: Report) -> Report:
+    def _with_checks(self, engine: RunEngine, report: RunReport) -> RunReport:
         """Return the report with the results of a person's own functions."""
         if not self.checks or report.error:
             return report

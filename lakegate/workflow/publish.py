@@ -179,5 +179,5 @@ def _note(audited: Audited, files: list[FileVersion]) -> Note:
         batch=attempt.batch,
         attempt=attempt.number,
         files=decided,
-        lane=audited.report.lane,
+        lane=str(audited.report.lane or ""),
     )

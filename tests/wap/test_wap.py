@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -368,6 +369,7 @@ def test_steps_of_a_run_may_be_processes_of_their_own_and_run_again(here: Folder
 
 def test_a_step_on_a_branch_that_is_gone_says_so(here: FolderCatalog) -> None:
     run = start(here, ORDERS)
+    run.append(orders(1))
     run.drop()
     with pytest.raises(Conflict, match="there is no branch"):
         run.append(orders(1))
@@ -387,6 +389,81 @@ def test_a_function_is_a_check(here: FolderCatalog) -> None:
 
 
 def test_a_function_that_says_nothing_stops_the_publish(here: FolderCatalog) -> None:
+    def forgetful(rows: pa.Table) -> Any:
+        rows.column("id")
+
     with pytest.raises(Misconfigured, match="returned None"):
-        publish(here, orders(1), checks=[lambda _: None])
+        publish(here, orders(1), checks=[forgetful])
     assert on_main(here) == []
+
+
+class Positive:
+    """A check that is an object."""
+
+    def __call__(self, rows: pa.Table) -> bool:
+        return bool(rows.num_rows)
+
+
+def passes(rows: pa.Table) -> bool:
+    return bool(rows.num_rows)
+
+
+def namesake() -> Callable[[pa.Table], bool]:
+    def passes(rows: pa.Table) -> bool:
+        return not rows.num_rows
+
+    return passes
+
+
+@pytest.mark.parametrize(
+    ("checks", "why"),
+    [
+        ([partial(passes)], "has no name of its own"),
+        ([Positive()], "has no name of its own"),
+        ([lambda rows: True], "has no name of its own"),  # noqa: ARG005
+        ([lambda rows: True, lambda rows: False], "has no name of its own"),  # noqa: ARG005
+        ([passes, namesake()], "two checks are called passes"),
+        ([passes, passes], "two checks are called passes"),
+        (["passes"], "is no check"),
+    ],
+)
+def test_a_check_without_a_name_of_its_own_is_refused_at_the_start(
+    here: FolderCatalog, checks: Sequence[Any], why: str
+) -> None:
+    """Of two of one name, the second was never asked; one without a name broke the publish."""
+    for begin in (start, partial(resume, name="wap-shop.orders-20260101T000000-1a2b3c4d")):
+        with pytest.raises(Misconfigured, match=why) as refused:
+            begin(here, ORDERS, checks=checks)
+    assert why == "is no check" or "write it as a function" in str(refused.value)
+    assert not here.table_exists(TABLE)
+
+
+def test_a_report_is_printed_as_a_person_reads_it(here: FolderCatalog) -> None:
+    with wap(here, ORDERS) as branch:
+        branch.append(pa.concat_tables([orders(None, 2, amount=-1.0), orders(3)]), name="monday")
+        report = branch.audit()
+    text = str(report)
+    assert text.splitlines()[:2] == [
+        "shop.orders, contract 1.0.0: 1 append: 1 failed",
+        "  fail  monday  3 rows, 0 of 2 checks passed",
+    ]
+    assert "    fail  id required  1 of 3 rows  none" in text.splitlines()
+    assert "      2 failing rows" in text.splitlines()
+    assert [word for word in ("the vendor", "lane:", "Spark", "..") if word in text] == []
+    assert report.lane is None
+    assert report._repr_html_().startswith("<pre>shop.orders")
+
+
+def test_what_strangers_wrote_neither_leaves_its_cell_nor_is_obeyed(here: FolderCatalog) -> None:
+    with wap(here, ORDERS) as branch:
+        branch.append(orders(None, note="\x1b[2J<b>\n" + "x" * 500), name="a\nb")
+        report = branch.audit()
+    assert "\x1b" not in str(report)
+    assert max(map(len, str(report).splitlines())) < 200
+    assert "<b>" not in report._repr_html_()
+
+
+def test_a_published_run_s_report_is_printed_too(here: FolderCatalog) -> None:
+    publish(here, orders(1), key="k")
+    with wap(here, ORDERS, key="k") as branch:
+        assert str(branch.audit()).splitlines()[0].endswith("1 append: 1 passed")

@@ -268,8 +268,8 @@ class Report:
     scope from it: only checks of table scope were run, at `base`.
 
     `rewritten` covers all files together that replace rows which were since rewritten into other data files. `lane` is
-    that of the attempt's job, with the reason. The `mode` is its contract's. `unnoted` is why the audits table did not
-    get what was found, although it was to.
+    that of the attempt's job, with the reason; None of a run of the library, which has no job. The `mode` is its
+    contract's. `unnoted` is why the audits table did not get what was found, although it was to.
     """
 
     branch: str
@@ -293,7 +293,7 @@ class Report:
     masked: tuple[str, ...] = ()
     reused_from: str = ""
     rewritten: Rewritten = field(default_factory=Rewritten)
-    lane: Lane = Lane.SPARK
+    lane: Lane | None = Lane.SPARK
     lane_why: str = ""
     advice: tuple[Advice, ...] = ()
     mode: Mode = Mode.ENFORCE

@@ -87,7 +87,7 @@ def _is_wanted(service: Service, attempt: Attempt) -> bool:
 def _lane(service: Service, ended: Ended) -> str:
     """Return which lane audited the files, and why; nothing where an installation has but one."""
     report = ended.report
-    if report is None or (service.express is None and report.lane is Lane.SPARK):
+    if report is None or report.lane is None or (service.express is None and report.lane is Lane.SPARK):
         return ""
     return f"{report.lane.named}: {report.lane_why}"
 
