@@ -1,7 +1,7 @@
 """Rows of a staged file as the table will hold them, in Arrow. What Spark would read otherwise is handed over."""
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 
 import pyarrow as pa
@@ -11,15 +11,26 @@ import pyarrow.parquet as pq
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.limits import beyond
 from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.faults import broken_text
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.names import display_name
 
 _PIECE = 64 * 1024  # rows that are decoded at once, before their bytes are counted
+_UNICODE = (pa.string(), pa.large_string())
 _TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 _DAYS = tuple((day - date(1970, 1, 1)).days for day in (date(1, 1, 1), date(9999, 12, 31)))
 """Days that Python, DuckDB and Spark spell alike, as numbers since 1970."""
 _DAY = 86_400_000_000  # microseconds
+
+
+class BrokenText(HandedOver):
+    """A file has columns with text that is not UTF-8, in so many rows each. Spark words the same `faults`."""
+
+    def __init__(self, inspection: Inspection, rows: Mapping[str, int]) -> None:
+        name = display_name(next(iter(rows)))
+        super().__init__(f"Column {name} of file {inspection.file.key} has text that is not UTF-8.")
+        self.faults = broken_text(rows)
 
 
 def rows_of(plan: Plan, inspection: Inspection, body: bytes, schema: pa.Schema, most: int) -> pa.Table:
@@ -31,7 +42,8 @@ def rows_of(plan: Plan, inspection: Inspection, body: bytes, schema: pa.Schema, 
         types = pa.schema([file.schema_arrow.field(name) for name in names])
         read = pa.Table.from_batches(_bounded(_pieces(file, names), most), types)
         rows = _as_table(read, schema, inspection.id)
-        rows.validate(full=True)  # texts that are no UTF-8, decimals beyond their type
+        _check_utf8(inspection, rows)
+        rows.validate(full=True)  # decimals beyond their type
     except MemoryError:  # Arrow's own, too
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -81,6 +93,30 @@ def _check_texts(plan: Plan, inspection: Inspection, rows: pa.Table) -> None:
     size = sum(pc.sum(pc.binary_length(text).cast(pa.int64())).as_py() or 0 for text in texts)
     if beyond(plan.files.limits, uncompressed=size):
         raise HandedOver(f"File {inspection.file.key} has more bytes of text than its contract takes.")
+
+
+def _check_utf8(inspection: Inspection, rows: pa.Table) -> None:
+    """Raise BrokenText if texts are not UTF-8: Arrow reads them as they are."""
+    found = {name: number for name in rows.column_names if (number := _count_broken(rows.column(name)))}
+    if found:
+        raise BrokenText(inspection, found)
+
+
+def _count_broken(values: pa.ChunkedArray) -> int:
+    """Count the texts that are not UTF-8. They are looked at one by one only if there is one."""
+    try:
+        values.validate(full=values.type in _UNICODE)
+    except pa.ArrowInvalid:
+        return sum(not _is_utf8(value.as_buffer()) for chunk in values.chunks for value in chunk if value.is_valid)
+    return 0
+
+
+def _is_utf8(text: pa.Buffer) -> bool:
+    try:
+        text.to_pybytes().decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _check_days(inspection: Inspection, name: str, values: pa.ChunkedArray) -> None:

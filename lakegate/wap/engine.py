@@ -34,7 +34,7 @@ from lakegate.express.keys import Base
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.reading import Reader
-from lakegate.express.rows import rows_of
+from lakegate.express.rows import BrokenText, rows_of
 from lakegate.wap.commits import snapshot_of
 from lakegate.wap.history import Append, appends_on, summary, written_by
 from lakegate.wap.port import Branches, Open
@@ -197,7 +197,10 @@ class RunEngine:
     def _written(self, plan: Plan, table: Table, each: Inspection) -> list[DataFile]:
         own = schema_to_pyarrow(table.schema(), include_field_ids=False)
         with_file = own if FILE_COLUMN in own.names else own.append(pa.field(FILE_COLUMN, pa.string()))
-        rows = rows_of(plan, each, self.files.bodies[each.id], with_file, self.limits.arrow).select(own.names)
+        try:
+            rows = rows_of(plan, each, self.files.bodies[each.id], with_file, self.limits.arrow).select(own.names)
+        except BrokenText as error:
+            raise Unfit(f"{each.file.key}: {'; '.join(error.faults)}", error.faults[0].advice) from error
         _check_nulls(table, rows)
         told = pinned(table, snapshot_of(table), statistics_of(plan))
         return appending.write(told, rows, table.io, self.limits.partitions, UUID(each.id))

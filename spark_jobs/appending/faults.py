@@ -55,7 +55,7 @@ def find_corrupt(spark: SparkSession, plan: Plan, inspections: Sequence[Inspecti
         inspections, lambda each: rows_of(spark, plan, [each]).write.format("noop").mode("overwrite").save(), _THREADS
     )
     pairs = zip(inspections, errors, strict=True)
-    return [unreadable(plan, each, error) if error else each for each, error in pairs]
+    return [unreadable(spark, plan, each, error) if error else each for each, error in pairs]
 
 
 def _with_faults(

@@ -54,8 +54,8 @@ def _check_per_file(
 ) -> list[Inspection]:
     found = per_file(inspections, lambda inspection: _count_tries(tried, rows_of(spark, plan, [inspection])), THREADS)
     return [
-        unreadable(plan, inspection, it) if isinstance(it, Exception) else _with_fault(plan, tried, inspection, it)
-        for inspection, it in zip(inspections, found, strict=True)
+        unreadable(spark, plan, each, it) if isinstance(it, Exception) else _with_fault(plan, tried, each, it)
+        for each, it in zip(inspections, found, strict=True)
     ]
 
 

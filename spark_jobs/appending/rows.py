@@ -1,6 +1,6 @@
 """Rows of staged files as the table will hold them, and the fault of a file that Spark cannot read to its end."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -13,11 +13,11 @@ from lakegate.audit.evaluation.mask import raw
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.inspection import WRITTEN_ANEW, Inspection
 from lakegate.audit.schema.types import spark_identifier
-from spark_jobs.appending import decimals
+from spark_jobs.appending import decimals, utf8
 from spark_jobs.formats.origin import origin
 from spark_jobs.formats.registry import FORMATS
 from spark_jobs.formats.text.rows import parsed
-from spark_jobs.jvm.failures import is_caused_by, root_cause
+from spark_jobs.jvm.failures import FAILURES, is_caused_by, root_cause
 
 _KNOWN = Advice(vendor="write it with another compression and encoding: snappy, gzip and zstd are read")
 _UNKNOWN_ENCODING = ("ClassNotFoundException", "UnsupportedOperationException")  # of a codec or an encoding
@@ -38,17 +38,32 @@ def rows_of(spark: SparkSession, plan: Plan, inspections: Iterable[Inspection]) 
 
 
 def _rows(spark: SparkSession, plan: Plan, types: dict[str, str], uris: Sequence[str]) -> DataFrame:
-    reads = [column for column in plan.columns if column.name in types]
-    schema = ", ".join(f"{spark_identifier(column.name)} {types[column.name]}" for column in reads)
+    read = _read(spark, plan, types, uris)
     found = {name: F.expr(decimals.checked(name, kind)) for name, kind in types.items()}
     columns = [found.get(each.name, F.lit(None)).cast(each.type).alias(each.name) for each in plan.columns]
+    return utf8.fail_at_broken(_read_types(plan, types), read).select(*columns, origin(read))
+
+
+def _read(spark: SparkSession, plan: Plan, types: Mapping[str, str], uris: Sequence[str]) -> DataFrame:
+    """Return the rows as they are in the files."""
+    schema = ", ".join(f"{spark_identifier(name)} {kind}" for name, kind in _read_types(plan, types).items())
     reader = spark.read.schema(schema or StructType([])).format(plan.files.kind)
-    read = reader.options(**FORMATS[plan.files.kind].options).load(list(uris))
-    return read.select(*columns, origin(read))
+    return reader.options(**FORMATS[plan.files.kind].options).load(list(uris))
 
 
-def unreadable(plan: Plan, inspection: Inspection, error: Exception) -> Inspection:
+def _read_types(plan: Plan, types: Mapping[str, str]) -> dict[str, str]:
+    """Return the types of the plan's columns that are read, in the plan's order."""
+    return {column.name: types[column.name] for column in plan.columns if column.name in types}
+
+
+def unreadable(spark: SparkSession, plan: Plan, inspection: Inspection, error: Exception) -> Inspection:
     """Return the file with the fault that the error of reading it shows."""
+    if utf8.is_broken(error):
+        types = _read_types(plan, {column.name: column.type for column in inspection.columns})
+        try:
+            return replace(inspection, faults=utf8.faults(types, _read(spark, plan, types, [inspection.file.uri])))
+        except FAILURES as worse:
+            error = worse
     cause, form = root_cause(error), FORMATS[plan.files.kind]
     if known := decimals.explain(cause) or form.explain(cause):
         return replace(inspection, faults=(known,))

@@ -240,6 +240,13 @@ CASES = [
         ),
     ),
     Case(
+        kind=kinds.no_text,
+        file={"caf\ufffd": "int", "at": "struct<zip:string,`\ufffd`:int>"},
+        policy=EVOLVE,
+        said='the names of columns "at.\ufffd", "caf\ufffd" are not UTF-8',
+        told="Ask the vendor to write the names of its columns as UTF-8.",
+    ),
+    Case(
         kind=kinds.reserved,
         file={"_pos": "int"},
         policy=EVOLVE,

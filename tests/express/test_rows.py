@@ -71,12 +71,6 @@ def test_a_narrower_value_is_the_same_in_the_tables_type(
     assert values(of(spelled), kind, given) == [kept]
 
 
-def test_texts_that_are_no_utf_8_are_handed_over() -> None:
-    broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
-    with pytest.raises(HandedOver, match="does not read"):
-        read(of("string"), pa.table({"x": broken}))
-
-
 @pytest.mark.parametrize(
     ("spelled", "kind", "number"),
     [

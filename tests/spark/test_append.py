@@ -266,6 +266,19 @@ def test_a_file_with_decimals_beyond_its_own_type_is_refused_alone(
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("alone")
+def test_a_file_with_text_that_is_not_utf_8_is_refused_alone(spark: SparkSession, tmp_path: Path) -> None:
+    by = plan("nyc.t", {"id": "bigint", "name": "string"}, partitions=["name"])
+    texts = [pa.array([text], pa.binary()).view(pa.string()) for text in (b"a", b"caf\xe9", b"\xc0\xaf", b"z")]
+    prepare(spark, by, None)
+    tables = [pa.table({"id": [at], "name": text}) for at, text in enumerate(texts)]
+    done = appending.append(spark, replace(job(), plan=by), inspections(spark, tmp_path, by, tables))
+    said = ('column "name" has text that is not UTF-8, in 1 row',)
+    assert [inspection.faults for inspection in done] == [(), said, said, ()]
+    assert {row["name"] for row in spark.table("lake.nyc.t").collect()} == {"a", "z"}
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("alone")
 def test_a_second_file_with_another_fault_is_refused_alone_too(spark: SparkSession, tmp_path: Path) -> None:
     by = plan("nyc.t", {"d": "decimal(5,2)", "name": "string"}, partitions=["name"])
     most, over = beyond_its_type("999.99"), beyond_its_type("1000.00")

@@ -343,6 +343,13 @@ def test_rows_that_do_not_parse_are_told_and_nothing_is_appended(
     assert on_main(here) == []
 
 
+def test_text_that_is_not_utf_8_is_told_by_its_column_and_rows(here: FolderCatalog, spark: SparkSession) -> None:
+    rows = spark.sql("select 1L id, 1d amount, cast(unhex(note) as string) note from values ('E9'), ('61') as t(note)")
+    with pytest.raises(Refused, match='column "note" has text that is not UTF-8, in 1 row'):
+        publish(here, spark, rows)
+    assert on_main(here) == []
+
+
 def test_files_of_text_are_refused_without_spark(here: FolderCatalog, tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("id;amount;note\n1;1;a\n")
     with pytest.raises(Refused, match=r"only Spark reads csv files .* wap\(…, spark=session\)"):

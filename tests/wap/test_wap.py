@@ -211,6 +211,15 @@ def test_data_that_does_not_fit_is_refused_before_it_is_written(here: FolderCata
         run.audit()
 
 
+def test_text_that_is_not_utf_8_is_told_by_its_column_and_rows(here: FolderCatalog) -> None:
+    texts = pa.array([b"caf\xe9", b"a", None, b"\xed\xa0\x80"], pa.binary()).view(pa.string())
+    rows = pa.table({"id": [1, 2, 3, 4], "amount": [1.0] * 4, "note": texts})
+    with pytest.raises(Refused, match='column "note" has text that is not UTF-8, in 2 rows') as refused:
+        publish(here, rows)
+    assert "session" not in str(refused.value)
+    assert on_main(here) == []
+
+
 def other_table(here: Catalog, *more: NestedField, required: bool = False) -> None:
     """A table that somebody else has made: other field ids, a partition, no column of lakegate's."""
     schema = Schema(

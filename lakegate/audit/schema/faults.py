@@ -145,6 +145,25 @@ def _unknown(names: Sequence[str], there: str, *, is_nested: bool) -> Advice:
     return Advice(vendor=vendor, contract=f"add {them} to {where}", lines=there)
 
 
+def broken_text(rows: Mapping[str, int]) -> tuple[Fault, ...]:
+    """Return the faults of columns, and parts of them, with text that is not UTF-8, in so many rows each."""
+    advice = Advice(vendor="write its text as UTF-8, or to convert it from the encoding that it came in")
+    said = "has text that is not UTF-8, in"
+    if len(rows) > FEW:
+        of = f"{len(rows):,} columns have text that is not UTF-8: {named([*rows])}"
+        return (Fault(of, advice),)
+    return tuple(
+        Fault(f"column {display_name(label)} {said} {count(number, 'row')}", advice) for label, number in rows.items()
+    )
+
+
+def no_text(labels: Sequence[str]) -> Fault:
+    """Return the fault of names with bytes that are no text, in place of which the labels have a sign."""
+    what = "the name of column" if len(labels) == 1 else "the names of columns"
+    said = f"{what} {named(labels)} {'is' if len(labels) == 1 else 'are'} not UTF-8"
+    return Fault(said, Advice(vendor="write the names of its columns as UTF-8"))
+
+
 def reserved(label: str, owner: str) -> Fault:
     said = f"column {display_name(label)} is new and its name is reserved: it is {owner}'s own"
     return Fault(said, _not_new(label))

@@ -13,7 +13,7 @@ from typing import cast
 from lakegate.audit.advice import Fault
 from lakegate.audit.model.plan import Plan, SchemaPolicy, Stance, TableColumn
 from lakegate.audit.schema import faults as told
-from lakegate.audit.schema.names import display_name, folded
+from lakegate.audit.schema.names import REPLACEMENT, display_name, folded
 from lakegate.audit.schema.partitions import IDENTITY, partition
 from lakegate.audit.schema.reserved import reserved_for
 from lakegate.audit.schema.types import (
@@ -132,6 +132,9 @@ class _Comparison:
     def file(self, found: Sequence[FileColumn], contract: Struct, table: Struct) -> Struct:
         """Return the table's columns with the file in it."""
         names, types = [column.name for column in found], {column.name: _type_of(column) for column in found}
+        if broken := _without_letters(Struct(types), contract):
+            self.faults.append(told.no_text(broken))
+            return table
         known = [name for name in contract.fields if name in types or _alike(name, types)]
         if told.is_of_another_table([*types], len(known), len(contract.fields)) and self._lacks(known):
             self.faults.append(told.another_table(types, known, [*contract.fields], self.neighbours))
@@ -338,6 +341,14 @@ def _is_renamed(name: str, found: Struct, contract: Struct) -> bool:
 
 def _plain(name: str) -> str:
     return folded(name.strip())
+
+
+def _without_letters(found: Struct, contract: Struct) -> list[str]:
+    """Return the columns and parts whose names have the sign that readers put for bytes that are no text, unless the
+    contract has such a name.
+    """
+    known = {label for label, _ in places(contract)}
+    return [label for label, place in places(found) if REPLACEMENT in place[-1] and label not in known]
 
 
 def _is_name(name: str) -> bool:

@@ -3,6 +3,8 @@
 import re
 from functools import lru_cache
 
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+"""A sign that stands for bytes that are no text."""
 _LONGEST = 60
 _DOTTED = re.compile("i\N{COMBINING DOT ABOVE}+")
 
@@ -27,5 +29,5 @@ def _folded(letter: str) -> str:
 
 def display_name(name: str) -> str:
     """Return a column's name for a message. It is a stranger's text, so it is kept short and on one line."""
-    shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in name)
+    shown = "".join(letter if letter.isprintable() else REPLACEMENT for letter in name)
     return f'"{shown if len(shown) <= _LONGEST else shown[:_LONGEST] + "…"}"'

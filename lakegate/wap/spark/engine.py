@@ -34,7 +34,8 @@ from lakegate.wap.engine import RunEngine, statistics_of
 from lakegate.wap.spark.rows import collected
 from lakegate.wap.spark.tables import SparkRunTable, in_java, in_python
 from lakegate.wap.table import pinned
-from spark_jobs.appending.rows import rows_of
+from spark_jobs.appending.rows import rows_of, unreadable
+from spark_jobs.appending.utf8 import is_broken
 from spark_jobs.engine import SparkFiles, SparkView
 from spark_jobs.formats.text.rows import parsed
 from spark_jobs.jvm.failures import FAILURES, root_cause
@@ -169,6 +170,9 @@ class SparkRunEngine(RunEngine):
         try:
             return in_python(self.spark, own, write_data_files(self.spark, own, rows))
         except FAILURES as error:
+            if is_broken(error):
+                faults = unreadable(self.spark, plan, each, error).faults
+                raise Unfit(f"{each.file.key}: {'; '.join(faults)}", faults[0].advice) from error
             said = raw(plan.columns, root_cause(error))
             raise Unfit(f"{each.file.key}: Spark cannot write its rows ({said})") from error
 
