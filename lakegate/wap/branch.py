@@ -39,6 +39,7 @@ _ASIDE = (
     ". The contract quarantines such rows, which takes a second table, and a run publishes one: take them out and "
     "append the rest, or leave the data to the service"
 )
+_FEW = 3  # reasons in an error's text; the report has all
 _NOT_IN_A_RUN = "leave such data to the service"
 
 
@@ -50,7 +51,8 @@ class AuditFailed(Refused):
     def __init__(self, report: Report, aside: Collection[str] = ()) -> None:
         self.report, self.aside = report, tuple(aside)
         reasons = [f"{entry.key}: {reason}" for entry in report.files for reason in entry.reasons]
-        told = [report.error] if report.error else reasons
+        rest = [f"and {len(reasons) - _FEW:,} more: print the error's report"] if len(reasons) > _FEW else []
+        told = [report.error] if report.error else [*reasons[:_FEW], *rest]
         failed = {it.check for entry in report.files for it in entry.checks if it.verdict is Verdict.FAIL}
         hint = _ASIDE if failed & {*self.aside} else ""
         super().__init__(f"{report.table}: the audit failed, and nothing is published: {'; '.join(told)}{hint}")

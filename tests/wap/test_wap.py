@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
+from unittest import mock
 
 import pandas as pd
 import polars as pl
@@ -21,10 +23,14 @@ from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.report import Report, Verdict
 from lakegate.contracts import Contract
-from lakegate.errors import Conflict, Misconfigured, Refused
+from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused
 from lakegate.wap import AuditFailed, Branch, Published, resume, start, wap
 from lakegate.wap.branch import passed
 from lakegate.wap.data import files_of
+from lakegate.wap.history import appends_on
+from lakegate.wap.iceberg import IcebergBranches
+from lakegate.wap.port import Open
+from lakegate.wap.publishing import LOST
 from tests.support.runs import (
     CONTRACT,
     REFERRING,
@@ -114,6 +120,13 @@ def test_a_failed_audit_is_still_one_where_an_orchestrator_has_kept_it(here: Fol
         publish(here, orders(1, amount=-1.0), by=SETTING_ASIDE)
     kept: AuditFailed = pickle.loads(pickle.dumps(failed.value))
     assert (str(kept), kept.report) == (str(failed.value), failed.value.report)
+
+
+def test_a_failed_audit_of_many_reasons_names_three_and_has_all_in_its_report(here: FolderCatalog) -> None:
+    with pytest.raises(AuditFailed, match=r"and 2 more: print the error's report$") as failed:
+        publish(here, *[orders(None) for _ in range(5)])
+    assert str(failed.value).count("id required") == 3
+    assert str(failed.value.report).count("fail  id required") == 5
 
 
 def test_a_publish_without_an_audit_audits(here: FolderCatalog) -> None:
@@ -270,6 +283,12 @@ def test_a_key_that_main_has_already_is_told_with_its_rows(here: FolderCatalog) 
     assert on_main(here) == [1, 2]
 
 
+def test_a_row_counts_once_whose_key_is_on_main_and_repeats(here: FolderCatalog) -> None:
+    publish(here, orders(1), by=UNIQUE)
+    with pytest.raises(AuditFailed, match="2 of 3 rows"):
+        publish(here, orders(1, 1, 2), by=UNIQUE)
+
+
 def test_a_key_in_two_appends_counts_against_the_later(here: FolderCatalog) -> None:
     with pytest.raises(AuditFailed) as failed:
         publish(here, orders(1), orders(2, 1, 1), orders(None), by=UNIQUE)
@@ -332,6 +351,39 @@ def test_rows_that_others_write_to_the_branch_are_audited_and_published(here: Fo
     with pytest.raises(AuditFailed):
         publish(here, lambda branch: here.load_table(TABLE).append(orders(None), branch=branch.name))
     assert on_main(here) == [1, 2, 3]
+
+
+def test_an_append_s_rows_are_told_without_reading_what_the_table_had_before(here: FolderCatalog) -> None:
+    """A manifest for each append of the table's whole life would be read at each step of a run."""
+    for number in range(4):
+        publish(here, orders(number))
+    with wap(here, ORDERS) as branch:
+        here.load_table(TABLE).append(orders(9), branch=branch.name)
+        [step] = branch.branches.steps(branch.branches.make(branch.name))
+        with mock.patch.object(step.io, "new_input", wraps=step.io.new_input) as opened:
+            [append] = appends_on([step])
+    manifests = [call for call in opened.call_args_list if "-m" in str(call)]
+    assert (append.rows, len(manifests)) == (1, 1)
+
+
+class Unsure(IcebergBranches):
+    """A catalog whose answers to so many publishes are lost, and which made none of them."""
+
+    lost: ClassVar[list[str]]
+
+    def publish(self, branch: Open, notes: Mapping[str, str]) -> None:
+        if self.lost:
+            raise OutcomeUnknown(self.lost.pop())
+        super().publish(branch, notes)
+
+
+@pytest.mark.parametrize(("lost", "published"), [(LOST, True), (LOST + 1, False)])
+def test_so_many_lost_answers_are_looked_for_and_no_more(here: FolderCatalog, *, lost: int, published: bool) -> None:
+    Unsure.lost = ["no answer"] * lost
+    with contextlib.suppress(OutcomeUnknown), wap(Unsure(catalog=here, table=TABLE), ORDERS) as branch:
+        branch.append(orders(1))
+        branch.publish()
+    assert (on_main(here), Unsure.lost) == ([1] if published else [], [])
 
 
 def test_a_branch_that_was_changed_after_its_audit_is_audited_again(here: FolderCatalog) -> None:
