@@ -2,46 +2,97 @@
 and other people and other programs may reach a port of this machine.
 
 The key is in the address that was printed. A browser that opens it gets a cookie instead, so that the key is in no
-address that is kept or sent on.
+address that is kept or sent on. Browsers send a cookie to every port of its host, and let pages of other ports send
+requests; so the cookie belongs to a secret path, and only the dashboard's own pages may do more than look.
 """
 
+import re
 from hmac import compare_digest
+from html import escape
 
-from starlette.datastructures import URL
+from starlette.datastructures import URL, MutableHeaders
 from starlette.requests import HTTPConnection
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HOSTS = ("127.0.0.1", "localhost")
 """Names of this machine. A web page that leads its own name here is refused."""
+_HOST = re.compile(rf"({'|'.join(map(re.escape, HOSTS))})(:[0-9]+)?")
 KEY = "key"
 CLOSED = "Open the address that lakegate dashboard printed."
+FOREIGN = "This request comes from another page than the dashboard's own."
+ALONE = {
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+}
+"""Headers that keep other pages from framing and including the dashboard's, and from learning their addresses."""
 
 
 class Door:
-    """ASGI middleware before all else. The `cookie` is named for the port: cookies are those of a host."""
+    """ASGI middleware before all else. Everything is under the path `base`, which nobody guesses."""
 
-    def __init__(self, app: ASGIApp, *, key: str, cookie: str) -> None:
-        self._app, self._key, self._cookie = app, key, cookie
+    def __init__(self, app: ASGIApp, *, key: str, base: str, cookie: str) -> None:
+        self._app, self._key, self._base, self._cookie = app, key, f"/{base}", cookie
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or self._knows(HTTPConnection(scope)):
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
+        elif (refused := self._refusal(HTTPConnection(scope))) is None:
+            await self._app(scope, receive, self._alone(send))
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close"})
         else:
-            await self._answer(HTTPConnection(scope))(scope, receive, send)
+            await refused(scope, receive, self._alone(send))
 
-    def _knows(self, asked: HTTPConnection) -> bool:
-        return asked.url.hostname in HOSTS and self._is_key(asked.cookies.get(self._cookie, ""))
-
-    def _answer(self, asked: HTTPConnection) -> Response:
-        if asked.url.hostname not in HOSTS or not self._is_key(asked.query_params.get(KEY, "")):
+    def _refusal(self, asked: HTTPConnection) -> Response | None:
+        """Return the answer to a request that does not pass."""
+        path = asked.scope["path"]
+        if not _HOST.fullmatch(_only(asked, "host")) or not f"{path}/".startswith(f"{self._base}/"):
             return PlainTextResponse(CLOSED, status_code=403)
-        without = URL(scope=asked.scope).remove_query_params(KEY)
-        answer = RedirectResponse(f"{without.path}?{without.query}" if without.query else without.path, status_code=303)
-        answer.set_cookie(self._cookie, self._key, httponly=True, samesite="lax")
+        looks = asked.scope["type"] == "http" and asked.scope["method"] == "GET"
+        if self._is_key(asked.cookies.get(self._cookie, "")):
+            return None if looks or _is_own(asked) else PlainTextResponse(FOREIGN, status_code=403)
+        if looks and self._is_key(asked.query_params.get(KEY, "")):
+            return self._entry(URL(scope=asked.scope).remove_query_params(KEY))
+        return PlainTextResponse(CLOSED, status_code=403)
+
+    def _entry(self, to: URL) -> Response:
+        """Return a page that sets the cookie and leads on. A redirect would keep a strict cookie from a person who
+        opens the address on another site's page, such as a terminal in a browser.
+        """
+        address = escape(f"{to.path}?{to.query}" if to.query else to.path)
+        answer = HTMLResponse(f'<!doctype html><meta http-equiv="refresh" content="0;url={address}">')
+        answer.set_cookie(self._cookie, self._key, path=self._base, httponly=True, samesite="strict")
         return answer
+
+    def _alone(self, send: Send) -> Send:
+        """Return a sender whose answers no other page may frame or include, and whose cookies no other port gets."""
+        mine = f"Path={self._base};".encode()
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [
+                    (name, value.replace(b"Path=/;", mine) if name == b"set-cookie" else value)
+                    for name, value in message["headers"]
+                ]
+                MutableHeaders(scope=message).update(ALONE)
+            await send(message)
+
+        return sending
 
     def _is_key(self, given: str) -> bool:
         return compare_digest(given.encode(), self._key.encode())
+
+
+def _only(asked: HTTPConnection, header: str) -> str:
+    """Return the value of a header that is there once, or ""."""
+    values = asked.headers.getlist(header)
+    return values[0] if len(values) == 1 else ""
+
+
+def _is_own(asked: HTTPConnection) -> bool:
+    """Return True if a page of the same scheme, host and port asks, as browsers spell it."""
+    scheme = {"ws": "http", "wss": "https"}.get(asked.url.scheme, asked.url.scheme)
+    return _only(asked, "origin") == f"{scheme}://{_only(asked, 'host')}"

@@ -41,7 +41,8 @@ def serve(port: int) -> None:
     """Serve the dashboard until it is interrupted. Raise as `connect` does, at once, if there is nothing to show."""
     with busy("connecting"):
         session.installation()
-    key = secrets.token_urlsafe(32)
-    say(f"The dashboard is at http://{HERE}:{port}/?{KEY}={key}", "Whoever opens it has your rights. Ctrl-C ends it.")
-    door = Middleware(Door, key=key, cookie=f"lakegate-{port}")
-    App(MAIN, middleware=[door]).run(config={**CONFIG, "server.port": port})
+    key, base = secrets.token_urlsafe(32), secrets.token_hex(16)
+    address = f"http://{HERE}:{port}/{base}/?{KEY}={key}"
+    say(f"The dashboard is at {address}", "Whoever opens it has your rights. Ctrl-C ends it.")
+    door = Middleware(Door, key=key, base=base, cookie=f"lakegate-{port}")
+    App(MAIN, middleware=[door]).run(config={**CONFIG, "server.port": port, "server.baseUrlPath": base})

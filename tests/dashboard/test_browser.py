@@ -10,6 +10,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
@@ -39,6 +41,10 @@ class Served:
     def at(self) -> str:
         return self.url.split("/?")[0]
 
+    @property
+    def host(self) -> str:
+        return self.url.split("/")[2]
+
     def open(self, path: str = "/") -> Page:
         context = self.browser.new_context(viewport={"width": 1280, "height": 900})
         page = context.new_page()
@@ -46,9 +52,10 @@ class Served:
         page.on("request", lambda asked: self.fetched.add(asked.url.split("/")[2]))
         page.on("pageerror", lambda error: self.said.append(str(error)))
         page.goto(self.url)
+        page.wait_for_selector(".lakegate h1")
         if path != "/":
             page.goto(self.at + path)
-        page.wait_for_selector(".lakegate h1")
+            page.wait_for_selector(".lakegate h1")
         return page
 
 
@@ -92,9 +99,65 @@ def test_whoever_has_the_key_comes_in_and_nobody_else(served: Served) -> None:
 def test_a_socket_without_the_key_is_refused(served: Served) -> None:
     page = served.browser.new_page()
     page.goto(f"{served.at}/?key=guess")
+    assert not opens_socket(page, served)
+
+
+def test_a_page_at_another_port_gets_no_cookie_no_socket_and_no_frame(served: Served, other: Other) -> None:
+    page, logged = served.browser.new_context().new_page(), list[str]()
+    page.on("console", lambda message: logged.append(message.text))
+    page.goto(served.url)
+    page.wait_for_selector(".lakegate h1", timeout=PATIENCE)
+    page.goto(other.url)
+    assert "lakegate" not in other.cookies[0]
+    assert not opens_socket(page, served)
+    page.evaluate(f"document.body.innerHTML = '<iframe src={served.at}/></iframe>'")
+    page.wait_for_load_state("networkidle")
+    assert [frame.locator(".lakegate").count() for frame in page.frames] == [0, 0]
+    assert any("frame-ancestors" in said for said in logged)
+
+
+def test_the_printed_address_opens_from_another_sites_page(served: Served, other: Other) -> None:
+    page = served.browser.new_context().new_page()
+    page.goto(other.url.replace("127.0.0.1", "localhost"))
+    page.evaluate(f"location.href = {json.dumps(served.url)}")
+    page.wait_for_selector(".lakegate h1", timeout=PATIENCE)
+    assert "key" not in page.url
+
+
+def opens_socket(page: Page, served: Served) -> bool:
     address = json.dumps(served.at.replace("http", "ws") + "/_stcore/stream")
     asked = f"const it = new WebSocket({address}); it.onopen = () => done(true); it.onerror = () => done(false)"
-    assert page.evaluate(f"new Promise(done => {{ {asked} }})") is False
+    return bool(page.evaluate(f"new Promise(done => {{ {asked} }})"))
+
+
+@dataclass(kw_only=True)
+class Other:
+    """A web page at another port of this machine, and the cookies that it was sent."""
+
+    url: str
+    cookies: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def other() -> Iterator[Other]:
+    made = Other(url="")
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            made.cookies.append(self.headers.get("Cookie", ""))
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<body></body>")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        made.url = f"http://127.0.0.1:{server.server_port}/"
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield made
+        server.shutdown()
 
 
 def test_a_person_goes_from_the_overview_to_a_batch_and_its_rows(served: Served) -> None:
@@ -147,4 +210,4 @@ def test_pages_ask_nobody_but_this_machine(served: Served) -> None:
     page = served.open()
     page.get_by_role("link", name="Table", exact=True).first.click()
     page.get_by_role("heading", name="Table").wait_for()
-    assert served.fetched == {served.at.removeprefix("http://")}
+    assert served.fetched == {served.host}
