@@ -281,7 +281,7 @@ def approve(
     """Publish a batch's rejected files in spite of their audit, exactly as they were audited."""
     from lakegate.cli import batches
 
-    raise typer.Exit(batches.approve(_installation(ctx), batch, batches.reason(why), as_json=as_json))
+    raise typer.Exit(batches.approve(_installation(ctx), batch, why, as_json=as_json))
 
 
 @app.command()
@@ -295,7 +295,7 @@ def discard(
     """Give up a batch's rejected files for good, and delete their branches."""
     from lakegate.cli import batches
 
-    raise typer.Exit(batches.discard(_installation(ctx), batch, batches.reason(why), as_json=as_json))
+    raise typer.Exit(batches.discard(_installation(ctx), batch, why, as_json=as_json))
 
 
 @app.command()

@@ -17,10 +17,10 @@ from lakegate.cli.report import would_have
 from lakegate.cli.retry import left_as_rejected
 from lakegate.cli.terminal import ago, busy, clean, indented, say, say_json
 from lakegate.counts import count
-from lakegate.errors import Misconfigured
 from lakegate.landing.lane import NO_LANE, WANTED
 from lakegate.operations.acts import Approve, Discard, Reconcile
 from lakegate.operations.questions import ShowStatus
+from lakegate.workflow.ledger.decisions import reason
 from lakegate.workflow.overview.line import Line
 from lakegate.workflow.status import Status
 
@@ -201,14 +201,8 @@ def _next(now: Status) -> list[str]:
     return ["Next: lakegate contract push CONTRACT"] if now.unrouted else []
 
 
-def reason(why: str) -> str:
-    """Return the reason. Raise Misconfigured if it is empty, or the dots of a command that was copied unchanged."""
-    if not why.strip(" .…"):
-        raise Misconfigured("--why is kept in main's log for good: write the reason in a few words")
-    return why.strip()
-
-
 def discard(installation: Installation, batch: str, why: str, *, as_json: bool) -> Exit:
+    why = reason(why)
     with busy(f"discarding {batch}"):
         files = installation.operations.run(Discard(batch=batch, why=why))
     if as_json:
@@ -219,6 +213,7 @@ def discard(installation: Installation, batch: str, why: str, *, as_json: bool) 
 
 
 def approve(installation: Installation, batch: str, why: str, *, as_json: bool) -> Exit:
+    why = reason(why)
     with busy(f"publishing {batch}"):
         approved = installation.operations.run(Approve(batch=batch, why=why))
     if as_json:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from lakegate.cli.batches import reason
 from lakegate.cli.exits import paragraph
 from lakegate.counts import count
 from lakegate.dashboard import markup, session
 from lakegate.errors import LakegateError
 from lakegate.operations.acts import Approve, Discard, Retry
 from lakegate.operations.wire import FunctionFault
+from lakegate.workflow.ledger.decisions import reason
 
 SAID, ASKED = "said of an act", "act that is to be confirmed"
 

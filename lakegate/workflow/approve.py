@@ -14,6 +14,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.workflow.attempts.claims import base_of, files_claimed_in
 from lakegate.workflow.attempts.reports import read_report
+from lakegate.workflow.ledger.decisions import REASON, reason
 from lakegate.workflow.ledger.rejected import Rejected, rejected_files
 from lakegate.workflow.notices.outcome import notify_approved
 from lakegate.workflow.publish import publish_rejected
@@ -39,6 +40,7 @@ def approve(service: Service, batch: str, why: str, by: str) -> Approved:
 
     Raise Refused, with the next command, if all of them stay rejected.
     """
+    why, by = reason(why), by[:REASON]
     found, left = require_publishable(service, require_idle(service, rejected_files(service, batch)))
     chosen = _chosen(service, found)
     published, refused = 0, dict[str, Refused]()

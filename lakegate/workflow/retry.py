@@ -11,7 +11,7 @@ from lakegate.landing.lifecycle import Decision, State
 from lakegate.workflow.attempts.claims import find_open_claims
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.attempts.start import start_attempts
-from lakegate.workflow.ledger.decisions import record
+from lakegate.workflow.ledger.decisions import REASON, reason, record
 from lakegate.workflow.ledger.rejected import Rejected, rejected_files
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
@@ -70,6 +70,7 @@ def _has_claims(service: Service, attempt: Attempt) -> bool:
 
 def discard(service: Service, batch: str, why: str, by: str) -> int:
     """Discard a batch's rejected files, and delete the branches that keep them. Return the number of files."""
+    why, by = reason(why), by[:REASON]
     found = require_idle(service, rejected_files(service, batch))
     attempt = found.last.next()
     findings = [Finding(file=file, reasons=entry.reasons) for file, entry in found.files]

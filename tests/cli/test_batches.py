@@ -1,10 +1,13 @@
 """`status`, `show`, `retry`, `discard`, `reconcile`: what a person and what a script read."""
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
+from typer.testing import CliRunner
 
-from lakegate.errors import Retryable
+from lakegate.cli.app import app
+from lakegate.errors import Misconfigured, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Branch
 from lakegate.testing.jobs import USAGE
@@ -464,3 +467,16 @@ def test_the_dots_of_a_copied_command_are_no_reason(desk: Desk, command: str, wh
     batch = desk.rejected()
     assert desk.run(command, batch, "--why", why).exit_code == 2
     assert desk.json("status")["rejected"]
+
+
+@pytest.mark.parametrize("act", ["approve", "discard"])
+@pytest.mark.parametrize(("why", "says"), [("x" * 2_001, "this one has 2,001"), ("…", "few words"), (" ", "few words")])
+def test_a_reason_is_judged_before_anything_is_asked_of_the_installation(
+    desk: Desk, act: str, why: str, says: str
+) -> None:
+    batch = desk.rejected()
+    unreachable = replace(desk.installation, operations=cast(Any, None))
+    answer = CliRunner().invoke(app, [act, batch, "--why", why], obj=unreachable)
+    assert answer.exit_code != 0
+    assert isinstance(answer.exception, Misconfigured)
+    assert says in str(answer.exception)

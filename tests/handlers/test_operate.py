@@ -64,6 +64,27 @@ def test_main_s_log_says_whom_aws_authenticated(world: World, kind: Any, decisio
     assert (note.decision, note.by, note.why) == (decision, ANN, "known at the vendor's")
 
 
+NO_REASONS = {"one character more": "x" * 2_001, "five megabytes": "ü" * 2_500_000, "nothing": " \n", "dots": " ... … "}
+
+
+@pytest.mark.parametrize("why", NO_REASONS.values(), ids=NO_REASONS)
+@pytest.mark.parametrize("kind", [Approve, Discard])
+def test_a_reason_that_main_s_log_would_not_keep_decides_nothing(world: World, kind: Any, why: str) -> None:
+    batch = rejected(world)
+    before = list(world.service.ledger.decisions(10))
+    with pytest.raises(Misconfigured, match="--why is kept in main's log for good"):
+        ask(kind(batch=batch, why=why))
+    assert list(world.service.ledger.decisions(10)) == before
+
+
+@pytest.mark.parametrize("kind", [Approve, Discard])
+def test_the_longest_reason_is_kept_whole_and_a_name_is_cut(world: World, kind: Any) -> None:
+    batch, why = rejected(world), "ü" * 2_000
+    ask(kind(batch=batch, why=f"  {why}\n"), by="a" * 5_000)
+    note = next(iter(world.service.ledger.decisions(1, batch=batch))).note
+    assert (note.why, note.by) == (why, "a" * 2_000)
+
+
 def test_a_name_that_a_client_gives_is_refused(world: World) -> None:
     batch = rejected(world)
     text = wire.request(Approve(batch=batch, why="w")).replace('"why"', '"by": "the boss", "why"')

@@ -24,6 +24,7 @@ from lakegate.express.limits import Limits as Express
 from lakegate.landing import ingestion, routes
 from lakegate.workflow import backlog, reconcile, registry, status
 from lakegate.workflow.cleaning import candidates
+from lakegate.workflow.ledger import decisions
 from lakegate.workflow.receiving import queued
 from spark_jobs.appending import partition_counts
 from spark_jobs.formats.avro import blocks, claims
@@ -135,6 +136,7 @@ PARTS: dict[str, list[Row]] = {
             f"{reconcile.BRANCHES.seconds // 60} minutes",
             "the sweep; the next one goes on",
         ),
+        row("characters of a person's reason", decisions.REASON, "`approve`, `discard`; nothing is decided"),
         row("decisions that `status` reads", status.DECISIONS, "`status`, which says so"),
         row("landed files that a sweep notes for `status`", backlog.NOTED, "the sweep"),
         row("unneeded files of a table's folder in a run", candidates.MOST, "`clean`; a later run takes the others"),

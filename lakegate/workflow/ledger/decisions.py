@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import structlog
 
-from lakegate.errors import Conflict, Retryable
+from lakegate.errors import Conflict, Misconfigured, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.chunks import chunked
 from lakegate.landing.files import FileVersion
@@ -29,6 +29,20 @@ TRIES = 10
 AT_ONCE = 100
 NAMED = 150_000  # bytes of the note's JSON, which spells some letters with six
 REST = 400  # bytes of each file in it beside its name
+REASON = 2_000  # characters of a person's reason, and of their name
+
+
+def reason(why: str) -> str:
+    """Return a person's reason for a decision. Raise Misconfigured if it is empty, or the dots of a command that was
+    copied unchanged, or too long to be kept in main's log for good.
+    """
+    text = why.strip()
+    if not text.strip(" .…"):
+        raise Misconfigured("--why is kept in main's log for good: write the reason in a few words")
+    if len(text) > REASON:
+        kept = f"--why is kept in main's log for good, with at most {REASON:,} characters; this one has {len(text):,}"
+        raise Misconfigured(f"{kept}. Write the reason in a few words, and where the rest can be read")
+    return text
 
 
 def record(
