@@ -7,7 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from lakegate.cli.app import app
-from lakegate.errors import Misconfigured, Retryable
+from lakegate.cli.exits import Exit
+from lakegate.errors import Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Branch
 from lakegate.testing.jobs import USAGE
@@ -477,6 +478,5 @@ def test_a_reason_is_judged_before_anything_is_asked_of_the_installation(
     batch = desk.rejected()
     unreachable = replace(desk.installation, operations=cast(Any, None))
     answer = CliRunner().invoke(app, [act, batch, "--why", why], obj=unreachable)
-    assert answer.exit_code != 0
-    assert isinstance(answer.exception, Misconfigured)
-    assert says in str(answer.exception)
+    assert answer.exit_code == Exit.MISUSE
+    assert says in " ".join(answer.output.split())
