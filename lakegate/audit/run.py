@@ -36,7 +36,7 @@ from lakegate.audit.evaluation.audits import audit_rows, audits_of
 from lakegate.audit.evaluation.malformed import malformed_metrics
 from lakegate.audit.evaluation.mask import masked
 from lakegate.audit.evaluation.moment import bind_now
-from lakegate.audit.evaluation.observed import observed, rows_leaving, rows_observed
+from lakegate.audit.evaluation.observed import observed, rows_aside, rows_leaving, rows_observed
 from lakegate.audit.evaluation.quarantine import BUDGET, Results, afterwards, leaving, quarantine_of, unforgiving
 from lakegate.audit.evaluation.reuse import combined, of_table_scope
 from lakegate.audit.evaluation.verdicts import evaluate, good, malformed_checks, verdict
@@ -56,7 +56,9 @@ def utc_now() -> datetime:
 
 @dataclass(kw_only=True)
 class Run:
-    """One run of a job and what it has found so far."""
+    """One run of a job and what it has found so far. Unless it `sets_aside`, rows that would leave for quarantine are
+    counted where they are, and no table changes by them.
+    """
 
     job: Job
     engine: Engine[Any, Any]
@@ -77,6 +79,7 @@ class Run:
     parsed: Mapping[str, int] = field(default_factory=dict)
     checks: dict[str, tuple[CheckResult, ...]] = field(default_factory=dict)
     unnoted: str = ""
+    sets_aside: bool = True
 
     def __post_init__(self) -> None:
         self.started_at = self.now()
@@ -275,23 +278,24 @@ def _audit(run: Run) -> None:
     with run.step("load"):
         loaded = run.load(run.job.plan.table, run.audited_ref)
     view = audit_table(run, loaded, [each.id for each in run.good])
+    if run.observes or not run.sets_aside:
+        _look_past(run, view)
     if run.observes:
-        _observe(run, view)
-    if any(map(leaving, run.checks.values())):
+        run.checks = observed(run.job.plan, run.checks)
+    if run.sets_aside and any(map(leaving, run.checks.values())):
         _quarantine(run, view)
     elif run.job.replaced_quarantined:
         _prove_quarantine(run, {})
 
 
-def _observe(run: Run, view: View) -> None:
-    """Turn the verdicts into what enforcing would do, which is to audit the rest of the files that would lose rows."""
+def _look_past(run: Run, view: View) -> None:
+    """Audit, in the view alone, what would be left of the files that would lose rows."""
     before = run.checks
     if failed := _failed(before):
         gone = _malformed(run, failed)
         run.parsed = {**run.parsed, **{each.id: each.rows for each in gone}}
         _judge(run, view.without(good(before), failed), good(before), is_left=True)
         run.checks = afterwards(before, run.checks)
-    run.checks = observed(run.job.plan, run.checks)
 
 
 def _quarantine(run: Run, view: View) -> None:
@@ -497,7 +501,7 @@ def _file_report(run: Run, inspection: Inspection) -> FileReport:
         advice=tuple(fault.advice for fault in inspection.faults),
         registered=inspection.registered and bool(data) and not unregistered,
         unregistered=unregistered,
-        would_quarantine=rows_observed(checks),
+        would_quarantine=rows_observed(checks) if run.sets_aside else rows_aside(checks),
     )
 
 

@@ -172,6 +172,27 @@ def contract_init(
     raise typer.Exit(init(files, table, form, freshness, output, as_json=as_json))
 
 
+@app.command("try")
+def try_(
+    words: Annotated[
+        list[str], typer.Argument(metavar="FILE… CONTRACT", help="Files of one table, then its contract.")
+    ],
+    *,
+    every_check: Annotated[
+        bool, typer.Option("--all", help="List every file, and the checks that passed, too.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Audit files of this machine by a contract: verdicts, reasons and failing rows, as the service would have them.
+    Needs no installation, and changes nothing. Exit 1 if a file would be rejected, 2 if nothing could be judged.
+    """
+    from lakegate.cli.installation import quiet_logs
+    from lakegate.cli.trial import try_ as run
+
+    quiet_logs()
+    raise typer.Exit(run(words, every_check=every_check, as_json=as_json))
+
+
 @contract.command("push")
 def contract_push(ctx: typer.Context, files: Contracts, *, as_json: AsJson = False) -> None:
     """Push contracts: all, or none if one has a fault. Unrouted files that they route are ingested then."""

@@ -90,6 +90,11 @@ def _attempt(view: BatchView, attempt: Try, *, every_check: bool) -> Iterator[Re
     yield from (Text(clean(f"  {line}"), style="dim") for line in _audited(report))
     if report.unnoted:
         yield indented(f"not noted: {report.unnoted}", 2)
+    yield from verdicts(report, view.batch, every_check=every_check)
+
+
+def verdicts(report: Report, batch: str = "", *, every_check: bool) -> Iterator[RenderableType]:
+    """Yield what a report says of its files, the worst first. Of a `batch` all failing rows can be listed."""
     if report.error:
         yield indented(report.error, 2, "red")
         for advice in report.advice:
@@ -101,7 +106,7 @@ def _attempt(view: BatchView, attempt: Try, *, every_check: bool) -> Iterator[Re
     passed = [file for file in files if file.verdict is Verdict.PASS]
     hidden = [] if every_check else passed[PASSED:]
     for file in files[: len(files) - len(hidden)]:
-        yield from _file(view, report, file, every_check=every_check)
+        yield from _file(batch, report, file, every_check=every_check)
     if hidden:
         yield f"  and {count(len(hidden), 'more file')} passed (--all)"
 
@@ -114,7 +119,7 @@ def _audited(report: Report) -> Iterator[str]:
         yield ", ".join(f"{step} {seconds:.1f} s" for step, seconds in report.timings.items())
 
 
-def _file(view: BatchView, report: Report, file: FileReport, *, every_check: bool) -> Iterator[RenderableType]:
+def _file(batch: str, report: Report, file: FileReport, *, every_check: bool) -> Iterator[RenderableType]:
     passed = sum(check.verdict is Verdict.PASS for check in file.checks)
     said = f"  {file.key}  {count(file.rows, 'row')}, {passed:,} of {count(len(file.checks), 'check')} passed"
     said += "".join(f", {each}" for each in aside(file))
@@ -127,7 +132,7 @@ def _file(view: BatchView, report: Report, file: FileReport, *, every_check: boo
     checks = checks_of(file, every_check=every_check)
     yield from _checks(checks)
     for check in checks:
-        yield from _rows(view, report, file, check)
+        yield from _rows(batch, report, file, check)
 
 
 def _advice(advice: Advice | None, left: int) -> Iterator[RenderableType]:
@@ -147,15 +152,16 @@ def _checks(checks: list[CheckResult]) -> Iterator[RenderableType]:
     yield indented(made, 4)
 
 
-def _rows(view: BatchView, report: Report, file: FileReport, check: CheckResult) -> Iterator[RenderableType]:
+def _rows(batch: str, report: Report, file: FileReport, check: CheckResult) -> Iterator[RenderableType]:
     """Yield some of the rows that fail a check, and the command that lists all."""
-    some, has_some = check.sample[:SAMPLE], bool(check.sample) or has_rows(file, check)
+    listed = bool(batch) and has_rows(file, check)
+    some, has_some = check.sample[:SAMPLE], bool(check.sample) or listed
     if not check.advice and not has_some:
         return
     yield Text(clean(f"    {check.name}"), style="bold")
     yield from _advice(check.advice, 6)
     if not has_some:
         return
-    yield f"      {shown(check, len(some))}" + (f": {rows_command(view.batch, check)}" if has_rows(file, check) else "")
+    yield f"      {shown(check, len(some))}" + (f": {rows_command(batch, check)}" if listed else "")
     if some:
         yield indented(terminal.sample(some, columns_of(report, check), console().width - 6), 6)

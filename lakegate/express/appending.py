@@ -6,7 +6,6 @@ answer is lost.
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -19,32 +18,15 @@ from pyiceberg.partitioning import PartitionField, PartitionFieldValue, Partitio
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table, WriteTask
 
-from lakegate.adapters.iceberg import iceberg_errors
 from lakegate.adapters.iceberg.commits import append, one_commit, one_try
-from lakegate.adapters.iceberg.files import WholeOutput
+from lakegate.adapters.iceberg.errors import iceberg_errors
 from lakegate.adapters.iceberg.specs import NAMES, add_specs, names_of
-from lakegate.adapters.lake import LakeIO
 from lakegate.audit.errors import HandedOver
 from lakegate.counts import count
-from lakegate.express.objects import Objects
 
 _LONGEST = 200  # bytes of a text that stands in a data file's path: with more, storage may refuse the path
 Values = tuple[Any, ...]
 """Of a partition, in the order of its table's partition fields."""
-
-
-class DataIO(LakeIO):
-    """Access to data files, which writes each in one request, and deletes none."""
-
-    def __init__(self, objects: Objects) -> None:
-        super().__init__({})
-        self._objects = objects
-
-    def new_output(self, location: str) -> WholeOutput:  # type: ignore[override]
-        return WholeOutput(location, partial(self._objects.write, location))
-
-    def delete(self, location: Any) -> None:
-        """Delete nothing: what a failed write leaves is named by no table."""
 
 
 def write(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import count
+from typing import TYPE_CHECKING
 
 from pyiceberg import types as iceberg
 from pyiceberg.partitioning import PARTITION_FIELD_ID_START, PartitionField, PartitionSpec
@@ -10,13 +11,16 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import parse_transform
 from pyiceberg.types import NestedField
 
-from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
+from lakegate.adapters.iceberg.errors import iceberg_errors
 from lakegate.audit.definition import FILE, FIXED, properties
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.partitions import Partition, partition
 from lakegate.audit.schema.types import Array, Map, Struct, Type, digits, kept, parse
+
+if TYPE_CHECKING:
+    from lakegate.adapters.iceberg import RefCatalog
 
 _NESTED = 10_000  # any numbers: the catalog gives its own, in the order of the columns
 _TYPES: dict[str, iceberg.PrimitiveType] = {
@@ -33,7 +37,7 @@ _TYPES: dict[str, iceberg.PrimitiveType] = {
 }
 
 
-def create(catalog: RefCatalog, plan: Plan, columns: Sequence[TableColumn]) -> Table:
+def create(catalog: "RefCatalog", plan: Plan, columns: Sequence[TableColumn]) -> Table:
     """Create the plan's table, and its namespace if there is none, with these columns. Raise OutcomeUnknown if nobody
     knows whether it was created.
     """
@@ -45,7 +49,7 @@ def create(catalog: RefCatalog, plan: Plan, columns: Sequence[TableColumn]) -> T
     return made
 
 
-def create_own(catalog: RefCatalog, name: str, columns: Sequence[TableColumn]) -> Table:
+def create_own(catalog: "RefCatalog", name: str, columns: Sequence[TableColumn]) -> Table:
     """Create a table of lakegate's own. Raise OutcomeUnknown if nobody knows whether it was created."""
     schema = Schema(*(_field(at, column) for at, column in enumerate(columns, 1)))
     with iceberg_errors(f"creating {name}", changes=True):

@@ -7,10 +7,12 @@ beyond a limit: Spark finds the fault, and words it.
 import io
 import json
 from collections.abc import Mapping
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lakegate.audit.advice import Fault
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.limits import Limits, beyond
@@ -52,14 +54,16 @@ _READ_AS: Mapping[str, tuple[pa.DataType, ...]] = {
 """Arrow's types of each type. A file may carry a schema of Arrow's own, by which Arrow would read something else."""
 
 
-def inspect(file: JobFile, body: bytes, limits: Limits) -> Inspection:
-    """Return the file's rows and columns. Raise HandedOver if it is anything but an ordinary file within its limits."""
+def inspect(file: JobFile, body: Any, limits: Limits) -> Inspection:
+    """Return the file's rows and columns; the body may be a file that is mapped into memory. Raise HandedOver if it is
+    anything but an ordinary file within its limits.
+    """
     if not body:
         return Inspection(file=file, faults=(EMPTY,))
-    if not body.startswith(_MAGIC):
+    if body[: len(_MAGIC)] != _MAGIC:
         raise HandedOver(f"{_named(file)} is no parquet file.")
     try:
-        found = pq.ParquetFile(io.BytesIO(body))
+        found = pq.ParquetFile(pa.BufferReader(body))
         about, schema = found.metadata, found.schema_arrow
     except (pa.ArrowException, OSError, ValueError) as error:
         raise HandedOver(f"{_named(file)} has no footer that Arrow reads.") from error
@@ -70,15 +74,27 @@ def inspect(file: JobFile, body: bytes, limits: Limits) -> Inspection:
 
 def uncompressed(body: bytes) -> int:
     """Return how many bytes the footer says that the file's pages have uncompressed."""
-    about = pq.ParquetFile(io.BytesIO(body)).metadata
-    return sum(about.row_group(at).total_byte_size for at in range(about.num_row_groups))
+    return _size(pq.ParquetFile(io.BytesIO(body)).metadata)
+
+
+def beyond_limits(body: Any, limits: Limits) -> tuple[Fault, ...]:
+    """Return the fault of a file that says itself that it is beyond a limit; none if Arrow does not read its footer."""
+    try:
+        about = pq.ParquetFile(pa.BufferReader(body)).metadata
+    except (pa.ArrowException, OSError, ValueError):
+        return ()
+    first = beyond(limits, row_groups=about.num_row_groups, columns=about.num_columns)
+    return first or beyond(limits, rows=about.num_rows, uncompressed=_size(about))
+
+
+def _size(about: pq.FileMetaData) -> int:
+    return sum(int(about.row_group(at).total_byte_size) for at in range(about.num_row_groups))
 
 
 def _check(file: JobFile, about: pq.FileMetaData, length: int, limits: Limits) -> None:
     groups = [about.row_group(at) for at in range(about.num_row_groups)]
-    size = sum(group.total_byte_size for group in groups)
     columns, schema = about.num_columns, about.schema.to_arrow_schema()
-    measures = {"rows": about.num_rows, "uncompressed": size, "row_groups": len(groups), "columns": columns}
+    measures = {"rows": about.num_rows, "uncompressed": _size(about), "row_groups": len(groups), "columns": columns}
     if beyond(limits, bytes=length, footer=about.serialized_size, nesting=1, **measures):
         raise HandedOver(f"{_named(file)} is beyond a limit of its contract.")
     if not columns or len(schema) != columns or any(pa.types.is_nested(field.type) for field in schema):

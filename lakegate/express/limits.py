@@ -23,3 +23,4 @@ class Limits:
     partitions: int = 200  # of one file, each a data file
     memory: int = 512 * _MIB  # of DuckDB
     threads: int = 2
+    spill: str = ""  # the folder in which DuckDB may put what does not fit; none: it is handed over

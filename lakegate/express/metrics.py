@@ -37,7 +37,7 @@ class DuckDB:
         self._own = duckdb.connect()
         settings = (
             f"SET memory_limit = '{limits.memory // 1024**2}MiB'",
-            "SET temp_directory = ''",  # what does not fit in memory is handed over
+            f"SET temp_directory = {exp.Literal.string(limits.spill).sql(dialect='duckdb')}",
             f"SET threads = {limits.threads}",
             "SET TimeZone = 'UTC'",
             "SET enable_external_access = false",
@@ -86,6 +86,8 @@ class DuckDB:
 
     def marks(self, metrics: Sequence[Metric], rows: pa.Table) -> list[tuple[bool, ...]]:
         """Return for each row whether it counts for each of these metrics. Raise HandedOver if only Spark knows."""
+        if not metrics:
+            return [()] * rows.num_rows
         at = duckdb_identifier(AT)
         said = ", ".join(KINDS[metric.kind].failing(metric, _ROWS) for metric in metrics)
         with self._over(_placed(rows)) as connection:

@@ -1,6 +1,6 @@
 """Objects in S3 by their URI, with this process's own AWS credentials: staged files, data files, a job's notes."""
 
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlparse
@@ -10,6 +10,8 @@ from botocore.exceptions import ClientError
 
 from lakegate.adapters.aws import CONFIG, aws_errors, status
 from lakegate.adapters.iceberg import check_storage
+from lakegate.adapters.iceberg.files import WholeOutput
+from lakegate.adapters.lake import LakeIO
 from lakegate.adapters.s3 import S3Store
 from lakegate.audit.errors import HandedOver
 from lakegate.counts import count
@@ -66,3 +68,17 @@ def _place(uri: str) -> tuple[str, str]:
     check_storage(uri)
     found = urlparse(uri)
     return found.netloc, found.path.lstrip("/")
+
+
+class DataIO(LakeIO):
+    """Access to data files, which writes each in one request, and deletes none."""
+
+    def __init__(self, objects: Objects) -> None:
+        super().__init__({})
+        self._objects = objects
+
+    def new_output(self, location: str) -> WholeOutput:  # type: ignore[override]
+        return WholeOutput(location, partial(self._objects.write, location))
+
+    def delete(self, location: Any) -> None:
+        """Delete nothing: what a failed write leaves is named by no table."""

@@ -7,7 +7,7 @@ value shows later, and is handed over then.
 from collections.abc import Collection, Iterator
 
 from lakegate.audit.model.files import FileKind
-from lakegate.audit.model.plan import Plan, Scope
+from lakegate.audit.model.plan import Metric, Plan, Scope
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.partitions import partition
 from lakegate.audit.schema.types import Atom, canonical, parse
@@ -32,21 +32,26 @@ def _reasons(plan: Plan) -> Iterator[str]:
     for each in map(partition, plan.partitions):
         if canonical(str(kinds.get(each.column, ""))) not in _PARTED:
             yield f"Only Spark partitions by a column of the type that {display_name(each.column)} has."
-    yield from _of_metrics(plan)
+    for metric in plan.metrics:
+        yield from _of_metric(plan, metric)
 
 
-def _of_metrics(plan: Plan) -> Iterator[str]:
+def asks_spark(plan: Plan, metric: Metric) -> str:
+    """Return why a metric of the plan needs Spark, as one plain sentence; "" if it does not."""
+    return next(_of_metric(plan, metric), "")
+
+
+def _of_metric(plan: Plan, metric: Metric) -> Iterator[str]:
     kinds = {column.name: canonical(column.type) for column in plan.columns}
     floats = [name for name, kind in kinds.items() if kind == "float"]
-    for metric in plan.metrics:
-        if metric.refers_to and metric.refers_to.table == plan.table:
-            yield "The table refers to itself, and only Spark looks for its keys among earlier files."
-        if metric.scope is Scope.TABLE and {kinds[name] for name in metric.columns} & _NO_KEYS:
-            yield "Only Spark compares keys of floats or bytes with those of tables on main."
-        if metric.tries:
-            yield "A check tries a pattern many times with each text, and only Spark counts how often."
-        if floats and metric.sql and (said := _digits_asked_for(metric.sql, floats)):
-            yield f"Only Spark has the decimal digits of a 32-bit float, which {said} asks for."
+    if metric.refers_to and metric.refers_to.table == plan.table:
+        yield "The table refers to itself, and only Spark looks for its keys among earlier files."
+    if metric.scope is Scope.TABLE and {kinds[name] for name in metric.columns} & _NO_KEYS:
+        yield "Only Spark compares keys of floats or bytes with those of tables on main."
+    if metric.tries:
+        yield "A check tries a pattern many times with each text, and only Spark counts how often."
+    if floats and metric.sql and (said := _digits_asked_for(metric.sql, floats)):
+        yield f"Only Spark has the decimal digits of a 32-bit float, which {said} asks for."
 
 
 def _digits_asked_for(sql: str, floats: Collection[str]) -> str | None:

@@ -14,10 +14,9 @@ from lakegate.adapters.http import TimeoutAdapter, door
 from lakegate.adapters.iceberg.files import Files
 from lakegate.adapters.tokens import tokens_of
 from lakegate.audit.model.job import Job
-from lakegate.express.appending import DataIO
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
-from lakegate.express.objects import Objects
+from lakegate.express.objects import DataIO, Objects
 
 _MIB = 1024**2
 _OTHERS = 256 * _MIB  # of a function's memory, which the bound does not count: code, as far as it is loaded

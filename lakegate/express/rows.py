@@ -1,8 +1,9 @@
 """Rows of a staged file as the table will hold them, in Arrow. What Spark would read otherwise is handed over."""
 
-import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -37,23 +38,56 @@ def rows_of(plan: Plan, inspection: Inspection, body: bytes, schema: pa.Schema, 
     """Return the file's rows in the table's columns, with the file version. Raise HandedOver if they take more than
     `most` bytes in memory, or cannot be read to the end.
     """
+    return pa.concat_tables(_parts(plan, inspection, body, schema, lambda batches: [list(_bounded(batches, most))]))
+
+
+def parts_of(plan: Plan, inspection: Inspection, body: Any, schema: pa.Schema, most: int) -> Iterator[pa.Table]:
+    """Yield the same rows, about `most` bytes of them at once. The body may be a file that is mapped into memory."""
+    return _parts(plan, inspection, body, schema, lambda batches: _grouped(batches, most))
+
+
+def _parts(
+    plan: Plan,
+    inspection: Inspection,
+    body: Any,
+    schema: pa.Schema,
+    grouped: Callable[[Iterator[pa.RecordBatch]], Iterable[list[pa.RecordBatch]]],
+) -> Iterator[pa.Table]:
+    number, size, broken = 0, 0, Counter[str]()
     try:
-        file, names = pq.ParquetFile(io.BytesIO(body)), [column.name for column in inspection.columns]
+        file, names = pq.ParquetFile(pa.BufferReader(body)), [column.name for column in inspection.columns]
         types = pa.schema([file.schema_arrow.field(name) for name in names])
-        read = pa.Table.from_batches(_bounded(_pieces(file, names), most), types)
-        rows = _as_table(read, schema, inspection.id)
-        _check_utf8(inspection, rows)
-        rows.validate(full=True)  # decimals beyond their type
+        for batches in grouped(_pieces(file, names)):
+            rows = _as_table(pa.Table.from_batches(batches, types), schema, inspection.id)
+            broken += _broken(rows)
+            if broken:
+                continue  # to count them all
+            rows.validate(full=True)  # decimals beyond their type
+            number, size = number + rows.num_rows, size + _texts(rows)
+            _check_texts(plan, inspection, size)
+            for name in schema.names:
+                _check_days(inspection, name, rows.column(name))
+            yield rows
     except MemoryError:  # Arrow's own, too
         raise
     except (pa.ArrowException, OSError, ValueError) as error:
         raise HandedOver(f"File {inspection.file.key} has rows that Arrow does not read as they are.") from error
-    if rows.num_rows != inspection.rows:
+    if broken:
+        raise BrokenText(inspection, broken)
+    if number != inspection.rows:
         raise HandedOver(f"File {inspection.file.key} has other rows than its footer says.")
-    _check_texts(plan, inspection, rows)
-    for name in schema.names:
-        _check_days(inspection, name, rows.column(name))
-    return rows
+
+
+def _grouped(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[list[pa.RecordBatch]]:
+    """Yield neighbouring batches together, until they have so many bytes."""
+    group, size = list[pa.RecordBatch](), 0
+    for batch in batches:
+        group, size = [*group, batch], size + batch.nbytes
+        if size >= most:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
 def _pieces(file: pq.ParquetFile, names: list[str]) -> Iterator[pa.RecordBatch]:
@@ -87,19 +121,21 @@ def _cast(read: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
     return values.cast(field.type)
 
 
-def _check_texts(plan: Plan, inspection: Inspection, rows: pa.Table) -> None:
-    """Raise HandedOver if the texts amount to more bytes than the contract takes of a file: Spark words that fault."""
+def _texts(rows: pa.Table) -> int:
+    """Return how many bytes the texts have."""
     texts = [it for it in rows.drop_columns(FILE_COLUMN).columns if it.type in _TEXTS]
-    size = sum(pc.sum(pc.binary_length(text).cast(pa.int64())).as_py() or 0 for text in texts)
+    return sum(pc.sum(pc.binary_length(text).cast(pa.int64())).as_py() or 0 for text in texts)
+
+
+def _check_texts(plan: Plan, inspection: Inspection, size: int) -> None:
+    """Raise HandedOver if the texts amount to more bytes than the contract takes of a file: Spark words that fault."""
     if beyond(plan.files.limits, uncompressed=size):
         raise HandedOver(f"File {inspection.file.key} has more bytes of text than its contract takes.")
 
 
-def _check_utf8(inspection: Inspection, rows: pa.Table) -> None:
-    """Raise BrokenText if texts are not UTF-8: Arrow reads them as they are."""
-    found = {name: number for name in rows.column_names if (number := _count_broken(rows.column(name)))}
-    if found:
-        raise BrokenText(inspection, found)
+def _broken(rows: pa.Table) -> Counter[str]:
+    """Count, by column, the texts that are not UTF-8: Arrow reads them as they are."""
+    return Counter({name: number for name in rows.column_names if (number := _count_broken(rows.column(name)))})
 
 
 def _count_broken(values: pa.ChunkedArray) -> int:

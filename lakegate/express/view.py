@@ -132,8 +132,12 @@ class ExpressView:
         """Return for each row of a file which of these checks it fails."""
         return reasons(self.plan, self.read(file, self._all), checks, self.duckdb)
 
-    def without(self, order: Sequence[str], failed: Mapping[str, Sequence[str]]) -> "ExpressView":
-        stay = {file: [not names for names in self.reasons(file, checks)] for file, checks in failed.items()}
+    def without(self, order: Sequence[str], failed: Mapping[str, Sequence[str]]) -> Self:
+        return self.left(order, {file: self.reasons(file, checks) for file, checks in failed.items()})
+
+    def left(self, order: Sequence[str], why: Mapping[str, Reasons]) -> Self:
+        """Return the view of these files without the rows that have reasons to leave."""
+        stay = {file: [not names for names in rows] for file, rows in why.items()}
 
         def read(file: str, names: Sequence[str]) -> pa.Table:
             rows = self.read(file, names)

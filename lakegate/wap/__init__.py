@@ -24,8 +24,20 @@ are a person's own functions. `spark` is the same
 engine in a Spark session, for those who give one.
 """
 
-from lakegate.wap.block import Nessie, drop_abandoned, resume, start, wap
-from lakegate.wap.branch import AuditFailed, Branch
-from lakegate.wap.publishing import Published
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lakegate.wap.block import Nessie, drop_abandoned, resume, start, wap
+    from lakegate.wap.branch import AuditFailed, Branch
+    from lakegate.wap.publishing import Published
 
 __all__ = ["AuditFailed", "Branch", "Nessie", "Published", "drop_abandoned", "resume", "start", "wap"]
+_MODULES = {"AuditFailed": "branch", "Branch": "branch", "Published": "publishing"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name where it is asked for: the engine alone needs no catalog's clients, and a trial has only that."""
+    if name not in __all__:
+        raise AttributeError(name)
+    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'block')}"), name)

@@ -15,8 +15,8 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 from pyiceberg.table.update import AssertTableUUID, TableRequirement, TableUpdate
 
-from lakegate.adapters.iceberg import ABSENT, iceberg_errors
 from lakegate.adapters.iceberg.commits import staged
+from lakegate.adapters.iceberg.errors import ABSENT, iceberg_errors
 from lakegate.errors import Conflict, LakegateError, OutcomeUnknown, Refused, Retryable
 from lakegate.wap.port import Open
 

@@ -6,11 +6,11 @@ What it cannot compute exactly it does not compute: it raises HandedOver, and sa
 # ruff: noqa: ARG002 - the arguments are a protocol's
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
@@ -37,7 +37,7 @@ from lakegate.express.reading import Reader
 from lakegate.express.rows import BrokenText, rows_of
 from lakegate.wap.commits import snapshot_of
 from lakegate.wap.history import Append, appends_on, summary, written_by
-from lakegate.wap.port import Branches, Open
+from lakegate.wap.port import Open, Workplace
 from lakegate.wap.table import RunTable, pinned
 from lakegate.wap.view import RunView
 
@@ -79,6 +79,14 @@ class RunFiles:
         limits = self.job.plan.files.limits
         return [footer.inspect(file, self.bodies[file.id], limits) for file in self.job.files]
 
+    def rows(self, plan: Plan, each: Inspection, schema: pa.Schema, most: int) -> Iterable[pa.Table]:
+        """Return a file's rows as the table will hold them, in parts, all of them at most so many bytes in memory."""
+        return [rows_of(plan, each, self.bodies[each.id], schema, most)]
+
+    def refused(self, each: Inspection, error: BrokenText) -> Inspection:
+        """Return a file that cannot be appended with its faults. Raise Unfit if then none is to be."""
+        raise Unfit(f"{each.file.key}: {'; '.join(error.faults)}", error.faults[0].advice) from error
+
     def check_tries(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         return list(inspections)  # no plan with tries comes here
 
@@ -94,16 +102,17 @@ class RunFiles:
 @dataclass(kw_only=True)
 class RunEngine:
     """One append, or one audit, of a run. `branch` is the branch as this step has found it; `asked_for` are columns
-    that the table on main may get before the audit.
+    that the table on main may get before the audit, and `reading` makes the reader of data files.
     """
 
     job: Job
-    branches: Branches
+    branches: Workplace
     branch: Open
     key: str
     files: RunFiles
     limits: Limits = LIMITS
     asked_for: Collection[str] = ()
+    reading: Callable[..., Reader] = Reader
     seen: dict[str, int | None] = field(default_factory=dict)
     viewed: Any = None
 
@@ -162,7 +171,7 @@ class RunEngine:
     def _reader(self) -> Reader:
         table = self._known(self._table())
         schema = schema_to_pyarrow(table.own.schema(), include_field_ids=False)
-        return Reader(self._fetch, table.fields(), schema, table.names())
+        return self.reading(self._fetch, table.fields(), schema, table.names())
 
     def _table(self) -> Table:
         if self.branch.head is None:
@@ -187,23 +196,29 @@ class RunEngine:
 
     def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         table = self._table()
-        written = [(each, self._written(plan, table, each)) for each in inspections]
-        files = [file for _, its in written for file in its]
-        appends = [_append(each, its) for each, its in written]
+        written, faulty = dict[str, list[DataFile]](), dict[str, Inspection]()
+        for each in inspections:
+            try:
+                written[each.id] = self._written(plan, table, each)
+            except BrokenText as error:
+                faulty[each.id] = self.files.refused(each, error)
+        files = [file for its in written.values() for file in its]
+        appends = [_append(each, written[each.id]) for each in inspections if each.id in written]
         self.branch = self.branches.append(self.branch, files, summary(self.key, appends))
         self.appends += appends
-        return list(inspections)
+        return [faulty.get(each.id, each) for each in inspections]
 
     def _written(self, plan: Plan, table: Table, each: Inspection) -> list[DataFile]:
         own = schema_to_pyarrow(table.schema(), include_field_ids=False)
         with_file = own if FILE_COLUMN in own.names else own.append(pa.field(FILE_COLUMN, pa.string()))
-        try:
-            rows = rows_of(plan, each, self.files.bodies[each.id], with_file, self.limits.arrow).select(own.names)
-        except BrokenText as error:
-            raise Unfit(f"{each.file.key}: {'; '.join(error.faults)}", error.faults[0].advice) from error
-        _check_nulls(table, rows)
         told = pinned(table, snapshot_of(table), statistics_of(plan))
-        return appending.write(told, rows, table.io, self.limits.partitions, UUID(each.id))
+        files = list[DataFile]()
+        for part in self.files.rows(plan, each, with_file, self.limits.arrow):
+            rows = part.select(own.names)
+            _check_nulls(table, rows)
+            name = uuid4() if files else UUID(each.id)
+            files += appending.write(told, rows, table.io, self.limits.partitions, name)
+        return files
 
     def quarantine(
         self,

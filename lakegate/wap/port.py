@@ -23,7 +23,33 @@ class Open:
     at: str
 
 
-class Branches(Protocol):
+class Workplace(Protocol):
+    """Where rows are appended and audited: one table's branches, as far as that needs them. Methods raise as those of
+    `Branches`.
+    """
+
+    def other(self, name: str) -> Table | None:
+        """Return another table on main, now."""
+
+    def find(self, name: str) -> Open | None:
+        """Return an open branch; None if there is none of that name."""
+
+    def fit(self, branch: Open, plan: Plan, columns: Sequence[TableColumn], asked_for: Collection[str]) -> Open:
+        """Give the branch's table these columns, if it has others, or create it; return the branch as it is then. Raise
+        Unfit, and change nothing, if it cannot, or if main would get columns that were not `asked_for`. Where a branch
+        cannot have a table alone, main gets the new table with it, empty.
+        """
+
+    def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:
+        """Append data files that were written already, in one snapshot. Return the branch as it is then."""
+
+    def steps(self, branch: Open) -> list[Table]:
+        """Return the table after each change of it on the branch beyond its base, in their order. Raise Refused if the
+        history does not reach back so far.
+        """
+
+
+class Branches(Workplace, Protocol):
     """Branches of one table. Each change is made once: an answer that is lost is looked for before it is repeated.
 
     Whatever changes a branch raises Refused unless a run has made it (`names.check_made`): names come from the
@@ -43,32 +69,12 @@ class Branches(Protocol):
     def main(self) -> Table | None:
         """Return the table on main, now; None if there is none."""
 
-    def other(self, name: str) -> Table | None:
-        """Return another table on main, now."""
-
     def make(self, name: str) -> Open:
         """Make a branch of main as it is now."""
-
-    def find(self, name: str) -> Open | None:
-        """Return an open branch; None if there is none of that name."""
-
-    def fit(self, branch: Open, plan: Plan, columns: Sequence[TableColumn], asked_for: Collection[str]) -> Open:
-        """Give the branch's table these columns, if it has others, or create it; return the branch as it is then. Raise
-        Unfit, and change nothing, if it cannot, or if main would get columns that were not `asked_for`. Where a branch
-        cannot have a table alone, main gets the new table with it, empty.
-        """
-
-    def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:
-        """Append data files that were written already, in one snapshot. Return the branch as it is then."""
 
     def publish(self, branch: Open, notes: Mapping[str, str]) -> None:
         """Make main the branch as it was found, and drop the branch: only if main is the branch's base, and the branch
         was not changed since.
-        """
-
-    def steps(self, branch: Open) -> list[Table]:
-        """Return the table after each change of it on the branch beyond its base, in their order. Raise Refused if the
-        history does not reach back so far.
         """
 
     def notes(self, key: str) -> list[Mapping[str, str]]:

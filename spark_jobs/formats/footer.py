@@ -46,15 +46,6 @@ class Ends:
     last: bytes
 
 
-def another_format(name: str) -> Advice:
-    """Return the advice for a file that is not of the contract's format, which is called so."""
-    return Advice(
-        vendor=f"write it as {name}",
-        contract="say its format, at the contract's landing server, if all files of the table have it",
-        lines="format: parquet  # or csv, json, avro, orc",
-    )
-
-
 def columns_in(schema: str) -> tuple[FileColumn, ...]:
     """Return the columns of a schema in Spark's JSON."""
     fields = json.loads(schema)["fields"]

@@ -13,10 +13,10 @@ from pyspark.sql import SparkSession
 from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.model.limits import Limits, beyond
 from lakegate.audit.schema.fit import FileColumn
-from lakegate.audit.schema.inspection import UPLOADED_WHOLE, Inspection
+from lakegate.audit.schema.inspection import UPLOADED_WHOLE, Inspection, another_format
 from lakegate.audit.schema.names import display_name
 from lakegate.counts import count
-from spark_jobs.formats.footer import Ends, Footer, Unreadable, another_format, columns_in
+from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.formats.format import Format
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES

@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.model.limits import Limits, beyond
 from lakegate.audit.schema.fit import NOTHING, FileColumn
-from lakegate.audit.schema.inspection import UPLOADED_WHOLE
 from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.parquet import ENCRYPTED, TAIL, footer_length
 from lakegate.counts import count
-from spark_jobs.formats.footer import Ends, Footer, Unreadable, another_format, columns_in
+from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.formats.format import Format
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, root_cause
@@ -22,11 +22,6 @@ from spark_jobs.jvm.gateway import jvm, session_state
 
 # Read days and instants as the format defines them. Files of Spark 2 say so in their footer, and Spark rebases them.
 _OPTIONS = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
-ENCRYPTED = Fault("it is encrypted", Advice(vendor="write it without encryption of its own: storage encrypts it"))
-TRUNCATED = Fault("it is truncated: it begins as a parquet file and does not end as one", UPLOADED_WHOLE)
-_MAGIC, _ENCRYPTED_MAGIC = b"PAR1", b"PARE"
-_SMALLEST = 12  # magic, footer length, magic
-_TAIL = 8  # footer length, magic
 _DEEPEST = 64  # levels of the footer's own structure, which has six
 _ILLEGAL = re.compile(
     r"(?:Illegal Parquet type|Parquet type not yet supported|Unrecognized Parquet type): (.+?)\.?\s*(?:SQLSTATE: \w+)?$"
@@ -38,7 +33,7 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
     length = _length(ends)
     if wrong := beyond(limits, footer=length):
         return Footer(faults=wrong)
-    about = _metadata(spark, uri, ends.length - _TAIL - length, length)
+    about = _metadata(spark, uri, ends.length - TAIL - length, length)
     if about.isSetEncryption_algorithm():
         return Footer(faults=(ENCRYPTED,))
     if wrong := beyond(limits, row_groups=about.getRow_groupsSize(), columns=about.getSchemaSize() - 1):
@@ -57,16 +52,10 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
 
 def _length(ends: Ends) -> int:
     """Return the footer's bytes, by the file's last ones."""
-    if ends.last.endswith(_ENCRYPTED_MAGIC):
-        raise Unreadable(ENCRYPTED)
-    if not ends.first.startswith(_MAGIC):
-        raise Unreadable("it is not a parquet file", advice=another_format("parquet"))
-    if not ends.last.endswith(_MAGIC) or ends.length < _SMALLEST:
-        raise Unreadable(TRUNCATED)
-    length, room = int.from_bytes(ends.last[-_TAIL:-4], "little"), ends.length - _SMALLEST
-    if not 0 < length <= room:
-        raise Unreadable(f"its footer says that it has {count(length, 'byte')}, and there are {room:,}")
-    return length
+    found = footer_length(ends.length, ends.first, ends.last)
+    if isinstance(found, Fault):
+        raise Unreadable(found)
+    return found
 
 
 def _metadata(spark: SparkSession, uri: str, start: int, length: int) -> Any:

@@ -18,9 +18,9 @@ from pyiceberg.table.metadata import new_table_metadata
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 
 from lakegate.audit.errors import HandedOver
-from lakegate.express.appending import DataIO, write
+from lakegate.express.appending import write
 from lakegate.express.creating import schema_of, spec_of
-from lakegate.express.objects import Objects
+from lakegate.express.objects import DataIO, Objects
 from tests.support.plans import plan
 
 ENOUGH = 200

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,13 +17,14 @@ from pyspark.sql import SparkSession
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.evaluation.quarantine import quarantine_of
-from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.plan import Budget, Plan, Proof, Severity
-from lakegate.audit.model.report import Report, Verdict
+from lakegate.audit.model.report import FileReport, Report, Source, Verdict
 from lakegate.audit.ref import Ref
 from lakegate.express.job import Outcome, run_job
 from lakegate.express.process import Process
+from lakegate.trial.trial import try_files
 from spark_jobs.jvm.session import open_catalog
 from tests.support.jobs import parquet, report_of, stage
 from tests.support.lanes import for_express, handed_over
@@ -148,6 +150,7 @@ def test_both_lanes_report_the_same_and_leave_the_same_tables(
     on_nessie: SparkSession,
     lake: Lake,
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
     severity: Severity,
     partitions: tuple[str, ...],
 ) -> None:
@@ -169,6 +172,30 @@ def test_both_lanes_report_the_same_and_leave_the_same_tables(
     assert held(on_nessie, express, ours) == held(on_nessie, spark, theirs)
     if severity is Severity.QUARANTINE:
         assert put_aside(on_nessie, express, ours) == put_aside(on_nessie, spark, theirs) != []
+    for mine, its in zip(of_checks(tried(by, tmp_path)), of_checks(theirs), strict=True):
+        assert mine == its
+
+
+def tried(by: Plan, folder: Path) -> Report:
+    """What a trial says of the same files, on this machine, as a report is written and read."""
+    paths = [folder / str(at) for at in range(len(FILES))]
+    for path, body in zip(paths, FILES, strict=True):
+        path.write_bytes(body)
+    trial = try_files(by, paths)
+    assert trial.unasked == ()
+    return from_json(Report, to_json(trial.report).encode())
+
+
+def of_checks(report: Report) -> list[Any]:
+    """Faults and results of each file, whatever they were found by."""
+    said = [replace(file, id="", key="") for file in report.files]
+    return [(file.verdict, file.faults, results(file)) for file in said]
+
+
+def results(file: FileReport) -> list[str]:
+    plain = [replace(check, source=Source.QUERY, sample=()) for check in file.checks]
+    samples = [sorted(map(to_json, check.sample)) for check in file.checks]
+    return [f"{to_json(check)} {sample}" for check, sample in zip(plain, samples, strict=True)]
 
 
 @pytest.mark.extended

@@ -67,7 +67,8 @@ def _name(param: Any) -> str:
 
 
 def _many(param: Any) -> str:
-    return f"{param.metavar}…" if param.nargs != 1 else str(param.metavar)
+    several = param.nargs != 1 and "…" not in param.metavar  # which says it itself
+    return f"{param.metavar}…" if several else str(param.metavar)
 
 
 def _usage(param: Any) -> str:

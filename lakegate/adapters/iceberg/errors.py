@@ -8,7 +8,6 @@ import requests
 from pydantic import ValidationError as MalformedAnswer
 from pyiceberg import exceptions as iceberg
 
-from lakegate.adapters.aws import aws_errors
 from lakegate.adapters.http import network_error
 from lakegate.audit.errors import ListedTwice
 from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Retryable
@@ -34,7 +33,7 @@ def iceberg_errors(what: str, *, changes: bool = False) -> Iterator[None]:
     """Translate the errors of PyIceberg, its network and its storage into our own."""
     what = f"Iceberg: {what}"
     try:
-        with aws_errors(what, changes=changes), _refusals(what):
+        with _aws_errors(what, changes=changes), _refusals(what):
             yield
     except iceberg.CommitFailedException as exc:
         raise Conflict(f"{what}: {exc}") from exc
@@ -56,6 +55,18 @@ def iceberg_errors(what: str, *, changes: bool = False) -> Iterator[None]:
     except UNABLE as exc:
         why = "PyIceberg is not able to; look at the table's properties (write.avro.compression-codec)"
         raise Misconfigured(f"{what}: {why}: {exc}") from exc
+
+
+@contextmanager
+def _aws_errors(what: str, *, changes: bool) -> Iterator[None]:
+    """Translate errors as `aws_errors`. AWS's client takes long to import, and is nothing to who has no error of it."""
+    try:
+        yield
+    except Exception:
+        from lakegate.adapters.aws import aws_errors  # noqa: PLC0415
+
+        with aws_errors(what, changes=changes):
+            raise
 
 
 @contextmanager

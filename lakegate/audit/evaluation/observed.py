@@ -55,3 +55,11 @@ def rows_observed(checks: Sequence[CheckResult]) -> int:
         return 0
     counted = next(int(check.value or 0) for check in checks if check.check == BUDGET)
     return counted - rows_leaving(checks)
+
+
+def rows_aside(checks: Sequence[CheckResult]) -> int:
+    """Return how many of a file's rows would go to quarantine, those that do not parse among them."""
+    verdicts = {check.verdict for check in checks}
+    if not verdicts & {Verdict.QUARANTINE, Verdict.WOULD_QUARANTINE} or verdicts & {Verdict.FAIL, Verdict.WOULD_FAIL}:
+        return 0
+    return next(int(check.value or 0) for check in checks if check.check == BUDGET)

@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.model.limits import Limits, beyond, more_than
-from lakegate.audit.schema.inspection import UPLOADED_WHOLE
+from lakegate.audit.schema.inspection import UPLOADED_WHOLE, another_format
 from spark_jobs.formats.avro import schema as avro_schema
 from spark_jobs.formats.avro.blocks import SYNC, Read, Short, number, piece
 from spark_jobs.formats.avro.claims import Blocks, rows_in
-from spark_jobs.formats.footer import Ends, Footer, Unreadable, another_format, columns_in
+from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.formats.format import Format
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, root_cause

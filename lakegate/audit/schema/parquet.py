@@ -1,0 +1,25 @@
+"""What the ends of a parquet file say: where its footer is, or the fault of a file that has none."""
+
+from lakegate.audit.advice import Advice, Fault
+from lakegate.audit.schema.inspection import UPLOADED_WHOLE, WRITTEN_ANEW, another_format
+from lakegate.counts import count
+
+ENCRYPTED = Fault("it is encrypted", Advice(vendor="write it without encryption of its own: storage encrypts it"))
+TRUNCATED = Fault("it is truncated: it begins as a parquet file and does not end as one", UPLOADED_WHOLE)
+TAIL = 8  # bytes: the footer's length, and the magic
+_MAGIC, _ENCRYPTED_MAGIC = b"PAR1", b"PARE"
+_SMALLEST = 12  # magic, footer length, magic
+
+
+def footer_length(length: int, first: bytes, last: bytes) -> int | Fault:
+    """Return how many bytes the footer has, by the first and the last bytes of a file of this length; or its fault."""
+    if last.endswith(_ENCRYPTED_MAGIC):
+        return ENCRYPTED
+    if not first.startswith(_MAGIC):
+        return Fault("it is not a parquet file", another_format("parquet"))
+    if not last.endswith(_MAGIC) or length < _SMALLEST:
+        return TRUNCATED
+    claimed, room = int.from_bytes(last[-TAIL:-4], "little"), length - _SMALLEST
+    if not 0 < claimed <= room:
+        return Fault(f"its footer says that it has {count(claimed, 'byte')}, and there are {room:,}", WRITTEN_ANEW)
+    return claimed

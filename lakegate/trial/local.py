@@ -1,0 +1,74 @@
+"""Files of this machine as `StagedFiles`, mapped into memory: what is read of them takes memory, and no more."""
+
+import mmap
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+
+from lakegate.audit.advice import Fault
+from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.inspection import EMPTY, Inspection
+from lakegate.audit.schema.parquet import TAIL, footer_length
+from lakegate.express import footer
+from lakegate.express.rows import BrokenText, parts_of
+from lakegate.wap.engine import RunFiles
+
+
+def job_files(paths: Sequence[Path]) -> tuple[JobFile, ...]:
+    """Return the files of a job, in their order."""
+    return tuple(JobFile(id=str(uuid4()), key=str(path), uri="", size=path.stat().st_size) for path in paths)
+
+
+@contextmanager
+def mapped(paths: Sequence[Path]) -> Iterator[list[Any]]:
+    """Yield each file's bytes, which are read where they are asked for."""
+    with ExitStack() as stack:
+        yield [_mapped(stack, path) for path in paths]
+
+
+def _mapped(stack: ExitStack, path: Path) -> Any:
+    with path.open("rb") as file:
+        if not path.stat().st_size:
+            return b""  # nothing can be mapped of it
+        return stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalFiles(RunFiles):
+    """Parquet files of this machine. `bodies` are their mapped bytes."""
+
+    job: Job
+
+    def inspect(self) -> list[Inspection]:
+        return [self._inspect(file) for file in self.job.files]
+
+    def _inspect(self, file: JobFile) -> Inspection:
+        faults = self._faults(file)
+        if faults:
+            return Inspection(file=file, faults=faults)
+        return footer.inspect(file, self.bodies[file.id], self.job.plan.files.limits)
+
+    def _faults(self, file: JobFile) -> tuple[Fault, ...]:
+        """Return what the job finds wrong with the file before it reads a row."""
+        body, limits = self.bodies[file.id], self.job.plan.files.limits
+        if not body:
+            return (EMPTY,)
+        if wrong := beyond(limits, bytes=len(body)):
+            return wrong
+        length = footer_length(len(body), body[:TAIL], body[-TAIL:])
+        if isinstance(length, Fault):
+            return (length,)
+        return beyond(limits, footer=length) or footer.beyond_limits(body, limits)
+
+    def rows(self, plan: Plan, each: Inspection, schema: pa.Schema, most: int) -> Iterable[pa.Table]:
+        return parts_of(plan, each, self.bodies[each.id], schema, most)
+
+    def refused(self, each: Inspection, error: BrokenText) -> Inspection:
+        return replace(each, faults=error.faults)

@@ -1,0 +1,52 @@
+"""Checks that a trial asks, and those that it does not, each with the reason. It reads no file."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from lakegate.audit.model.plan import Check, MetricKind, Plan, Scope
+from lakegate.express.plan import asks_spark
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unasked:
+    """A check that was not asked, or not of all rows that the service asks it of."""
+
+    check: str
+    why: str
+
+
+def askable(plan: Plan) -> tuple[Plan, dict[str, str]]:
+    """Return the plan of what can be asked of files alone, and the other checks, by id, each with the reason."""
+    reasons = {check.id: why for check in plan.checks if (why := _reason(plan, check))}
+    return without(replace(plan, partitions=()), reasons), reasons
+
+
+def without(plan: Plan, checks: Collection[str]) -> Plan:
+    """Return the plan without these checks, by id, and without the metrics that nothing else needs."""
+    kept = tuple(check for check in plan.checks if check.id not in checks)
+    needed = {check.metric for check in kept}
+    return replace(plan, checks=kept, metrics=tuple(metric for metric in plan.metrics if metric.id in needed))
+
+
+def _reason(plan: Plan, check: Check) -> str:
+    """Return why files alone do not tell the check's verdict; "" if they do."""
+    metric = plan.metric(check.metric)
+    if check.drift:
+        return "it compares a file with those that were published before it"
+    if metric.refers_to:
+        return f"it looks for keys in {metric.refers_to.table} on main"
+    if metric.kind is MetricKind.ROWS and metric.scope is Scope.TABLE:
+        return "it counts the rows of the table on main, too"
+    return asks_spark(plan, metric)
+
+
+def unasked(plan: Plan, reasons: Mapping[str, str]) -> tuple[Unasked, ...]:
+    """Return the checks with reasons, and those that were asked of too few rows."""
+    told = {check.id: reasons.get(check.id) or _half_asked(plan, check) for check in plan.checks}
+    return tuple(Unasked(check=check.name, why=told[check.id]) for check in plan.checks if told[check.id])
+
+
+def _half_asked(plan: Plan, check: Check) -> str:
+    if plan.metric(check.metric).scope is Scope.BATCH:
+        return ""
+    return "it was asked of these files together, and not of the rows on main"

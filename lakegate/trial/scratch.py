@@ -1,0 +1,61 @@
+"""The one table of a trial, in a folder: no catalog knows of it, and nothing of it is kept."""
+
+# ruff: noqa: ARG002 - the arguments are a protocol's
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pyiceberg.catalog.noop import NoopCatalog
+from pyiceberg.io.pyarrow import PyArrowFileIO
+from pyiceberg.manifest import DataFile
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata, new_table_metadata
+from pyiceberg.table.refs import MAIN_BRANCH
+from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
+from pyiceberg.table.update import update_table_metadata
+
+from lakegate.adapters.iceberg.commits import staged
+from lakegate.audit.model.plan import Plan, TableColumn
+from lakegate.express.creating import schema_of
+from lakegate.wap.engine import NOTHING
+from lakegate.wap.port import Open
+
+BRANCH = "try"
+
+
+@dataclass(kw_only=True)
+class Scratch:
+    """`Workplace` of one process: a branch of a lake that has no table at all."""
+
+    folder: Path
+    branch: Open = field(default_factory=lambda: Open(name=BRANCH, base=None, head=None, at=NOTHING))
+
+    def other(self, name: str) -> Table | None:
+        return None
+
+    def find(self, name: str) -> Open | None:
+        return self.branch
+
+    def fit(self, branch: Open, plan: Plan, columns: Sequence[TableColumn], asked_for: Collection[str]) -> Open:
+        schema = Schema(*schema_of(columns).fields[:-1])  # without the column that tells a file version
+        place, settings = str(self.folder / "table"), {"format-version": "2"}
+        made = new_table_metadata(schema, UNPARTITIONED_PARTITION_SPEC, UNSORTED_SORT_ORDER, place, settings)
+        return self._at(plan.table, made)
+
+    def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:
+        head = branch.head
+        if head is None:
+            raise LookupError("no table was made for the files")
+        _, (updates, _) = staged(head, files, MAIN_BRANCH, summary)
+        return self._at(".".join(head.name()), update_table_metadata(head.metadata, updates))
+
+    def steps(self, branch: Open) -> list[Table]:
+        return [branch.head] if branch.head else []
+
+    def _at(self, name: str, metadata: TableMetadata) -> Open:
+        table = Table(tuple(name.split(".")), metadata, "", PyArrowFileIO(), NoopCatalog(BRANCH))
+        self.branch = replace(self.branch, head=table, at=str(metadata.current_snapshot_id or NOTHING))
+        return self.branch

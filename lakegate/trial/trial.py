@@ -1,0 +1,113 @@
+"""The page: a contract and files in, a report out. It changes nothing, and asks no service."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from uuid import uuid4
+
+from lakegate.audit.errors import HandedOver
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.lane import Lane
+from lakegate.audit.model.plan import Check, Plan
+from lakegate.audit.model.report import Report
+from lakegate.audit.run import Run, append_files, audit_appended
+from lakegate.errors import Misconfigured
+from lakegate.express.plan import spark_only
+from lakegate.trial.local import LocalFiles, job_files, mapped
+from lakegate.trial.questions import Unasked, askable, unasked, without
+from lakegate.trial.scratch import BRANCH, Scratch
+from lakegate.trial.spool import Spool
+from lakegate.wap.engine import LIMITS, NOTHING, RunEngine
+
+_MIB = 1024**2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """What was found: a report, in which no row has left its file, and the checks that were not asked."""
+
+    report: Report
+    unasked: tuple[Unasked, ...]
+
+
+def try_files(plan: Plan, paths: Sequence[Path]) -> Trial:
+    """Audit the files as one batch, in their order. Raise Misconfigured if only Spark can."""
+    asked, unknown = askable(plan)
+    if why := spark_only(asked):
+        raise _unable(plan, why)
+    with _engine(asked, paths) as engine:
+        run = Run(job=engine.job, engine=engine, sets_aside=False)
+        try:
+            append_files(run)
+            lost = _unanswered(run, asked.checks)
+            report = _asked(run, without(asked, lost))
+        except HandedOver as error:
+            raise _unable(plan, error.reason) from error
+    return Trial(report=report, unasked=unasked(plan, unknown | lost))
+
+
+def _unable(plan: Plan, why: str) -> Misconfigured:
+    return Misconfigured(
+        f"{plan.table}: nothing was tried, because DuckDB alone cannot: {why} The service takes such files, on "
+        "Spark. Drop them: lakegate drop"
+    )
+
+
+def _unanswered(run: Run, checks: Sequence[Check]) -> dict[str, str]:
+    """Return the checks, by id, to which only Spark has an answer with these very files, each with
+    the reason. They are looked for in halves.
+    """
+    others = {check.id for check in run.job.plan.checks if check not in checks}
+    try:
+        _asked(run, without(run.job.plan, others))
+    except HandedOver as error:
+        if len(checks) == 1:
+            return {checks[0].id: error.reason}
+        if not checks:
+            raise
+    else:
+        return {}
+    half = len(checks) // 2
+    return _unanswered(run, checks[:half]) | _unanswered(run, checks[half:])
+
+
+def _asked(run: Run, plan: Plan) -> Report:
+    """Audit what was appended by this plan."""
+    again = replace(run, job=replace(run.job, plan=plan), checks={}, files={})
+    again.started_at = run.started_at
+    return audit_appended(again)
+
+
+@contextmanager
+def _engine(plan: Plan, paths: Sequence[Path]) -> Iterator[RunEngine]:
+    with TemporaryDirectory(prefix="lakegate-try-") as place, mapped(paths) as bodies:
+        folder = Path(place)
+        scratch, files = Scratch(folder=folder), job_files(paths)
+        job = Job(
+            branch=BRANCH,
+            batch=BRANCH,
+            attempt=1,
+            base=NOTHING,
+            nessie_uri="",
+            warehouse="",
+            report_uri="",
+            begun_uri="",
+            plan=plan,
+            files=files,
+            lane=Lane.EXPRESS,
+        )
+        engine = RunEngine(
+            job=job,
+            branches=scratch,
+            branch=scratch.branch,
+            key=str(uuid4()),
+            files=LocalFiles(job=job, bodies={file.id: body for file, body in zip(files, bodies, strict=True)}),
+            limits=replace(LIMITS, arrow=64 * _MIB, memory=1024 * _MIB, spill=str(folder / "duckdb")),
+            reading=Spool(folder),
+        )
+        try:
+            yield engine
+        finally:
+            engine.close()
