@@ -192,10 +192,9 @@ def of_checks(report: Report) -> list[Any]:
     return [(file.verdict, file.faults, results(file)) for file in said]
 
 
-def results(file: FileReport) -> list[str]:
-    plain = [replace(check, source=Source.QUERY, sample=()) for check in file.checks]
-    samples = [sorted(map(to_json, check.sample)) for check in file.checks]
-    return [f"{to_json(check)} {sample}" for check, sample in zip(plain, samples, strict=True)]
+def results(file: FileReport) -> list[Any]:
+    plain = [json.loads(to_json(replace(check, source=Source.QUERY, sample=()))) for check in file.checks]
+    return [(check, sorted(map(to_json, it.sample))) for check, it in zip(plain, file.checks, strict=True)]
 
 
 @pytest.mark.extended

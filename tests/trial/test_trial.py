@@ -19,7 +19,7 @@ from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.contracts import load
 from lakegate.express import footer
 from lakegate.express.rows import parts_of
-from lakegate.synthetic.arrow import arrow_type
+from lakegate.reading.arrow import arrow_type
 from lakegate.synthetic.rows import Maker
 from lakegate.trial.local import job_files, mapped
 from lakegate.trial.spool import Spool
@@ -33,7 +33,7 @@ from tests.support.told import Told, judged, settled, wanted
 
 ROOT = Path(__file__).parents[2]
 SEED = 20261127
-TABLES, CONTRACTS, MORE = 3, 24, 10
+TABLES, CONTRACTS, MORE = 3, 12, 20
 HALF = "it was asked of these files together, and not of the rows on main"
 
 
@@ -128,3 +128,14 @@ def test_a_check_that_duckdb_cannot_compute_with_these_values_is_left_out_and_th
         (metrics[2].id, Verdict.PASS),
     ]
     assert [each.why for each in trial.unasked] == ["Only Spark has the places of a mean of decimals."]
+
+
+@pytest.mark.parametrize("bad", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"ok\xf5"])
+def test_text_that_is_not_utf_8_is_the_fault_of_its_file_alone(tmp_path: Path, bad: bytes) -> None:
+    plan, paths = made("random.t", {"word": "string"}, [nulls("word")]), [tmp_path / "1", tmp_path / "2"]
+    for path, words in zip(paths, ([b"fine"], [b"fine", bad, bad]), strict=True):
+        pq.write_table(pa.table({"word": pa.array(words, pa.binary()).view(pa.string())}), path)
+    good, broken = try_files(plan, paths).report.files
+    assert (good.verdict, broken.verdict) == (Verdict.PASS, Verdict.FAIL)
+    assert [fault for fault in broken.faults if "UTF-8" in fault and "2 rows" in fault] == list(broken.faults)
+    assert [file.verdict for file in try_files(plan, paths[1:]).report.files] == [Verdict.FAIL]
