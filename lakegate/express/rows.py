@@ -46,6 +46,17 @@ def parts_of(plan: Plan, inspection: Inspection, body: Any, schema: pa.Schema, m
     return _parts(plan, inspection, body, schema, lambda batches: _grouped(batches, most))
 
 
+def tables_of(
+    inspection: Inspection, batches: Iterable[pa.RecordBatch], schema: pa.Schema, most: int
+) -> Iterator[pa.Table]:
+    """Yield rows that were read from text as the table will hold them, about `most` bytes of them at once."""
+    for group in _grouped(batches, most):
+        rows = _as_table(pa.Table.from_batches(group), schema, inspection.id)
+        for name in schema.names:
+            _check_days(inspection, name, rows.column(name))
+        yield rows
+
+
 def _parts(
     plan: Plan,
     inspection: Inspection,

@@ -1,9 +1,11 @@
 """Files of this machine as `StagedFiles`, mapped into memory: what is read of them takes memory, and no more."""
 
+# ruff: noqa: ARG002 - the arguments are a protocol's
+
 import mmap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -17,7 +19,9 @@ from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.inspection import EMPTY, Inspection
 from lakegate.audit.schema.parquet import TAIL, footer_length
 from lakegate.express import footer
-from lakegate.express.rows import BrokenText, parts_of
+from lakegate.express.rows import BrokenText, parts_of, tables_of
+from lakegate.reading import text
+from lakegate.trial.unparsed import Unparsed
 from lakegate.wap.engine import RunFiles
 
 
@@ -42,14 +46,17 @@ def _mapped(stack: ExitStack, path: Path) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class LocalFiles(RunFiles):
-    """Parquet files of this machine. `bodies` are their mapped bytes."""
+    """Files of this machine, as `bodies` their mapped bytes. Those of text have rows that may not parse."""
 
     job: Job
+    unparsed: Unparsed = field(default_factory=Unparsed)
 
     def inspect(self) -> list[Inspection]:
         return [self._inspect(file) for file in self.job.files]
 
     def _inspect(self, file: JobFile) -> Inspection:
+        if self.job.plan.files.kind.is_text:
+            return text.inspect(self.job.plan, file, Path(file.key))
         faults = self._faults(file)
         if faults:
             return Inspection(file=file, faults=faults)
@@ -68,7 +75,15 @@ class LocalFiles(RunFiles):
         return beyond(limits, footer=length) or footer.beyond_limits(body, limits)
 
     def rows(self, plan: Plan, each: Inspection, schema: pa.Schema, most: int) -> Iterable[pa.Table]:
-        return parts_of(plan, each, self.bodies[each.id], schema, most)
+        if not plan.files.kind.is_text:
+            return parts_of(plan, each, self.bodies[each.id], schema, most)
+        parsed = self.unparsed.parted(each.id, text.parts(plan, each, Path(each.file.key)))
+        return tables_of(each, parsed, schema, most)
+
+    def count_malformed(
+        self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]
+    ) -> dict[str, int]:
+        return {each.id: self.unparsed.counts.get(each.id, 0) for each in inspections}
 
     def refused(self, each: Inspection, error: BrokenText) -> Inspection:
         return replace(each, faults=error.faults)

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 from lakegate.audit.errors import HandedOver
+from lakegate.audit.model.files import PARQUET
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Check, Plan
@@ -35,17 +36,22 @@ class Trial:
 def try_files(plan: Plan, paths: Sequence[Path]) -> Trial:
     """Audit the files as one batch, in their order. Raise Misconfigured if only Spark can."""
     asked, unknown = askable(plan)
-    if why := spark_only(asked):
+    if why := spark_only(_in_columns(asked)):
         raise _unable(plan, why)
-    with _engine(asked, paths) as engine:
+    with _engine(asked, paths) as (engine, files):
         run = Run(job=engine.job, engine=engine, sets_aside=False)
         try:
             append_files(run)
             lost = _unanswered(run, asked.checks)
-            report = _asked(run, without(asked, lost))
+            report = files.unparsed.among(asked, _asked(run, without(asked, lost)))
         except HandedOver as error:
             raise _unable(plan, error.reason) from error
     return Trial(report=report, unasked=unasked(plan, unknown | lost))
+
+
+def _in_columns(plan: Plan) -> Plan:
+    """Return the plan of what text is once it was read: text needs no Spark to be read."""
+    return replace(plan, files=PARQUET) if plan.files.kind.is_text else plan
 
 
 def _unable(plan: Plan, why: str) -> Misconfigured:
@@ -81,10 +87,10 @@ def _asked(run: Run, plan: Plan) -> Report:
 
 
 @contextmanager
-def _engine(plan: Plan, paths: Sequence[Path]) -> Iterator[RunEngine]:
+def _engine(plan: Plan, paths: Sequence[Path]) -> Iterator[tuple[RunEngine, LocalFiles]]:
     with TemporaryDirectory(prefix="lakegate-try-") as place, mapped(paths) as bodies:
         folder = Path(place)
-        scratch, files = Scratch(folder=folder), job_files(paths)
+        scratch, of_job = Scratch(folder=folder), job_files(paths)
         job = Job(
             branch=BRANCH,
             batch=BRANCH,
@@ -95,19 +101,21 @@ def _engine(plan: Plan, paths: Sequence[Path]) -> Iterator[RunEngine]:
             report_uri="",
             begun_uri="",
             plan=plan,
-            files=files,
+            files=of_job,
             lane=Lane.EXPRESS,
         )
+        found = {file.id: body for file, body in zip(of_job, bodies, strict=True)}
+        files = LocalFiles(job=job, bodies=found)
         engine = RunEngine(
             job=job,
             branches=scratch,
             branch=scratch.branch,
             key=str(uuid4()),
-            files=LocalFiles(job=job, bodies={file.id: body for file, body in zip(files, bodies, strict=True)}),
+            files=files,
             limits=replace(LIMITS, arrow=64 * _MIB, memory=1024 * _MIB, spill=str(folder / "duckdb")),
             reading=Spool(folder),
         )
         try:
-            yield engine
+            yield engine, files
         finally:
             engine.close()

@@ -6,7 +6,7 @@ from typing import Self
 
 import pyarrow as pa
 
-from lakegate.audit.evaluation.verdicts import Dependent
+from lakegate.audit.evaluation.verdicts import Dependent, malformed_checks
 from lakegate.audit.model.plan import Check, Metric, MetricKind, Reference, Scope
 from lakegate.express.keys import AtFault, Batch, keys_of, resolve
 from lakegate.express.quarantine import Reasons, reasons
@@ -37,8 +37,9 @@ class RunView(ExpressView):
 
     def _reasons(self, file: str, earlier: Sequence[str], checks: Sequence[str]) -> Reasons:
         """Return for each row of a file which of these checks it fails, given the good files before it: a key of theirs
-        repeats in the file.
+        repeats in the file. A row that does not parse is none of them.
         """
+        checks = [check for check in checks if check not in malformed_checks(self.plan)]
         among = [check.id for check in self.plan.checks if check.id in checks and self._is_among_files(check)]
         if not among or not earlier:
             return self.reasons(file, checks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -216,3 +217,73 @@ def test_a_trial_imports_neither_spark_nor_aws_nor_a_browser_s_pages(orders: Pat
     )
     told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert told.stdout.splitlines()[-1] == "[]"
+
+
+TEXT = (
+    CONTRACT.replace("shop/orders-*.parquet", "shop/orders-*")
+    .replace("unique: true\n", "required: true\n")
+    .replace("          - {property: scope, vendor: lakegate, value: table}\n", "")
+)
+LINES = ("id,customer,amount,placed", "1,Mr A,1.5,2026-01-01", "2,Mr B,1.5,soon", "3,Mr C,-1,2026-01-01", "4,Mr D,x")
+OBJECTS = (
+    {"id": 1, "customer": "Mr A", "amount": 1.5, "placed": "2026-01-01"},
+    {"id": 2, "customer": "Mr B", "amount": 1.5, "placed": "soon"},
+    {"id": 3, "customer": "Mr C", "amount": -1, "placed": "2026-01-01"},
+)
+
+
+@pytest.fixture
+def as_text(orders: Path) -> Path:
+    orders.write_text(TEXT.replace("format: parquet", "format: csv"), encoding="utf-8")
+    return orders
+
+
+def body(kind: str) -> str:
+    return "\n".join(LINES if kind == "csv" else map(json.dumps, OBJECTS)) + "\n"
+
+
+@pytest.mark.parametrize(("kind", "unparsed"), [("csv", [3, 5]), ("json", [2])])
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_rows_of_text_that_do_not_parse_are_told_by_line_and_the_others_are_asked(
+    desk: Desk, orders: Path, tmp_path: Path, kind: str, unparsed: list[int], ending: str
+) -> None:
+    orders.write_text(TEXT.replace("format: parquet", f"format: {kind}"), encoding="utf-8")
+    path, written = tmp_path / f"orders-1.{kind}{ending}", body(kind).encode()
+    path.write_bytes(gzip.compress(written) if ending else written)
+    told = tried(desk, path, orders)
+    [entry] = told["report"]["files"]
+    found = {check["name"]: check for check in entry["checks"] if check["verdict"] == "fail"}
+    assert (told["code"], [*found]) == (1, ["rows that do not parse", "amount ≥ 0"])
+    assert [row["line"] for row in found["rows that do not parse"]["sample"]] == unparsed
+    assert "Mr" not in json.dumps(told)
+
+
+def test_rows_that_do_not_parse_may_be_for_quarantine(desk: Desk, as_text: Path, tmp_path: Path) -> None:
+    lenient = "customProperties: [{property: severity, vendor: lakegate, value: quarantine}]"
+    text = as_text.read_text().replace("format: csv}", f"format: csv, {lenient}}}")
+    as_text.write_text(text.replace("percent: 50", "percent: 90"), encoding="utf-8")
+    path = tmp_path / "orders-1.csv"
+    path.write_text("\n".join(line for line in LINES if "-1" not in line) + "\n")
+    told = tried(desk, path, as_text)
+    assert (told["code"], verdicts(told)) == (0, {"orders-1.csv": "quarantine"})
+    assert told["report"]["files"][0]["would_quarantine"] == len(["2,", "4,"])
+
+
+@pytest.mark.parametrize(
+    ("written", "fault"),
+    [
+        (b"", "it is empty"),
+        (b"id,customer,amount,placed\n", "no rows"),
+        (b"id;customer;amount;placed\n1;a;2;2026-01-01\n", ""),
+        (b"PAR1\0\0\0\0\xff\xfe", ""),
+    ],
+)
+def test_a_text_file_that_is_none_of_the_contract_s_is_rejected(
+    desk: Desk, as_text: Path, tmp_path: Path, written: bytes, fault: str
+) -> None:
+    path = tmp_path / "orders-1.csv"
+    path.write_bytes(written)
+    told = tried(desk, path, as_text)
+    [entry] = told["report"]["files"]
+    assert told["code"] == 1
+    assert any(fault in each for each in entry["faults"])
