@@ -43,7 +43,15 @@ def test_every_vendor_error_becomes_one_of_ours(kind: type[Exception], changes: 
     vendors = kind("no")
     with pytest.raises(LakegateError) as caught, iceberg_errors("testing", changes=changes):
         raise vendors
-    assert caught.value.__cause__ is vendors
+    is_an_issuer_s = issubclass(kind, pyiceberg.exceptions.OAuthError)  # its words may echo the client's secret
+    assert caught.value.__cause__ is (None if is_an_issuer_s else vendors)
+
+
+@pytest.mark.parametrize(("words", "shown"), [("invalid_client: s3cret", "invalid_client"), ("s3cret: no", "s3cret")])
+def test_of_an_issuer_s_words_a_known_code_alone_is_shown(words: str, shown: str) -> None:
+    with pytest.raises(LakegateError) as caught, iceberg_errors("testing", changes=False):
+        raise pyiceberg.exceptions.OAuthError(words)
+    assert ("s3cret" not in str(caught.value), shown in str(caught.value)) == (True, shown != "s3cret")
 
 
 def malformed() -> pydantic.ValidationError:

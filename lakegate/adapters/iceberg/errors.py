@@ -10,6 +10,7 @@ from pyiceberg import exceptions as iceberg
 
 from lakegate.adapters.http import network_error
 from lakegate.audit.errors import ListedTwice
+from lakegate.audit.issuer import CODES
 from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused, Retryable
 
 NOT_ALLOWED = (
@@ -78,7 +79,9 @@ def _refusals(what: str) -> Iterator[None]:
         yield
     except iceberg.OAuthError as exc:  # of a person's own catalog, whose issuer may echo the client's secret
         code = str(exc).partition(":")[0]
-        raise Misconfigured(f"{what}: its issuer gives no token: {code}") from None
+        raise Misconfigured(
+            f"{what}: its issuer gives no token ({code if code in CODES else 'no known code'})"
+        ) from None
     except EVERY as exc:
         if str(exc).startswith(REFUSAL):
             raise Misconfigured(f"{what}: this process's role in the catalog does not allow it: {exc}") from exc

@@ -12,7 +12,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import types
 
-from lakegate.errors import Misconfigured
+from lakegate.errors import Misconfigured, Refused
+from spark_jobs.appending import utf8
+from spark_jobs.jvm.failures import FAILURES
 
 _PIECE = 10_000  # rows
 _ATOMS: dict[type[types.DataType], pa.DataType] = {
@@ -33,14 +35,27 @@ _ATOMS: dict[type[types.DataType], pa.DataType] = {
 
 
 def collected(frame: Any) -> pa.Table:
-    """Return the rows of a Spark data frame. Raise Misconfigured if Arrow, or Python, has no such values."""
+    """Return the rows of a Spark data frame. Raise Misconfigured if Arrow, or Python, has no such values, and Refused
+    if a text is not UTF-8.
+    """
     try:
         if hasattr(frame, "toArrow"):
             return frame.toArrow()
         schema = pa.schema(_field(it.name, it.dataType, it.nullable) for it in frame.schema.fields)
-        return pa.Table.from_batches(_batches(frame, schema), schema)
+        return pa.Table.from_batches(_sound_batches(frame, schema), schema)
     except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
         raise Misconfigured(f"the Spark data frame cannot become Arrow: {error}") from error
+
+
+def _sound_batches(frame: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the rows. Raise Refused at a text that is not UTF-8: in Python's values its bytes would be replaced."""
+    types = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
+    try:
+        yield from _batches(utf8.fail_at_broken(types, frame), schema)
+    except FAILURES as error:
+        if not utf8.is_broken(error):
+            raise
+        raise Refused(f"nothing is appended: {'; '.join(utf8.faults(types, frame))}") from error
 
 
 def _batches(frame: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
