@@ -21,6 +21,7 @@ Read = Callable[[str], Any]
 _BITS = {"int": 31, "bigint": 63}
 _MOST_DIGITS = 38
 _LONGEST_NUMBER = 1_000
+_LARGEST, _EDGE = 3.4028234663852886e38, 3.4028235677973366e38  # of 32 bits; from where on there is none
 _EXACT = Context(prec=2_000, rounding=ROUND_HALF_EVEN)
 _NUMBER, _NO_NUMBER, _SCIENTIFIC = (re.compile(form, re.ASCII) for form in (NUMBER, NO_NUMBER, SCIENTIFIC))
 
@@ -114,9 +115,15 @@ def nearest_float(text: str, number: float) -> float | None:
     """Return the number of 32 bits that is nearest to a text, of which `number` is the nearest of 64 bits; None if it
     is too large. By way of 64 bits it could be rounded twice.
     """
-    if (near := as_float(number)) is None or len(text) > _LONGEST_NUMBER:
-        return near
-    exact, [bits] = Fraction(Decimal(text)), struct.unpack("<i", struct.pack("<f", near))
+    near = as_float(number)
+    if near is None and abs(number) != _EDGE:
+        return None
+    if len(text) > _LONGEST_NUMBER:
+        raise HandedOver("Only Spark can say to which number of 32 bits it rounds a number.")
+    exact = Fraction(Decimal(text))
+    if near is None:
+        return math.copysign(_LARGEST, number) if abs(exact) < Fraction(_EDGE) else None
+    [bits] = struct.unpack("<I", struct.pack("<f", near))
     around = [near, *(_of_bits(bits + step) for step in (-1, 1))]
     return min(filter(math.isfinite, around), key=lambda it: (abs(Fraction(it) - exact), it != near))
 
@@ -131,5 +138,5 @@ def as_float(number: float) -> float | None:
 
 
 def _of_bits(bits: int) -> float:
-    found: float = struct.unpack("<f", struct.pack("<i", bits))[0]
+    found: float = struct.unpack("<f", struct.pack("<I", bits & 0xFFFFFFFF))[0]
     return found

@@ -98,7 +98,7 @@ def test_each_text_is_the_same_value_of_each_type_or_none(spark: SparkSession, t
         told = assert_same(spark, tmp_path, by(replace(CSV, kind=kind), one), "\n".join(lines).encode())
         assert told is not None
         assert not told.faults
-        assert told.rows
+        assert told.rows or kind is FileKind.JSON
 
 
 def _quoted(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import HandedOver
+from lakegate.audit.evaluation import samples
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.inspection import fit_all
@@ -46,7 +48,7 @@ def by_reader(plan: Plan, body: bytes, key: str = "landed") -> Told | None:
     except HandedOver:
         return None
     rows = pa.Table.from_batches([part.rows for part in read])
-    bad = tuple((it.number, it.why, it.text) for part in read for it in part.malformed)
+    bad = tuple((it.number, it.why, it.text[: samples.TEXT]) for part in read for it in part.malformed)
     assert rows.num_rows + len(bad) == fitted.rows
     return Told(rows=_comparable(rows), malformed=bad)
 

@@ -86,7 +86,7 @@ def parse(spark: SparkSession, plan: Plan, layout: Layout, uris: Sequence[str]) 
     rows = body.select(FILE_COLUMN, BLOCK, AT, TEXT, "sound", "wrapped", "f.*", *named)
     values = [_value(form, at, column) for at, column in enumerate(plan.columns)]
     broken = {row_faults(form, 0)[0]: "NOT sound", **_BROKEN}
-    return parsed_rows(plan, rows, values, broken, [f"{_CORRUPT} IS NOT NULL"])
+    return parsed_rows(plan, rows, values, broken, {NO_OBJECT: f"{_CORRUPT} IS NOT NULL"})
 
 
 def _value(form: FileFormat, at: int, column: TableColumn) -> Value:

@@ -5,6 +5,7 @@ Such a row is never appended with nulls in it. It is left out, counted, and show
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
@@ -32,7 +33,7 @@ class Value:
 @dataclass(frozen=True, kw_only=True)
 class Parsed:
     """Rows of text files. `values` has each column's SQL; `broken` and `wrong` have a condition for each fault of a row
-    and of a value. `bad` is the condition that a row has any.
+    and of a value. `bad` is the condition that a row has any, and `otherwise` the fault of one that has none of these.
     """
 
     rows: DataFrame
@@ -40,6 +41,7 @@ class Parsed:
     broken: Mapping[str, str]
     wrong: Mapping[str, str]
     bad: str
+    otherwise: str
 
     def good(self) -> DataFrame:
         """Return the rows that parse: the contract's columns and the file version."""
@@ -50,17 +52,22 @@ class Parsed:
         """Return the other rows: the file version, the place, the text and why."""
         values = ", ".join(f"CASE WHEN {sql} THEN {literal(fault)} END" for fault, sql in self.wrong.items())
         broken = " ".join(f"WHEN {sql} THEN {literal(fault)}" for fault, sql in self.broken.items())
-        why = F.expr(f"CASE {broken} ELSE concat_ws('; ', {values}) END").alias("why")
+        other = f"coalesce(nullif(concat_ws('; ', {values}), ''), {literal(self.otherwise)})"
+        why = F.expr(f"CASE {broken} ELSE {other} END").alias("why")
         return self.rows.where(f"once >= 0 AND ({self.bad})").select(FILE_COLUMN, BLOCK, AT, TEXT, why)
 
 
 def parsed_rows(
-    plan: Plan, rows: DataFrame, values: Sequence[Value], broken: Mapping[str, str], also_bad: Sequence[str] = ()
+    plan: Plan,
+    rows: DataFrame,
+    values: Sequence[Value],
+    broken: Mapping[str, str],
+    also_bad: Mapping[str, str] = MappingProxyType({}),
 ) -> Parsed:
     """Return rows that hold the plan's columns as t0, t1, … with their values, in the plan's order.
 
     `broken` has a condition for each fault of a row. A row with a condition of `also_bad` is left out as well, with the
-    faults of its values.
+    faults of its values; without any, with the condition's own.
     """
     # Spark would push the conditions below the parsing and parse each row once for each; it pushes nothing past an id.
     once = F.monotonically_increasing_id().alias("once")
@@ -75,6 +82,7 @@ def parsed_rows(
         rows=rows,
         values={column.name: f"v{at}" for at, column in enumerate(plan.columns)},
         broken=broken,
+        otherwise="; ".join(also_bad),
         wrong=wrong,
-        bad=" OR ".join(f"({condition})" for condition in (*broken.values(), *also_bad, *malformed)),
+        bad=" OR ".join(f"({condition})" for condition in (*broken.values(), *also_bad.values(), *malformed)),
     )
