@@ -51,7 +51,7 @@ def as_agreed(sample: Sample, kinds: dict[str, Type]) -> pa.Table:
         try:
             columns.append(_cast(sample.rows.column(name), arrow_type(kind)))
         except (pa.ArrowException, OverflowError) as error:
-            raise unfit(sample.name, f"column {display_name(name)} has a value that is no {kind} ({error})") from error
+            raise unfit(sample.name, f"column {display_name(name)} has a value that is no {kind}") from error
     return pa.table(columns, schema=pa.schema([(name, arrow_type(kind)) for name, kind in kinds.items()]))
 
 

@@ -1,103 +1,197 @@
-"""CSV files in whatever dialect, as DuckDB sniffs it. Their fields have no types yet."""
+"""CSV files in whatever dialect: one is proposed by a file's first lines, and the whole file is the judge of it. Their
+fields have no types yet.
+"""
 
 import re
-from contextlib import closing
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.schema.inspection import NO_ROWS
 from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.types import Atom
 from lakegate.counts import count
-from lakegate.duckdb.dialect import duckdb_text
-from lakegate.inference.sample import check_names, unfit
-from lakegate.inference.text import Texts, decoded
-from lakegate.shown import shown, spelt
+from lakegate.inference.sample import NoContract, check_names, unfit
+from lakegate.inference.spelled import spelled
+from lakegate.inference.text import UNTOLD, form_of, plan_of, read, source
+from lakegate.reading.fields import quoted_fields
+from lakegate.reading.lines import lines
+from lakegate.reading.text import Malformed
 
+USUAL = ",;\t|"
+"""Delimiters that no name of a column has."""
+_DELIMITERS = f"{USUAL}:~^"
+_LOOKED_AT, _LETTERS = 2_000, 4 * 1024**2  # of the first lines, by which a dialect is proposed
+_QUOTED = re.compile('"(?:[^"]|"")*"')
 _NAME = re.compile(r"[^\W\d]")
-_NONE = ("(empty)", "")  # DuckDB's words for a sign that is not there
-_LONGEST_LINE = 64 * 1024**2
-_WHY = 300  # letters of DuckDB's own message
+_MOST = 0.5  # of lines, which have as many fields as the first one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Texts:
+    """One CSV before its columns have types: `rows` are texts, without the header."""
+
+    path: Path
+    form: FileFormat
+    rows: pa.Table
 
 
 def texts_of(path: Path) -> Texts:
-    """Return a CSV file's fields. Raise NoContract if they do not stand in one order."""
-    text, packed = decoded(path, FileKind.CSV)
-    if not text.strip("\r\n"):
+    """Return a CSV file's fields. Raise NoContract if a line does not have those of the first one."""
+    form = form_of(path, FileKind.CSV)
+    head = _head(path, form)
+    if not any(head):
         raise unfit(path.name, NO_ROWS)
-    with TemporaryDirectory(prefix="lakegate-") as folder, closing(duckdb.connect()) as con:
-        plain = Path(folder) / "plain.csv"
-        plain.write_text(text, encoding="utf-8", newline="")
-        form, width, has_header = _dialect(con, path.name, plain, text)
-        rows = _fields(con, path.name, plain, form, width)
-    has_header = has_header or _are_names([column[0].as_py() for column in rows.columns])
-    names, rows = _with_names(path.name, rows, has_header=has_header)
-    if width == 1:
-        rows = rows.filter(pc.is_valid(rows.column(0)))  # an empty line
+    form, rows = _judged(path, _proposals(path, form, head))
+    has_header = _has_header(rows)
+    names = _names(path, rows, has_header=has_header)
+    rows = rows.rename_columns(names).slice(int(has_header))
     if not rows.num_rows:
         raise unfit(path.name, NO_ROWS)
-    holds_ends = any(_has_line_ends(column) for column in rows.columns)
-    form = replace(form, encoding=packed.encoding, header=has_header, multiline=holds_ends)
-    return Texts(name=path.name, form=form, rows=rows.rename_columns(names), size=path.stat().st_size, kinds={})
+    return Texts(path=path, form=replace(form, header=has_header), rows=rows)
 
 
-def _dialect(con: duckdb.DuckDBPyConnection, name: str, plain: Path, text: str) -> tuple[FileFormat, int, bool]:
-    asked = 'SELECT Delimiter, Quote, Escape, SkipRows, HasHeader, Comment, len("Columns") FROM sniff_csv(?)'
-    try:
-        [row] = con.execute(asked, [str(plain)]).fetchall()
-    except duckdb.Error as error:
-        raise unfit(name, f"its dialect cannot be told ({_told(error)})") from error
-    delimiter, quote, escape, skipped, has_header, comment, width = row
-    if skipped or comment not in _NONE:
-        lines = f"begins with {count(skipped, 'line')} that hold no rows"
-        what = lines if skipped else f"has comments behind {comment!r}"
-        raise unfit(name, f"it {what}: remove them, because the first line is the header")
-    quote = quote if quote not in _NONE else "" if '"' in text else '"'
-    escape = escape if quote and escape not in _NONE else quote or '"'
-    form = FileFormat(kind=FileKind.CSV, delimiter=delimiter, quote=quote, escape=escape)
-    return form, width, has_header
+def _head(path: Path, form: FileFormat) -> list[str]:
+    found, size = list[str](), 0
+    for line in islice(lines(source(path, FileKind.CSV).blocks(), form), _LOOKED_AT):
+        found.append(line.text)
+        size += len(line.text)
+        if size > _LETTERS:
+            break
+    return found
 
 
-def _fields(con: duckdb.DuckDBPyConnection, name: str, plain: Path, form: FileFormat, width: int) -> pa.Table:
-    columns = ", ".join(f"'c{at}': 'VARCHAR'" for at in range(width))
-    options = {
-        "delim": form.delimiter,
-        "quote": form.quote,
-        "escape": form.escape if form.quote else "",
-        "nullstr": "",
+@dataclass(frozen=True, kw_only=True)
+class _Proposal:
+    form: FileFormat
+    width: int
+
+
+def _proposals(path: Path, form: FileFormat, head: Sequence[str]) -> Iterator[_Proposal]:
+    """Yield dialects, the likeliest first."""
+    for delimiter, width in _delimiters(path, head):
+        for quote, escape in (('"', '"'), ('"', "\\"), ("'", "'")):
+            for multiline in (False, True):
+                other = replace(form, delimiter=delimiter, quote=quote, escape=escape, multiline=multiline)
+                yield _Proposal(form=replace(other, header=False), width=width)
+
+
+def _delimiters(path: Path, head: Sequence[str]) -> Sequence[tuple[str, int]]:
+    """Return delimiters by which most lines have as many fields as the first, and how many. Without any, the file has
+    one column. Raise NoContract if its fields cannot be told.
+    """
+    bare = _QUOTED.sub('""', "\n".join(head)).split("\n")
+    counts = {
+        (sign, was_bare): [line.count(sign) + 1 for line in some if line]
+        for sign in _DELIMITERS
+        for was_bare, some in ((True, bare), (False, head))
     }
-    said = ", ".join(f"{word} = {duckdb_text(value)}" for word, value in options.items())
-    fixed = f"header = false, auto_detect = false, allow_quoted_nulls = false, max_line_size = {_LONGEST_LINE}"
+    shares = {key: numbers.count(numbers[0]) / len(numbers) for key, numbers in counts.items() if numbers[0] > 1}
+    likely = sorted((key for key, share in shares.items() if share >= _MOST), key=lambda key: -shares[key])
+    if likely:
+        return list(dict.fromkeys((sign, counts[sign, was_bare][0]) for sign, was_bare in likely))[:3]
+    _check_one_column(path, head, {sign: counts[sign, True] for sign in _DELIMITERS})
+    return [(",", 1)]
+
+
+def _check_one_column(path: Path, head: Sequence[str], counts: dict[str, list[int]]) -> None:
+    """Raise NoContract if a file without a delimiter may have one all the same."""
+    for sign in USUAL:
+        numbers = counts[sign]
+        [(width, most)] = Counter(numbers).most_common(1)
+        if width > 1 and most >= 2 * len(numbers) / 3:
+            before = numbers.index(width)
+            said = f"it begins with {count(before, 'line')} that hold no rows"
+            raise unfit(path.name, f"{said}: remove them, because the first line is the header")
+        if numbers[0] > 1:
+            at = next(at for at, number in enumerate(numbers) if number != numbers[0])
+            other = [number for number, line in enumerate(head, 1) if line][at]
+            told = f"line {other:,} has {count(numbers[at], 'field')}, not {numbers[0]}"
+            raise unfit(path.name, f"{told}: if {sign!r} is its delimiter, each line has as many fields as its header")
+
+
+def _judged(path: Path, proposals: Iterator[_Proposal]) -> tuple[FileFormat, pa.Table]:
+    """Return the first dialect that the whole file is in, and its fields. Raise NoContract, with the first line that is
+    not, if there is none.
+    """
+    wrong: list[str] = []
+    for proposal in proposals:
+        found = _texts(path, proposal)
+        if isinstance(found, pa.Table) and not (proposal.form.quote == "'" and any(map(_begins_quoted, found.columns))):
+            return _with_quote(path, proposal, found)
+        wrong += [found] if isinstance(found, str) else []
+    beyond = next((why for why in wrong if why.startswith(UNTOLD)), "")
+    raise unfit(path.name, beyond if "quote" in wrong[0] and beyond else wrong[0])
+
+
+def _texts(path: Path, proposal: _Proposal) -> pa.Table | str:
+    """Return the file's fields as a dialect has them, or why it has none."""
+    names = [f"c{at}" for at in range(proposal.width)]
+    plan = plan_of(replace(proposal.form, nulls=("",)), dict.fromkeys(names, Atom("string")))
+    batches = []
     try:
-        query = f"FROM read_csv({duckdb_text(str(plain))}, columns = {{{columns}}}, {said}, {fixed}, parallel = false)"
-        return con.sql(query).to_arrow_table()
-    except duckdb.Error as error:
-        raise unfit(name, f"its lines do not all have {count(width, 'field')} ({_told(error)})") from error
+        for part in read(path, plan):
+            if part.malformed:
+                return _told(proposal, part.malformed[0])
+            batches.append(part.rows)
+    except NoContract as error:
+        return str(error).partition(": ")[2]
+    return pa.Table.from_batches(batches)
 
 
-def _told(error: Exception) -> str:
-    return shown(str(error).partition("\n\n")[0][:_WHY].replace("\n", " "), spelt)
+def _told(proposal: _Proposal, row: Malformed) -> str:
+    form, place = proposal.form, "row" if proposal.form.multiline else "line"
+    if "field" not in row.why:
+        return f"{place} {row.number:,}: {row.why}: close each quote, and double the quotes within a value"
+    found = len(quoted_fields(form)(row.text))
+    return f"{place} {row.number:,} has {count(found, 'field')}, not {proposal.width}: mend it, or remove it"
 
 
-def _with_names(name: str, rows: pa.Table, *, has_header: bool) -> tuple[list[str], pa.Table]:
+def _with_quote(path: Path, proposal: _Proposal, rows: pa.Table) -> tuple[FileFormat, pa.Table]:
+    """Return the dialect with single quotes if they stand around all values of a column."""
+    form = replace(proposal.form, quote="'", escape="'")
+    if proposal.form.quote == '"' and any(map(_is_in_quotes, rows.columns)):
+        for multiline in (False, True):
+            other = replace(proposal, form=replace(form, multiline=multiline))
+            found = _texts(path, other)
+            if isinstance(found, pa.Table):
+                return other.form, found
+    return proposal.form, rows
+
+
+def _begins_quoted(values: pa.ChunkedArray) -> bool:
+    return bool(pc.any(pc.starts_with(values, '"')).as_py())
+
+
+def _is_in_quotes(values: pa.ChunkedArray) -> bool:
+    given = values.drop_null().slice(1)  # the first one may be a name
+    return len(given) > 1 and bool(pc.all(pc.match_substring_regex(given, "(?s)^'.*'$")).as_py())
+
+
+def _has_header(rows: pa.Table) -> bool:
+    """Return True if the first line holds names: one is no value of its column's type, or all look like names."""
+    first = [column[0].as_py() for column in rows.columns]
+    kinds = [spelled("", column.slice(1).unique().drop_null().to_pylist()) for column in rows.columns]
+    typed = [(name, kind) for name, kind in zip(first, kinds, strict=True) if name and kind.type != Atom("string")]
+    return any(not kind.has(name) for name, kind in typed) if typed else _are_names(first)
+
+
+def _are_names(first: Sequence[str | None]) -> bool:
+    return all(name and _NAME.match(name) for name in first) and len(set(first)) == len(first)
+
+
+def _names(path: Path, rows: pa.Table, *, has_header: bool) -> list[str]:
     if not has_header:
-        return [f"column{at}" for at in range(1, rows.num_columns + 1)], rows
-    names = [str(column[0].as_py() or "") for column in rows.columns] if rows.num_rows else []
-    if twice := [said for said in names if said and names.count(said) > 1]:
-        raise unfit(name, f"column {display_name(twice[0])} is there {count(names.count(twice[0]), 'time')}")
-    check_names(name, names)
-    return names, rows.slice(1)
-
-
-def _are_names(first: list[str | None]) -> bool:
-    """Return True if a first line looks like a header. If all columns are text, DuckDB takes it for a row."""
-    return all(said and _NAME.match(said) for said in first) and len(set(first)) == len(first)
-
-
-def _has_line_ends(column: pa.ChunkedArray) -> bool:
-    return bool(pc.any(pc.match_substring_regex(column, "[\r\n]")).as_py())
+        return [f"column{at}" for at in range(1, rows.num_columns + 1)]
+    names = [column[0].as_py() or "" for column in rows.columns]
+    counted = Counter(names)
+    if twice := [name for name in names if name and counted[name] > 1]:
+        raise unfit(path.name, f"column {display_name(twice[0])} is there {count(counted[twice[0]], 'time')}")
+    check_names(path.name, names)
+    return names

@@ -22,7 +22,7 @@ from lakegate.audit.schema.types import Atom, Type
 from lakegate.contracts import load
 from lakegate.counts import count
 from lakegate.errors import ContractFaults, Misconfigured
-from lakegate.inference import delimited, json_lines, text, typed
+from lakegate.inference import text_samples, typed
 from lakegate.inference.agreement import agreed, as_agreed
 from lakegate.inference.numbers import Numbers, measured
 from lakegate.inference.sample import NoContract, Sample, unfit
@@ -75,11 +75,7 @@ def _read(paths: Sequence[Path], kind: FileKind | None) -> list[Sample]:
     if len(kinds := set(chosen.values())) > 1:
         raise Misconfigured(f"these files have several formats, {' and '.join(sorted(kinds))}: a table has one")
     [form] = kinds
-    if form.is_text:
-        read = delimited.texts_of if form is FileKind.CSV else json_lines.texts_of
-        samples = text.typed([read(path) for path in chosen])
-    else:
-        samples = [_TYPED[form](path) for path in chosen]
+    samples = text_samples.of(list(chosen), form) if form.is_text else [_TYPED[form](path) for path in chosen]
     if empty := [sample for sample in samples if not sample.rows.num_rows]:
         raise unfit(empty[0].name, NO_ROWS)
     return samples
@@ -118,7 +114,6 @@ def _draft(
         form=first.form,
         columns=columns,
         samples=_told(samples, tables),
-        nulls=first.remarks.get("", ""),
         rows=fewest,
         fresh=fresh,
     )
@@ -133,6 +128,7 @@ def _column(name: str, kind: Type, numbers: Numbers, samples: Sequence[Sample], 
         kind=kind,
         suggestions=suggested(name, kind, numbers, is_key=is_key),
         pattern=first.form.patterns.get(name, ""),
+        nulls=Said(value=list(first.form.column_nulls[name]), why=first.nulls[name]) if name in first.nulls else None,
         remark=remark,
     )
 

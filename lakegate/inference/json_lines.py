@@ -1,90 +1,154 @@
-"""Files of JSON lines. Numbers and truth values have types, and texts have none yet."""
+"""Files of JSON lines: each key has the type that holds all of its values as they are spelled."""
 
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from lakegate.audit.model.files import FileKind
+from lakegate.audit.errors import HandedOver
+from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.schema.fit import NOTHING
 from lakegate.audit.schema.inspection import NO_ROWS
-from lakegate.audit.schema.types import Atom, Type
-from lakegate.inference.sample import check_names, held, unfit
-from lakegate.inference.text import Texts, decoded
+from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.types import Atom
+from lakegate.inference.sample import check_names, unfit
+from lakegate.inference.spelled import Spelled, of_moments
+from lakegate.inference.text import form_of, source
+from lakegate.reading.lines import Line, lines
+from lakegate.reading.objects import Broken, Found, Whole, found_in
 
-_INT, _BIGINT = (range(-(2 ** (bits - 1)), 2 ** (bits - 1)) for bits in (32, 64))
-
-
-def texts_of(path: Path) -> Texts:
-    """Return the values of JSON lines as texts. Raise NoContract at the first line that is no object."""
-    text, form = decoded(path, FileKind.JSON)
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    objects = [_object(path.name, at, line) for at, line in enumerate(lines, 1) if line.strip(" ")]
-    if not objects:
-        raise unfit(path.name, NO_ROWS)
-    names = dict.fromkeys(name for each in objects for name in each)
-    if not names:
-        raise unfit(path.name, "its objects have no keys")
-    check_names(path.name, list(names))
-    found = {name: _of_json([each.get(name) for each in objects]) for name in names}
-    arrays = {name: pa.array(values, held(kind or Atom("string"))) for name, (kind, values) in found.items()}
-    return Texts(
-        name=path.name,
-        form=form,
-        rows=pa.table(arrays),
-        size=path.stat().st_size,
-        kinds={name: kind for name, (kind, _) in found.items() if kind},
-    )
+MIXED = "values of other kinds than text: kept as their JSON"
+_LONG = "whole numbers beyond 64 bits, kept as their digits"
+_BIGINT = range(-(2**63), 2**63)
+_EXACT = 2**53  # up to which a double holds each whole number
+_MOST_DIGITS, _USUAL_DIGITS = 38, 18
+_DIFFERENT = 100_000  # different texts of a column by which it may be of dates
 
 
-def _object(name: str, at: int, line: str) -> dict[str, Any]:
+@dataclass
+class _Seen:
+    """The values of one key, so far: their kinds, what their numbers need, and different texts."""
+
+    kinds: set[str] = field(default_factory=set)
+    is_exact: bool = True
+    before: int = 1
+    places: int = 0
+    is_long: bool = False
+    texts: set[str] = field(default_factory=set)
+
+    def add(self, value: Any) -> None:
+        kind = _kind(value)
+        self.kinds.add(kind)
+        if kind in ("whole", "broken"):
+            self._add_number(value, is_whole=kind == "whole")
+        elif kind == "text" and len(self.texts) < _DIFFERENT:
+            self.texts.add(value)
+
+    def _add_number(self, text: str, *, is_whole: bool) -> None:
+        exact = Decimal(text)
+        _, digits, exponent = exact.as_tuple()
+        places = max(-int(exponent), 0)
+        self.before = max(self.before, len(digits) + int(exponent))
+        self.places = max(self.places, places)
+        near = float(text)
+        self.is_exact &= abs(exact) <= _EXACT if is_whole else math.isfinite(near) and Decimal(repr(near)) == exact
+        self.is_long |= is_whole and int(text) not in _BIGINT
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "truth"
+    if isinstance(value, Whole):
+        return "whole"
+    return "broken" if isinstance(value, Broken) else "text" if isinstance(value, str) else "nested"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objects:
+    """JSON lines of one table, with the type of each key in all of them."""
+
+    forms: Sequence[FileFormat]
+    keys: dict[str, Spelled]
+
+
+def objects_of(paths: Sequence[Path]) -> Objects:
+    """Return the types of the keys. Raise NoContract at the first line that is no object."""
+    seen, forms = dict[str, _Seen](), list[FileFormat]()
+    for path in paths:
+        forms.append(form_of(path, FileKind.JSON))
+        before = sum(len(each.kinds) for each in seen.values())
+        rows = 0
+        for line in lines(source(path, FileKind.JSON).blocks(), forms[-1]):
+            if line.text.strip(" "):
+                rows += 1
+                for key, value in _values(path, line, forms[-1]):
+                    seen.setdefault(key, _Seen()).add(value)
+        if not rows:
+            raise unfit(path.name, NO_ROWS)
+        if not before and not seen:
+            raise unfit(path.name, "its objects have no keys")
+    check_names(paths[0].name, list(seen))
+    return Objects(forms=forms, keys={key: _spelled(paths[0], key, each) for key, each in seen.items()})
+
+
+def _values(path: Path, line: Line, form: FileFormat) -> Sequence[tuple[str, Any]]:
     try:
-        found = json.loads(line, object_pairs_hook=_once, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise unfit(name, f"line {at:,} is not a JSON object: a file of json has an object a line ({error})") from error
-    if not isinstance(found, dict):
-        raise unfit(name, f"line {at:,} is not a JSON object: a file of json has an object a line")
+        found = found_in(line, form)
+    except HandedOver as error:
+        raise unfit(path.name, f"line {line.number:,} cannot be told: {error.reason}") from None
+    if len(set(found.keys)) < len(found.keys):
+        raise unfit(path.name, f"line {line.number:,}: it has a key twice")
+    if found.why or found.values is None:
+        raise unfit(path.name, f"line {line.number:,} {_said(found, line)}")
+    return found.values
+
+
+def _said(found: Found, line: Line) -> str:
+    if "JSON object" not in found.why:
+        return found.why.removeprefix("it ")
     try:
-        line.encode()
-        json.dumps(found, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise unfit(name, f"line {at:,} has half of a surrogate pair, such as \\ud83d") from error
-    return found
+        json.loads(line.text, parse_constant=_refuse)
+    except _NoNumber as error:
+        return f"is not a JSON object: JSON has no {error}"
+    except (ValueError, RecursionError):
+        pass
+    return "is not a JSON object: a file of json has an object a line"
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("it has a key twice")
-    return found
+class _NoNumber(Exception):
+    """A word for what is no number in JSON."""
 
 
-def _refuse(said: str) -> None:
-    raise ValueError(f"JSON has no {said}")
+def _refuse(word: str) -> None:
+    raise _NoNumber(word)
 
 
-def _of_json(values: list[Any]) -> tuple[Type | None, list[Any]]:
-    """Return a column's type, None if texts decide it, and its values; mixed ones are the texts that stand there."""
-    there = [value for value in values if value is not None]
-    kinds = {type(value) for value in there}
+def _spelled(path: Path, name: str, seen: _Seen) -> Spelled:
+    kinds = seen.kinds - {"null"}
     if not kinds:
-        return Atom(NOTHING), values
-    if kinds == {bool}:
-        return Atom("boolean"), values
-    if kinds == {int} and all(value in _BIGINT for value in there):
-        return Atom("int" if all(value in _INT for value in there) else "bigint"), values
-    if kinds <= {int, float} and float in kinds and all(map(_is_double, there)):
-        return Atom("double"), [None if value is None else float(value) for value in values]
-    if kinds == {str}:
-        return None, values
-    told = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
-    return Atom("string"), told
+        return Spelled(type=Atom(NOTHING))
+    if kinds == {"truth"}:
+        return Spelled(type=Atom("boolean"))
+    if kinds == {"text"}:
+        found = of_moments(sorted(seen.texts)) if len(seen.texts) < _DIFFERENT else None
+        return found or Spelled(type=Atom("string"))
+    if kinds == {"whole"}:
+        return Spelled(type=Atom("string"), remark=_LONG) if seen.is_long else Spelled(type=Atom("bigint"))
+    if kinds <= {"whole", "broken"}:
+        return _number(path, name, seen)
+    return Spelled(type=Atom("string"), remark=MIXED)
 
 
-def _is_double(value: float) -> bool:
-    try:
-        return math.isfinite(float(value))
-    except OverflowError:
-        return False
+def _number(path: Path, name: str, seen: _Seen) -> Spelled:
+    if seen.is_exact:
+        return Spelled(type=Atom("double"))
+    digits = max(seen.before + seen.places, _USUAL_DIGITS)
+    if digits <= _MOST_DIGITS:
+        return Spelled(type=Atom(f"decimal({digits},{seen.places})"), remark="a double would lose digits of it")
+    said = f"column {display_name(name)} has numbers with more digits than a number of 64 bits or a decimal holds"
+    raise unfit(path.name, f"{said}: have them written in quotes, as texts")

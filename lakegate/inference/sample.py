@@ -1,7 +1,7 @@
 """A sample file as values: its columns as the job would read them, and its rows. It opens no file."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from lakegate.reading.arrow import arrow_type
 @dataclass(frozen=True, kw_only=True)
 class Sample:
     """A sample of a table. `rows` have the file's own types or, of text, texts. `remarks` tell by column what a person
-    should know of its type.
+    should know of its type, and `nulls` how often its own texts stand for no value.
     """
 
     name: str
@@ -25,7 +25,8 @@ class Sample:
     columns: dict[str, Type]
     rows: pa.Table
     size: int
-    remarks: dict[str, str] = field(default_factory=dict)
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    nulls: Mapping[str, str] = field(default_factory=dict)
 
 
 def held(kind: Type) -> pa.DataType:

@@ -1,194 +1,237 @@
-"""Types of columns of text, by the texts alone: a column has a type if the job would parse each of its values as one.
+"""Types of texts: a column has a type if the job reads each of its texts as a value of it, and the value would be
+written as that text again. Where it would be another text, a column stays text, and a remark says why.
 
-It is never more lenient than the job's own parsing; where it is in doubt, a column is text.
+Layout is no part of a text: spaces around all values alike, and one way to write true and false.
 """
 
-# ruff: noqa: S608 - columns are quoted, and conditions are ours
-
+import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
 
-import duckdb
-
-from lakegate.audit.schema.types import Atom, Type
-from lakegate.counts import count
-from lakegate.duckdb.dialect import duckdb_identifier, duckdb_text
+from lakegate.audit.errors import HandedOver
+from lakegate.audit.schema.types import Atom
 from lakegate.inference.suggestions import is_personal
+from lakegate.reading.values import reader
 from lakegate.shown import shown, spelt
 
-_CLOCK = "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?"
-_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_ZONE = "(Z|[+-](0[0-9]|1[0-7]):[0-5][0-9])"
-_NUMBER = "[+-]?([0-9]{1,300}[.]?[0-9]{0,300}|[.][0-9]{1,300})([eE][+-]?[0-9]{1,3})?"
-_WHOLE = "[+-]?[0-9]{1,30}"
-_PADDED = "[+-]?0[0-9]+([.].*)?"
-_NUMBERS = ("int", "bigint", "double")
-_EXAMPLE = 40  # letters of a text that is shown
-NULLS = ("NA", "N/A", "n/a", "NULL", "null", "None", "none", "\\N", "-", "?")
+NULLS = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "none", "\\N", "-", "?")
 """Texts that stand for no value where all other texts of a column are of one type."""
-_SINCE = "DATE '0001-01-01'"
-_A_DAY = f"coalesce(TRY_CAST(substr({{0}}, 1, 10) AS DATE) >= {_SINCE}, false)"
-_TYPES: Mapping[str, tuple[str, str, str]] = {
-    "boolean": ("(?i)(true|false)", "true", "BOOLEAN"),
-    "int": (_WHOLE, "TRY_CAST({0} AS INTEGER) IS NOT NULL", "INTEGER"),
-    "bigint": (_WHOLE, "TRY_CAST({0} AS BIGINT) IS NOT NULL", "BIGINT"),
-    "double": (_NUMBER, "coalesce(isfinite(TRY_CAST({0} AS DOUBLE)), false)", "DOUBLE"),
-    "date": (_DAY, f"coalesce(TRY_CAST({{0}} AS DATE) >= {_SINCE}, false)", "DATE"),
-    "timestamp_ntz": (f"{_DAY}[T ]{_CLOCK}", _A_DAY, "TIMESTAMP"),
-    "timestamp": (f"{_DAY}[T ]{_CLOCK}{_ZONE}", _A_DAY, "TIMESTAMPTZ"),
-}
-"""By type, the narrowest first: the form of its texts, the condition of one in that form, and DuckDB's own type."""
-_BEYOND = "TRY_CAST({0} AS BIGINT) IS NULL"
-SPELLINGS: Mapping[str, tuple[str, str]] = {
-    "yyyy/MM/dd": ("[0-9]{4}/[0-9]{2}/[0-9]{2}", "%Y/%m/%d"),
-    "dd.MM.yyyy": ("[0-9]{2}[.][0-9]{2}[.][0-9]{4}", "%d.%m.%Y"),
-    "d.M.yyyy": ("[0-9]{1,2}[.][0-9]{1,2}[.][0-9]{4}", "%d.%m.%Y"),
-    "dd/MM/yyyy": ("[0-9]{2}/[0-9]{2}/[0-9]{4}", "%d/%m/%Y"),
-    "MM/dd/yyyy": ("[0-9]{2}/[0-9]{2}/[0-9]{4}", "%m/%d/%Y"),
-    "d/M/yyyy": ("[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}", "%d/%m/%Y"),
-    "M/d/yyyy": ("[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}", "%m/%d/%Y"),
-    "dd-MM-yyyy": ("[0-9]{2}-[0-9]{2}-[0-9]{4}", "%d-%m-%Y"),
-    "MM-dd-yyyy": ("[0-9]{2}-[0-9]{2}-[0-9]{4}", "%m-%d-%Y"),
-}
-"""Spellings of dates as contracts have them, the form of their texts, and DuckDB's words for them."""
+NO_VALUE = "no value: the type is a guess"
+SPELLINGS = (
+    "yyyy/MM/dd",
+    "dd.MM.yyyy",
+    "d.M.yyyy",
+    "dd/MM/yyyy",
+    "MM/dd/yyyy",
+    "d/M/yyyy",
+    "M/d/yyyy",
+    "dd-MM-yyyy",
+    "MM-dd-yyyy",
+)
+"""Spellings of dates as contracts have them, the stricter ones first."""
+_EXAMPLE = 40  # letters of a text that is shown
+_YEAR_1 = -719_162  # days before 1970: Python's first date, and that of most readers
+_DAY_MICROSECONDS = 86_400_000_000
+_MOST_DIGITS, _USUAL_DIGITS = 38, 18
+_WHOLE = re.compile("0|-?[1-9][0-9]*")
+_DIGITS = re.compile("[+-]?[0-9]+")
+_FIXED = re.compile("-?(0|[1-9][0-9]*)[.]([0-9]+)")
+_PADDED = re.compile("[+-]?0[0-9]+([.].*)?")
+_ZONED = re.compile(".*(Z|[+-][0-9]{2}:[0-9]{2})")
+_COMMA = re.compile("[+-]?[0-9.' ]*,[0-9]+")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spelled:
-    """A column's type, how its dates are spelled if not as ISO 8601 has them, the SQL of a value, and a remark."""
+    """A column's type, how its dates are spelled if not as ISO 8601 has them, its own texts of null, and a remark."""
 
-    type: Type
-    value: str
+    type: Atom
     pattern: str = ""
+    nulls: tuple[str, ...] = ()
     remark: str = ""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Column:
-    """A column of the relation `texts`. `nulls` are texts that stand for no value; in CSV, an empty one is no value of
-    any type but text.
-    """
-
-    con: duckdb.DuckDBPyConnection
-    name: str
-    nulls: tuple[str, ...] = ()
-    is_csv: bool = False
-
-    @property
-    def own(self) -> str:
-        return duckdb_identifier(self.name)
-
-    @property
-    def text(self) -> str:
-        """Text without spaces around it, which the job ignores."""
-        return f"trim({self.own}, ' ')"
-
-    @property
-    def given(self) -> str:
-        """Condition of a row in which there is a value of a type, if it is one."""
-        none = (*self.nulls, "") if self.is_csv else self.nulls
-        return f"{self.own} IS NOT NULL" + (f" AND {self.own} NOT IN ({listed(none)})" if none else "")
-
-    def as_text(self, remark: str = "") -> Spelled:
-        plain = f"CASE WHEN {self.own} NOT IN ({listed(self.nulls)}) THEN {self.own} END" if self.nulls else self.own
-        return Spelled(type=Atom("string"), value=plain, remark=remark)
-
-    def as_type(self, kind: str, value: str, pattern: str = "") -> Spelled:
-        return Spelled(type=Atom(kind), value=f"CASE WHEN {self.given} THEN {value} END", pattern=pattern)
-
-    def least(self, condition: str = "true") -> str | None:
-        """Return the least of the texts for which a condition holds; None if it holds for none."""
-        asked = f"SELECT min({self.own}) FROM texts WHERE {self.given} AND {condition}"
-        [(text,)] = self.con.execute(asked).fetchall()
-        return None if text is None else str(text)
-
-    def fitting(self, example: str) -> list[str]:
-        """Return the types and spellings of dates that all texts are of, and that the one example has the form of."""
-        plain = example.strip(" ")
-        asked = {
-            word: f"{like(self.text, form)} AND {condition.format(self.text)}"
-            for word, (form, condition) in _CONDITIONS.items()
-            if re.fullmatch(form, plain)
-        }
-        if not asked:
-            return []
-        wrong = ", ".join(f"count_if(NOT ({said}))" for said in asked.values())
-        [found] = self.con.execute(f"SELECT {wrong} FROM texts WHERE {self.given}").fetchall()
-        return [word for word, many in zip(asked, found, strict=True) if not many]
+    def has(self, text: str) -> bool:
+        """Return True if a text is a value of the column, or one of its nulls."""
+        return text in self.nulls or _read(self.type.name, text, self.pattern) is not None
 
 
-def _of_spelling(words: str) -> str:
-    return f"coalesce(CAST(try_strptime({{0}}, {duckdb_text(words)}) AS DATE) >= {_SINCE}, false)"
+def spelled(name: str, texts: Collection[str]) -> Spelled:
+    """Return the type of a CSV's column with these different texts. An empty one is null unless the column is text."""
+    given = [text for text in texts if text]
+    if not given:
+        return Spelled(type=Atom("string"), remark="" if texts else NO_VALUE)
+    nulls = tuple(text for text in given if text in NULLS or not text.strip(" "))
+    for none in ((), nulls) if nulls else ((),):
+        values = [text for text in given if text not in none]
+        if values and (found := _typed(values)):
+            return Spelled(type=found.type, pattern=found.pattern, nulls=none)
+    return Spelled(type=Atom("string"), remark=_remark(name, [text for text in given if text not in nulls]))
 
 
-def listed(texts: Sequence[str]) -> str:
-    """Return texts as SQL lists them."""
-    return ", ".join(map(duckdb_text, texts))
+def of_moments(texts: Sequence[str]) -> Spelled | None:
+    """Return the type of texts that are dates or moments, or None."""
+    return _dates(texts) or _moments(texts) or _in_one_spelling(texts)
 
 
-def like(text: str, form: str) -> str:
-    """Return the condition that a whole text has a form."""
-    return f"regexp_full_match({text}, {duckdb_text(form)})"
+def _typed(texts: Sequence[str]) -> Spelled | None:
+    plain = [text.strip(" ") for text in texts]
+    if not all(plain) or not _is_layout(texts, plain):
+        return None
+    kinds: Sequence[Callable[[Sequence[str]], Spelled | None]] = (_truths, _wholes, _doubles, _decimals, of_moments)
+    return next((found for of in kinds if (found := of(plain))), None)
 
 
-_CONDITIONS: Mapping[str, tuple[str, str]] = {
-    **{kind: (form, condition) for kind, (form, condition, _) in _TYPES.items()},
-    **{said: (form, _of_spelling(words)) for said, (form, words) in SPELLINGS.items()},
-}
+def _is_layout(texts: Sequence[str], plain: Sequence[str]) -> bool:
+    """Return True if no text has spaces around it, or all have as many, or all are padded to one width."""
+    around = {(len(text) - len(text.lstrip(" ")), len(text) - len(text.rstrip(" "))) for text in texts}
+    if len(around) == 1:
+        return True
+    is_one_side = not any(before for before, _ in around) or not any(behind for _, behind in around)
+    return is_one_side and len(set(map(len, texts))) == 1 and len(set(plain)) == len(plain)
 
 
-def spelled(column: Column) -> Spelled:
-    """Return the column's type."""
-    if (example := column.least()) is None:
-        return column.as_text("no value: the type is a guess")
-    if not (fitting := column.fitting(example)):
-        return column.as_text()
-    kind = fitting[0]
-    if kind in SPELLINGS:
-        return _dates(column, fitting)
-    if kind in _NUMBERS and (padded := column.least(like(column.text, _PADDED))) is not None:
-        such = "" if is_personal(column.name) else f", such as {shown(padded[:_EXAMPLE], spelt)}"
-        return column.as_text(f"digits with zeros in front{such}")
-    if kind == "double" and column.least(f"{like(column.text, _WHOLE)} AND {_BEYOND.format(column.text)}") is not None:
-        return column.as_text("whole numbers beyond 64 bits, of which a double would lose digits")
-    return column.as_type(kind, f"TRY_CAST({column.text} AS {_TYPES[kind][2]})")
+def _atom(kind: str) -> Spelled:
+    return Spelled(type=Atom(kind))
 
 
-def _dates(column: Column, fitting: Sequence[str]) -> Spelled:
-    """Return dates in their one spelling, or text if day and month could change places."""
-    orders = dict[str, str]()
-    for said in fitting:
-        orders.setdefault(said.replace("dd", "d").replace("MM", "M"), said)
-    if len(orders) > 1:
+def _truths(texts: Sequence[str]) -> Spelled | None:
+    cases: Sequence[Callable[[str], str]] = (str.lower, str.upper, str.capitalize)
+    is_one = any(set(texts) <= {case("true"), case("false")} for case in cases)
+    return _atom("boolean") if is_one else None
+
+
+def _wholes(texts: Sequence[str]) -> Spelled | None:
+    read = reader("bigint")
+    return _atom("bigint") if all(_WHOLE.fullmatch(text) and read(text) is not None for text in texts) else None
+
+
+def _doubles(texts: Sequence[str]) -> Spelled | None:
+    read = reader("double")
+    numbers = [read(text) for text in texts]
+    if any(number is None for number in numbers) or not any(map(math.isfinite, numbers)):
+        return None
+    if all(_DIGITS.fullmatch(text) for text in texts):
+        return None  # beyond 64 bits, or written in another way
+    pairs = list(zip(texts, numbers, strict=True))
+    is_kept = any(all(text in way(number) for text, number in pairs) for way in _WAYS)
+    odd = [text for text, number in pairs if math.isnan(number)]
+    return _atom("double") if is_kept and len(odd) < 2 else None  # noqa: PLR2004 - NaN and nan are two texts
+
+
+def _as_python(number: float) -> Collection[str]:
+    return (f"{number!r}",)
+
+
+def _as_short(number: float) -> Collection[str]:
+    """Yield what is written without a fraction that is 0."""
+    usual = f"{number!r}".removesuffix(".0")
+    return (usual, "NaN") if math.isnan(number) else (usual,)
+
+
+def _as_java(number: float) -> Collection[str]:
+    if not math.isfinite(number):
+        return ("NaN",) if math.isnan(number) else ("Infinity" if number > 0 else "-Infinity",)
+    if not number or 10**-3 <= abs(number) < 10**7:
+        return (f"{Decimal(repr(number)):f}",)
+    sign, digits, _ = Decimal(repr(number)).normalize().as_tuple()
+    rest = "".join(map(str, digits[1:])) or "0"
+    return (f"{'-' if sign else ''}{digits[0]}.{rest}E{Decimal(repr(number)).adjusted()}",)
+
+
+def _as_script(number: float) -> Collection[str]:
+    """Yield what JavaScript writes."""
+    if not math.isfinite(number):
+        return _as_java(number)
+    return (re.sub("e([+-])0*", r"e\1", f"{number!r}".removesuffix(".0")),)
+
+
+_WAYS: Sequence[Callable[[float], Collection[str]]] = (_as_python, _as_short, _as_java, _as_script)
+
+
+def _decimals(texts: Sequence[str]) -> Spelled | None:
+    """Return the decimal of numbers with one number of places, which it writes again."""
+    matches = [_FIXED.fullmatch(text) for text in texts]
+    if not all(matches):
+        return None
+    places = {len(match[2]) for match in matches if match}
+    before = max(len(match[1]) for match in matches if match)
+    if len(places) > 1 or any(text[0] == "-" and not Decimal(text) for text in texts):
+        return None
+    [scale] = places
+    size = max(before + scale, _USUAL_DIGITS)
+    return _atom(f"decimal({size},{scale})") if size <= _MOST_DIGITS and scale <= size else None
+
+
+def _dates(texts: Sequence[str]) -> Spelled | None:
+    return _atom("date") if all(_is_since_year_1(_read("date", text), 1) for text in texts) else None
+
+
+def _moments(texts: Sequence[str]) -> Spelled | None:
+    zoned = [bool(_ZONED.fullmatch(text[10:])) for text in texts]
+    if any(zoned) != all(zoned):
+        return None
+    kind = "timestamp" if all(zoned) else "timestamp_ntz"
+    return _atom(kind) if all(_is_since_year_1(_read(kind, text), _DAY_MICROSECONDS) for text in texts) else None
+
+
+def _read(kind: str, text: str, pattern: str = "") -> Any:
+    try:
+        return reader(kind, pattern)(text)
+    except HandedOver:
+        return None
+
+
+def _is_since_year_1(value: int | None, units: int) -> bool:
+    return value is not None and value >= _YEAR_1 * units
+
+
+def _in_one_spelling(texts: Sequence[str]) -> Spelled | None:
+    """Return dates in their one spelling; None if day and month could change places."""
+    orders = _orders(texts)
+    return Spelled(type=Atom("date"), pattern=next(iter(orders.values()))) if len(orders) == 1 else None
+
+
+def _orders(texts: Sequence[str]) -> Mapping[str, str]:
+    """Return the spellings that all texts are of, one for each order of day, month and year."""
+    found = dict[str, str]()
+    for pattern in SPELLINGS:
+        if all(_is_since_year_1(_read("date", text, pattern), 1) for text in texts):
+            found.setdefault(pattern.replace("dd", "d").replace("MM", "M"), pattern)
+    return found
+
+
+def _remark(name: str, texts: Sequence[str]) -> str:
+    """Return what a person should know of texts that have no type though they look as if they had."""
+    return next(_remarks(name, [text.strip(" ") for text in texts], texts), "")
+
+
+def _remarks(name: str, plain: Sequence[str], texts: Sequence[str]) -> Iterator[str]:
+    if not plain:
+        return
+    if len(orders := _orders(plain)) > 1:
         told = " or as ".join(orders.values())
-        return column.as_text(f"dates as {told}: if you know, say logicalType: date with that format")
-    pattern, (_, words) = fitting[0], SPELLINGS[fitting[0]]
-    return column.as_type("date", f"CAST(try_strptime({column.text}, {duckdb_text(words)}) AS DATE)", pattern)
+        yield f"dates as {told}: if you know, say logicalType: date with that format"
+    read = reader("double")
+    if not all(read(text) is not None for text in plain):
+        if all(_COMMA.fullmatch(text) or read(text) is not None for text in plain):
+            yield f"numbers with a comma{_such(name, plain, _COMMA.fullmatch)}: a number has a point"
+        return
+    if any(_PADDED.fullmatch(text) for text in plain):
+        yield f"digits with zeros in front{_such(name, plain, _PADDED.fullmatch)}"
+    if all(_WHOLE.fullmatch(text) for text in plain) and list(plain) == list(texts):
+        yield "whole numbers beyond 64 bits, of which a double would lose digits"
+    yield f"a number would be written in another way{_such(name, plain, lambda text: not _is_kept(text))}"
 
 
-def with_nulls(columns: Sequence[Column]) -> dict[str, int]:
-    """Return the texts that stand for no value, by how often they do: without them, a column would be mere text."""
-    needed = dict[str, int]()
-    for column in columns:
-        other = replace(column, nulls=NULLS)
-        if not _has(column) or _is_typed(column) or not _is_typed(other):
-            continue
-        asked = f"SELECT {column.own}, count(*) FROM texts WHERE {column.own} IN ({listed(NULLS)}) GROUP BY ALL"
-        for text, many in column.con.execute(asked).fetchall():
-            needed[text] = needed.get(text, 0) + many
-    return needed
+def _is_kept(text: str) -> bool:
+    number = float(text)
+    return any(text in way(number) for way in _WAYS)
 
 
-def _has(column: Column) -> bool:
-    """Return True if a text of the column is one of those that stand for no value."""
-    return column.least(f"{column.own} IN ({listed(NULLS)})") is not None
-
-
-def _is_typed(column: Column) -> bool:
-    return spelled(column).type != Atom("string")
-
-
-def remark_of_nulls(needed: Mapping[str, int]) -> str:
-    """Return what the texts rest on, for a person."""
-    return ", ".join(f"{count(many, 'field', 'says', 'say')} {text}" for text, many in needed.items())
+def _such(name: str, texts: Sequence[str], condition: Callable[[str], object]) -> str:
+    """Return an example, unless the column's name sounds personal."""
+    example = min((text for text in texts if condition(text)), default="")
+    return f", such as {shown(example[:_EXAMPLE], spelt)}" if example and not is_personal(name) else ""

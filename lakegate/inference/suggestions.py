@@ -102,7 +102,7 @@ def _bounds(name: str, kind: Atom, found: Numbers) -> dict[str, Said]:
         "maximum": (most, f"the greatest is {_shown(found.most)}"),
     }
     fitting = {word: said for word, said in bounds.items() if _fits(said[0], kind)}
-    return {word: Said(value=_number(bound, kind), why=why) for word, (bound, why) in fitting.items()}
+    return {word: Said(value=_number(bound), why=why) for word, (bound, why) in fitting.items()}
 
 
 def _since(found: Numbers, kind: Atom) -> dict[str, Said]:
@@ -131,7 +131,5 @@ def _fits(bound: Decimal, kind: Atom) -> bool:
     return abs(bound) < Decimal("1e30")
 
 
-def _number(bound: Decimal, kind: Atom) -> int | float | str:
-    if bound == int(bound):
-        return int(bound)
-    return format(bound, "f") if digits(kind) else float(bound)
+def _number(bound: Decimal) -> int | Decimal:
+    return int(bound) if bound == int(bound) else bound

@@ -1,144 +1,100 @@
-"""Text files before and after their columns have types. `delimited` and `json_lines` take their text apart."""
+"""Text files as samples: their encoding, and their rows as the job reads them by a plan (`lakegate.reading`)."""
 
-# ruff: noqa: S608 - columns are quoted, and conditions are ours
-
-import bz2
-import gzip
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+import codecs
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 
+from lakegate.audit.advice import Fault
+from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.files import FileFormat, FileKind
-from lakegate.audit.schema.fit import NOTHING
-from lakegate.audit.schema.types import Atom, Type
-from lakegate.duckdb.dialect import duckdb_identifier
-from lakegate.inference.sample import Sample, unfit
-from lakegate.inference.spelled import Column, Spelled, remark_of_nulls, spelled, with_nulls
+from lakegate.audit.model.job import JobFile
+from lakegate.audit.model.plan import Plan, TableColumn
+from lakegate.audit.schema.inspection import NO_ROWS, fit_all
+from lakegate.audit.schema.types import Type
+from lakegate.audit.text.first_bytes import fault_of_ends
+from lakegate.inference.sample import unfit
+from lakegate.reading.source import Broken, Source
+from lakegate.reading.text import Malformed, Part, inspect, parts
 
-_ENCODINGS = {"utf-8-sig": "UTF-8", "cp1252": "windows-1252"}
-_OTHERWISE = ("iso8859-1", "ISO-8859-1")
-MIXED = "values of other kinds than text: kept as their JSON"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Texts:
-    """One text file before its columns have types: `rows` are texts, but for columns of `kinds`, whose types are known
-    without a look at texts: JSON's numbers and truth values.
-    """
-
-    name: str
-    form: FileFormat
-    rows: pa.Table
-    size: int
-    kinds: Mapping[str, Type]
+_ENCODINGS = {"utf-8": "UTF-8", "cp1252": "windows-1252"}
+_OTHERWISE = "ISO-8859-1"
+UNTOLD = "it cannot be told how the job reads it"
 
 
-def _unpacked_zstd(packed: bytes) -> bytes:
-    with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
-        return bytes(stream.read())
+def source(path: Path, kind: FileKind) -> Source:
+    """Return a file's content, which is compressed as its name says. Raise NoContract if it is not, or is no text."""
+    found = Source(content=path, suffix=Path(FileFormat(kind=kind).suffix(path.name)).suffix.replace(f".{kind}", ""))
+    if not path.stat().st_size:
+        raise unfit(path.name, NO_ROWS)
+    if fault := fault_of_ends(found.suffix, *found.ends()):
+        said = "it is not compressed as its name says" if found.suffix else in_words(fault)
+        raise unfit(path.name, said)
+    return found
 
 
-_UNPACK: Mapping[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.decompress,
-    ".bz2": bz2.decompress,
-    ".zstd": _unpacked_zstd,
-}
+def in_words(fault: Fault) -> str:
+    """Return a fault with what is to be written."""
+    return f"{fault}: {fault.advice.vendor}" if fault.advice.vendor else str(fault)
 
 
-def decoded(path: Path, kind: FileKind) -> tuple[str, FileFormat]:
-    """Return a file's text, and its format with the encoding. Raise NoContract if it is compressed otherwise than its
-    name says.
-    """
-    form, body = FileFormat(kind=kind), path.read_bytes()
+def form_of(path: Path, kind: FileKind) -> FileFormat:
+    """Return a file's format with its encoding. Raise NoContract if it is not compressed as its name says."""
+    found = source(path, kind)
     try:
-        body = _UNPACK.get(Path(form.suffix(path.name)).suffix, bytes)(body)
-    except (OSError, EOFError, ValueError, pa.ArrowException) as error:
-        raise unfit(path.name, f"it is not compressed as its name says ({error})") from error
-    if body[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise unfit(path.name, "it is UTF-16, which is not read: write it in UTF-8")
-    for encoding, name in _ENCODINGS.items():
-        with suppress(UnicodeDecodeError):
-            return body.decode(encoding), replace(form, encoding=name)
-    encoding, name = _OTHERWISE
-    return body.decode(encoding), replace(form, encoding=name)
+        encoding = next((name for word, name in _ENCODINGS.items() if _is(found, word)), _OTHERWISE)
+        start = next(found.blocks(), b"")[:10_000]
+    except Broken:
+        raise unfit(path.name, "it is not compressed as its name says") from None
+    if start.count(0) > len(start) / 4:
+        raise unfit(path.name, "it looks like UTF-16, which is not read: write it as UTF-8")
+    return replace(FileFormat(kind=kind), encoding=encoding)
 
 
-def typed(found: Sequence[Texts]) -> list[Sample]:
-    """Return the files as samples of one table: a column has the type that all of their texts are of."""
-    is_csv = found[0].form.kind is FileKind.CSV
-    found = found if is_csv else _with_all_keys(found)
-    together = _together(found)
-    with closing(duckdb.connect()) as con:
-        con.execute("SET TimeZone = 'UTC'")
-        if together.num_columns:
-            con.register("texts", together)
-        columns = [Column(con=con, name=name, is_csv=is_csv) for name in together.column_names]
-        nulls = with_nulls(columns) if is_csv else {}
-        types = {column.name: spelled(replace(column, nulls=tuple(nulls))) for column in columns}
-        form = replace(
-            _one_form(found),
-            nulls=("", *nulls),
-            patterns={name: each.pattern for name, each in types.items() if each.pattern},
-        )
-        remarks = {name: each.remark for name, each in types.items() if each.remark}
-        remarks |= {name: MIXED for texts in found for name, kind in texts.kinds.items() if kind == Atom("string")}
-        if nulls:
-            remarks[""] = remark_of_nulls(nulls)
-        return [_sample(con, texts, form, types, remarks) for texts in found]
+def _is(found: Source, encoding: str) -> bool:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        for block in found.blocks():
+            decoder.decode(block)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
-def _with_all_keys(found: Sequence[Texts]) -> list[Texts]:
-    """Return the files with all of their keys: an object of JSON may lack one, which is a null then."""
-    names = dict.fromkeys(name for texts in found for name in texts.rows.column_names)
-    return [_with_keys(texts, [name for name in names if name not in texts.rows.column_names]) for texts in found]
+def plan_of(form: FileFormat, kinds: Mapping[str, Type]) -> Plan:
+    """Return a plan without checks, by which a file is read as these columns."""
+    columns = tuple(TableColumn(name=name, type=str(kind)) for name, kind in kinds.items())
+    return Plan(table="raw.sample", contract_id="", contract_version="", contract_hash="", columns=columns, files=form)
 
 
-def _with_keys(texts: Texts, lacking: Sequence[str]) -> Texts:
-    rows = texts.rows
-    for name in lacking:
-        rows = rows.append_column(name, pa.nulls(rows.num_rows))
-    return replace(texts, rows=rows, kinds={**texts.kinds, **dict.fromkeys(lacking, Atom(NOTHING))})
+def read(path: Path, plan: Plan) -> Iterator[Part]:
+    """Yield a file's rows. Raise NoContract, with the reason, if the job takes no row of it."""
+    file = JobFile(id=path.name, key=path.name, uri="", size=path.stat().st_size)
+    try:
+        _, [found] = fit_all(plan, None, [inspect(plan, file, path)])
+        if found.faults:
+            raise unfit(path.name, "; ".join(map(in_words, found.faults)))
+        yield from parts(plan, found, path, approximate=True)
+    except HandedOver as error:
+        raise unfit(path.name, f"{UNTOLD}: {error.reason}") from None
 
 
-def _together(found: Sequence[Texts]) -> pa.Table:
-    """Return the texts of all files, and no columns whose types are known."""
-    own = [texts.rows.select([name for name in texts.rows.column_names if name not in texts.kinds]) for texts in found]
-    return pa.concat_tables(own, promote_options="permissive")
+def rows(path: Path, plan: Plan) -> pa.Table:
+    """Return a file's rows. Raise NoContract at the first one that does not parse."""
+    batches = [_sound(path, plan, part) for part in read(path, plan)]
+    return pa.Table.from_batches(batches)
 
 
-def _one_form(found: Sequence[Texts]) -> FileFormat:
-    """Return the dialect of all files. Raise NoContract if two differ."""
-    first, *others = found
-    for texts in others:
-        one, other = (replace(each.form, multiline=False) for each in (first, texts))
-        if one != other:
-            raise unfit(texts.name, f"it is written in another way than {first.name}: {_difference(one, other)}")
-    return replace(first.form, multiline=any(texts.form.multiline for texts in found))
+def _sound(path: Path, plan: Plan, part: Part) -> pa.RecordBatch:
+    for row in part.malformed[:1]:
+        raise unfit(path.name, told(plan.files, row))
+    return part.rows
 
 
-def _difference(one: FileFormat, other: FileFormat) -> str:
-    words = ("delimiter", "quote", "escape", "encoding", "header")
-    return ", ".join(
-        f"{word} {getattr(other, word)!r}, not {getattr(one, word)!r}"
-        for word in words
-        if getattr(one, word) != getattr(other, word)
-    )
-
-
-def _sample(
-    con: duckdb.DuckDBPyConnection,
-    texts: Texts,
-    form: FileFormat,
-    types: Mapping[str, Spelled],
-    remarks: dict[str, str],
-) -> Sample:
-    kinds = {name: texts.kinds.get(name) or types[name].type for name in texts.rows.column_names}
-    con.register("own", texts.rows)
-    values = [duckdb_identifier(name) if name in texts.kinds else types[name].value for name in kinds]
-    said = ", ".join(f"{value} AS {duckdb_identifier(name)}" for name, value in zip(kinds, values, strict=True))
-    rows = con.sql(f"SELECT {said} FROM own").to_arrow_table()
-    return Sample(name=texts.name, form=form, columns=kinds, rows=rows, size=texts.size, remarks=remarks)
+def told(form: FileFormat, row: Malformed) -> str:
+    """Return where a row is that does not parse, and why, as a clause."""
+    place = "row" if form.multiline else "line"
+    return f"{place} {row.number:,}: {row.why}"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import fastavro
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -19,6 +18,7 @@ from lakegate.audit.schema.fit import NOTHING
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, leaves
 from lakegate.express.footer import spark_type
+from lakegate.inference.avro import container
 from lakegate.inference.sample import Sample, check_names, held, unfit
 
 _PARQUET = {
@@ -67,11 +67,11 @@ class _Strange(Exception):
 def parquet(path: Path) -> Sample:
     """Return a parquet file. Raise NoContract if Arrow cannot read it, or Spark a column of it."""
     try:
-        file = pq.ParquetFile(path)
+        file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")  # Spark reads no finer
         columns = _typed(path, file.schema_arrow, _leaves(file))
         rows = file.read(use_threads=True)
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise unfit(path.name, f"it cannot be read as parquet ({error})") from error
+        raise unfit(path.name, "it cannot be read as parquet: it is not whole, or damaged") from error
     return _sample(path, FileKind.PARQUET, columns, rows)
 
 
@@ -125,7 +125,7 @@ def orc_file(path: Path) -> Sample:
         columns = _typed(path, file.schema, lambda field: _tree(field.type, _of_orc))
         rows = file.read()
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise unfit(path.name, f"it cannot be read as ORC ({error})") from error
+        raise unfit(path.name, "it cannot be read as ORC: it is not whole, or damaged") from error
     if columns and all(map(_UNNAMED.fullmatch, columns)):
         raise unfit(path.name, "its columns have no names: they are called _col0, _col1, …")
     sample = _sample(path, FileKind.ORC, columns, rows)
@@ -155,18 +155,18 @@ def avro(path: Path) -> Sample:
     """Return an Avro file. Raise NoContract if it cannot be read, or a column of it."""
     try:
         with path.open("rb") as file:
-            reader = fastavro.reader(file)
-            schema = reader.writer_schema
-            records = list(reader)
+            schema, records = container(file)
+    except UnicodeDecodeError:
+        raise unfit(path.name, "it has text that is not UTF-8") from None
     except Exception as error:
-        raise unfit(path.name, f"it cannot be read as Avro ({type(error).__name__}: {error})") from error
+        raise unfit(path.name, "it cannot be read as Avro: it is not whole, or not as its schema says") from error
     if not isinstance(schema, dict) or schema.get("type") != "record":
         raise unfit(path.name, "its rows are not records")
     columns = _avro_columns(path, schema)
     try:
         rows = _avro_rows(columns, records)
     except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
-        raise unfit(path.name, f"it has a value that is none of its column's type ({error})") from error
+        raise unfit(path.name, "it has a value that is none of its column's type") from error
     return _sample(path, FileKind.AVRO, columns, rows)
 
 
@@ -243,7 +243,18 @@ def _plain(value: Any) -> Any:
 
 
 def _sample(path: Path, kind: FileKind, columns: dict[str, Type], rows: pa.Table) -> Sample:
+    for name in columns:
+        _check_text(path, name, rows.column(name))
     nested = {name: of for name, of in columns.items() if not isinstance(of, Atom)}
     if empty := [name for name, of in nested.items() if any(part == Atom(NOTHING) for _, part in leaves(of))]:
         raise unfit(path.name, f"column {display_name(empty[0])} has a part without any value, and so without a type")
     return Sample(name=path.name, form=FileFormat(kind=kind), columns=columns, rows=rows, size=path.stat().st_size)
+
+
+def _check_text(path: Path, name: str, values: pa.ChunkedArray) -> None:
+    """Raise NoContract if a column, or a part of it, has text that is not UTF-8: Arrow reads it as it is."""
+    try:
+        values.validate(full=True)
+    except pa.ArrowInvalid:
+        said = f"column {display_name(name)} has text that is not UTF-8: write it as UTF-8"
+        raise unfit(path.name, said) from None

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from lakegate.audit.model.files import FileFormat, FileKind
@@ -40,13 +41,14 @@ class Column:
     kind: Type
     suggestions: Suggestions
     pattern: str = ""
+    nulls: Said | None = None
     remark: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """A contract before it is text. `samples` says what it rests on, `nulls` why texts stand for no value. `rows` are
-    the fewest that a file may have, and `fresh` is a column with the days that its newest value may be old.
+    """A contract before it is text. `samples` says what it rests on. `rows` are the fewest that a file may have, and
+    `fresh` is a column with the days that its newest value may be old.
     """
 
     table: str
@@ -54,7 +56,6 @@ class Draft:
     form: FileFormat
     columns: Sequence[Column]
     samples: str
-    nulls: str = ""
     rows: Said | None = None
     fresh: tuple[str, Said] | None = None
 
@@ -122,10 +123,9 @@ def _dialect(draft: Draft) -> Iterator[str]:
         ("header", form.header, "the first line holds values"),
         ("quote", form.quote, "" if form.quote else "quotes are letters"),
         ("escape", form.escape, ""),
-        ("nullValues", list(form.nulls), draft.nulls),
         ("multiLine", form.multiline, "a field holds line ends"),
     ]
-    known = {"header": True, "quote": '"', "escape": form.quote or '"', "nullValues": [""], "multiLine": False}
+    known = {"header": True, "quote": '"', "escape": form.quote or '"', "multiLine": False}
     differing = [(word, value, why) for word, value, why in said if value != known[word]]
     if differing:
         yield "    customProperties:"
@@ -140,6 +140,10 @@ def _column(column: Column) -> Iterator[str]:
     if column.pattern:
         options = {"format": (column.pattern, "how the samples spell it"), **options}
     yield from (f"        {line}" for line in _type(column.kind, options, column.remark))
+    if column.nulls:
+        setting = f"{{property: nullValues, vendor: lakegate, value: {scalar(column.nulls.value)}}}"
+        yield "        customProperties:"
+        yield f"          - {setting}{_remark(column.nulls.why)}"
     for word, value in said.words.items():
         yield f"        {word}: {scalar(value.value)}  # {_comment(value.why)}"
     if said.values:
@@ -205,6 +209,8 @@ def scalar(value: Any) -> str:
     """Return a value as YAML has it, on one line: a text that could be taken for something else is quoted."""
     if isinstance(value, list):
         return f"[{', '.join(map(scalar, value))}]"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     if not isinstance(value, str):
         return json.dumps(value)
     if _PLAIN.fullmatch(value) and value.lower() not in _WORDS:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from lakegate.audit.errors import HandedOver
@@ -106,11 +106,11 @@ Read = Callable[[Any], Any]
 
 
 @lru_cache(maxsize=10_000)
-def value_reader(column: TableColumn, pattern: str) -> Read:
+def value_reader(column: TableColumn, pattern: str, *, approximate: bool = False) -> Read:
     """Return the reader of a column's values that are not null: None for one that is none of the column's type."""
     kind = canonical(column.type)
     if kind == "string":
-        return spelled
+        return partial(spelled, approximate=approximate)
     if digits(Atom(kind)):
         return lambda value: scientific(kind)(_number_text(value))
     if kind in _BITS:
@@ -142,25 +142,25 @@ def _float(text: str, kind: str) -> float | None:
     return as_float(number)
 
 
-def spelled(value: Any) -> str:
+def spelled(value: Any, *, approximate: bool = False) -> str:
     """Return a value as the text that Spark makes of it: a string's own, and anything else as JSON without spaces."""
     if isinstance(value, str) and not isinstance(value, Whole | Broken):
         return value
-    return _json(value)
+    return _json(value, approximate=approximate)
 
 
-def _json(value: Any) -> str:
+def _json(value: Any, *, approximate: bool) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, Whole):
         return "0" if value == "-0" else str(value)
     if isinstance(value, Broken):
-        return _java(value)
+        return _java(value, approximate=approximate)
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, Object):
-        return "{" + ",".join(f"{_quoted(key)}:{_json(part)}" for key, part in value) + "}"
-    return "[" + ",".join(map(_json, value)) + "]"
+        return "{" + ",".join(f"{_quoted(key)}:{_json(part, approximate=approximate)}" for key, part in value) + "}"
+    return "[" + ",".join(_json(part, approximate=approximate) for part in value) + "]"
 
 
 _ESCAPED = re.compile('[\x00-\x1f"\\\\]')
@@ -171,14 +171,14 @@ def _quoted(text: str) -> str:
     return '"' + _ESCAPED.sub(lambda found: _SHORT.get(found[0], f"\\u{ord(found[0]):04X}"), text) + '"'
 
 
-def _java(text: str) -> str:
+def _java(text: str, *, approximate: bool) -> str:
     """Return the nearest 64-bit number as Java spells it."""
     number = float(text)
     if not math.isfinite(number):
         raise _UNSURE
     sign, digits_of, exponent = Decimal(repr(number)).normalize().as_tuple()
     shown, power = "".join(map(str, digits_of)), Decimal(repr(number)).adjusted()
-    if len(shown) > _SURE_DIGITS or not isinstance(exponent, int):
+    if (len(shown) > _SURE_DIGITS and not approximate) or not isinstance(exponent, int):
         raise _UNSURE
     minus = "-" if sign else ""
     if not number or _PLAIN[0] <= abs(number) < _PLAIN[1]:

@@ -109,7 +109,7 @@ class _Parser:
             return at
         if (match := _ENDS.match(text, at)) and match[0] == self.end:
             return match.end()
-        raise HandedOver("Only Spark can say where the records of a file end whose line ends differ.")
+        raise HandedOver("Only Spark can say where rows end whose line ends differ: end all lines in the same way.")
 
     def field(self, text: str, at: int, *, is_last: bool) -> tuple[str | None, int, bool]:
         """Return a field, where it ends, and whether its quote is never closed."""
@@ -133,5 +133,5 @@ class _Parser:
         if self.end == "\n" or ("\r" not in text and "\n" not in text):
             return text
         if any(found != self.end and (found != "\n" or self.end == "\r") for found in _ENDS.findall(text)):
-            raise HandedOver("Only Spark can say what it makes of other line ends in a field than those of the file.")
+            raise HandedOver("Only Spark can say what it makes of other line ends in a field than those of the lines.")
         return text.replace(self.end, "\n")

@@ -64,12 +64,12 @@ def _of_records(
             yield number, text, record.fields if len(record.fields) == width else unequal
 
 
-def rows_of_objects(plan: Plan, found: Source, names: set[str]) -> Iterator[Row]:
+def rows_of_objects(plan: Plan, found: Source, names: set[str], *, approximate: bool) -> Iterator[Row]:
     form = plan.files
     asked = [column for column in plan.columns if column.name in names]
     if not asked:
         raise HandedOver("Only Spark reads objects with none of the contract's keys.")
-    readers = {c.name: objects.value_reader(c, form.patterns.get(c.name, "")) for c in asked}
+    readers = {c.name: objects.value_reader(c, form.patterns.get(c.name, ""), approximate=approximate) for c in asked}
     faults = {column.name: value_fault(column.name, canonical(column.type)) for column in plan.columns}
     for line in lines(found.blocks(), form):
         if line.text.strip(" "):

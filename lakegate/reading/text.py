@@ -73,15 +73,16 @@ def inspect(plan: Plan, file: JobFile, content: Path | bytes) -> Inspection:
     return scan.inspect(plan, file, seen)
 
 
-def parts(plan: Plan, inspection: Inspection, content: Path | bytes) -> Iterator[Part]:
+def parts(plan: Plan, inspection: Inspection, content: Path | bytes, *, approximate: bool = False) -> Iterator[Part]:
     """Yield the rows of a file without faults, once it was inspected and its columns are known to fit. Raise HandedOver
-    where only Spark can say what a value is.
+    where only Spark can say what a value is; if `approximate`, numbers of JSON in columns of text are spelled as the
+    newest Java does, and nothing is raised for them.
     """
     found = Source(content=content, suffix=_packed(plan.files, inspection.file.key))
     names = {column.name for column in inspection.columns}
     layout = [name if name in names else "" for name in inspection.layout]
     if plan.files.kind is FileKind.JSON:
-        yield from _parts(plan, rows_of_objects(plan, found, names))
+        yield from _parts(plan, rows_of_objects(plan, found, names, approximate=approximate))
     else:
         yield from _parts(plan, rows_of_fields(plan, found, layout, sound=inspection.sound))
 

@@ -6,6 +6,7 @@ It reads Spark's expressions in DuckDB's dialect, and takes the verdicts from th
 # ruff: noqa: S608 - columns are quoted, and expressions are a plan's own
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -21,10 +22,14 @@ from lakegate.duckdb.dialect import MACROS, STRICTLY, digits_of_floats, duckdb_i
 from lakegate.duckdb.metrics import KINDS, Rows
 from lakegate.errors import Misconfigured
 
+_WORD = re.compile(r'"(?:[^"]|"")*"|\w+')
+_STAR = re.compile(r"(?<!count\()[*]", re.IGNORECASE)
 _FILE = "made up"
 _AT = "_lakegate_at"  # the place of a row
 _ROWS = Rows(relation="made_up", order=_AT)
 _GIVEN = "given"  # the plan's own table
+AT_ONCE = 50
+"""Metrics of a query: DuckDB's work, and its depth, grow with their square."""
 UNKNOWN = "unknown"
 """Told in place of checks if only Spark can say what becomes of some value."""
 _SETTINGS = (STRICTLY, "SET TimeZone = 'UTC'", "SET threads = 1", "SET enable_external_access = false")
@@ -101,14 +106,26 @@ class DuckDBEvaluator:
     def _numbers(self, rows: pa.Table, metrics: Sequence[Metric]) -> dict[str, float | None]:
         if not metrics:
             return {}
-        numbers = ", ".join(KINDS[metric.kind].number(metric, _ROWS) for metric in metrics)
-        [found] = self._all(f"SELECT {numbers}", rows)
-        if any(value is None and metric.kind.counts_rows for metric, value in zip(metrics, found, strict=True)):
+        found = dict[str, Any]()
+        for is_one_pass in (True, False):
+            asked = [metric for metric in metrics if (KINDS[metric.kind].aggregate is not None) is is_one_pass]
+            for at in range(0, len(asked), AT_ONCE):
+                found |= self._numbers_of(rows, asked[at : at + AT_ONCE], is_one_pass=is_one_pass)
+        if any(found[metric.id] is None and metric.kind.counts_rows for metric in metrics):
             raise _OnlySpark
         return {
-            metric.id: float(value) if value is not None and math.isfinite(value) else None
-            for metric, value in zip(metrics, found, strict=True)
+            name: float(value) if value is not None and math.isfinite(value) else None for name, value in found.items()
         }
+
+    def _numbers_of(self, rows: pa.Table, metrics: Sequence[Metric], *, is_one_pass: bool) -> dict[str, Any]:
+        if not is_one_pass:
+            numbers = ", ".join(KINDS[metric.kind].number(metric, _ROWS) for metric in metrics)
+            [found] = self._all(f"SELECT {numbers}", rows if _STAR.search(numbers) else _named_in(numbers, rows))
+        else:
+            asked = [KINDS[metric.kind].aggregate for metric in metrics]
+            numbers = ", ".join(of(metric, _ROWS) for of, metric in zip(asked, metrics, strict=True) if of)
+            [found] = self._all(f"SELECT {numbers} FROM {_ROWS.relation}", _named_in(numbers, rows))
+        return {metric.id: value for metric, value in zip(metrics, found, strict=True)}
 
     def _all(self, query: str, rows: pa.Table) -> list[tuple[Any, ...]]:
         self._connection.register("made_up", as_judged(rows))
@@ -148,6 +165,14 @@ def _refuse_digits_of_floats(plan: Plan) -> None:
                 f"table {plan.table}: {said} cannot be judged here, because only Spark has the digits of a float: "
                 f"compare the number itself, or write the column with format: f64"
             )
+
+
+def _named_in(query: str, rows: pa.Table) -> pa.Table:
+    """Return the columns that a query may name, and one at least: DuckDB looks at each for each expression."""
+    words = set(_WORD.findall(query.casefold()))
+    spelled = {name: (name.casefold(), duckdb_identifier(name).casefold()) for name in rows.column_names}
+    names = [name for name, ways in spelled.items() if words.intersection(ways)]
+    return rows.select(names or rows.column_names[:1])
 
 
 def as_judged(rows: pa.Table) -> pa.Table:

@@ -284,8 +284,12 @@ class Plan:
         others = {m.refers_to.table if m.refers_to else self.table for m in depending if m not in keys}
         return frozenset({key.refers_to.table for key in keys if key.refers_to} - others - {self.table})
 
+    @cached_property
+    def _metrics(self) -> dict[str, Metric]:
+        return {metric.id: metric for metric in self.metrics}
+
     def metric(self, metric_id: str) -> Metric:
-        return next(metric for metric in self.metrics if metric.id == metric_id)
+        return self._metrics[metric_id]
 
     def comparing(self, others: Others) -> frozenset[str]:
         """Return the metrics, by id, that compare files of a batch with each other in this way."""

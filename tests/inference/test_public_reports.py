@@ -1,0 +1,308 @@
+"""Inputs after public bug reports of other tools: `contract init` says of each what the job would read, or why not."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from io import BytesIO, StringIO
+from pathlib import Path
+
+import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lakegate.contracts import Contract, load
+from lakegate.inference import spelled as types
+from lakegate.inference.delimited import USUAL
+from lakegate.inference.inferred import infer
+from lakegate.inference.sample import NoContract
+from lakegate.reading.values import reader
+from lakegate.synthetic import evaluator
+
+
+def inferred(body: bytes | str, name: str, folder: Path) -> Contract:
+    path = folder / name
+    path.write_bytes(body.encode() if isinstance(body, str) else body)
+    return load(infer([path]), name)
+
+
+def columns(found: Contract) -> dict[str, str]:
+    return {column.name: column.type for column in found.plan.columns}
+
+
+def of_rows(rows: list[list[str]], **dialect: str) -> str:
+    out = StringIO()
+    csv.writer(out, lineterminator="\n", **dialect).writerows(rows)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+ORDERS = [["id", "name", "amount"], *([f"{at}", f"client {at}", f"{at}.50"] for at in range(1, 400))]
+
+
+@pytest.mark.parametrize("sign", USUAL)
+@pytest.mark.parametrize(("odd", "has"), [(["777", "short"], 2), (["Total: 399"], 1), (["1", "a", "2", "3"], 4)])
+@pytest.mark.parametrize("at", [2, 251, 400])
+def test_a_line_with_other_fields_is_told_by_its_number(
+    tmp_path: Path, sign: str, odd: list[str], has: int, at: int
+) -> None:
+    rows = [*ORDERS[: at - 1], odd, *ORDERS[at - 1 :]]
+    with pytest.raises(NoContract, match=f"line {at} has {has} fields?, not 3: mend it, or remove it"):
+        inferred(of_rows(rows, delimiter=sign), "a.csv", tmp_path)
+
+
+@pytest.mark.parametrize("sign", USUAL)
+def test_no_contract_has_one_column_whose_name_holds_a_delimiter(tmp_path: Path, sign: str) -> None:
+    for lines in (["a?b", "1", "2", "3"], ["a?b", "1", "2?3", "4"], ["a", "1?2", "3?4"], ["a?b?c", "1?2", "3?4"]):
+        with pytest.raises(NoContract, match="line"):
+            inferred("\n".join(lines).replace("?", sign), "a.csv", tmp_path)
+
+
+@pytest.mark.parametrize(("field", "quote"), [("Ruby Sons", '"'), ("Smith, A", '"'), ("Ruby Sons", "'"), ("a\nb", '"')])
+def test_a_quote_far_below_is_a_quote(tmp_path: Path, field: str, quote: str) -> None:
+    rows = [f"{at},client {at},{at}" for at in range(30_000)]
+    rows[25_000] = f"25000,{quote}{field}{quote},1"
+    if quote == "'":
+        rows = [f"{at},{quote}client {at}{quote},{at}" for at in range(30_000)]
+    found = inferred("\n".join(["id,name,n", *rows]), "a.csv", tmp_path)
+    assert (found.plan.files.quote, found.plan.files.multiline) == (quote, "\n" in field)
+    assert columns(found) == {"id": "bigint", "name": "string", "n": "bigint"}
+
+
+def test_text_of_null_is_one_columns_own(tmp_path: Path) -> None:
+    body = "id,country,n\n" + "".join(
+        f"{at},{'NA' if at % 5 else 'DE'},{'NA' if at == 7 else at}\n" for at in range(60)
+    )
+    found = inferred(body, "a.csv", tmp_path)
+    assert found.plan.files.nulls == ("",)
+    assert found.plan.files.column_nulls == {"n": ("", "NA")}
+    assert columns(found) == {"id": "bigint", "country": "string", "n": "bigint"}
+
+
+KEPT = {  # texts of a column, and the type that writes each of them again
+    ("1", "20", "-3"): "bigint",
+    ("0", "7"): "bigint",
+    ("007", "8"): "string",
+    ("+5", "6"): "string",
+    ("-0", "1"): "string",
+    ("9223372036854775807",): "bigint",
+    ("9223372036854775808", "1"): "string",
+    ("1.5", "2.25", "3"): "double",
+    ("1.5", "2.0"): "double",
+    ("1.50", "2.25"): "decimal(18,2)",
+    ("1.50", "2.5"): "string",
+    ("12345678901234568.01", "1.00"): "decimal(19,2)",
+    ("12E2", "10E0"): "string",
+    ("1e-05", "0.5"): "double",
+    ("1.0E10", "1.5"): "double",
+    ("1e+16", "2.5"): "double",
+    (".5", "1.5"): "string",
+    ("5.", "1.5"): "string",
+    ("-0.00", "1.00"): "string",
+    ("1,5", "2,5"): "string",
+    ("1,234.50", "2.50"): "string",
+    ("$1", "$2"): "string",
+    ("NaN", "1.5"): "double",
+    ("NaN", "nan", "1.5"): "string",
+    ("inf", "-inf", "1.5"): "double",
+    ("True", "False"): "boolean",
+    ("TRUE", "False"): "string",
+    ("yes", "no"): "string",
+    ("t", "f"): "string",
+    ("1", "yes"): "string",
+    ("2013-01-05", "1999-12-31"): "date",
+    ("2013-01-05", "2013-02-30"): "string",
+    ("0000-01-01",): "string",
+    ("2013-01-05 10:00:00",): "timestamp_ntz",
+    ("2013-01-05T10:00:00Z",): "timestamp",
+    ("2013-01-05T10:00:00Z", "2013-01-05T10:00:00"): "string",
+    ("2013-01-05T10:00:00.123456789",): "string",
+    ("24:00",): "string",
+    ("31.12.2013", "01.02.2013"): "date",
+    ("01/02/2013", "03/04/2013"): "string",
+    (" 5", " 7"): "bigint",
+    (" 5", "7 "): "string",
+    ("   5", "  10"): "bigint",
+    ("0x10", "1"): "string",
+    ("1_000", "1"): "string",
+    ("\u0661", "1"): "string",
+}
+
+
+@pytest.mark.parametrize(("texts", "kind"), KEPT.items(), ids=str)
+def test_a_type_writes_each_text_again_or_it_stays_text(texts: tuple[str, ...], kind: str) -> None:
+    assert str(types.spelled("c", texts).type) == kind
+
+
+NUMERALS = st.from_regex(r"\A[+-]?[0-9]{0,20}([.][0-9]{0,20})?([eE][+-]?[0-9]{1,3})?\Z")
+
+
+@settings(max_examples=200)
+@given(st.lists(NUMERALS.filter(bool), min_size=1, max_size=3, unique=True))
+def test_a_number_that_is_written_in_two_ways_is_text(texts: list[str]) -> None:
+    found = types.spelled("c", texts)
+    if str(found.type) != "string":
+        read = [reader(str(found.type))(text) for text in texts]
+        assert len({str(value) for value in read}) == len(texts)
+
+
+@pytest.mark.parametrize("ends", ["\r\n \n", "\n \r\n", "\r \n", "\r\n \r \n"])
+def test_lines_may_end_in_several_ways(tmp_path: Path, ends: str) -> None:
+    several = ends.split(" ")
+    body = "".join(f"{line}{several[at % len(several)]}" for at, line in enumerate(["id,name", *["1,a", "2,b"] * 20]))
+    assert columns(inferred(body, "a.csv", tmp_path)) == {"id": "bigint", "name": "string"}
+
+
+def test_line_ends_in_a_field_and_lines_that_end_in_several_ways_cannot_be_told(tmp_path: Path) -> None:
+    with pytest.raises(NoContract, match="end all lines in the same way"):
+        inferred('id,name\n1,"a\nb"\r\n2,c\n', "a.csv", tmp_path)
+
+
+def test_a_field_may_have_three_megabytes(tmp_path: Path) -> None:
+    found = inferred("id,name\n1," + "x" * 3_000_000 + "\n2,b\n", "a.csv", tmp_path)
+    assert columns(found) == {"id": "bigint", "name": "string"}
+
+
+def test_parts_of_json_are_spelled_as_the_job_spells_them(tmp_path: Path) -> None:
+    objects = [{"id": at, "tags": ["a", "b"] if at % 2 else ["c"], "o": {"x": at % 2, "y": "é"}} for at in range(60)]
+    body = "\n".join(json.dumps(each, indent=None) for each in objects)
+    found = inferred(body, "a.jsonl", tmp_path)
+    assert columns(found) == {"id": "bigint", "tags": "string", "o": "string"}
+    assert any('["a","b"]' in metric.sql for metric in found.plan.metrics)
+
+
+JSON_TYPES = {
+    ('"1000"', '"2"'): "string",
+    ('"true"',): "string",
+    ('"1.50"',): "string",
+    ('"2024-01-02"',): "date",
+    ("1", "2.0"): "double",
+    ("1", "2.5", "null"): "double",
+    ("9007199254740993", "1.5"): "decimal(18,1)",
+    ("12345678901234568.01",): "decimal(19,2)",
+    ("9223372036854775808",): "string",
+    ("1", '"a"'): "string",
+    ("true", "1"): "string",
+    ("[1, 2.5]", "{}"): "string",
+    ("[0.30000000000000004]",): "string",
+    ("null",): "string",
+    ("-0",): "bigint",
+}
+
+
+@pytest.mark.parametrize(("values", "kind"), JSON_TYPES.items(), ids=str)
+def test_a_key_of_json_has_the_type_that_keeps_its_values(tmp_path: Path, values: tuple[str, ...], kind: str) -> None:
+    body = "\n".join(f'{{"n": "x", "v": {value}}}' for value in values)
+    assert columns(inferred(body, "a.jsonl", tmp_path))["v"] == kind
+
+
+def test_numbers_of_json_that_no_type_holds_have_no_contract(tmp_path: Path) -> None:
+    for value in ("1e400", "0." + "123456789" * 5):
+        with pytest.raises(NoContract, match="have them written in quotes"):
+            inferred(f'{{"v": {value}}}\n{{"v": 1.5}}', "a.jsonl", tmp_path)
+
+
+@pytest.mark.parametrize("codec", ["null", "deflate", "bzip2", "xz", "snappy", "zstandard"])
+def test_every_codec_of_avro_that_the_job_reads_is_read(tmp_path: Path, codec: str) -> None:
+    schema = {
+        "type": "record",
+        "name": "r",
+        "fields": [{"name": "id", "type": "long"}, {"name": "s", "type": "string"}],
+    }
+    body = packed([{"id": at, "s": f"a{at}" * 50} for at in range(3_000)], schema, codec)
+    assert columns(inferred(body, "a.avro", tmp_path)) == {"id": "bigint", "s": "string"}
+
+
+def packed(records: list[dict[str, object]], schema: Mapping[str, object], codec: str) -> bytes:
+    """Fastavro writes some codecs with packages of their own alone: two are packed here by Arrow."""
+    out = BytesIO()
+    own = codec not in ("snappy", "zstandard")
+    fastavro.writer(out, dict(schema), records, codec=codec if own else "null", sync_interval=10_000)
+    return out.getvalue() if own else repacked(out.getvalue(), codec)
+
+
+def repacked(body: bytes, codec: str) -> bytes:
+    file, out = BytesIO(body), BytesIO()
+    assert file.read(4) == b"Obj\x01"
+    meta = fastavro.schemaless_reader(file, {"type": "map", "values": "bytes"}, None)
+    sync = file.read(16)
+    assert isinstance(meta, dict)
+    out.write(b"Obj\x01")
+    fastavro.schemaless_writer(out, {"type": "map", "values": "bytes"}, {**meta, "avro.codec": codec.encode()})
+    out.write(sync)
+    while file.tell() < len(body):
+        count, size = (fastavro.schemaless_reader(file, "long", None) for _ in range(2))
+        block = pa.compress(file.read(int(str(size))), codec={"zstandard": "zstd"}.get(codec, codec), asbytes=True)
+        block += b"\0\0\0\0" if codec == "snappy" else b""
+        fastavro.schemaless_writer(out, "long", count)
+        fastavro.schemaless_writer(out, "long", len(block))
+        out.write(block + file.read(16))
+    return out.getvalue()
+
+
+def test_moments_of_96_bits_are_of_the_year_that_the_job_reads(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    moments = pa.array([-62_135_596_800_000_000 + at for at in range(30)], pa.timestamp("us"))
+    pq.write_table(pa.table({"at": moments}), path, use_deprecated_int96_timestamps=True)
+    assert "1754" not in infer([path])
+
+
+def test_a_bound_of_decimals_is_a_number(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    rates = pa.array([f"0.{at:03}0" for at in range(40)]).cast(pa.decimal128(6, 4))
+    pq.write_table(pa.table({"rate": rates}), path)
+    assert "maximum: 0.08  #" in infer([path])
+
+
+def test_text_of_parquet_that_is_not_utf_8_has_no_contract(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    wrong = pa.Array.from_buffers(pa.string(), 1, pa.array([b"M\xfcller"]).buffers())
+    for values in (wrong, pa.ListArray.from_arrays([0, 1], wrong)):
+        pq.write_table(pa.table({"name": values}), path)
+        with pytest.raises(NoContract, match='column "name" has text that is not UTF-8'):
+            infer([path])
+
+
+@pytest.mark.parametrize("width", [60, 240])
+def test_the_queries_of_a_wide_file_grow_with_its_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    asked: list[int] = []
+    own = evaluator.DuckDBEvaluator._all
+
+    def counted(self: evaluator.DuckDBEvaluator, query: str, rows: pa.Table) -> list[tuple[object, ...]]:
+        asked.append(rows.num_columns)
+        return own(self, query, rows)
+
+    monkeypatch.setattr(evaluator.DuckDBEvaluator, "_all", counted)
+    rows = [[f"c{at}" for at in range(width)], *([str(at) for at in range(width)] for _ in range(25))]
+    assert len(columns(inferred(of_rows(rows), "w.csv", tmp_path))) == width
+    assert max(asked) <= evaluator.AT_ONCE
+    assert len(asked) <= width
+
+
+@pytest.mark.parametrize(
+    ("body", "name", "why"),
+    [
+        ("Report of May\n\nid,name\n1,a\n2,b\n3,c\n", "a.csv", "it begins with 1 line that hold no rows: remove them"),
+        ("# made by us\nid,name\n1,a\n2,b\n3,c\n", "a.csv", "it begins with 1 line"),
+        ("id,name\n1,a\n# made by us\n3,c\n", "a.csv", "line 3 has 1 field, not 2"),
+        ('id,name\n1,a\n2,"b"c\n3,d\n', "a.csv", "line 3: a quote is out of place"),
+        ('id,name\n1,a\n2,"b\n3,d\n', "a.csv", "line 3: a quote is out of place"),
+        ("\nid,name\n1,a\n2,b\n", "a.csv", "its first line is blank"),
+        ("id,id\n1,2\n", "a.csv", 'column "id" is there 2 times'),
+        ("id,,x\n1,2,3\n", "a.csv", "column 2 has no name"),
+        ('{"a": 1}\n{"a": 1, "A": 2}\n', "a.jsonl", 'columns "a" and "A" are the same in any case'),
+        ('{"a": 1}\n{"a": {"b": 1}, "a": 2}\n', "a.jsonl", "line 2: it has a key twice"),
+        ('{"a": 1}\n{"a": "\\ud83d"}\n', "a.jsonl", "line 2 has half of a surrogate pair"),
+        ("id,name\n1,a\n".encode("utf-16-le"), "a.csv", "it looks like UTF-16"),
+    ],
+)
+def test_what_cannot_be_told_is_said_with_its_line(body: bytes | str, name: str, why: str, tmp_path: Path) -> None:
+    with pytest.raises(NoContract) as error:
+        inferred(body, name, tmp_path)
+    assert why in str(error.value)
+    assert str(tmp_path) not in str(error.value)
