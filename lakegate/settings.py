@@ -178,6 +178,11 @@ def adopt(profile: Mapping[str, str]) -> None:
     os.environ.update(profile)
 
 
+def choose_region(name: str) -> None:
+    """Set the region that a person has named, for this process and those that it runs."""
+    os.environ.update({REGION: name, "AWS_REGION": name})
+
+
 def adopt_region() -> None:
     """Copy AWS_REGION to AWS_DEFAULT_REGION, because CDK reads the first and boto3 only the second."""
     if not os.environ.get(REGION) and (region := os.environ.get("AWS_REGION")):

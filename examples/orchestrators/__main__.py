@@ -1,11 +1,13 @@
 """`python -m examples.orchestrators NAME`: one example on the local cloud that is up, with a good file and a bad one,
-and what became of each. It runs in the orchestrator's own environment, as a role of its own that may publish.
+what became of each, and whether that is what is expected: if not, it exits with 1. It runs in the orchestrator's own
+environment, as a role of its own that may publish.
 """
 
 import os
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,18 +27,56 @@ from lakegate.wap.nessie import NessieBranches
 
 ROOT = home().root
 NAMESPACE = "shop"
-NAMES = ("airflow", "dagster", "dbos", "prefect")
+KEPT = {"airflow": 1, "dagster": 1, "dbos": 0, "prefect": 0}  # branches of a run whose audit has failed
+GOOD_ROWS = 3
 
 
-def main(name: str) -> None:
-    """Run the example with both files, and show main and the branches after each."""
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What became of a file: the command's exit code, and then the rows of the table on main, and its branches."""
+
+    code: int
+    rows: int
+    branches: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"exit code {self.code}; main has {self.rows} rows; branches: {', '.join(self.branches) or 'none'}"
+
+
+def main(name: str) -> int:
+    """Run the example with both files, show what became of each, and return 0 if it is what is expected."""
     os.environ.update(environment(LocalSettings.from_env()))
-    for path in files(ROOT / ".local/data/orchestrators"):
-        words = options(name, path)
-        print(f"\n$ python -m examples.orchestrators.{name} {' '.join(words)}", flush=True)
-        python = ROOT / f".local/envs/{name}/bin/python"
-        done = subprocess.run([str(python), "-m", f"examples.orchestrators.{name}", *words], check=False, cwd=ROOT)
-        print(f"exit code {done.returncode}; {outcome(table_of(name))}", flush=True)
+    good, bad = [_run(name, path) for path in files(ROOT / ".local/data/orchestrators")]
+    wrong = surprises(name, good, bad)
+    if wrong:
+        print("\nThis is not what is expected:", *wrong, sep="\n  ", flush=True)
+        return 1
+    kept = "its branch is there for a look" if KEPT[name] else "its branch is gone"
+    print(f"\nAs expected: {GOOD_ROWS} rows of the good file are on main, and none of the bad one; {kept}.", flush=True)
+    return 0
+
+
+def _run(name: str, path: Path) -> Outcome:
+    words = options(name, path)
+    print(f"\n$ python -m examples.orchestrators.{name} {' '.join(words)}", flush=True)
+    python = ROOT / f".local/envs/{name}/bin/python"
+    done = subprocess.run([str(python), "-m", f"examples.orchestrators.{name}", *words], check=False, cwd=ROOT)
+    found = outcome(table_of(name), done.returncode)
+    print(found, flush=True)
+    return found
+
+
+def surprises(name: str, good: Outcome, bad: Outcome) -> list[str]:
+    """Return what is not as expected: the good file is on main once, and the bad one fails and changes nothing."""
+    kept = len(set(bad.branches) - set(good.branches))
+    found = {
+        f"the good file ended with exit code {good.code}, and not 0": good.code == 0,
+        f"main had {good.rows} rows after the good file, and not {GOOD_ROWS}": good.rows == GOOD_ROWS,
+        "the bad file ended with exit code 0": bad.code != 0,
+        f"main had {bad.rows} rows after the bad file, and not {GOOD_ROWS}": bad.rows == GOOD_ROWS,
+        f"the bad file left {kept} branches, and not {KEPT[name]}": kept == KEPT[name],
+    }
+    return [said for said, holds in found.items() if not holds]
 
 
 def table_of(name: str) -> str:
@@ -87,16 +127,16 @@ def files(folder: Path) -> tuple[Path, Path]:
     return folder / "good.parquet", folder / "bad.parquet"
 
 
-def outcome(table: str) -> str:
-    """Return what main has of the table, and its branches, now."""
+def outcome(table: str, code: int) -> Outcome:
+    """Return what main has of the table, and its branches, now that a command has ended."""
     place = catalog()
     on_main = RefCatalog(place.uri, place.warehouse, Ref(MAIN), storage(), http=place.http).find_table(table)
-    rows = on_main.scan().to_arrow().num_rows if on_main else 0
     branches = NessieBranches(uri=place.uri, warehouse=place.warehouse, table=table, http=place.http).names()
-    return f"{table} on main has {rows} rows; branches: {', '.join(branches) or 'none'}"
+    rows = on_main.scan().to_arrow().num_rows if on_main else 0
+    return Outcome(code=code, rows=rows, branches=tuple(branches))
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] not in [[name] for name in NAMES]:
-        sys.exit(f"name one example: {', '.join(NAMES)}")
-    main(sys.argv[1])
+    if sys.argv[1:] not in [[name] for name in KEPT]:
+        sys.exit(f"name one example: {', '.join(KEPT)}")
+    sys.exit(main(sys.argv[1]))

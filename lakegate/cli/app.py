@@ -437,8 +437,9 @@ def deploy(
     """
     from lakegate.cli import away
     from lakegate.cli.deploy import deploy as run
+    from lakegate.cli.deploy import judged
 
-    away.deploy(*sys.argv[2:])
+    away.deploy(lambda: judged(settings), *sys.argv[2:])
     raise typer.Exit(run(settings, accept or [], probe=probe))
 
 

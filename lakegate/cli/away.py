@@ -6,6 +6,7 @@ In a checkout they are at home already, and set-up is `make`'s.
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import NoReturn
 
 from lakegate.cli.terminal import say
@@ -32,9 +33,14 @@ def local(*words: str) -> NoReturn:
     become(there, str(there.bin / "lakegate"), "local", *words)
 
 
-def deploy(*words: str) -> None:
-    """Give `lakegate deploy` at home. Return if this is home."""
+def deploy(judge: Callable[[], object], *words: str) -> None:
+    """Give `lakegate deploy` at home, once the settings were judged: nothing is installed for those that are wrong.
+    Return if this is home.
+    """
     if is_installed():
+        unpack(home().root)
+        sys.path.append(str(home().root))  # what judges settings is there, and needs nothing else
+        judge()
         there = prepared(DEPLOY)
         become(there, str(there.bin / "lakegate"), "deploy", *words)
 

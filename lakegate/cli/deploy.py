@@ -3,25 +3,31 @@
 Deploying needs `infra`, which is in a home and no part of the installed package: there, `away` goes to it first.
 """
 
+import re
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from rich.prompt import Prompt
+
 from lakegate.adapters.account import Account, region
+from lakegate.adapters.aws import aws_errors
 from lakegate.adapters.intake import AwsIntake
 from lakegate.adapters.stacks import Stacks
 from lakegate.cli.doctor import code, examine, tell
 from lakegate.cli.profile import load_profile
-from lakegate.cli.terminal import busy, say
+from lakegate.cli.terminal import busy, console, say
 from lakegate.deployment.assembly import Cdk, bootstrap_version, changes_application
 from lakegate.deployment.choices import Choices, Difference, differences, second
 from lakegate.deployment.still import change
 from lakegate.errors import Misconfigured, Refused
 from lakegate.home import home
-from lakegate.settings import adopt_region
+from lakegate.settings import adopt_region, choose_region
 
+_REGION = re.compile("[a-z]{2}(-[a-z]+)+-[0-9]")
 BOOTSTRAP = "bootstrap"  # accepts CDK's own bucket and roles
 
 
@@ -29,9 +35,7 @@ def deploy(file: Path, accepted: Sequence[str], *, probe: bool) -> int:
     """Bring an installation to an environment's settings file, and examine it. Raise Refused if that loses what nobody
     has accepted.
     """
-    load_profile()
-    adopt_region()
-    cdk, after = _at_home(file)
+    cdk, after = Cdk(home=home().root), judged(file)
     name = str(after.values["name"])
     stacks = Stacks()
     with busy("reading what is deployed"):
@@ -60,20 +64,38 @@ def deploy(file: Path, accepted: Sequence[str], *, probe: bool) -> int:
     return code(findings)
 
 
-def _at_home(file: Path) -> tuple[Cdk, Choices]:
-    """Return the cdk command of the home that this command is of, and the file's choices."""
+def judged(file: Path) -> Choices:
+    """Return the file's choices, in the region where its stacks are to be. It asks no service, and nothing need be
+    installed for it. Raise Misconfigured with everything that is wrong.
+    """
+    load_profile()
+    adopt_region()
     try:
         from infra.choices import choices  # noqa: PLC0415
         from infra.settings_file import SettingsFile  # noqa: PLC0415
     except ImportError as error:
         there = home()
         raise Misconfigured(f"{there.root} lacks what a deployment needs. Run: {there.set_up(deploys=True)}") from error
-    here = region()
-    if not here:
+    settings = SettingsFile.read(file)
+    settings.config(lambda _: None)  # what is wrong anywhere is told before a person is asked
+    return choices(settings.config(lambda _: None, _region()))
+
+
+def _region() -> str:
+    """Return the region that is set, or that a person at the terminal names."""
+    with aws_errors("reading AWS's configuration of this machine"):
+        found = region()
+    if not found and sys.stdin.isatty():
+        found = Prompt.ask("The region for the stacks, such as eu-central-1", console=console(stderr=True))
+        if not _REGION.fullmatch(found):
+            raise Misconfigured(f"{found!r} is no region of AWS, such as eu-central-1")
+        choose_region(found)
+    if not found:
         raise Misconfigured(
-            "no region is set, in which the stacks would be made. Set AWS_REGION, and mostly AWS_PROFILE"
+            "no region is set, in which the stacks would be made. Set AWS_REGION, as in: AWS_REGION=eu-central-1 "
+            "lakegate deploy …, or the region of the profile that AWS_PROFILE names"
         )
-    return Cdk(home=home().root), choices(SettingsFile.read(file).config(lambda _: None, here))
+    return found
 
 
 def _line(difference: Difference) -> str:

@@ -71,12 +71,38 @@ def test_a_deployment_is_made_at_home_by_the_same_words(
     ran: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = tmp_path / "prod.toml"
-    settings.touch()
+    settings.write_text('nessie_uri = "https://nessie.example.com"\nephemeral = true\n')
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
     words = ["deploy", str(settings), "--accept", "name"]
     monkeypatch.setattr(sys, "argv", ["lakegate", *words])
     given(*words)
-    assert ran[:-1] == set_up(tmp_path, "deploy")
+    assert ran[:-1] == [["unpack", str(tmp_path)], *set_up(tmp_path, "deploy")]
     assert ran[-1][-4:] == words
+
+
+@pytest.mark.parametrize(
+    ("settings", "region", "said"),
+    [
+        ("nessie_url = 'https://nessie.example.com'\n", "eu-central-1", "did you mean nessie_uri?"),
+        ("vcpus = 'many'\nephemeral = true\n", "eu-central-1", "vcpus is a whole number"),
+        ("not toml at all", "eu-central-1", "prod.toml"),
+        ("nessie_uri = 'https://nessie.example.com'\nephemeral = true\n", "", "AWS_REGION=eu-central-1"),
+    ],
+)
+def test_settings_that_are_wrong_are_told_before_anything_is_installed(
+    ran: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str, region: str, said: str
+) -> None:
+    file = tmp_path / "prod.toml"
+    file.write_text(settings)
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    if region:
+        monkeypatch.setenv("AWS_REGION", region)
+    told = given("deploy", str(file))
+    assert told.exit_code == Exit.MISUSE
+    assert said in told.stderr
+    assert ran == [["unpack", str(tmp_path)]]
 
 
 def test_the_cloud_s_messages_are_asked_for_without_any_set_up(ran: list[list[str]], tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
@@ -19,6 +20,7 @@ from infra.choices import choices
 from infra.config import Config
 from lakegate.adapters.surroundings import Surroundings
 from lakegate.cli.app import app
+from lakegate.cli.deploy import judged
 from lakegate.settings import DESCRIPTION
 from tests.support.outputs import OUTPUTS
 
@@ -221,3 +223,23 @@ def test_the_doctor_tells_what_it_cannot_reach_from_what_is_wrong(
     assert "✗ intake: closed" in told.stdout
     assert "What nobody has tried on AWS yet" in told.stdout
     assert "0 held, 0 failed" in told.stdout
+
+
+def test_a_person_at_the_terminal_is_asked_for_the_region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
+    monkeypatch.setattr("sys.stdin", Terminal("eu-north-1\n"))
+    file = tmp_path / "dev.toml"
+    file.write_text(f"nessie_uri = '{NESSIE}'\nephemeral = true\n")
+    assert judged(file).values["nessie_uri"] == NESSIE
+    assert boto3.Session().region_name == "eu-north-1"
+
+
+class Terminal(io.StringIO):
+    """What a person types."""
+
+    def isatty(self) -> bool:
+        return True
