@@ -37,7 +37,7 @@ SECONDS = 20  # per answer
 LARGEST = 1024**2  # bytes per answer
 SECTION, HEADER, SUMMARY = 3000, 150, 200  # characters: Slack's limits, and ours for a notification
 BLOCKS = 9000  # characters of all blocks as JSON: Slack documents no limit, and was seen to refuse about 11,300
-FILES, REASONS = 20, 10
+FILES, REASONS = 20, 3
 ALL_REASONS, FEWEST = 30, 2  # reasons per message, about, and at least per file: readers of a channel skip longer lists
 NAME, REASON = 300, 300
 LINES, ADVICE = 600, 1200  # characters of a contract's lines, and of all that is told below a reason
@@ -182,7 +182,7 @@ def blocks(message: Message) -> list[Block]:
     """Return the message as Block Kit, within Slack's limits; parts that do not fit are counted."""
     shown = list(_advised_once(message.files[:FILES]))
     most = max(FEWEST, min(REASONS, ALL_REASONS // max(1, len(shown))))
-    files = [_section(_file(file, most)) for file in shown]
+    files = [_section(_file(file, most, _look(message))) for file in shown]
     while len(json.dumps(found := _around(files, message), ensure_ascii=False)) > BLOCKS and files:
         files.pop()
     return found
@@ -230,7 +230,7 @@ def _enforced(message: Message) -> str:
 def _published(message: Message) -> str:
     if message.kind in ON_MAIN:
         quarantined = f", {message.quarantined_rows:,} in quarantine" if message.quarantined_rows else ""
-        instead = f", in place of {message.replaced_rows:,}" if message.replaced_rows else ""
+        instead = f", in place of {count(message.replaced_rows, 'row')}" if message.replaced_rows else ""
         return f"{count(message.published_rows, 'row', 'is', 'are')} on main{instead}{quarantined}"
     if not message.published_files:
         return ""
@@ -238,8 +238,8 @@ def _published(message: Message) -> str:
     return f"{files}, {count(message.published_rows, 'row')}"
 
 
-def _file(file: MessageFile, most: int) -> str:
-    """Return the file's name, its failing rows, and as many reasons as fit."""
+def _file(file: MessageFile, most: int, look: str) -> str:
+    """Return the file's name, its failing rows, and as many reasons as fit, with the command that has the others."""
     lines = [" · ".join(part for part in (code(file.key) or "?", _counted(file)) if part)]
     advice = (*file.advice, *[NO_ADVICE] * len(file.reasons))  # older messages have none
     reasons = [_reason(reason, its) for reason, its in zip(file.reasons, advice, strict=False)]
@@ -247,7 +247,7 @@ def _file(file: MessageFile, most: int) -> str:
     while kept and len("\n".join([*lines, *kept])) > SECTION - 100:
         kept.pop()
     hidden = len(reasons) - len(kept)
-    return "\n".join([*lines, *kept, *([f"• and {hidden} more"] if hidden else [])])
+    return "\n".join([*lines, *kept, *([f"• and {hidden} more: {look}"] if hidden else [])])
 
 
 def _reason(reason: str, advice: Advice) -> str:
@@ -278,8 +278,12 @@ def _counted(file: MessageFile) -> str:
 def _more(message: Message, hidden: int) -> list[Block]:
     if hidden <= 0:
         return []
-    look = f"lakegate show {message.batch}" if message.batch else "lakegate status"
-    return [_section(f"and {count(hidden, 'more file')}: {code(look)}")]
+    return [_section(f"and {count(hidden, 'more file')}: {_look(message)}")]
+
+
+def _look(message: Message) -> str:
+    """Return the command that has all that the message leaves out."""
+    return code(f"lakegate show {message.batch}" if message.batch else "lakegate status")
 
 
 def _listed(commands: Iterable[str]) -> list[str]:

@@ -1,6 +1,9 @@
 """A report in the order in which people read it, and its counts. It draws nothing and interprets no verdict."""
 
+from collections.abc import Sequence
+
 from lakegate.audit.advice import NO_ADVICE, Advice
+from lakegate.audit.evaluation.mask import MASK
 from lakegate.audit.model.plan import Mode
 from lakegate.audit.model.report import WORST_FIRST, CheckResult, FileReport, Report, Verdict
 from lakegate.counts import count
@@ -54,6 +57,28 @@ def columns_of(report: Report, check: CheckResult) -> list[str]:
     there = {name for row in check.sample for name in row}
     first = [name for name in (*report.key, *check.columns, *report.columns) if name in there]
     return list(dict.fromkeys([*first, *sorted(there)]))
+
+
+PLACES = ("line", "row")
+"""Columns that say where a row is that does not parse."""
+NAMED, LONGEST = 4, 40  # columns, and characters of a value, of a row in a message
+
+
+def first_row(check: CheckResult, key: Sequence[str]) -> str:
+    """Return the first failing row of a check's sample: the columns at fault and the key, without masked values."""
+    row = check.sample[0] if check.sample else {}
+    names = [name for name in dict.fromkeys((*check.columns, *key)) if name in row]
+    names = names or [place for place in PLACES if place in row]
+    shown = [f"{name} {_short(row[name])}" for name in names if row[name] != MASK]
+    return ", ".join(shown[:NAMED])
+
+
+def _short(value: object) -> str:
+    if value is None:
+        return "null"
+    text = str(value)
+    text = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return f'"{text}"' if isinstance(value, str) else text
 
 
 def shown(check: CheckResult, rows: int) -> str:

@@ -29,6 +29,7 @@ from lakegate.ports import Landing
 LONGEST_KEY = 1024  # bytes, S3's limit
 UPLOADS = 4  # concurrent
 NAMED = 12  # published files that are listed by name
+REASONS = 3  # of a file; lakegate show has all
 
 
 def drop(
@@ -189,13 +190,21 @@ def _names(sights: list[Sight]) -> list[RenderableType]:
     for sight in sights[:NAMED]:
         lines.append(f"    {sight.file}" + (f"  {count(sight.rows, 'row')}" if sight.rows else ""))
         if sight.state == Decision.PUBLISHED:
-            lines += [indented(f"warning: {reason}", 6, "yellow") for reason in sight.reasons]
+            lines += _first_reasons(sight, "warning: ", "yellow")
     rest = len(sights) - NAMED
     return [*lines, *([f"    … and {rest:,} more"] if rest > 0 else [])]
 
 
 def _with_reasons(sight: Sight) -> list[RenderableType]:
-    return [f"    {sight.file}", *(indented(reason, 6, "red") for reason in sight.reasons)]
+    return [f"    {sight.file}", *_first_reasons(sight, "", "red")]
+
+
+def _first_reasons(sight: Sight, before: str, colour: str) -> list[RenderableType]:
+    """Return the first reasons, and where there are more the command that has them."""
+    rest = len(sight.reasons) - REASONS
+    more = [indented(f"and {rest:,} more: lakegate show {sight.batch}", 6, colour)] if rest > 0 and sight.batch else []
+    shown = sight.reasons[:REASONS] if more else sight.reasons
+    return [*(indented(f"{before}{reason}", 6, colour) for reason in shown), *more]
 
 
 def _next(state: str, sight: Sight) -> list[str]:

@@ -14,7 +14,8 @@ def advise(plan: Plan, check: Check, failing: int, expected: str) -> Advice:
     """Return the advice for a check that so many rows fail, or whose number is not as expected."""
     metric = plan.metric(check.metric)
     ask = _from_the_past if check.drift else ASKS[metric.kind]
-    return Advice(vendor=ask(check, metric, failing, expected), **_of_contract(check))
+    of_contract = _of_key(check) if _is_of_key(plan, metric) else _of_contract(check)
+    return Advice(vendor=ask(check, metric, failing, expected), **of_contract)
 
 
 def advise_budget(budget: Budget, failing: int) -> Advice:
@@ -25,6 +26,17 @@ def advise_budget(budget: Budget, failing: int) -> Advice:
         contract="raise the budget, at the table of the contract",
         lines=setting("quarantineBudget", wanted),
     )
+
+
+def _is_of_key(plan: Plan, metric: Metric) -> bool:
+    """Return True if the metric says that the primary key identifies no row, or not one alone."""
+    is_repeated = metric.kind is MetricKind.DUPLICATES and metric.columns == plan.key
+    return bool(plan.key) and (is_repeated or (metric.kind is MetricKind.NULLS and {*metric.columns} <= {*plan.key}))
+
+
+def _of_key(check: Check) -> dict[str, str]:
+    """Return what the contract's owner changes: a key that may repeat or be missing is none, so nothing is loosened."""
+    return {"contract": f"choose other columns as the primary key, at line {check.line} of the contract"}
 
 
 def _of_contract(check: Check) -> dict[str, str]:

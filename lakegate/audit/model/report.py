@@ -186,6 +186,11 @@ class FileReport:
         return sum(data.rows for data in self.quarantined)
 
     @property
+    def all_rows(self) -> int:
+        """The rows of the file as it came, with those that do not parse and those in quarantine."""
+        return max((self.rows + self.quarantined_rows, *(check.rows for check in self.checks)))
+
+    @property
     def reasons(self) -> tuple[str, ...]:
         """Reasons for its rejection."""
         if self.verdict is not Verdict.FAIL:

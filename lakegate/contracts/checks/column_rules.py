@@ -175,13 +175,11 @@ def primary_key_checks(key: Sequence[tuple[Field, int, Severity]], table: Item) 
     made = scoped(duplicates([field for field, _, _ in key]), within)
     line, severity = min(line for _, line, _ in key), severest(said for _, _, said in key)
     says = f"primary key {names} unique{_in_table(within)}"
-    unique = checked(says, made, line, severity=severity, loosened=warned(*(field for field, _, _ in key)))
+    unique = checked(says, made, line, severity=severity)
     return [
         unique,
         *(
-            checked(
-                f"{field.label} required (primary key)", nulls(field), line, severity=severity, loosened=warned(field)
-            )
+            checked(f"{field.label} required (primary key)", nulls(field), line, severity=severity)
             for field, line, severity in key
         ),
     ]

@@ -1,11 +1,12 @@
 """Notices of an attempt's outcome: files it rejected or published, or cannot begin on."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from lakegate.audit.advice import NO_ADVICE
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.report import FileReport, Verdict
+from lakegate.audit.summary import first_row
 from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -69,7 +70,8 @@ def notify_outcome(
     if len(passed) < len(reported):
         notify_approved(service, attempt)
     if any(report.warnings for _, report in passed):
-        told = replace(_warned(attempt, passed, [report for _, report in reported]), lane=_lane(service, ended))
+        every, key = [report for _, report in reported], ended.report.key if ended.report else ()
+        told = replace(_warned(attempt, passed, every, key), lane=_lane(service, ended))
         notify(service, f"{attempt.branch}-warned", told)
     elif passed and _is_wanted(service, attempt):
         told = replace(_published(attempt, [report for _, report in passed]), lane=_lane(service, ended))
@@ -113,10 +115,10 @@ def notify_approved(service: Service, attempt: Attempt) -> None:
 def _rejected(
     attempt: Attempt, files: Iterable[tuple[FileVersion, Entry | None]], ended: Ended, published: int, rows: int
 ) -> Message:
-    files, reports = list(files), ended.reported
+    files, reports, key = list(files), ended.reported, ended.report.key if ended.report else ()
     return rejected_message(
         attempt,
-        [_message_file(file, entry, reports.get(file.id)) for file, entry in files],
+        [_message_file(file, entry, reports.get(file.id), key) for file, entry in files],
         branch=attempt.branch,
         why=ended.error,
         advice=ended.report.advice if ended.report else (),
@@ -126,27 +128,36 @@ def _rejected(
     )
 
 
-def _message_file(file: FileVersion, entry: Entry | None, report: FileReport | None) -> MessageFile:
+def _with_first_rows(reasons: Iterable[str], report: FileReport | None, key: Sequence[str]) -> tuple[str, ...]:
+    """Return the reasons, each with the first row that its check failed, if the report has one that may be shown."""
+    rows = {check.reason: first_row(check, key) for check in report.checks} if report else {}
+    return tuple(f"{reason}; the first: {row}" if (row := rows.get(reason)) else reason for reason in reasons)
+
+
+def _message_file(file: FileVersion, entry: Entry | None, report: FileReport | None, key: Sequence[str]) -> MessageFile:
     failed = [check.failing_rows for check in report.checks if check.verdict is Verdict.FAIL] if report else []
     failing = failed[0] if len(failed) == 1 else 0  # of several checks, the same row may have failed more than one
     reasons, advised = entry.reasons if entry else (), report.advised if report else {}
     return MessageFile(
         key=file.key,
-        reasons=reasons,
-        rows=report.rows if report else 0,
+        reasons=_with_first_rows(reasons, report, key),
+        rows=report.all_rows if report else 0,
         failing_rows=failing,
         advice=tuple(advised.get(reason, NO_ADVICE) for reason in reasons),
     )
 
 
 def _warned(
-    attempt: Attempt, passed: Iterable[tuple[FileVersion, FileReport]], published: Iterable[FileReport]
+    attempt: Attempt,
+    passed: Iterable[tuple[FileVersion, FileReport]],
+    published: Iterable[FileReport],
+    key: Sequence[str],
 ) -> Message:
     published = list(published)
     warned = [(file, report) for file, report in passed if report.warnings]
     message = warned_message(
         attempt,
-        [_warned_file(file, report) for file, report in warned],
+        [_warned_file(file, report, key) for file, report in warned],
         sum(report.rows for report in published),
         quarantined={report.id: report.quarantined_rows for _, report in warned if report.quarantined},
         replaced=sum(report.replaces.rows for report in published),
@@ -165,13 +176,13 @@ def _published(attempt: Attempt, reports: Iterable[FileReport]) -> Message:
     return published_message(attempt, files, rows, replaced=replaced)
 
 
-def _warned_file(file: FileVersion, report: FileReport) -> MessageFile:
+def _warned_file(file: FileVersion, report: FileReport, key: Sequence[str]) -> MessageFile:
     quarantined = report.quarantined_rows
     reasons, advised = (*report.warnings, *report.unread), report.advised if report.would else {}
     return MessageFile(
         key=file.key,
-        reasons=reasons,
-        rows=report.rows + quarantined,
+        reasons=_with_first_rows(reasons, report, key),
+        rows=report.all_rows,
         failing_rows=quarantined,
         advice=tuple(advised.get(reason, NO_ADVICE) for reason in reasons) if advised else (),
     )
