@@ -22,6 +22,8 @@ ENDS: dict[str, End] = {
     PASSED_OVER: End(mark="-", colour="dim"),
     State.UNROUTED: End(mark="‖", colour="yellow"),
     GONE: End(mark="✗", colour="red", fails=True),
+    State.SUPERSEDED: End(mark="-", colour="dim", fails=True),
     State.REJECTED: End(mark="✗", colour="red", fails=True),
 }
+NOTHING_TO_DO = "another version of its key is on main, nothing to do"
 RANKS = {state: rank for rank, state in enumerate(ENDS)}

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from lakegate.cli import terminal
-from lakegate.cli.ends import ENDS, RANKS
+from lakegate.cli.ends import ENDS, NOTHING_TO_DO, RANKS
 from lakegate.cli.exits import Exit
 from lakegate.cli.follow import Followed, follow
 from lakegate.cli.installation import Installation
@@ -177,7 +177,7 @@ def _rank(sight: Sight) -> tuple[int, str, str]:
 def _group(state: str, sights: list[Sight]) -> list[RenderableType]:
     first = sights[0]
     rows = sum(sight.rows for sight in sights)
-    words = [first.table, count(len(sights), "file"), count(rows, "row") if rows else "", first.batch]
+    words = [first.table, count(len(sights), "file"), _rows(rows, sum(it.replaced for it in sights)), first.batch]
     said = clean("  ".join(filter(None, words)))
     head = Text(f"{ENDS[state].mark} ") + terminal.state(state) + Text(f"  {said}")
     if state in {Decision.PUBLISHED, ALREADY}:
@@ -185,10 +185,15 @@ def _group(state: str, sights: list[Sight]) -> list[RenderableType]:
     return [head, *(line for sight in sights for line in _with_reasons(sight)), *_next(state, first)]
 
 
+def _rows(rows: int, replaced: int) -> str:
+    instead = f" in place of {count(replaced, 'row')}" if replaced else ""
+    return count(rows, "row") + instead if rows or replaced else ""
+
+
 def _names(sights: list[Sight]) -> list[RenderableType]:
     lines: list[RenderableType] = []
     for sight in sights[:NAMED]:
-        lines.append(f"    {sight.file}" + (f"  {count(sight.rows, 'row')}" if sight.rows else ""))
+        lines.append(f"    {sight.file}" + (f"  {rows}" if (rows := _rows(sight.rows, sight.replaced)) else ""))
         if sight.state == Decision.PUBLISHED:
             lines += _first_reasons(sight, "warning: ", "yellow")
     rest = len(sights) - NAMED
@@ -211,4 +216,6 @@ def _next(state: str, sight: Sight) -> list[str]:
     if state == Decision.REJECTED:
         lines = [f"    branch: {sight.branch}"] if sight.branch else []
         return [*lines, f"    next: lakegate show {sight.batch}"]
+    if state == State.SUPERSEDED:
+        return [f"    {NOTHING_TO_DO}"]
     return ["    next: lakegate contract push CONTRACT"] if state == State.UNROUTED else []

@@ -10,6 +10,15 @@ def enforced(note: Note) -> str:
     return would_have(sum(file.would_reject for file in note.files), sum(file.would_quarantine for file in note.files))
 
 
+def decision_words(note: Note) -> list[str]:
+    """Return how many rows a decision published in place of how many, what enforcing would have done, and by whom."""
+    rows = count(sum(file.rows for file in note.files), "row")
+    instead = f" in place of {count(note.replaced, 'row')}" if note.replaced else ""
+    words = [count(len(note.files) + note.more, "file"), rows + instead, enforced(note)]
+    words += ["in spite of the audit"] if note.overrules else []
+    return list(filter(None, [*words, note.why, f"by {note.by}" if note.by else ""]))
+
+
 def would_have(files: int, rows: int, these: str = "") -> str:
     """Return what enforcing would have done to so many files and rows of `these`; "" if nothing."""
     rejected = [f"{count(files, f'{these}file')} would have been rejected"] if files else []

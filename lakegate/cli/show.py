@@ -9,11 +9,13 @@ from lakegate.audit.advice import Advice
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
 from lakegate.audit.summary import advised, aside, checks_of, columns_of, files_of, observes, shown, tally
 from lakegate.cli import terminal
+from lakegate.cli.ends import NOTHING_TO_DO
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
-from lakegate.cli.report import enforced, lane, took
+from lakegate.cli.report import decision_words, lane, took
 from lakegate.cli.terminal import busy, clean, console, indented, say, say_json
 from lakegate.counts import count
+from lakegate.landing.lifecycle import State
 from lakegate.operations.batch import BatchView, Try, has_rows, rows_command
 from lakegate.operations.questions import ShowBatch
 from lakegate.ports import Decided
@@ -58,15 +60,10 @@ def _passed(report: Report) -> bool:
 def _decision(decided: Decided, reported: set[tuple[int, str]]) -> Iterator[RenderableType]:
     """Yield one line, and the files that no report above covers."""
     note = decided.note
-    rows, files = sum(file.rows for file in note.files), len(note.files) + note.more
-    said = [f"a{note.attempt}" if note.attempt else "no attempt", count(files, "file"), count(rows, "row")]
-    replaced = sum(file.replaced for file in note.files)
-    said += [f"in place of {replaced:,}"] if replaced else []
-    said += [would] if (would := enforced(note)) else []
-    said += [note.why] if note.why else []
-    said += [f"by {note.by}"] if note.by else []
+    said = [f"a{note.attempt}" if note.attempt else "no attempt", *decision_words(note)]
+    said += [NOTHING_TO_DO] if decided.state is State.SUPERSEDED else []
     at = Text(f"  {decided.at:%Y-%m-%d %H:%M:%S} UTC  ", style="dim")
-    yield at + terminal.state(str(note.decision)) + Text(clean("  " + ", ".join(said)))
+    yield at + terminal.state(str(decided.state)) + Text(clean("  " + ", ".join(said)))
     for file in note.files:
         if (note.attempt, file.key) in reported:
             continue

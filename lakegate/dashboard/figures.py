@@ -7,6 +7,7 @@ from datetime import datetime
 from lakegate.audit.model.plan import Unit
 from lakegate.audit.model.report import WORST_FIRST, Report, Verdict
 from lakegate.audit.summary import tally
+from lakegate.cli.report import decision_words
 from lakegate.counts import count
 from lakegate.landing.attempts import named_minute
 from lakegate.operations.batch import BatchView, Try
@@ -103,11 +104,9 @@ def _worst(report: Report) -> str:
 
 def _decided(decided: Decided) -> Event:
     note = decided.note
-    files = count(len(note.files) + note.more, "file")
-    who = [note.why] if note.why else []
-    who += [f"by {note.by}"] if note.by else []
-    says = f"{files} {note.decision}" + (f" (a{note.attempt})" if note.attempt else "")
-    return Event(at=decided.at, says=says, more=", ".join(who), kind=KINDS[note.decision])
+    files, *more = decision_words(note)
+    says = f"{files} {decided.state}" + (f" (a{note.attempt})" if note.attempt else "")
+    return Event(at=decided.at, says=says, more=", ".join(more), kind=KINDS[decided.state])
 
 
 def faults(report: Report) -> list[Fault]:

@@ -22,6 +22,7 @@ from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.ledger.rejected import Rejected, rejections
 from lakegate.workflow.ledger.superseded import superseded_files
 from lakegate.workflow.notices.messages import rows_query
+from lakegate.workflow.overview.log import with_superseded
 from lakegate.workflow.retry import in_progress
 from lakegate.workflow.service import Service
 
@@ -57,7 +58,7 @@ class BatchView:
 
 def look(service: Service, batch: str) -> BatchView:
     """Return a batch's view. Raise Misconfigured if the batch is unknown."""
-    decisions = tuple(service.ledger.decisions(DECISIONS, batch=batch))
+    decisions = with_superseded(service, service.ledger.decisions(DECISIONS, batch=batch))
     kept = {attempt.branch: attempt for attempt in list_open_attempts(service.branches) if attempt.batch == batch}
     tables = [*(decided.note.table for decided in decisions), *(attempt.table for attempt in kept.values())]
     if not tables:

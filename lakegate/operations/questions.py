@@ -18,6 +18,7 @@ from lakegate.operations.tables import TableView
 from lakegate.ports import MAIN, Branch, Branches, Decided
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.backlog import unclaimed
+from lakegate.workflow.overview.log import with_superseded
 from lakegate.workflow.registry import Registry, contract_of
 from lakegate.workflow.status import DECISIONS, Status, status, with_usage
 
@@ -89,8 +90,8 @@ class ListDecisions(_Decisions[tuple[Decided, ...]]):
     before: str = ""
 
     def on(self, installation: Direct) -> tuple[Decided, ...]:
-        ledger = installation.service.ledger
-        return tuple(ledger.decisions(self.most, table=self.table, before=self.before))
+        service = installation.service
+        return with_superseded(service, service.ledger.decisions(self.most, table=self.table, before=self.before))
 
 
 @dataclass(frozen=True, kw_only=True)

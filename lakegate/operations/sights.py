@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from lakegate.errors import Misconfigured
-from lakegate.landing.lifecycle import Decision, State
+from lakegate.landing.lifecycle import Decision, State, state_of
 from lakegate.landing.standing import IDENTICAL
 from lakegate.ports import MAIN, Branch, Ref
 from lakegate.workflow.ledger.receipts import receipts_at, receipts_now, whole_receipt
 from lakegate.workflow.ledger.rejected import decisions_of
+from lakegate.workflow.ledger.superseded import superseded_files
 from lakegate.workflow.overview.line import Line
 from lakegate.workflow.service import Service
 from lakegate.workflow.status import Status, status
@@ -19,7 +20,7 @@ BATCH = re.compile(r"[0-9]{8}T[0-9]{4}-[0-9a-f]{8}")
 MARKER = "it has no bytes and a marker's name, so lakegate passes it over"
 ALREADY, GONE, PASSED_OVER = "already published", "gone", "passed over"
 ENDS = frozenset(
-    {State.PUBLISHED, ALREADY, State.DISCARDED, PASSED_OVER, State.UNROUTED, GONE, State.REJECTED}
+    {State.PUBLISHED, ALREADY, State.DISCARDED, PASSED_OVER, State.UNROUTED, GONE, State.SUPERSEDED, State.REJECTED}
 )  # states after which nobody waits
 
 
@@ -34,6 +35,7 @@ class Sight:
     table: str = ""
     branch: str = ""
     rows: int = 0
+    replaced: int = 0
     reasons: tuple[str, ...] = ()
     waits: str = ""
 
@@ -83,8 +85,11 @@ def _finished(service: Service, ended: Mapping[Version, Sight]) -> dict[Version,
         for file in decided.note.files:
             pair = (file.key, file.version_id)
             if pair in ended and pair not in done:
-                state = _said(decided.note.decision, file.reasons)
-                done[pair] = replace(ended[pair], state=state, rows=file.rows, reasons=file.reasons)
+                state = ended[pair].state
+                state = state if state == State.SUPERSEDED else _said(decided.note.decision, file.reasons)
+                done[pair] = replace(
+                    ended[pair], state=state, rows=file.rows, replaced=file.replaced, reasons=file.reasons
+                )
     return done
 
 
@@ -104,17 +109,14 @@ def _of_line(line: Line) -> Iterator[Sight]:
             table=line.table,
             branch=line.branch,
             rows=line.rows if len(line.files) == 1 else 0,
+            replaced=line.replaced if len(line.files) == 1 else 0,
             reasons=line.reasons,
             waits=line.waits,
         )
 
 
 def _said(state: str, reasons: tuple[str, ...]) -> str:
-    """Return the state to show. Bytes that are on main anyway count as published; ignored or superseded ones do not. A
-    rejected version that was superseded since still shows as rejected, because that was its decision.
-    """
-    if state == State.SUPERSEDED:
-        return Decision.REJECTED
+    """Return the state to show. Bytes that are on main anyway count as published; ignored or superseded ones do not."""
     same = state == Decision.DISCARDED and any(reason.endswith(IDENTICAL) for reason in reasons)
     return ALREADY if same else str(state)
 
@@ -129,10 +131,12 @@ def elsewhere(service: Service, before: Sight) -> Sight:
         return replace(before, state=PASSED_OVER, reasons=(MARKER,))
     receipt = receipts_now(service, [file]).get(file.key) if file else whole_receipt(service, before.file)
     entry = receipt.entry(before.version) if receipt else None
-    if entry is not None:
+    if entry is not None and receipt is not None:
+        gone = superseded_files(service, {receipt.key: receipt})
+        is_gone = any(file.version_id == before.version for file in gone)
         return replace(
             before,
-            state=_said(entry.decision, entry.reasons),
+            state=_said(state_of(entry.decision, superseded=is_gone), entry.reasons),
             batch=entry.batch,
             table=entry.table,
             reasons=entry.reasons,

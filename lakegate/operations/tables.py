@@ -9,6 +9,7 @@ from lakegate.audit.model.report import WORST_FIRST, CheckResult, FileReport, Re
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Decided
 from lakegate.workflow.attempts.reports import readable_reports
+from lakegate.workflow.overview.log import with_superseded
 from lakegate.workflow.service import Service
 
 
@@ -56,7 +57,7 @@ def look(service: Service, table: str, most: int) -> TableView:
     """Return the view of a table's last decisions, with at `most` so many of them. An audit whose report cannot be read
     is left out.
     """
-    decisions = tuple(service.ledger.decisions(most, table=table))
+    decisions = with_superseded(service, service.ledger.decisions(most, table=table))
     notes = (decided.note for decided in reversed(decisions))
     attempts = dict.fromkeys(
         Attempt(table=note.table, batch=note.batch, number=note.attempt) for note in notes if note.attempt

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Protocol
 
 from lakegate.audit.ref import Ref
-from lakegate.landing.lifecycle import Decision
+from lakegate.landing.lifecycle import Decision, State, state_of
 from lakegate.landing.receipts import Receipt
 
 MAIN = "main"
@@ -140,14 +140,31 @@ class Note:
     by: str = ""
     lane: str = ""
 
+    @property
+    def replaced(self) -> int:
+        """The rows of other versions that its files are published in place of."""
+        return sum(file.replaced for file in self.files)
+
+    @property
+    def overrules(self) -> bool:
+        """True if a person had files published that their audit rejected."""
+        return self.decision is Decision.PUBLISHED and bool(self.by)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Decided:
-    """A decision read from main's log."""
+    """A decision read from main's log; if asked, `superseded` are the keys of rejected files that others now decide."""
 
     note: Note
     commit: str
     at: datetime
+    superseded: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> State:
+        """The state of its files, as far as the decision tells it: superseded if all of them are."""
+        every = len(self.note.files) + self.note.more
+        return state_of(self.note.decision, superseded=0 < every <= len(self.superseded))
 
 
 class Ledger(Protocol):

@@ -1,6 +1,7 @@
 """`status`, `show`, `retry`, `discard`, `reconcile`: what a person and what a script read."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -100,6 +101,29 @@ def test_status_says_of_what_was_mended_by_another_upload_that_it_is_superseded(
     told = desk.run("status").stdout
     assert "Rejected (" not in told
     assert f"Superseded by other versions of their keys, nothing to do (1)\n\n    {batch}\n" in told
+
+
+def test_a_superseded_batch_is_called_so_where_it_is_shown_and_waited_for(desk: Desk, tmp_path: Path) -> None:
+    batch = mended(desk)
+    shown = desk.run("show", batch).stdout.partition("Decisions")[2]
+    assert "  superseded  a1, 1 file" in shown
+    assert "another version of its key is on main, nothing to do" in shown
+    waited = desk.run("wait", batch).stdout
+    assert waited.startswith("- superseded  nyc.flights")
+    assert "nothing to do" in waited
+    assert "rejected" not in waited
+    assert {file["state"] for file in desk.json("wait", batch)["files"]} == {"superseded"}
+    assert desk.run("show", batch, "--html", tmp_path / "page.html").exit_code == 0
+    assert '<span class="verdict superseded">superseded</span>' in (tmp_path / "page.html").read_text()
+
+
+def test_a_batch_of_which_one_file_is_superseded_is_still_rejected(desk: Desk) -> None:
+    for name in ("1.parquet", "2.parquet"):
+        desk.file(name, b"bad")
+    desk.run("drop", desk.folder / "1.parquet", desk.folder / "2.parquet", "--table", "nyc.flights", "--wait")
+    batch = desk.json("status")["rejected"][0]["batch"]
+    desk.run("drop", desk.file("1.parquet", b"mended"), "--table", "nyc.flights", "--wait")
+    assert "  rejected  a1, 2 files" in desk.run("show", batch).stdout.partition("Decisions")[2]
 
 
 def test_show_offers_to_discard_what_is_superseded_and_nothing_that_is_refused(desk: Desk) -> None:
@@ -300,11 +324,14 @@ def test_show_keeps_the_reasons_of_an_attempt_that_left_no_report(desk: Desk) ->
 
 def test_a_replacement_says_how_many_rows_it_took_the_place_of(desk: Desk) -> None:
     desk.published("1.parquet")
-    desk.run("drop", desk.file("1.parquet", b"other"), "--table", "nyc.flights", "--wait")
+    dropped = desk.run("drop", desk.file("1.parquet", b"other"), "--table", "nyc.flights", "--wait").stdout
+    assert f"1 file  {ROWS} rows in place of {ROWS} rows" in dropped
+    assert f"1.parquet  {ROWS} rows in place of {ROWS} rows" in dropped
     [line] = desk.json("status")["published"]
+    assert f"in place of {ROWS} rows" in desk.run("wait", line["batch"]).stdout
     assert line["replaced"] == line["rows"] > 0
     assert "replaced" in desk.run("status").stdout
-    assert f"in place of {line['replaced']}" in desk.run("show", line["batch"]).stdout
+    assert f"in place of {line['replaced']} rows" in desk.run("show", line["batch"]).stdout
 
 
 def test_an_approval_publishes_and_names_who_and_why(desk: Desk) -> None:

@@ -145,6 +145,25 @@ def test_the_history_goes_back_page_by_page(screen: Screen) -> None:
     assert links(at) == newest[:50]
 
 
+def test_the_history_says_what_was_replaced_superseded_and_overruled(screen: Screen) -> None:
+    desk = screen.desk
+    desk.published("2.parquet")
+    overruled = desk.rejected("1.parquet")
+    assert desk.run("approve", overruled, "--why", "known at the vendor's").exit_code == 0
+    desk.run("drop", desk.file("2.parquet", b"other"), "--table", "nyc.flights", "--wait")
+    superseded = desk.rejected("3.parquet")
+    desk.run("drop", desk.file("3.parquet", b"mended"), "--table", "nyc.flights", "--wait")
+    for page in ("history", "table"):
+        shown = text(screen.open(page, table="nyc.flights"))
+        [badged] = [part for part in shown.split('<div class="line">') if "overruled" in part]
+        assert "known at the vendor&#39;s" in badged
+        assert "10 rows in place of 10 rows" in shown
+        assert shown.count(">- superseded</span>") == 1
+    for batch, words in ((overruled, "overruled"), (superseded, "superseded")):
+        assert words in text(screen.open("batch", batch=batch))
+    assert "Superseded" in text(screen.open("overview"))
+
+
 # What may be done.
 
 

@@ -38,6 +38,7 @@ def _lists() -> None:
     _list("In flight", now.in_flight)
     _list("Unrouted", now.unrouted)
     _list("Rejected", now.rejected)
+    _list("Superseded", now.superseded)
     _older(now.older)
     _list("Published", now.published)
     st.page_link("pages/history.py", label="All decisions, page by page", icon=":material/history:")

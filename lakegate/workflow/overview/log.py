@@ -1,6 +1,7 @@
 """Log lines: the decisions in main's log, by batch and state."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from lakegate.landing.attempts import Attempt
@@ -28,6 +29,21 @@ def decided_lines(service: Service, decisions: Iterable[Decided], open_branches:
             by_state.setdefault(state, []).append(file)
         lines += [_line(decided.note, some, state, decided.at, open_branches) for state, some in by_state.items()]
     return lines
+
+
+def with_superseded(service: Service, decisions: Iterable[Decided]) -> tuple[Decided, ...]:
+    """Return the decisions, each with those of its rejected files that other versions of their keys decide by now."""
+    decisions = tuple(decisions)
+    keys = {file.key for it in decisions if it.note.decision is Decision.REJECTED for file in it.note.files}
+    if not keys:
+        return decisions
+    gone = {(file.key, file.version_id) for file in superseded_files(service, receipts_at(service, Ref(MAIN), keys))}
+    return tuple(
+        replace(it, superseded=tuple(file.key for file in it.note.files if (file.key, file.version_id) in gone))
+        if it.note.decision is Decision.REJECTED
+        else it
+        for it in decisions
+    )
 
 
 def _superseded(service: Service, decisions: Iterable[Decided]) -> set[tuple[str, str]]:
