@@ -19,9 +19,8 @@ from bench.express.place import ON_THE_WAY, ROOT, Place, Shape, place
 from examples import nyc
 
 FIGURES = ROOT / "bench/figures/express.json"
-EXPRESS, SPARK, PLAIN, REGISTER = "express", "spark", "plain", "register"
+EXPRESS, SPARK = "express", "spark"
 TABLES = {EXPRESS: "bench.express", SPARK: "bench.spark"}
-UNPARTITIONED = {PLAIN: "bench.plain", REGISTER: "bench.register"}
 WARM, COLD = 3, 3
 GROWING = 20  # files of the table that grows: each makes the article's shape slower
 BURST_SIZE = "0.1 MB"
@@ -82,23 +81,6 @@ def express_rounds(here: Place, article: Shape, size: str, body: Body, count: in
         of_it = ", ".join(f"{name} {its:.2f}" for name, its in own.items())
         told(f"{size}, round {number + 1}: {landed.seconds:.2f} s ({of_it}); the article {other:.2f}")
     return found
-
-
-def register_rounds(here: Place, size: str, body: Body, count: int) -> dict[str, Any]:
-    """Return what the express function works for a file that it registers, and for the same file that it appends."""
-    own: dict[str, list[float]] = {way: [] for way in UNPARTITIONED}
-    work = here.work()
-    for number in range(-WARM, count):
-        for way, table in UNPARTITIONED.items():
-            here.round(table, f"{size[:-3]}-{number + WARM}", body)
-            took = work.of_one_file()["express"]
-            own[way] += [took] if number >= 0 else []
-    if why := here.unregistered(UNPARTITIONED[REGISTER]):
-        raise RuntimeError(f"{size}: not registered: {why}")
-    found = {way: Seconds.of(seconds) for way, seconds in own.items()}
-    ratio = round(found[REGISTER].median / found[PLAIN].median, 2)
-    told(f"{size}: registered / appended {ratio}")
-    return {"seconds": {way: asdict(its) for way, its in found.items()}, "registered / appended": ratio}
 
 
 def spark_rounds(here: Place, size: str, body: Body, count: int) -> list[float]:
@@ -213,10 +195,6 @@ def measured(here: Place, months: Sequence[Path], chosen: argparse.Namespace) ->
     yield {"bytes of peak for a byte of rows": more_memory(files, rounds)}
     spark = {size: spark_rounds(here, size, body, chosen.spark_rounds) for size, body in files.items()}
     yield {"sizes": {size: figures_of(body, rounds[size], spark[size]) for size, body in files.items()}}
-    for way, table in UNPARTITIONED.items():
-        here.push(table, way)
-    several = {size: register_rounds(here, size, body, chosen.register_rounds) for size, body in files.items()}
-    yield {"register, the express function's own": several}
     yield {"cold, 1 MB": asdict(Seconds.of(cold_rounds(here, files["1 MB"])))}
     yield {"large files": large(here, bodies(months, LARGE))}
     yield {"lanes": {lane: sorted(here.lanes([table])) for lane, table in TABLES.items()}}
@@ -230,7 +208,6 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.express", description=__doc__)
     parser.add_argument("--rounds", type=int, default=50, help="of the express lane and of the article's shape")
     parser.add_argument("--spark-rounds", type=int, default=3)
-    parser.add_argument("--register-rounds", type=int, default=10, help="of files registered, and of the same appended")
     parser.add_argument("--files", type=int, default=200, help="at once, by the express lane")
     parser.add_argument("--tables", type=int, default=20)
     parser.add_argument("--spark-files", type=int, default=20, help="at once, by Spark")

@@ -34,27 +34,11 @@ ROOT = Path(__file__).resolve().parents[2]
 CONTRACT = ROOT / "contracts/flights.yaml"
 PATIENCE, POLL, SLOW_POLL = 600.0, 0.01, 0.25
 ON_THE_WAY = ("ingest", "express", "settle")  # functions that a file passes, in this order
-PARTITIONED = re.compile(r" +partitioned: true\n +customProperties:\n +- \{property: partitionTransform.*\n")
-BY_REGISTERING = "    customProperties: [{property: write, vendor: lakegate, value: register}]\n"
 DURATION = re.compile(r"REPORT .*\tDuration: ([\d.]+) ms")
-
-
-def plain(contract: str) -> str:
-    """Return the contract of a table without partitions: a file of many months can be registered there."""
-    return PARTITIONED.sub("", contract)
-
-
-def registering(contract: str) -> str:
-    before, properties, after = plain(contract).partition("    properties:\n")
-    return (
-        f"{before}    customProperties: [{{property: write, vendor: lakegate, value: register}}]\n{properties}{after}"
-    )
 
 
 WAYS: Mapping[str, Callable[[str], str]] = {
     "express": str,
-    "plain": plain,
-    "register": registering,
     "spark": on_spark,
 }
 
@@ -133,11 +117,6 @@ class Place:
     def lanes(self, tables: Iterable[str]) -> set[str]:
         """Return the lanes by which the tables' batches were published."""
         return {report["lane"] for report in self._reports(tables)}
-
-    def unregistered(self, table: str) -> set[str]:
-        """Return why files of the table were appended and not registered."""
-        files = (file for report in self._reports([table]) for file in report["files"])
-        return {file["unregistered"] for file in files if not file["registered"]}
 
     def _reports(self, tables: Iterable[str]) -> Iterator[Mapping[str, Any]]:
         wanted = set(tables)

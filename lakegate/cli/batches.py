@@ -22,7 +22,7 @@ from lakegate.operations.acts import Approve, Discard, Reconcile
 from lakegate.operations.questions import ShowStatus
 from lakegate.workflow.ledger.decisions import reason
 from lakegate.workflow.overview.line import Line
-from lakegate.workflow.status import Status
+from lakegate.workflow.status import Status, Unloaded
 
 SHOWN = 20  # lines of a list; --json has all
 FILES_SHOWN = 3  # files of a line
@@ -42,6 +42,7 @@ def status(installation: Installation, *, as_json: bool) -> Exit:
         *_in_flight(now, at),
         *_unseen(now, at),
         *_unrouted(now, at),
+        *_unloaded(now),
         *_rejected(now, at),
         *_observed(now, at),
         *_published(now, at),
@@ -84,6 +85,23 @@ def _unrouted(now: Status, at: datetime) -> list[RenderableType]:
     for line in now.unrouted[:SHOWN]:
         made.add_row(clean(line.files[0]), ago(line.since, at), "\n".join(map(clean, line.reasons)))
     return [made, *_more(now.unrouted)] if now.unrouted else []
+
+
+def _unloaded(now: Status) -> list[RenderableType]:
+    """Return the contracts that do not load, each with its first fault and the line to write."""
+    made = terminal.table("table", "line", "what is wrong", title=f"Contracts that do not load ({len(now.unloaded):,})")
+    for each in now.unloaded[:SHOWN]:
+        made.add_row(clean(each.table), f"{each.first.line:,}", clean(what_is_wrong(each)))
+    rest = len(now.unloaded) - SHOWN
+    more = [Text(f"… and {rest:,} more (--json has all)\n", style="dim")] if rest > 0 else []
+    why = ["Files of these tables stay unrouted until a mended contract is pushed.", ""]
+    return [made, *more, *why] if now.unloaded else []
+
+
+def what_is_wrong(of: Unloaded) -> str:
+    """Return a contract's first fault with the line to write, and how many more there are."""
+    write = f"; write: {of.first.write}" if of.first.write else ""
+    return f"{of.first.message}{write}" + (f" (and {of.faults - 1:,} more)" if of.faults > 1 else "")
 
 
 def _rejected(now: Status, at: datetime) -> list[RenderableType]:
@@ -198,7 +216,7 @@ def _next(now: Status) -> list[str]:
         ]
     if now.in_flight:
         return ["Next: lakegate wait"]
-    return ["Next: lakegate contract push CONTRACT"] if now.unrouted else []
+    return ["Next: lakegate contract push CONTRACT"] if now.unrouted or now.unloaded else []
 
 
 def discard(installation: Installation, batch: str, why: str, *, as_json: bool) -> Exit:

@@ -6,6 +6,7 @@ Each room imports none that stands below it in this list:
 - `regex`: patterns, rewritten so that all engines agree on them, and what one costs
 - `odcs`: the text as plain values that know their lines, the words of the standard and ours
 - `columns`: a column's name, type and parts
+- `outcomes`: which values an expression may have, so that a check that no row can change is refused
 - `sql`: SQL that people write, held to an allow-list
 - `metrics`: what is measured, in SQL that we write
 - `checks`: what is demanded of a metric

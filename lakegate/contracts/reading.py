@@ -89,7 +89,7 @@ def _contract(root: Item) -> Contract | None:
     location = landing.get("location") if landing else None
     route = _route(name or "", location) if location else None
     days = whole_number(table, "branchDays", BRANCH_DAYS, most=MOST_DAYS) if table else BRANCH_DAYS
-    ingestion = ingestion_of(table, plan) if table and plan else Ingestion()
+    ingestion = ingestion_of(table) if table else Ingestion()
     notify = several(table, "notify", Notice) if table else frozenset[Notice]()
     return _assembled(plan, route, days, ingestion, notify) if name and plan and route else None
 

@@ -14,7 +14,6 @@ CHECKLIST = (
         "the express lane's function unpacks its packages, runs a job and Lambda tells settle of its end",
         "lakegate drop FILE --wait; lakegate show BATCH",
     ),
-    ("S3 copies a file that is registered, under a key of its own, too", "write: register; lakegate show BATCH"),
     ("a bad file stays on its branch, and Slack tells", "lakegate drop BAD --wait; lakegate status"),
     ("a job's end settles its batch before the sweep does", "lakegate drop FILE --wait, with reconcile_minutes = 60"),
     ("the sweep finds a file without its event", "disable the rule Landed; lakegate drop FILE --wait; enable it"),

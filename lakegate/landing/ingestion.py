@@ -1,5 +1,5 @@
-"""A contract's settings for ingesting files, whatever is in them: how many go together, what a re-upload does, which
-engine audits them, and how their rows come to the table.
+"""A contract's settings for ingesting files, whatever is in them: how many go together, what a re-upload does, and
+which engine audits them.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Write(StrEnum):
     """Ways in which a file's rows come to its table."""
 
     APPEND = "append"  # they are written anew, in the table's own layout
-    REGISTER = "register"  # a copy of the file itself becomes a data file, where it can be one
+    REGISTER = "register"  # a copy of the file itself became a data file; contracts may not ask for it any more
 
 
 class Notice(StrEnum):
@@ -44,6 +44,5 @@ class Ingestion:
 
     reuploads: Reuploads = Reuploads.REPLACE
     engine: Engine = Engine.AUTO
-    write: Write = Write.APPEND
     batch_files: int = MOST_FILES
     batch_bytes: int = 100_000_000_000

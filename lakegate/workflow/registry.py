@@ -26,6 +26,11 @@ def contract_name(table: str) -> str:
     return f"{PREFIX}{table}.yaml"
 
 
+def table_of(name: str) -> str:
+    """Return the table that a contract in the store is named for."""
+    return name.removeprefix(PREFIX).removesuffix(".yaml")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Registry:
     """All pushed contracts: those that load, and the faults of those that do not. `unread` are the errors of contracts

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from lakegate.contracts import Contract
-from lakegate.errors import LakegateError, Retryable
+from lakegate.errors import ContractFaults, Fault, LakegateError, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import State, state_of
@@ -24,12 +24,27 @@ from lakegate.workflow.receiving.company import Company, likely_lane
 from lakegate.workflow.receiving.queued import names_by_table, waiting
 from lakegate.workflow.receiving.shares import JobsUnderWay, why_queued
 from lakegate.workflow.receiving.slots import jobs_under_way
-from lakegate.workflow.registry import Registry
+from lakegate.workflow.registry import Registry, table_of
 from lakegate.workflow.service import Service
 
 DECISIONS = 1000  # as far back as main's log is read
 _Why = tuple[str, datetime | None]  # what files wait for, and until when at the latest
 _NOTHING: _Why = ("", None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unloaded:
+    """A contract that was pushed and does not load, because it has so many `faults`: files of its table stay unrouted
+    until a mended one is pushed.
+    """
+
+    table: str
+    first: Fault
+    faults: int
+
+    @classmethod
+    def of(cls, found: ContractFaults) -> "Unloaded":
+        return cls(table=table_of(found.source), first=found.faults[0], faults=len(found.faults))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +54,7 @@ class Status:
 
     If main's log goes back further than it was read, `of_last` is the number of decisions that were read, and `older`
     are the batches that were rejected before and are still kept. If the bucket is too large to list, the files that
-    landed are as they were `seen_at`.
+    landed are as they were `seen_at`. `unloaded` is read if there are files that no attempt works on.
     """
 
     in_flight: tuple[Line, ...]
@@ -51,6 +66,7 @@ class Status:
     of_last: int | None = None
     older: tuple[str, ...] = ()
     seen_at: datetime | None = None
+    unloaded: tuple[Unloaded, ...] = ()
 
 
 def status(service: Service, settled: set[Branch] | None = None, most: int | None = None) -> Status:
@@ -61,7 +77,8 @@ def status(service: Service, settled: set[Branch] | None = None, most: int | Non
     seen = seen_unclaimed(service)  # first, so that no file is between two lists: it goes from this one to the others
     attempts = list_open_branches(service.branches)
     flying = flights(service, attempts, settled)
-    queued, unrouted, seen_at = _landed(service, flying, seen)
+    landed = _landed(service, flying, seen)
+    queued = landed.queued
     last = list(service.ledger.decisions(most))
     is_cut = len(last) >= most
     decided = decided_lines(service, last, {branch.name for branch in attempts})
@@ -71,14 +88,15 @@ def status(service: Service, settled: set[Branch] | None = None, most: int | Non
     older = kept - {line.batch for line in decided if line.state in {State.REJECTED, State.SUPERSEDED}}
     return Status(
         in_flight=explained(service, newest_first([*flying, *queued])),
-        unrouted=newest_first(unrouted),
+        unrouted=newest_first(landed.unrouted),
         rejected=_only(State.REJECTED, decided),
         published=_only(State.PUBLISHED, decided),
         discarded=_only(State.DISCARDED, decided),
         superseded=_only(State.SUPERSEDED, decided),
         of_last=most if is_cut else None,
         older=tuple(sorted(older)) if is_cut else (),
-        seen_at=seen_at,
+        seen_at=seen.at,
+        unloaded=landed.unloaded,
     )
 
 
@@ -105,9 +123,18 @@ def _attempt(line: Line) -> Attempt:
     return Attempt(table=line.table, batch=line.batch, number=line.attempt)
 
 
-def _landed(service: Service, flying: Sequence[Line], seen: Seen) -> tuple[list[Line], list[Line], datetime | None]:
-    """Return the lines of queued and blocked files, those of unrouted ones, and when they were seen. What is in
-    `flying` is left out. An unrouted file that a contract routes by now is queued: the next sweep takes it up.
+@dataclass(frozen=True, kw_only=True)
+class _Landed:
+    """Lines of queued and blocked files, those of unrouted ones, and the contracts that cannot route any."""
+
+    queued: list[Line]
+    unrouted: list[Line]
+    unloaded: tuple[Unloaded, ...]
+
+
+def _landed(service: Service, flying: Sequence[Line], seen: Seen) -> _Landed:
+    """Return the files that landed and that no attempt works on. What is in `flying` is left out. An unrouted file that
+    a contract routes by now is queued: the next sweep takes it up.
     """
     claimed = {version for line in flying for version in line.versions}
     in_progress = {(line.table, key) for line in flying for key in line.files}
@@ -126,7 +153,11 @@ def _landed(service: Service, flying: Sequence[Line], seen: Seen) -> tuple[list[
         )
         for file, table in tables.items()
     ]
-    return queued, [line_of_file(it.file, "", State.UNROUTED, (it.reason,)) for it in unrouted], seen.at
+    return _Landed(
+        queued=queued,
+        unrouted=[line_of_file(it.file, "", State.UNROUTED, (it.reason,)) for it in unrouted],
+        unloaded=tuple(map(Unloaded.of, registry.broken)),
+    )
 
 
 def _why_queued(service: Service, files: Iterable[tuple[Contract | None, FileVersion]]) -> Mapping[str, _Why]:

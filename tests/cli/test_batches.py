@@ -14,8 +14,10 @@ from lakegate.landing.attempts import Attempt
 from lakegate.ports import Branch
 from lakegate.testing.jobs import USAGE
 from lakegate.workflow.attempts.usage import note_usage
+from lakegate.workflow.registry import contract_name
 from tests.cli.desk import ROWS, Desk
 from tests.support.function_urls import ANN
+from tests.workflow.world import CONTRACT, TABLE
 
 MEMBERS = {"batch", "table", "branch", "files", "state", "rows", "reasons", "since"}
 
@@ -507,3 +509,19 @@ def test_a_reason_is_judged_before_anything_is_asked_of_the_installation(
     answer = CliRunner().invoke(app, [act, batch, "--why", why], obj=unreachable)
     assert answer.exit_code == Exit.MISUSE
     assert says in " ".join(answer.output.split())
+
+
+def test_status_names_a_table_whose_contract_is_refused_from_now_on_and_the_line_to_write(desk: Desk) -> None:
+    register = "    customProperties:\n      - {property: write, vendor: lakegate, value: register}\n"
+    desk.world.store.write(contract_name(TABLE), (CONTRACT + register).encode())  # as an earlier release has stored it
+    desk.world.drop("1.parquet", rows=3)
+
+    said = " ".join(desk.run("status").stdout.split())
+
+    assert "Contracts that do not load (1)" in said
+    assert TABLE in said
+    assert "write: register is refused" in said
+    assert "value: append" in said
+    assert "Next: lakegate contract push CONTRACT" in said
+    [entry] = desk.json("status")["unloaded"]
+    assert (entry["table"], entry["faults"], entry["first"]["write"]) == (TABLE, 1, "value: append")

@@ -197,34 +197,15 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
             )
         ],
     ),
-    "files to register that are nested, and only Spark audits": (
-        ORDERS + COLUMNS,
-        ORDERS
-        + "    customProperties: [{property: write, vendor: lakegate, value: register}]\n"
-        + COLUMNS
-        + TAGS
-        + "        items: {logicalType: string}\n",
-        [("value: register", 'no file of this table could be registered: column "tags" is nested')],
-    ),
-    "files to register that are no parquet": (
-        "    format: parquet\nschema:\n" + ORDERS,
-        "    format: csv\nschema:\n"
-        + ORDERS
-        + "    customProperties: [{property: write, vendor: lakegate, value: register}]\n",
-        [("value: register", "its files are csv, and data files are parquet")],
-    ),
-    "files to register that Spark is to audit": (
+    "files to register": (
         ORDERS,
-        ORDERS
-        + "    customProperties:\n"
-        + "      - {property: engine, vendor: lakegate, value: spark}\n"
-        + "      - {property: write, vendor: lakegate, value: register}\n",
-        [
-            (
-                "value: register",
-                "engine is spark, and only the express lane registers files; write: append is the default",
-            )
-        ],
+        ORDERS + "    customProperties: [{property: write, vendor: lakegate, value: register}]\n",
+        [("    customProperties: [", "write: register is refused, because readers disagree about a stranger's bytes")],
+    ),
+    "a way to write that is none": (
+        ORDERS,
+        ORDERS + "    customProperties: [{property: write, vendor: lakegate, value: registre}]\n",
+        [("    customProperties: [", "'registre', and it can be append or register")],
     ),
     "reuploads twice": (
         ORDERS,

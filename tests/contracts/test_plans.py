@@ -29,7 +29,7 @@ from lakegate.audit.model.plan import (
     Unit,
 )
 from lakegate.contracts import load, overlaps
-from lakegate.landing.ingestion import Engine, Ingestion, Reuploads, Write
+from lakegate.landing.ingestion import Engine, Ingestion, Reuploads
 from lakegate.landing.routes import Route
 from tests.contracts.test_predicates import plan_for
 
@@ -373,12 +373,12 @@ def test_a_contract_that_observes_is_another_contract_and_one_that_says_to_enfor
 
 
 def test_how_files_are_ingested_is_no_part_of_what_is_audited() -> None:
-    said = {"reuploads": "append", "engine": "express", "write": "register", "batchFiles": 20, "batchBytes": 1000}
+    said = {"reuploads": "append", "engine": "express", "write": "append", "batchFiles": 20, "batchBytes": 1000}
     lines = [f"      - {{property: {name}, vendor: lakegate, value: {value}}}" for name, value in said.items()]
     contract = load("\n".join([GOOD.rstrip(), "    customProperties:", *lines]), "orders.yaml")
 
     assert contract.ingestion == Ingestion(
-        reuploads=Reuploads.APPEND, engine=Engine.EXPRESS, write=Write.REGISTER, batch_files=20, batch_bytes=1000
+        reuploads=Reuploads.APPEND, engine=Engine.EXPRESS, batch_files=20, batch_bytes=1000
     )
     assert contract.plan.contract_hash == load(GOOD, "orders.yaml").plan.contract_hash
 

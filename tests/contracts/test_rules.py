@@ -170,10 +170,10 @@ def test_at_least_one_of_some_columns() -> None:
     ],
 )
 def test_a_query_becomes_the_cheapest_metric_that_gives_its_number(query: str, kind: MetricKind, alone: bool) -> None:  # noqa: FBT001
-    check, metric = of_table(f"{{type: sql, query: '{query}', mustBeGreaterThan: -3}}")
+    check, metric = of_table(f"{{type: sql, query: '{query}', mustBeGreaterThan: 3}}")
 
     assert (metric.kind, metric.alone, check.unit) == (kind, alone, Unit.NUMBER)
-    assert check.name == f"{query} must be greater than -3"
+    assert check.name == f"{query} must be greater than 3"
 
 
 def test_rows_made_up_are_judged_by_their_statistics_as_spark_would() -> None:

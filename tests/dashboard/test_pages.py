@@ -16,12 +16,14 @@ from lakegate.dashboard.trends import trend, trend_sql
 from lakegate.errors import Retryable
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, Ref
+from lakegate.workflow.registry import contract_name
 from lakegate.workflow.status import status
 from tests.cli.reported import BATCH, reported
 from tests.cli.test_page import Parsed
 from tests.cli.test_report import BAD, GOOD, SHOP
 from tests.dashboard.screen import REFUSED, Screen, button, labels, text
 from tests.hostile.names import DECEIVING, MARKUP
+from tests.workflow.world import CONTRACT, TABLE
 
 pytestmark = pytest.mark.dashboard
 
@@ -273,3 +275,14 @@ OUR_TAGS = {
     "dl", "dt", "dd", "ol", "ul", "li", "a", "details", "summary", "table", "thead", "tbody", "tr", "th", "td",
     "img",
 }  # fmt: skip
+
+
+def test_the_overview_names_a_table_whose_contract_is_refused_from_now_on(screen: Screen) -> None:
+    register = "    customProperties:\n      - {property: write, vendor: lakegate, value: register}\n"
+    screen.desk.world.store.write(contract_name(TABLE), (CONTRACT + register).encode())
+    screen.desk.world.drop("1.parquet", rows=3)
+
+    shown = text(screen.open("overview"))
+
+    assert f"The contract of {TABLE} does not load" in shown
+    assert "write: register is refused" in shown

@@ -483,6 +483,26 @@ def test_registered_files_move_to_a_table_that_knows_of_none_and_leave_it_again(
     assert _ids(lake, own, by) == {3, 4, 9}
 
 
+def test_a_registered_file_is_replaced_by_a_job_that_registers_none(lake: Lake) -> None:
+    """As a new version of its key comes, once the contract cannot ask to register files any more."""
+    by = a_plan("months(`at`)")
+    _, first = registering(lake, by, rows(1, 2), rows(3))
+    assert how(first) == [(True, ""), (True, "")]
+    old = first.files[1]
+    uri, job = job_for(lake, by, rows(4, 5), base=first.audited)
+    IcebergTables(lake.nessie_uri, lake.warehouse).remove(
+        by.table, job.branch, frozenset(data.path for data in old.data_files)
+    )
+    replaces = Replaced(versions=(old.id,), data_files=old.data_files)
+    job = replace(job, files=(replace(job.files[0], id=IDS[5], replaces=replaces),))
+    freeze(lake, uri, job)
+    assert run_job(uri, Process()) is Outcome.REPORTED, handed_over(lake, job)
+    report = report_of(lake, job)
+    assert how(report) == [(False, "")]
+    assert held(lake, job).keys() == {data.path for data in (*first.files[0].data_files, *report.files[0].data_files)}
+    assert _ids(lake, job.branch, by) == {1, 2, 4, 5}
+
+
 def _ids(lake: Lake, branch: str, by: Plan) -> set[int]:
     return {row["id"] for row in rows_of(lake, branch, by.table)}
 

@@ -58,6 +58,9 @@ PATTERNS: Mapping[str, tuple[int, Made]] = {
     "braces that repeat nothing": (50, _patterned(lambda size: "a{1" * size)),
     "classes of all of ASCII": (20, _patterned(lambda size: r"[\u0001-\u007f]" * size)),
     "a number of repetitions": (50, _patterned(lambda size: "a{1," + "9" * size + "}")),
+    "ends": (30, _patterned(lambda size: "(?:^|$)" * size)),
+    "ends within groups": (5, _patterned(lambda size: "(" * size + "^|a" + ")" * size)),
+    "groups of all characters": (10, _patterned(lambda size: "^" + r"(?:.|\s)*" * size + "$")),
     "branches": (50, _patterned(lambda size: "|".join(f"a{at}" for at in range(size)))),
 }
 
@@ -127,6 +130,26 @@ SQL: Mapping[str, tuple[int, Made]] = {
                 f"WHERE id IN ({', '.join('1' * (size + 1))})"
             )
         ),
+    ),
+    "comparisons of one column": (10, _ruled(lambda size: " AND ".join(f"id <> {at}" for at in range(size)))),
+    "comparisons of one column that all rows meet": (
+        10,
+        _ruled(lambda size: "id = 0 OR id <> 0" + "".join(f" OR id = {at}" for at in range(size))),
+    ),
+    "comparisons of three columns": (
+        5,
+        _ruled(
+            lambda size: " AND ".join(f"(id <> {at} OR state = '{at}' OR day > '2013-01-01')" for at in range(size))
+        ),
+    ),
+    "comparisons of constants": (10, _ruled(lambda size: "1 = 1 AND " * size + "id = 1")),
+    "texts in double quotes": (
+        20,
+        _ruled(lambda size: f"state IN ({', '.join(chr(34) + f's{at}' + chr(34) for at in range(size))})"),
+    ),
+    "aggregates that are compared": (
+        3,
+        _queried(lambda size: f"SELECT {' + '.join(f'COUNT_IF(id > {at})' for at in range(size))} FROM {{object}}"),
     ),
     "a LIKE": (20, _ruled(lambda size: "state LIKE '" + "%a" * size + "'")),
 }
@@ -352,10 +375,10 @@ DEEP: Mapping[str, str] = {
         f"      - {{name: c, logicalType: array, items: {_NESTED * 33}{{logicalType: date}}{'}' * 33}}}\n"
     ),
     "values": contract(root=f"customProperties: [{{property: p, value: {'[' * 37}a{']' * 37}}}]\n"),
-    "groups": of_pattern("(" * 30 + "a" + ")?" * 30),
+    "groups": of_pattern("(" * 30 + "a" + ")?" * 30 + "b"),
     "parentheses": of_rule("(" * 24 + "id" + ")" * 24 + " = 1"),
     "functions": of_rule("coalesce(" * 24 + "id" + ", 1)" * 24 + " = 1"),
-    "CASE": of_rule("CASE WHEN id = 1 THEN " * 24 + "id" + " END" * 24 + " = 1"),
+    "CASE": of_rule("CASE WHEN id = 1 THEN " * 24 + "length(state)" + " END" * 24 + " = 1"),
     "signs": of_rule("NOT (" * 12 + "id = 1" + ")" * 12),
     "queries": of_query(f"SELECT MAX(x) FROM {'(SELECT x FROM ' * 23}(SELECT id AS x FROM {{object}}){')' * 23}"),
     "a chain": of_rule("||".join(["state"] * 97) + " = 'x'"),

@@ -57,7 +57,7 @@ def test_parentheses_in_classes_and_behind_backslashes_nest_nothing() -> None:
 
 
 def test_a_pattern_of_nested_groups_within_the_limit_is_taken() -> None:
-    load(contracts.of_pattern("(" * 30 + "a" + ")?" * 30), "hostile.yaml")
+    load(contracts.of_pattern("(" * 30 + "a" + ")?" * 30 + "b"), "hostile.yaml")
 
 
 @pytest.mark.parametrize("name", contracts.SQL)

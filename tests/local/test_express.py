@@ -77,31 +77,6 @@ def listen(installation: Installation, things: Things, queue: str) -> None:
     events.put_targets(Rule=name, Targets=[{"Id": "queue", "Arn": queue}])
 
 
-def test_a_registered_file_is_read_replaced_and_the_only_copy_of_its_rows(
-    installation: Installation, things: Things
-) -> None:
-    text = CONTRACT.format(table=things.table, prefix=things.prefix)
-    said = "    customProperties: [{property: write, vendor: lakegate, value: register}]\n"
-    things.contract.write_text(text.replace("    properties:\n", said + "    properties:\n", 1))
-    installation.run("contract", "push", things.contract)
-    kept, key = (f"{things.prefix}/{name}.parquet" for name in ("kept", "again"))
-    for name, some in ((kept, rows(0, 3)), (key, rows(3, 4)), (key, rows(10, 2))):
-        installation.put(name, parquet(some))
-        installation.wait(name)
-    found = installation.query(f"SELECT id, count(DISTINCT _lakegate_file) AS n FROM {things.table} GROUP BY id")
-    assert sorted((row["id"], row["n"]) for row in found) == [(id_, 1) for id_ in (0, 1, 2, 10, 11)]
-    for name, some in ((kept, rows(0, 3)), (key, rows(10, 2))):
-        [attempt] = installation.json("show", entry_of(installation, name)["batch"])["attempts"]
-        [file] = attempt["report"]["files"]
-        assert file["registered"], file["unregistered"]
-        assert body_of(installation, file["data_files"][0]["path"]) == parquet(some)
-
-
-def body_of(installation: Installation, uri: str) -> bytes:
-    bucket, _, key = uri.removeprefix("s3://").partition("/")
-    return bytes(installation.aws("s3").get_object(Bucket=bucket, Key=key)["Body"].read())
-
-
 def test_a_value_of_which_only_spark_can_speak_is_handed_over_and_published(
     installation: Installation, things: Things
 ) -> None:

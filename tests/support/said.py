@@ -223,9 +223,9 @@ def spelled(value: Any) -> Any:
 
 
 def sayable(dice: Random, column: Column, *, high: int = 3) -> list[Any]:
-    """Different values of a column that YAML can say and lakegate has a word for: one at least."""
+    """Different values of a column that YAML can say and lakegate has a word for: one at least, and never all."""
     pool = [value for value in POOLS[column.type] if sayable_in_yaml(value)]
-    return dice.sample(pool, dice.randint(1, min(high, len(pool))))
+    return dice.sample(pool, dice.randint(1, min(high, len(pool) - (column.type == "boolean"))))
 
 
 def sayable_in_yaml(value: Any) -> bool:
@@ -304,7 +304,7 @@ def bound(dice: Random, column: Column) -> Said:
     }
     word = dice.choice(sorted(words))
     sign, wrong = words[word]
-    (limit,) = sayable(dice, column, high=1)
+    limit = dice.choice([value for value in POOLS[column.type] if _bounds(column, word, value)])
     nan = f" OR isnan({column.duck})" if column.type in FLOATS else ""
     meaning = Where(f"{column.duck} {wrong} {literal(column, limit)}{nan}")
     return Said(
@@ -312,8 +312,18 @@ def bound(dice: Random, column: Column) -> Said:
     )
 
 
+def _bounds(column: Column, word: str, value: Any) -> bool:
+    """Whether a bound leaves some values out, and some in: those of whole numbers and decimals end."""
+    if not sayable_in_yaml(value):
+        return False
+    if column.type in MOMENTS or column.type in FLOATS:
+        return True
+    end = max if word in ("maximum", "exclusiveMinimum") else min
+    return bool(value != end(POOLS[column.type]))
+
+
 def multiple(dice: Random, column: Column) -> Said:
-    of = dice.choice([1, 2, 7, 10])
+    of = dice.choice([2, 7, 10] if column.type in ("int", "bigint") else [1, 2, 7, 10])
     name = f"{column.name} a multiple of {of}"
     if column.type not in FLOATS:
         return Said(column=column, name=name, options={"multipleOf": of}, meaning=Where(f"{column.duck} % {of} <> 0"))
@@ -326,7 +336,7 @@ def multiple(dice: Random, column: Column) -> Said:
 
 def length(dice: Random, column: Column) -> Said:
     number = dice.choice([0, 1, 2, 4, 60])
-    if dice.random() < 0.5:
+    if number and dice.random() < 0.5:
         meaning, word, says = Each(column, lambda text: len(text) < number), "minLength", "more"
     else:
         meaning, word, says = Each(column, lambda text: len(text) > number), "maxLength", "fewer"
@@ -419,21 +429,40 @@ PERCENTS = [0, 10, 25, 33.5, 50, 100]
 ANY = [-1e6 - 0.1, -3.3, 0.123, 2.71, 55.5, 1e6 + 0.1]
 
 
-def compared(dice: Random, thresholds: Sequence[float]) -> tuple[str, list[float]]:
-    operator = dice.choice(sorted(OPERATORS))
-    return operator, sorted(dice.choices(thresholds, k=2 if operator.endswith("Between") else 1))
+ROWS = range(100)
+SHARES = [*PERCENTS, 0.05, 9.95, 33.6, 70, 99.95]
+SPREAD = [*ANY, *(each + 0.01 for each in ANY), -1e9, -5, 0, 0.125, 7, 1e9]
+
+
+def compared(dice: Random, thresholds: Sequence[float], among: Sequence[float]) -> tuple[str, list[float]]:
+    """An operator with its threshold, which some numbers among these meet and some do not."""
+    while True:
+        operator = dice.choice(sorted(OPERATORS))
+        threshold = sorted(dice.choices(thresholds, k=2 if operator.endswith("Between") else 1))
+        if len({OPERATORS[operator](number, *threshold) for number in among}) > 1:
+            return operator, threshold
+
+
+def numbers(column: Column) -> Sequence[float]:
+    """Numbers that a column may have: of whole ones, whole numbers alone."""
+    if column.type.startswith("decimal"):
+        return [-999.99, -3.3, 0.12, 2.71, 55.5, 999.99]
+    return [-(2**31), -(10**6), *range(-100, 100), 10**7, 2**31 - 1] if column.type in ("int", "bigint") else SPREAD
 
 
 def counted(dice: Random, column: Column | None, meaning: Meaning, words: Words, *, percent: bool = True) -> Said:
     """An entry that counts rows, with an operator, a unit and a severity."""
     unit = dice.choice(["rows", "percent"]) if percent else "rows"
-    operator, threshold = compared(dice, COUNTS if unit == "rows" else PERCENTS)
+    in_rows = unit == "rows"
+    operator, threshold = compared(dice, COUNTS if in_rows else PERCENTS, ROWS if in_rows else SHARES)
     return _entry(dice, column, meaning, words, operator, threshold, unit)
 
 
-def measured(dice: Random, column: Column | None, meaning: Meaning, words: Words, *, unit: str = "") -> Said:
-    """An entry that compares a number."""
-    operator, threshold = compared(dice, PERCENTS if unit else ANY)
+def measured(
+    dice: Random, column: Column | None, meaning: Meaning, words: Words, among: Sequence[float], *, unit: str = ""
+) -> Said:
+    """An entry that compares a number, which is among some."""
+    operator, threshold = compared(dice, PERCENTS if unit else ANY, among)
     return _entry(dice, column, meaning, words, operator, threshold, unit, counts=False)
 
 
@@ -517,7 +546,8 @@ def not_in_future(dice: Random, column: Column) -> Said:
 
 def least_or_greatest(dice: Random, column: Column) -> Said:
     word, function = dice.choice([("minimum", "min"), ("maximum", "max")])
-    return measured(dice, column, Number(without_nan(column, f"{function}({column.duck})")), ours(**{word: True}))
+    number = Number(without_nan(column, f"{function}({column.duck})"))
+    return measured(dice, column, number, ours(**{word: True}), numbers(column))
 
 
 def without_nan(column: Column, number: str) -> str:
@@ -534,24 +564,29 @@ def mean_or_sum(dice: Random, column: Column) -> Said:
         number = f"CASE WHEN bool_and(isfinite({column.duck})) THEN {words[word]}({finite}) END"
     if word == "mean" and column.type.startswith("decimal"):
         number = f"round({number}, 6)"  # four places more than the column has
-    return measured(dice, column, Number(number), ours(**{word: True}))
+    means = [-999.99, 0.5, 999.99] if column.type.startswith("decimal") else SPREAD
+    among = {"sum": SPREAD, "mean": means, "standardDeviation": [each for each in SPREAD if each >= 0]}[word]
+    return measured(dice, column, Number(number), ours(**{word: True}), among)
 
 
 def quantile(dice: Random, column: Column) -> Said:
     at = dice.choice([0, 0.25, 0.5, 0.95, 1])
     words = ours(median=True) if at == 0.5 and dice.random() < 0.5 else ours(quantile=at)
-    return measured(dice, column, Number(without_nan(column, f"quantile_cont({column.duck}::DOUBLE, {at})")), words)
+    number = Number(without_nan(column, f"quantile_cont({column.duck}::DOUBLE, {at})"))
+    among = numbers(column) if column.type.startswith("decimal") else SPREAD
+    return measured(dice, column, number, words, among)
 
 
 def distinct_values(dice: Random, column: Column) -> Said:
-    return measured(dice, column, Different(column), ours(distinctValues=True), unit="rows")
+    among = range(3) if column.type == "boolean" else ROWS
+    return measured(dice, column, Different(column), ours(distinctValues=True), among, unit="rows")
 
 
 def share(dice: Random, column: Column) -> Said:
     values = sayable(dice, column)
     held = f"{column.duck} IN ({', '.join(literal(column, value) for value in values)})"
     meaning = Number(f"100.0 * count(*) FILTER (WHERE {held}) / count(*)")
-    return measured(dice, column, meaning, ours(share=[spelled(value) for value in values]), unit="percent")
+    return measured(dice, column, meaning, ours(share=[spelled(value) for value in values]), SHARES, unit="percent")
 
 
 def query(dice: Random, column: Column) -> Said:
@@ -569,7 +604,8 @@ def query(dice: Random, column: Column) -> Said:
             ),
         ]
     )
-    return measured(dice, column, Number(duck.format(x=column.duck)), {"type": "sql", "query": contract})
+    among = [each for each in numbers(column) if each < 1000] if "MAX" in contract else ROWS
+    return measured(dice, column, Number(duck.format(x=column.duck)), {"type": "sql", "query": contract}, among)
 
 
 # ------------------------------------------------------------------ entries of quality: compared with files before
@@ -614,7 +650,9 @@ def _drifting(column: Column, word: str) -> Where | Number | Different:
 def _drift(dice: Random, column: Column | None, of: str, meaning: Where | Number | Different) -> Said:
     files, how = dice.choice([2, 3, 30]), dice.choice(HOW)
     at_least = dice.randint(2, min(files, 4))
-    operator, threshold = compared(dice, OFF)
+    never_negative = of in ("rowCount", "nullValues", "distinctValues")
+    rates = [each for each in (*OFF, -100, -50, 1e6) if each >= -100]
+    operator, threshold = compared(dice, OFF, rates if how == "rate" and never_negative else [*OFF, -1e6, 1e6])
     words = ours(drift={"of": of, "files": files, "atLeast": at_least, "as": how})
     return _entry(dice, column, Off(meaning, how, files, at_least), words, operator, threshold, "", counts=False)
 

@@ -81,16 +81,6 @@ def test_a_small_file_takes_the_express_lane_and_its_job_may_write_a_hand_over(w
     assert world.rows_on_main() == {"1.parquet": 3}
 
 
-@pytest.mark.parametrize(("write", "registers"), [("append", False), ("register", True)])
-def test_a_job_is_told_whether_its_contract_asks_to_register_files(
-    world: World, write: str, *, registers: bool
-) -> None:
-    world.push_contract(write=write)
-    dropped(world)
-    [run] = world.runner.running()
-    assert world.runner.job(run.id).registers is registers
-
-
 def test_a_job_for_spark_has_nowhere_to_hand_its_files_over(world: World) -> None:
     world.push_contract(engine="spark")
     dropped(world)

@@ -8,6 +8,7 @@ import pytest
 
 from lakegate.errors import ContractFaults, Misconfigured, Refused
 from lakegate.testing import MemoryStore
+from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import contract_name, contract_of, push
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.status import status
@@ -74,3 +75,61 @@ def test_a_job_knows_the_columns_of_other_tables_but_not_of_very_wide_ones() -> 
     known = world.runner.job(run.id).neighbours
     assert list(known) == ["nyc.planes"]
     assert known["nyc.planes"] == tuple(column.name for column in world.runner.job(run.id).plan.columns)
+
+
+RULE = "      - {type: custom, engine: lakegate, implementation: {row: '%s'}}\n"
+ACCEPTED_BEFORE = {
+    "files to register": (
+        "    customProperties:\n      - {property: write, vendor: lakegate, value: register}\n",
+        "write append",
+    ),
+    "a rule that no row fails": ("    quality:\n" + RULE % "a = a or a is null", "holds for every row"),
+    "a column in double quotes": ("    quality:\n" + RULE % 'a > 5 or "A" = "bad"', "write `a`"),
+    "a bound that every number meets": (
+        "    quality: [{metric: rowCount, mustBeGreaterOrEqualTo: 0}]\n",
+        "write a bound",
+    ),
+}
+"""Lines of a contract that earlier releases took, and what is said of them now."""
+
+
+@pytest.mark.parametrize("lines", ACCEPTED_BEFORE)
+def test_files_of_a_contract_that_is_refused_from_now_on_wait_for_a_mended_one_and_others_go_on(lines: str) -> None:
+    more, said = ACCEPTED_BEFORE[lines]
+    world = World()
+    planes = CONTRACT.replace("nyc-flights", "nyc-planes").replace(TABLE, "nyc.planes").replace("flights", "planes")
+    push(world.store, [("planes.yaml", planes.encode())])
+    world.store.write(contract_name(TABLE), (CONTRACT + more).encode())  # as an earlier release has stored it
+
+    world.drop("1", rows=3)
+    world.drop("nyc/planes/1", rows=2, absolute=True)
+    world.run()
+
+    now = status(world.service)
+    assert [line.table for line in now.published] == ["nyc.planes"]
+    assert [line.files for line in now.unrouted] == [(world.key("1"),)]
+    [unloaded] = now.unloaded
+    assert unloaded.table == TABLE
+    assert said in unloaded.first.message
+    assert unloaded.first.line > CONTRACT.count("\n")
+    assert unloaded.first.message in now.unrouted[0].reasons[0]
+    world.push_contract()
+    reconcile(world.service)
+    world.run()
+    assert world.rows_on_main()["1"] == 3
+    assert (status(world.service).unrouted, status(world.service).unloaded) == ((), ())
+
+
+def test_a_batch_under_way_whose_contract_is_refused_meanwhile_is_published_once_a_mended_one_is_pushed() -> None:
+    world = World()
+    world.drop("1", rows=3)
+    world.store.write(contract_name(TABLE), (CONTRACT + ACCEPTED_BEFORE["files to register"][0]).encode())
+    world.runner.finish_all()
+    world.wait_out_the_grace()
+    assert any("write: register is refused" in str(error) for error in reconcile(world.service))
+    assert world.rows_on_main() == {}
+
+    world.push_contract()
+    reconcile(world.service)
+
+    assert world.rows_on_main() == {"1": 3}

@@ -14,7 +14,7 @@ from lakegate.contracts.checks.check import NOT_LOOSENED, Checked, Loosened, che
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import WIDENED, Comparable
 from lakegate.contracts.metrics.arrays import fewer, more, repeating
-from lakegate.contracts.metrics.metric import scoped
+from lakegate.contracts.metrics.metric import NothingToCheck, scoped
 from lakegate.contracts.metrics.rows import BOUNDS, Bound, duplicates, no_multiple, not_among, nulls, outside
 from lakegate.contracts.metrics.texts import (
     DESCRIBING,
@@ -31,6 +31,7 @@ from lakegate.contracts.odcs.settings import SCOPE, scope, setting
 from lakegate.contracts.odcs.vocabulary import hint
 from lakegate.contracts.regex.prefilter import lengths
 
+_SHORT = 80  # letters of a check that a person reads
 LARGEST = 2**31 - 1
 """Characters of a text or items of an array: no more can be counted."""
 
@@ -189,9 +190,14 @@ def _zero(rule: Rule, field: Field, owner: Item, severity: Severity) -> Checked 
     item = owner.get(rule.word)
     if item is None or item.value is False:
         return None
-    if (metric := rule.metric(field, item)) is None:
-        return None
     says = rule.says.format(column=field.label, value=_shown(item.value))
+    try:
+        metric = rule.metric(field, item)
+    except NothingToCheck as error:
+        item.fault(f"{says if len(says) < _SHORT else rule.word}: {error}")
+        return None
+    if metric is None:
+        return None
     return checked(says, metric, item.line, severity=severity, loosened=_loosened(rule.word, field))
 
 

@@ -13,15 +13,18 @@ from lakegate.contracts.checks.check import Checked, Loosened, checked, value_of
 from lakegate.contracts.checks.column_rules import pattern_metric
 from lakegate.contracts.checks.custom import COLUMN, COUNTS, TABLE, Choice, choose
 from lakegate.contracts.checks.custom_rules import columns_named
+from lakegate.contracts.checks.decided import decided
 from lakegate.contracts.columns.fields import Field, Fields
-from lakegate.contracts.metrics.metric import aggregated, either, queried, row_count, scoped
+from lakegate.contracts.metrics.metric import NothingToCheck, aggregated, either, queried, row_count, scoped
 from lakegate.contracts.metrics.rows import among, duplicates, not_among, nulls
 from lakegate.contracts.metrics.texts import with_pattern, without_pattern
 from lakegate.contracts.odcs.document import Item
 from lakegate.contracts.odcs.examples import EXAMPLES, OPERATOR
 from lakegate.contracts.odcs.settings import SCOPE, scope, setting
 from lakegate.contracts.odcs.vocabulary import OPERATORS, Answer, Word, check_words, one_of
+from lakegate.contracts.outcomes.values import ANY, COUNTED, ENDLESS, Values
 from lakegate.contracts.sql.allowlist import NotAllowed
+from lakegate.contracts.sql.judging import aggregate_values
 from lakegate.contracts.sql.statements import Form, Scalar, scalar
 
 _RANGES = (Operator.BETWEEN, Operator.NOT_BETWEEN)
@@ -138,7 +141,8 @@ class QueryContext:
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """An entry's metric, and the name that people call it by. A `counted` number is never below 0, and no percentage of
-    it is above 100. With `against`, the name is a rule, and the number counts the rows against it.
+    it is above 100. With `against`, the name is a rule, and the number counts the rows against it. `values` are those
+    that a query may give.
     """
 
     metric: Metric | None
@@ -146,6 +150,16 @@ class Asked:
     unit: Unit | None
     counted: bool = True
     against: bool = False
+    values: Values | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """An operator with its threshold, and where it stands."""
+
+    operator: Operator
+    threshold: tuple[float, ...]
+    item: Item
 
 
 def quality_checks(owner: Item, level: str, fields: Fields, around: QueryContext) -> list[Checked]:
@@ -158,9 +172,9 @@ def _quality(item: Item, level: str, fields: Fields, around: QueryContext) -> Ch
     _check_strays(item, kind)
     match kind:
         case "library":
-            return _compared(item, _library(item, level, fields), _comparison(item))
+            return _compared(item, _library(item, level, fields), _comparison(item), fields)
         case "sql":
-            return _compared(item, _query(item, level, fields, around), _comparison(item, counted=False))
+            return _compared(item, _query(item, level, fields, around), _comparison(item, counted=False), fields)
         case "custom":
             return _custom(item, level, fields)
     return None
@@ -197,7 +211,7 @@ def _query(item: Item, level: str, fields: Fields, around: QueryContext) -> Aske
             (*item.path, "unit"), "the query gives a count, and no percentage: select 100.0 * that / COUNT(*)"
         )
         return None
-    return Asked(metric=_of(found), name=_short(said.value), unit=unit, counted=False)
+    return Asked(metric=_of(found), name=_short(said.value), unit=unit, counted=False, values=found.values)
 
 
 def _of(found: Scalar) -> Metric:
@@ -229,8 +243,9 @@ def _custom(item: Item, level: str, fields: Fields) -> Checked | None:
         counted=Unit.NUMBER not in rule.units,
         against=rule.counts_rows and "{word}" not in rule.says,
     )
-    comparison = (Operator.MUST_BE, (0.0,)) if silent else _comparison(chosen.implementation, counted=asked.counted)
-    return _compared(item, asked, comparison, name=name if silent and asked.against else "")
+    none = Compared(operator=Operator.MUST_BE, threshold=(0.0,), item=item)
+    comparison = none if silent else _comparison(chosen.implementation, counted=asked.counted)
+    return _compared(item, asked, comparison, fields, name=name if silent and asked.against else "")
 
 
 def _drifted(item: Item, chosen: Choice, fields: Fields, drift: Drift | None) -> Checked | None:
@@ -244,13 +259,14 @@ def _drifted(item: Item, chosen: Choice, fields: Fields, drift: Drift | None) ->
         unit=Unit.PERCENT if drift.comparison is Comparison.RATE else Unit.NUMBER,
         counted=False,
     )
-    return _compared(item, asked, comparison, drift=drift)
+    return _compared(item, asked, comparison, fields, drift=drift)
 
 
 def _compared(
     item: Item,
     asked: Asked | None,
-    comparison: tuple[Operator, tuple[float, ...]] | None,
+    comparison: Compared | None,
+    fields: Fields,
     name: str = "",
     drift: Drift | None = None,
 ) -> Checked | None:
@@ -260,10 +276,13 @@ def _compared(
     severity = _severity(item)
     if asked is None or asked.metric is None or asked.unit is None or comparison is None or severity is None:
         return None
-    operator, threshold = comparison
+    operator, threshold = comparison.operator, comparison.threshold
     percent = asked.counted and asked.unit is Unit.PERCENT
     if percent and (max(threshold) > _WHOLE_FILE or asked.metric.kind is MetricKind.ROWS):
         item.fault("a percentage of the file's rows is between 0 and 100, and their count is not one of them")
+        return None
+    if (fault := decided(operator, threshold, _possible(asked, fields, drift))) is not None:
+        comparison.item.fault(f"{operator.value}: {fault}")
         return None
     spoken = item.plain("name") or name or _spoken(asked, operator, threshold)
     return checked(
@@ -279,6 +298,19 @@ def _compared(
     )
 
 
+def _possible(asked: Asked, fields: Fields, drift: Drift | None) -> Values:
+    """Return the numbers that may be compared."""
+    metric = asked.metric
+    if asked.values is not None or metric is None:
+        return asked.values or ANY
+    if drift is None and asked.unit is Unit.PERCENT and metric.kind.counts_rows:
+        return Values(0, _WHOLE_FILE, null=False)
+    found = aggregate_values(metric.sql, fields) if metric.kind is MetricKind.VALUE else COUNTED
+    if drift is None:
+        return found
+    return Values(-_WHOLE_FILE, ENDLESS) if drift.comparison is Comparison.RATE and found.low >= 0 else ANY
+
+
 def _metric(item: Item, level: str, fields: Fields) -> Metric | None:
     name = item.plain("metric")
     if name is None:
@@ -290,7 +322,11 @@ def _metric(item: Item, level: str, fields: Fields) -> Metric | None:
         item.fault(f"{name} belongs to {places}" if places else f"{name} is not enforced yet")
         return None
     within, said = _scope(item, name, rule), _arguments(item, name, rule.arguments)
-    metric = rule.metric(fields, said) if said is not None else None
+    try:
+        metric = rule.metric(fields, said) if said is not None else None
+    except NothingToCheck as error:
+        item.fault(f"{name}: {error}")
+        return None
     return scoped(metric, within) if metric else None
 
 
@@ -322,7 +358,7 @@ def _members(listed: Item) -> list[Item]:
     return []
 
 
-def _comparison(item: Item, *, counted: bool = True) -> tuple[Operator, tuple[float, ...]] | None:
+def _comparison(item: Item, *, counted: bool = True) -> Compared | None:
     found = [word for word in OPERATORS if item.has(word)]
     if len(found) != 1:
         several = f"one operator a check, and there are {' and '.join(found)}"
@@ -334,7 +370,7 @@ def _comparison(item: Item, *, counted: bool = True) -> tuple[Operator, tuple[fl
     if (wrong := _wrong_threshold(operator, threshold, counted=counted)) is not None:
         limit.fault(f"{found[0]}: {wrong}")
         return None
-    return operator, tuple(threshold)
+    return Compared(operator=operator, threshold=tuple(threshold), item=limit)
 
 
 def _wrong_threshold(operator: Operator, threshold: list[object], *, counted: bool) -> str | None:

@@ -26,7 +26,8 @@ TEMPORAL = ("date", "instant", "clock")
 @dataclass(frozen=True, kw_only=True)
 class Type:
     """A column's type. `name` is Spark SQL's; `parse` reads a value out of a contract or raises ValueError. With
-    `widens`, files may make a number of twice the bits of it, by which its values are compared from then on.
+    `widens`, files may make a number of twice the bits of it, by which its values are compared from then on. With
+    `grows`, files may give it greater values.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Type:
     options: vocabulary.Place
     transforms: tuple[str, ...] = ("identity", "bucket")
     widens: bool = False
+    grows: bool = False
 
     @property
     def has_nan(self) -> bool:
@@ -209,7 +211,7 @@ WIDENED = (
 
 def widening(of: Type) -> Type:
     """Return the type as it is if files may widen it."""
-    return replace(of, parse=_in_both, widens=True) if of.name == "float" else of
+    return replace(of, parse=_in_both, widens=True) if of.name == "float" else replace(of, grows=True)
 
 
 _ALIASES = {"integer": "int", "long": "bigint", "real": "float", "timestamp_ltz": "timestamp"}

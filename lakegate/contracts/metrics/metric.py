@@ -10,6 +10,8 @@ from sqlglot import exp
 from lakegate.audit.model.codec import to_plain
 from lakegate.audit.model.plan import Metric, MetricKind, Proof, Scope
 from lakegate.contracts.columns.fields import Field
+from lakegate.contracts.outcomes.expressions import Outcomes
+from lakegate.contracts.outcomes.values import of_type
 
 
 def row_count() -> Metric:
@@ -46,6 +48,10 @@ def queried(columns: tuple[str, ...], query: str) -> Metric:
     return identified(Metric(id="", kind=MetricKind.QUERY, columns=columns, sql=query))
 
 
+class NothingToCheck(ValueError):
+    """A condition that no value can fail, or that none can pass; the message goes on after its name."""
+
+
 def failing(
     field: Field,
     wrong: exp.Expr,
@@ -54,8 +60,9 @@ def failing(
     tries: exp.Expr | None = None,
 ) -> Metric:
     """Count the wrong rows. `passes` is a cheaper condition that is true of no wrong row; `tries` is how often a
-    pattern may be tried with one value.
+    pattern may be tried with one value. Raise NothingToCheck if no value is wrong, or every one.
     """
+    _refuse_decided(field, wrong)
     certain = exp.Coalesce(this=field.anywhere(wrong), expressions=[exp.false()])
     made = Metric(
         id="",
@@ -67,6 +74,18 @@ def failing(
     if field.steps:  # statistics are of columns, not of parts of an array; and `passes` is of one value
         return identified(made)
     return identified(replace(made, proof=proof, passes=passes.sql(dialect="spark") if passes else ""))
+
+
+def _refuse_decided(field: Field, wrong: exp.Expr) -> None:
+    value, kind = field.value, field.type.name
+    texts = {literal.name for literal in wrong.find_all(exp.Literal) if literal.is_string}
+    outcomes = Outcomes([wrong, value], {}, texts)
+    outcomes.fix(value, of_type(field.type, sorted(texts)))
+    found = outcomes.possible(wrong)
+    if not found.include(1):
+        raise NothingToCheck(f"no {kind} can fail it, so that it checks nothing: write another value, or take it out")
+    if not found.include(0):
+        raise NothingToCheck(f"no {kind} can pass it: write another value, or take it out")
 
 
 def identified(metric: Metric) -> Metric:

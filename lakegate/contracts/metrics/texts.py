@@ -10,9 +10,9 @@ from sqlglot import exp
 
 from lakegate.audit.model.plan import Metric, Proof
 from lakegate.contracts.columns.fields import Field
-from lakegate.contracts.metrics.metric import failing
+from lakegate.contracts.metrics.metric import NothingToCheck, failing
 from lakegate.contracts.regex import prefilter
-from lakegate.contracts.regex.portable import portable
+from lakegate.contracts.regex.portable import Portable, portable
 from lakegate.contracts.regex.tries import tries_with
 
 _LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -116,7 +116,7 @@ def without_pattern(field: Field, pattern: str) -> Metric:
     """Count the rows that have the pattern nowhere. Raise ValueError if engines would not agree on it, or never be
     done.
     """
-    found = portable(pattern)
+    found = _portable(pattern, wanted=True)
     quickly = prefilter.has(field.value, pattern) if found.longest is None else None  # it knows no lengths
     passes = quickly or prefilter.is_like(field.value, found.text, found.longest)
     tries = tries_with(field.value, found)
@@ -127,13 +127,25 @@ def with_pattern(field: Field, pattern: str) -> Metric:
     """Count the rows that have the pattern somewhere. A text that is too long to be asked counts too, unless none with
     the pattern is as long: a row that may be wrong is not published. Raise ValueError as `without_pattern` does.
     """
-    found = portable(pattern)
+    found = _portable(pattern, wanted=False)
     matches, tries = _matches(field, found.text), tries_with(field.value, found)
     if found.longest is None:
         return failing(field, matches, tries=tries)
     _, most = prefilter.lengths(pattern)
     may = exp.true() if most is None else exp.LTE(this=_length(field), expression=exp.Literal.number(most))
     return failing(field, _if_longer(field, found.longest, may, matches), tries=tries)
+
+
+def _portable(pattern: str, *, wanted: bool) -> Portable:
+    """Return the pattern. Refuse one that surely every text has, or none."""
+    found = portable(pattern)
+    if found.of_every or found.of_none:
+        text, can = "every" if found.of_every else "no", "fail" if found.of_every is wanted else "pass"
+        kind = "right" if wanted else "wrong"
+        raise NothingToCheck(
+            f"{text} text has it, so that none can {can}: write what a {kind} text has, such as ^[A-Z]{{3}}$"
+        )
+    return found
 
 
 def whole(name: str) -> str:

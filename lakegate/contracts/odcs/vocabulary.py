@@ -271,9 +271,8 @@ TABLE_SETTINGS: Place = _enforced(
     "takes it. The verdicts are the same. Files that go to Spark wait for others of their table for up to "
     "`batch_window`, and small ones of a quiet table start at once "
     "([Waiting for company](lifecycle.md#waiting-for-company))",
-    write="how rows come to the table: `append` (the default) writes them anew, in the table's own layout; `register` "
-    "makes a copy of the parquet file itself a data file, where it can be one "
-    "([Register files as they are](../how-to/register-files.md))",
+    write="how rows come to the table: `append` (the default) writes them anew, in the table's own layout. `register` "
+    "is refused ([Registered files](../how-to/register-files.md))",
     batchFiles="how many files are ingested together at most; 1 to 1,000, the default. A batch that has so many "
     "waits for no more ([Waiting for company](lifecycle.md#waiting-for-company)). A retry cuts a batch by the limit of "
     "then ([Retry after an outage](../how-to/after-an-outage.md))",

@@ -17,9 +17,11 @@ from sqlglot.errors import SqlglotError
 
 from lakegate.audit.model.plan import ROWS_VIEW
 from lakegate.contracts.columns.fields import Field, column
+from lakegate.contracts.outcomes.values import ANY, Values
 from lakegate.contracts.sql.allowlist import NotAllowed, Reader, check_pieces, columns_of
 from lakegate.contracts.sql.functions import Kind
 from lakegate.contracts.sql.growth import check_growth, tries_sql
+from lakegate.contracts.sql.judging import refuse_constant_rule, refuse_quoted_columns, result
 from lakegate.counts import count
 
 LONGEST = 4000  # characters
@@ -50,7 +52,8 @@ class Form(StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class Scalar:
     """A number over a file's rows, and the columns that it is made of: an aggregate, or a whole query on ROWS_VIEW.
-    `counts`: it is a number of rows. An engine `tries` so often, in SQL, with the texts of a row.
+    `counts`: it is a number of rows. An engine `tries` so often, in SQL, with the texts of a row. It has one of the
+    `values`.
     """
 
     form: Form
@@ -58,16 +61,20 @@ class Scalar:
     columns: tuple[str, ...]
     counts: bool = False
     tries: str = ""
+    values: Values = ANY
 
 
 def predicate(text: str, fields: Sequence[Field]) -> tuple[exp.Expr, tuple[str, ...]]:
     """Return a condition on a row, with the columns in it. Raise ValueError with what is not allowed."""
-    holder, reader = exp.Paren(this=_parsed(text)), Reader(columns=columns_of(fields))  # the root, too, may be replaced
+    tree, quoted = _parsed(text)
+    refuse_quoted_columns(quoted, tree, fields, ())
+    holder, reader = exp.Paren(this=tree), Reader(columns=columns_of(fields))  # the root, too, may be replaced
     reader.want(holder.this, Kind.TRUTH, "a rule about a row")
     if not reader.seen:
         raise NotAllowed("names no column, so it is the same for every row")
     check_pieces(holder.this)
     check_growth(holder.this, fields)
+    refuse_constant_rule(holder.this, fields)
     return holder.this, tuple(reader.seen)
 
 
@@ -76,7 +83,8 @@ def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Fiel
     with what is not allowed.
     """
     _refuse_long(text)
-    tree = _parsed(_filled(text, of))
+    tree, quoted = _parsed(_filled(text, of))
+    refuse_quoted_columns(quoted, tree, fields, tables)
     if not isinstance(tree, exp.Select):
         raise NotAllowed("must be a query: SELECT … FROM {object}")
     reader = Reader(columns=columns_of(fields), tables={ROWS_VIEW, *tables})
@@ -87,10 +95,12 @@ def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Fiel
         raise NotAllowed(f"must give a number, and it gives {found}")
     check_pieces(tree)
     check_growth(tree, fields)
+    values = result(tree, fields)
     value = tree.expressions[0].unalias()
     counts = isinstance(value.this if isinstance(value, exp.Filter) else value, exp.Count | exp.CountIf)
     tried = tries_sql(tree, fields, tuple(reader.seen))
-    return replace(_as_cheap_as_can_be(tree, value, tuple(reader.seen)), counts=counts, tries=tried)
+    cheap = _as_cheap_as_can_be(tree, value, tuple(reader.seen))
+    return replace(cheap, counts=counts, tries=tried, values=values)
 
 
 def _as_cheap_as_can_be(tree: exp.Select, value: exp.Expr, columns: tuple[str, ...]) -> Scalar:
@@ -157,11 +167,12 @@ def _refuse_long(text: str) -> None:
         raise NotAllowed(f"has {len(text):,} characters, and the limit is {LONGEST:,}")
 
 
-def _parsed(text: str) -> exp.Expr:
+def _parsed(text: str) -> tuple[exp.Expr, Sequence[str]]:
+    """Return the tree of a text, and the texts that stand in double quotes there."""
     _refuse_long(text)
     try:
         with _without_a_word():
-            trees = _read(text)
+            trees, quoted = _read(text)
     except SqlglotError as error:
         first, *_ = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines() or ["?"]  # the parser underlines in colour
         raise NotAllowed(f"is no SQL that can be read: {first.rstrip('. ')[:160]}") from None
@@ -174,7 +185,7 @@ def _parsed(text: str) -> exp.Expr:
     if len(trees) != 1 or trees[0] is None:
         raise NotAllowed("must be one expression or query")
     _refuse_deep(trees[0])
-    return trees[0]
+    return trees[0], quoted
 
 
 def _refuse_hidden(tokens: Sequence[Any], text: str) -> None:
@@ -230,12 +241,13 @@ def _arguments(tokens: Sequence[Any]) -> int:
     return found
 
 
-def _read(text: str) -> Sequence[exp.Expr | None]:
+def _read(text: str) -> tuple[Sequence[exp.Expr | None], Sequence[str]]:
     tokens = sqlglot.tokenize(text, read="spark")
     _refuse_hidden(tokens, text)
     _refuse_nested(tokens)
     _refuse_dropped(tokens)
-    return sqlglot.parse(text, read="spark")
+    quoted = [token.text for token in tokens if token.token_type.name == "STRING" and text[token.start] == '"']
+    return sqlglot.parse(text, read="spark"), quoted
 
 
 @contextmanager

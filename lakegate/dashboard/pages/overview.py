@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from lakegate.cli.batches import LATE
+from lakegate.cli.batches import LATE, what_is_wrong
 from lakegate.cli.terminal import ago
 from lakegate.dashboard import links, markup, session
 from lakegate.dashboard.edge import told
@@ -37,6 +37,7 @@ def _lists() -> None:
         markup.show("remark", text=EMPTY)
     _list("In flight", now.in_flight)
     _list("Unrouted", now.unrouted)
+    _unloaded(now)
     _list("Rejected", now.rejected)
     _list("Superseded", now.superseded)
     _older(now.older)
@@ -49,6 +50,13 @@ def _unseen(now: Status) -> None:
     if now.seen_at is not None and at - now.seen_at >= LATE:
         told = f"The last sweep listed the bucket {ago(now.seen_at, at)}; later files are not shown."
         markup.show("remark", text=told)
+
+
+def _unloaded(now: Status) -> None:
+    """Show the contracts that do not load, each with its first fault and the line to write."""
+    for each in now.unloaded[:LINES]:
+        text = f"The contract of {each.table} does not load, line {each.first.line}: {what_is_wrong(each)}"
+        markup.show("remark", text=f"{text}. Its files stay unrouted. Next: lakegate contract push CONTRACT")
 
 
 def _list(title: str, lines: Sequence[Line]) -> None:

@@ -17,7 +17,6 @@ from lakegate.contracts import Contract
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE
-from lakegate.landing.ingestion import Write
 from lakegate.landing.lane import NO_LANE, Work, lane_of
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.baseline import baseline
@@ -96,7 +95,6 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
         lane=load.lane,
         lane_why=load.why,
         handover_uri=service.store.uri(handover_name(attempt)) if load.lane is Lane.EXPRESS else "",
-        registers=contract.ingestion.write is Write.REGISTER,
         notify=tuple(sorted(contract.notify)),
         notes_audits=service.notes_audits,
     )

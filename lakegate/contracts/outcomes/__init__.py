@@ -1,0 +1,5 @@
+"""Outcomes of SQL's expressions, as trees: which values they may have, whatever the rows.
+
+Begin with `expressions`, which judges a tree; `values` is what it goes by. A function that is not judged may have any
+value: a new one is a row of the table at the end of `expressions`.
+"""

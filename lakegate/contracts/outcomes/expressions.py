@@ -1,0 +1,559 @@
+"""Outcomes of an expression: the values that it may have, whatever the row. What no row can change is no check.
+
+What is compared more than once is put in pieces at what it is compared with, and the whole is judged in each piece, as
+far as a budget goes. It parses nothing, and knows neither queries nor checks.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from sqlglot import exp
+
+from lakegate.contracts.columns.types import TEMPORAL, Type, physical
+from lakegate.contracts.outcomes.values import (
+    ANY,
+    COUNTED,
+    ENDLESS,
+    INFINITE,
+    NAN,
+    NOTHING,
+    Exact,
+    Values,
+    bounded,
+    exactly,
+    hull,
+    of_type,
+    pieces,
+    truth,
+)
+
+_BUDGET = 8_000  # nodes that are judged for one question
+_EXPONENT = 400  # of a number, beyond which no arithmetic is done
+_SUMMED = 2**53  # as many numbers up to this do not begin again from below
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+_SIGNS: Mapping[type[exp.Expr], Collection[int]] = {  # of a difference, for which a comparison is true
+    **dict.fromkeys((exp.EQ, exp.NullSafeEQ), (0,)),
+    **dict.fromkeys((exp.NEQ, exp.NullSafeNEQ), (-1, 1)),
+    exp.GT: (1,),
+    exp.GTE: (0, 1),
+    exp.LT: (-1,),
+    exp.LTE: (-1, 0),
+}
+_BOUNDS: Mapping[type[exp.Expr], tuple[int, int]] = {
+    **dict.fromkeys((exp.Length, exp.StrPosition), (0, 2**31 - 1)),
+    **dict.fromkeys((exp.Day, exp.DayOfMonth), (1, 31)),
+    exp.Quarter: (1, 4),
+    exp.Month: (1, 12),
+    exp.DayOfWeek: (1, 7),
+    exp.DayOfYear: (1, 366),
+    exp.WeekOfYear: (1, 53),
+    exp.Hour: (0, 23),
+    exp.Minute: (0, 59),
+    exp.Second: (0, 59),
+}
+_SPREADS = (exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance, exp.VariancePop)
+_AMONG_THEM = (exp.Min, exp.Max, exp.Avg, exp.Median, exp.Quantile)
+_TEXTS = (exp.Lower, exp.Upper, exp.Trim, exp.Substring, exp.Concat, exp.DPipe, exp.Replace, exp.Left, exp.Right)
+_CHANGED: Mapping[type[exp.Expr], Callable[[str], str]] = {exp.Lower: str.lower, exp.Upper: str.upper}
+ATOMS = (*_SIGNS, exp.Between, exp.In, exp.Like, exp.StartsWith, exp.EndsWith, exp.Contains)
+"""Comparisons."""
+
+
+class Outcomes:
+    """The outcomes of some trees over the same columns, by their types or, of a query's own, by their values."""
+
+    def __init__(self, trees: Sequence[exp.Expr], columns: Mapping[str, Type | Values], texts: Collection[str]) -> None:
+        self.columns = columns
+        self.texts = {text: place for place, text in enumerate(sorted(texts, key=_in_bytes), start=1)}
+        self._over_rows: set[Any] = set()
+        self.gathered: dict[Any, Values] = {}
+        self.fixed: dict[Any, Values] = {}
+        self._world: dict[Any, Values] = {}
+        self._cuts: dict[Any, set[Exact]] = {}
+        self._bases: dict[Any, Values] = {}
+        self._ids: dict[int, int] = {}
+        self._uses: Counter[Any] = Counter()
+        known: dict[Any, int] = {}
+        for tree in trees:
+            self._number(tree, known)
+
+    def _number(self, tree: exp.Expr, known: dict[Any, int]) -> None:
+        """Give each node a number, which is the same for those that are alike."""
+        for node in reversed(list(tree.walk())):  # a node comes after its parent
+            parts = [(word, self._plain(value)) for word, value in node.args.items() if value not in (None, False)]
+            key = self._ids[id(node)] = known.setdefault((type(node), tuple(parts)), len(known))
+            if isinstance(node, exp.AggFunc) or any(map(self._is_over_rows, node.iter_expressions())):
+                self._over_rows.add(key)
+
+    def _is_over_rows(self, node: exp.Expr) -> bool:
+        """Return True if there is an aggregate in it, whose 64 bits are enough."""
+        return self._ids[id(node)] in self._over_rows
+
+    def _plain(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return tuple(map(self._plain, value))
+        return self._ids[id(value)] if isinstance(value, exp.Expr) else str(value)
+
+    def fix(self, node: exp.Expr, found: Values) -> None:
+        """Take a node, and all that are alike, for these values."""
+        self.fixed[self._ids[id(node)]] = found
+
+    def possible(self, node: exp.Expr, where: Sequence[exp.Expr] = ()) -> Values:
+        """Return the values that a node may have where all conditions are true."""
+        self._world, self._cuts, self._bases, self._uses = {}, {}, {}, Counter()
+        widest, found = self.of(node), list[Values]()
+        for each in where:
+            self.of(each)
+        often = Counter(self._ids[id(part)] for each in (node, *where) for part in each.walk())
+        for world in self._worlds(often):
+            self._world = world
+            if all(self.of(each).include(1) for each in where):
+                found = [hull([*found, self.of(node)])]
+                if found == [widest]:
+                    break
+        self._world = {}
+        return found[0] if found else replace(NOTHING, null=False)
+
+    def _worlds(self, often: Counter[Any]) -> Iterator[dict[Any, Values]]:
+        """Yield a piece for each expression that is there more than once, in all ways that the budget allows."""
+        axes: dict[Any, list[Values]] = {}
+        left = max(_BUDGET // often.total(), 1)
+        repeated = [key for key, uses in self._uses.items() if max(uses, often[key]) > 1]
+        several = {key: pieces(self._bases[key], self._cuts[key]) for key in repeated}
+        for key, parts in sorted(several.items(), key=lambda each: len(each[1])):
+            if parts and len(parts) <= left:
+                axes[key], left = parts, left // len(parts)
+        for world in product(*axes.values()):
+            yield dict(zip(axes, world, strict=True))
+
+    def of(self, node: exp.Expr) -> Values:
+        """Return the values of a node in the pieces of now."""
+        key = self._ids[id(node)]
+        for known in (self._world, self.fixed):
+            if key in known:
+                return self._noted(key, known[key])
+        judge = _JUDGES.get(type(node))
+        return self._noted(key, judge(self, node) if judge else ANY)
+
+    def _noted(self, key: Any, found: Values) -> Values:
+        if not self._world:
+            self._bases[key] = found
+        return found
+
+    def _cut(self, node: exp.Expr, *others: Values) -> None:
+        """Note that a node is compared with others, so that they may cut its values."""
+        if not isinstance(node, exp.Literal):
+            self._cut_at(self._ids[id(node)], others)
+
+    def _cut_at(self, key: Any, others: Sequence[Values]) -> None:
+        if not self._world:
+            self._uses[key] += max(len(others), 1)
+            self._cuts.setdefault(key, set()).update(each.low for each in others if each.point is not None)
+
+    def _parts(self, node: exp.Expr) -> list[Values]:
+        """Return the values of every expression right below."""
+        return [self.of(each) for each in node.iter_expressions() if not isinstance(each, exp.DataType)]
+
+    def column(self, node: exp.Column) -> Values:
+        known = self.columns.get(node.name)
+        found = known if isinstance(known, Values) else of_type(known, tuple(self.texts)) if known else ANY
+        self._noted(self._ids[id(node)], found)
+        if isinstance(known, Type) and known.kind == "boolean":
+            self._cut(node, exactly(0))
+        return found
+
+    def literal(self, node: exp.Literal) -> Values:
+        if node.is_string:
+            return exactly(self.texts[node.name]) if node.name in self.texts else ANY
+        return _number(node.name) or ANY
+
+    def cast(self, node: exp.Expr) -> Values:
+        of, inner = physical(node.args["to"].sql(dialect="spark")), node.this.unnest()
+        given = self.of(node.this)
+        if of.name == "double" and given.exist and given.are_finite and self._is_number(inner):
+            return Values(Fraction(float(given.low)), Fraction(float(given.high)), null=given.null)
+        sign = -1 if isinstance(inner, exp.Neg) else 1
+        written = inner.this.unnest() if isinstance(inner, exp.Neg) else inner
+        if isinstance(written, exp.Literal) and of.kind not in ("string", "boolean", "binary"):
+            value = _moment(of, written.name) if of.kind in TEMPORAL else _number(written.name, of.has_nan)
+            return exactly(sign * value.low) if value else of_type(of)
+        return hull([of_type(of, tuple(self.texts))], null=given.null or of.kind != "string")
+
+    def _is_number(self, node: exp.Expr) -> bool:
+        known = self.columns.get(node.name) if isinstance(node, exp.Column) else None
+        counts = isinstance(node, exp.Count | exp.CountIf | exp.Filter)
+        return counts or (isinstance(known, Type) and known.kind in ("whole", "decimal"))
+
+    def compare(self, node: exp.Expr) -> Values:
+        return self._compare(type(node), node.this, node.expression)
+
+    def _compare(self, by: type[exp.Expr], one: exp.Expr, other: exp.Expr) -> Values:
+        a, b = self.of(one), self.of(other)
+        self._cut(one, b)
+        self._cut(other, a)
+        signs, same = self._order(one, a, other, b), self._ids[id(one)] == self._ids[id(other)]
+        true = any(sign in _SIGNS[by] for sign in signs)
+        false = any(sign not in _SIGNS[by] for sign in signs)
+        if by not in (exp.NullSafeEQ, exp.NullSafeNEQ):
+            return truth(true=true, false=false, null=a.null or b.null)
+        both, either = a.null and b.null, not same and ((a.null and b.exist) or (b.null and a.exist))
+        equal, differ = (both, either) if by is exp.NullSafeEQ else (either, both)
+        return truth(true=true or equal, false=false or differ, null=False)
+
+    def _order(self, one: exp.Expr, a: Values, other: exp.Expr, b: Values) -> Collection[int]:
+        """Return the signs that the difference of two values may have."""
+        if not (a.exist and b.exist):
+            return ()
+        key = self._ids[id(one)], self._ids[id(other)]
+        if key[0] == key[1]:
+            return (0,)
+        sign = -1 if key[0] > key[1] else 1
+        pair = min(key), max(key)
+        found = [-1] * (a.low < b.high) + [1] * (a.high > b.low)
+        found += [0] * (max(a.low, b.low) <= min(a.high, b.high) and not _never_equal(one, a, other, b))
+        if pair in self._world:
+            return {int(sign * self._world[pair].low)} & {*found}
+        if not self._world and found and a.point is None and b.point is None:
+            signs = [sign * each for each in found]
+            self._noted(pair, Values(min(signs), max(signs), null=False, step=1))
+            self._cut_at(pair, [exactly(0)])
+        return found
+
+    def between(self, node: exp.Between) -> Values:
+        low = self._compare(exp.GTE, node.this, node.args["low"])
+        return _both(low, self._compare(exp.LTE, node.this, node.args["high"]))
+
+    def among(self, node: exp.In) -> Values:
+        found = [self._compare(exp.EQ, node.this, each) for each in node.expressions]
+        true, null = any(each.include(1) for each in found), any(each.null for each in found)
+        certain = any(each.point == 1 and not each.null for each in found)
+        false = all(each.include(0) for each in found)
+        return truth(true=true, false=false, null=null and not certain)
+
+    def state(self, node: exp.Is) -> Values:
+        found = self.of(node.this)
+        is_null = isinstance(node.expression, exp.Null)
+        self._cut(node.this, *([] if is_null else [exactly(0)]))
+        if is_null:
+            return truth(true=found.null, false=found.exist, null=False)
+        wanted = int(node.expression.this)
+        return truth(true=found.include(wanted), false=found.null or found.include(1 - wanted), null=False)
+
+    def negation(self, node: exp.Not) -> Values:
+        return _opposite(self.of(node.this))
+
+    def like(self, node: exp.Expr) -> Values:
+        """Return the truth of LIKE and its like, which only a pattern of everything decides."""
+        text, pattern = self.of(node.this), node.expression.name
+        is_like = isinstance(node, exp.Like)
+        every = not pattern.strip("%") if is_like and pattern else not (is_like or pattern)
+        key = type(node), self._ids[id(node.this)], self._ids[id(node.expression)]
+        null = any(each.null for each in self._parts(node))
+        usual = truth(true=text.exist, false=text.exist and not every, null=null)
+        found = self._world.get(key) or self._noted(key, usual)
+        self._cut_at(key, [exactly(0)])
+        return _opposite(found) if node.args.get("negate") else found
+
+    def escaped(self, node: exp.Escape) -> Values:
+        return self.of(node.this)
+
+    def is_nan(self, node: exp.IsNan) -> Values:
+        found = self.of(node.this)
+        self._cut(node, exactly(0))
+        nan = found.high >= NAN and found.exist
+        return truth(true=nan, false=found.null or found.low < NAN, null=False)
+
+    def case(self, node: exp.Case) -> Values:
+        branches, subject = [], node.args.get("this")
+        for each in node.args["ifs"]:
+            when = self._compare(exp.EQ, subject, each.this) if subject is not None else self.of(each.this)
+            branches.append((when, each.args["true"]))
+        return self._chosen(branches, node.args.get("default"))
+
+    def condition(self, node: exp.If) -> Values:
+        return self._chosen([(self.of(node.this), node.args["true"])], node.args.get("false"))
+
+    def _chosen(self, branches: Sequence[tuple[Values, exp.Expr]], default: exp.Expr | None) -> Values:
+        found = []
+        for when, then in branches:
+            if when.include(1):
+                found.append(self.of(then))
+            if when.point == 1 and not when.null:
+                return hull(found)
+        return hull([*found, self.of(default) if default is not None else NOTHING])
+
+    def first(self, node: exp.Coalesce) -> Values:
+        found: list[Values] = []
+        for each in (node.this, *node.expressions):
+            self._cut(each)
+            found.append(self.of(each))
+            if not found[-1].null:
+                break
+        return hull(found, null=all(each.null for each in found))
+
+    def largest(self, node: exp.Expr) -> Values:
+        """Return the values of GREATEST or LEAST, which pass over nulls."""
+        found = [self.of(each) for each in (node.this, *node.expressions)]
+        whole, always = hull(found, null=all(each.null for each in found)), [each for each in found if not each.null]
+        low, high = whole.low, whole.high
+        if always and isinstance(node, exp.Greatest):
+            low = max(each.low for each in always)
+        elif always:
+            high = min(each.high for each in always)
+        return Values(low, high, null=whole.null, step=whole.step)
+
+    def nullif(self, node: exp.Nullif) -> Values:
+        found, same = self.of(node.this), self._compare(exp.EQ, node.this, node.expression)
+        if same.point == 1 or not found.exist:
+            return NOTHING
+        return hull([found], null=found.null or same.include(1))
+
+    def sum_of(self, node: exp.Binary) -> Values:
+        a, b = self.of(node.this), self.of(node.expression)
+        null = a.null or b.null
+        if isinstance(node.expression, exp.Interval) or not (a.exist and b.exist and a.are_finite and b.are_finite):
+            return ANY
+        if isinstance(node, exp.Sub):
+            if self._ids[id(node.this)] == self._ids[id(node.expression)]:
+                return Values(0, 0, null=null)
+            if self._is_part(node.expression, node.this):
+                return Values(0, a.high, null=null)
+            b = Values(-b.high, -b.low, null=b.null)
+        return bounded([a.low + b.low, a.high + b.high], null=null)
+
+    def times(self, node: exp.Mul) -> Values:
+        a, b = self.of(node.this), self.of(node.expression)
+        if not (a.exist and b.exist):
+            return ANY
+        if self._is_over_rows(node) and min(a.low, b.low) >= 0:
+            return Values(a.low * b.low, min(a.high * b.high, ENDLESS), null=a.null or b.null)
+        if not (a.are_finite and b.are_finite):
+            return ANY
+        return bounded([x * y for x in (a.low, a.high) for y in (b.low, b.high)], null=a.null or b.null)
+
+    def quotient(self, node: exp.Div) -> Values:
+        a, b = self.of(node.this), self.of(node.expression)
+        if not (a.exist and b.exist) or min(a.low, b.low) < 0 or not (self._is_over_rows(node) or a.are_finite):
+            return ANY
+        factor, part = _factored(node.this)
+        most = self._of_each(part, node.expression)
+        return Values(0, ENDLESS if most is None else factor * most)
+
+    def _of_each(self, part: exp.Expr, of: exp.Expr) -> Exact | None:
+        """Return how much of the first there is at most for each that the second counts."""
+        part, of = _uncast(part), _uncast(of)
+        if isinstance(part, exp.Sum) and isinstance(of, exp.Count) and isinstance(of.this, exp.Star | exp.Literal):
+            each = self.gathered[self._ids[id(part)]]
+            return each.high if each.exist and each.low >= 0 and each.are_finite else None
+        return 1 if self._is_part(part, of) else None
+
+    def _is_part(self, part: exp.Expr, of: exp.Expr) -> bool:
+        """Return True if one counts some of what the other counts."""
+        part, of = _uncast(part), _uncast(of)
+        counts = isinstance(part, exp.Count | exp.CountIf | exp.Filter) and isinstance(of, exp.Count)
+        if not counts or not isinstance(part.this if isinstance(part, exp.Filter) else part, exp.Count | exp.CountIf):
+            return False
+        if isinstance(of.this, exp.Star | exp.Literal):
+            return True
+        inner = part.this
+        values = inner.expressions if isinstance(inner, exp.Distinct) else [inner]
+        return len(values) == 1 and self._ids[id(values[0])] == self._ids[id(of.this)]
+
+    def remainder(self, node: exp.Mod) -> Values:
+        a, by = self.of(node.this), self.of(node.expression)
+        if by.point is None or not by.point or not a.exist or not a.are_finite:
+            return ANY
+        if a.step is not None and Fraction(a.step) / by.point % 1 == 0:
+            return Values(0, 0, null=a.null)
+        most: Exact = max(by.point, -by.point)
+        return Values(0 if a.low >= 0 else -most, most if a.high > 0 else 0, null=a.null)
+
+    def negative(self, node: exp.Neg) -> Values:
+        found = self.of(node.this)
+        if not found.exist or not found.are_finite:
+            return ANY
+        return bounded([-found.low, -found.high], null=found.null)
+
+    def not_negative(self, node: exp.Expr) -> Values:
+        found = self.of(node.this)
+        return Values(0, max(found.high, NAN if not found.are_finite else ENDLESS), null=found.null)
+
+    def sign(self, node: exp.Sign) -> Values:
+        found = self.of(node.this)
+        return Values(-1 if found.low < 0 else 0, NAN if found.high >= NAN else 1, null=found.null)
+
+    def rounded(self, node: exp.Expr) -> Values:
+        found = self.of(node.this)
+        return Values(0 if found.low >= 0 else -ENDLESS, ENDLESS, null=found.null)
+
+    def text(self, node: exp.Expr) -> Values:
+        return Values(0, len(self.texts) + 1, null=any(each.null for each in self._parts(node)))
+
+    def anonymous(self, node: exp.Anonymous) -> Values:
+        is_size = node.name in ("ARRAY_SIZE", "OCTET_LENGTH")
+        return Values(0, 2**31 - 1, null=any(each.null for each in self._parts(node)), step=1) if is_size else ANY
+
+    def bounds(self, node: exp.Expr) -> Values:
+        low, high = _BOUNDS[type(node)]
+        return Values(low, high, null=any(each.null for each in self._parts(node)), step=1)
+
+    def both(self, node: exp.And) -> Values:
+        return _both(self.of(node.this), self.of(node.expression))
+
+    def either(self, node: exp.Or) -> Values:
+        return _opposite(_both(_opposite(self.of(node.this)), _opposite(self.of(node.expression))))
+
+    def aggregate(self, node: exp.Expr, where: Sequence[exp.Expr], *, fewest: int = 0) -> Values:
+        """Return the results of an aggregate over the rows for which all conditions are true."""
+        if isinstance(node, exp.Filter):
+            return self.aggregate(node.this, [*where, node.expression.this])
+        if isinstance(node.this, exp.Star):
+            reached = self.possible(where[0], where).exist if where else True
+            return Values(fewest, COUNTED.high, null=False, step=1) if reached else exactly(0)
+        inner = node.this
+        if isinstance(inner, exp.Distinct):
+            if len(inner.expressions) > 1:
+                return COUNTED
+            inner = inner.expressions[0]
+        each = self.gathered[self._ids[id(node)]] = self.possible(inner, where)
+        return _gathered(node, each)
+
+
+def _in_bytes(text: str) -> bytes:
+    """Return the key by which engines order texts."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _both(one: Values, other: Values) -> Values:
+    """Return the truth of AND."""
+    either = [(one, other), (other, one)]
+    return truth(
+        true=one.include(1) and other.include(1),
+        false=any(a.include(0) and (b.exist or b.null) for a, b in either),
+        null=any(a.null and (b.include(1) or b.null) for a, b in either),
+    )
+
+
+def _opposite(found: Values) -> Values:
+    return truth(true=found.include(0), false=found.include(1), null=found.null)
+
+
+def _gathered(node: exp.Expr, of: Values) -> Values:
+    """Return the results of an aggregate over so many rows as may be, each with one of these values."""
+    if isinstance(node, exp.Count | exp.CountIf):
+        return _counted(node, of)
+    if not of.exist:
+        return NOTHING
+    if isinstance(node, _AMONG_THEM):
+        return replace(of, null=True, step=of.step if isinstance(node, exp.Min | exp.Max) else None)
+    if isinstance(node, _SPREADS):
+        return Values(0, ENDLESS)
+    if isinstance(node, exp.Sum) and of.low >= -_SUMMED and of.high <= _SUMMED:
+        return Values(-ENDLESS if of.low < 0 else 0, ENDLESS if of.high > 0 else 0)
+    return ANY
+
+
+def _counted(node: exp.Expr, of: Values) -> Values:
+    if not (of.exist if isinstance(node, exp.Count) else of.include(1)):
+        return exactly(0)
+    if not isinstance(node.this, exp.Distinct) or (of.step is None and of.point is None):
+        return COUNTED
+    different = (of.high - of.low) / Fraction(of.step or 1) + 1
+    return Values(0, min(different, COUNTED.high), null=False, step=1)
+
+
+def _never_equal(one: exp.Expr, a: Values, other: exp.Expr, b: Values) -> bool:
+    """Return True if no value of one is among the other's: between two multiples, or a capital among small letters."""
+    for node, of, text, value in ((one, a, other, b), (other, b, one, a)):
+        if value.point is not None and not of.include(value.point):
+            return True
+        if isinstance(text, exp.Literal) and text.is_string and text.name.isascii() and type(node) in _CHANGED:
+            return _CHANGED[type(node)](text.name) != text.name
+    return False
+
+
+def _uncast(node: exp.Expr) -> exp.Expr:
+    while isinstance(node, exp.Paren | exp.Cast):
+        node = node.this
+    return node
+
+
+def _factored(node: exp.Expr) -> tuple[Exact, exp.Expr]:
+    """Return the number that an expression is so many times as much as another, and that one."""
+    node = _uncast(node)
+    if isinstance(node, exp.Mul):
+        for factor, rest in ((node.this, node.expression), (node.expression, node.this)):
+            if isinstance(factor.unnest(), exp.Literal) and (number := _number(factor.unnest().name)):
+                return number.low, rest
+    return 1, node
+
+
+def _number(text: str, floating: bool = False) -> Values | None:  # noqa: FBT001, FBT002
+    """Return a number that is written out; None if it is none, or beyond all arithmetic."""
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    if number.is_nan() or number.is_infinite():
+        return exactly(NAN if number.is_nan() else INFINITE if number > 0 else -INFINITE)
+    if number and abs(number.adjusted()) > _EXPONENT:
+        return None
+    if floating and math.isinf(float(number)):
+        return exactly(INFINITE if number > 0 else -INFINITE)
+    return exactly(Fraction(float(number)) if floating else Fraction(number))
+
+
+def _moment(of: Type, text: str) -> Values | None:
+    """Return a date or a timestamp that is written out, in microseconds; None if it is none."""
+    try:
+        value = of.parse(text)
+    except ValueError:
+        return None
+    moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day, tzinfo=UTC)
+    since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH
+    return exactly((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
+
+
+_Judge = Callable[[Outcomes, Any], Values]
+_JUDGES: Mapping[type[exp.Expr], _Judge] = {
+    exp.Column: Outcomes.column,
+    exp.Literal: Outcomes.literal,
+    exp.Boolean: lambda _, node: exactly(int(node.this)),
+    exp.Null: lambda _, __: NOTHING,
+    exp.Paren: lambda outcomes, node: outcomes.of(node.this),
+    **dict.fromkeys((exp.Cast, exp.TryCast), Outcomes.cast),
+    **dict.fromkeys(_SIGNS, Outcomes.compare),
+    **dict.fromkeys((exp.Like, exp.StartsWith, exp.EndsWith, exp.Contains, exp.RegexpLike), Outcomes.like),
+    exp.Anonymous: Outcomes.anonymous,
+    exp.Escape: Outcomes.escaped,
+    exp.Between: Outcomes.between,
+    exp.In: Outcomes.among,
+    exp.Is: Outcomes.state,
+    exp.And: Outcomes.both,
+    exp.Or: Outcomes.either,
+    exp.Not: Outcomes.negation,
+    exp.IsNan: Outcomes.is_nan,
+    exp.Case: Outcomes.case,
+    exp.If: Outcomes.condition,
+    exp.Coalesce: Outcomes.first,
+    **dict.fromkeys((exp.Greatest, exp.Least), Outcomes.largest),
+    exp.Nullif: Outcomes.nullif,
+    **dict.fromkeys((exp.Add, exp.Sub), Outcomes.sum_of),
+    exp.Mul: Outcomes.times,
+    exp.Div: Outcomes.quotient,
+    exp.Mod: Outcomes.remainder,
+    exp.Neg: Outcomes.negative,
+    **dict.fromkeys((exp.Abs, exp.Sqrt, exp.Exp), Outcomes.not_negative),
+    exp.Sign: Outcomes.sign,
+    **dict.fromkeys((exp.Ceil, exp.Floor, exp.Round), Outcomes.rounded),
+    **dict.fromkeys(_TEXTS, Outcomes.text),
+    **dict.fromkeys(_BOUNDS, Outcomes.bounds),
+}

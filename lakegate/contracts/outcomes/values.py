@@ -1,0 +1,122 @@
+"""Values that an expression may have, as far as they decide a comparison: the least, the greatest, and null.
+
+Truths are 0 and 1, texts their places among the texts that are written out, dates and timestamps microseconds. To take
+more values for possible than there are is safe, and fewer are never taken.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from lakegate.audit.schema.types import Atom, digits
+from lakegate.contracts.columns.types import Type
+
+Exact = int | Fraction
+
+INFINITE = 10**400  # beyond every double
+NAN = 10**401  # Spark's order has it behind infinity
+ENDLESS = 10**500
+_TINY = Fraction(1, INFINITE)  # less than what lies between two doubles
+_WRAPS = 2**31  # sums of 32 bits begin again from below
+_DAY = 86_400_000_000
+_WIDEST = 38  # digits of a decimal
+
+
+@dataclass(frozen=True)
+class Values:
+    """The values from `low` to `high`, multiples of `step` if it is known; none if `low` is above `high`."""
+
+    low: Exact
+    high: Exact
+    null: bool = True
+    step: Exact | None = None
+
+    @property
+    def exist(self) -> bool:
+        """True if any value but null is possible."""
+        return self.low <= self.high
+
+    @property
+    def point(self) -> Exact | None:
+        """The one value that is possible beside null."""
+        return self.low if self.low == self.high else None
+
+    @property
+    def are_finite(self) -> bool:
+        return self.low > -INFINITE and self.high < INFINITE
+
+    def include(self, value: Exact) -> bool:
+        return self.low <= value <= self.high and (self.step is None or Fraction(value) / self.step % 1 == 0)
+
+
+NOTHING = Values(1, 0)
+ANY = Values(-ENDLESS, ENDLESS)
+FLOATS = Values(-INFINITE, NAN)
+COUNTED = Values(0, 2**63 - 1, null=False, step=1)
+
+
+def exactly(value: Exact) -> Values:
+    return Values(value, value, null=False)
+
+
+def truth(*, true: bool, false: bool, null: bool) -> Values:
+    """Return the truths that are possible."""
+    return Values(0 if false else 1, 1 if true else 0, null=null, step=1)
+
+
+def hull(several: Collection[Values], *, null: bool | None = None) -> Values:
+    """Return the values that any of these has."""
+    real = [each for each in several if each.exist]
+    null = any(each.null for each in several) if null is None else null
+    if not real:
+        return replace(NOTHING, null=null)
+    steps = {each.step for each in real}
+    step = steps.pop() if len(steps) == 1 else None
+    return Values(min(each.low for each in real), max(each.high for each in real), null=null, step=step)
+
+
+def bounded(ends: Sequence[Exact], *, null: bool) -> Values:
+    """Return the result of arithmetic; any number if it may begin again from below."""
+    low, high = min(ends), max(ends)
+    return Values(low, high, null=null) if low >= -_WRAPS and high < _WRAPS else ANY
+
+
+def pieces(of: Values, cuts: Collection[Exact]) -> list[Values]:
+    """Return the values in pieces, each of them at a cut or between two, and null as one of its own."""
+    within = sorted({cut for cut in cuts if of.low <= cut <= of.high})
+    lows = [of.low, *(_above(cut, of.step or _TINY) for cut in within)]
+    highs = [*(-_above(-cut, of.step or _TINY) for cut in within), of.high]
+    between = [Values(low, high, null=False, step=of.step) for low, high in zip(lows, highs, strict=True)]
+    found = [*(each for each in between if each.exist), *(exactly(cut) for cut in within if of.include(cut))]
+    return [*found, NOTHING] if of.null else found
+
+
+def _above(cut: Exact, step: Exact) -> Exact:
+    """Return the next multiple of the step above the cut."""
+    return (Fraction(cut) // step + 1) * step
+
+
+def of_type(of: Type, texts: Sequence[str] = ()) -> Values:
+    """Return the values of a column; texts are known by their places among these, which are in order."""
+    match of.kind:
+        case "whole" | "decimal":
+            return _of_digits(of)
+        case "float":
+            return FLOATS
+        case "boolean":
+            return Values(0, 1, step=1)
+        case "string":
+            return Values(1 if texts[:1] == ("",) else 0, len(texts) + 1)  # others are between them, any number
+        case "date" | "instant" | "clock":
+            return Values(-ENDLESS, ENDLESS, step=_DAY if of.kind == "date" else 1)
+    return ANY
+
+
+def _of_digits(of: Type) -> Values:
+    """Return the values of a column of whole numbers or of decimals."""
+    if (found := digits(Atom(of.name))) is not None:
+        step = Fraction(1, 10 ** found[1])
+        most = (10 ** (_WIDEST if of.grows else found[0]) - 1) * step
+        return Values(-most, most, step=step)
+    bits = 32 if of.name == "int" and not of.grows else 64
+    return Values(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1, step=1)
