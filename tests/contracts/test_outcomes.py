@@ -27,13 +27,14 @@ from lakegate.contracts.sql.allowlist import NotAllowed
 from lakegate.contracts.sql.statements import predicate
 from lakegate.errors import ContractFaults, Misconfigured
 from lakegate.express.plan import spark_only
-from lakegate.synthetic.arrow import arrow_type, table_of
+from lakegate.reading.arrow import arrow_type
+from lakegate.synthetic.arrow import table_of
 from lakegate.synthetic.evaluator import DuckDBEvaluator
 from tests.contracts.test_sql import FIELDS
 from tests.support import drawn
 from tests.support.duck import translated
 
-COLUMNS = {
+COLUMNS: dict[str, dict[str, Any]] = {
     "id": {"logicalType": "integer"},
     "kind": {"logicalType": "string"},
     "Größe": {"logicalType": "integer", "physicalName": "size of it"},
@@ -357,6 +358,7 @@ def test_a_pattern_that_some_texts_have_is_accepted(pattern: str) -> None:
 
 # ------------------------------------------------------------------ drawn: what is constant is refused
 
+DUCKDB = duckdb.connect(config={"threads": 1})
 GRID: dict[str, tuple[str, list[Any]]] = {
     "a": ("int", [None, -(2**31), -1, 0, 1, 2, 3, 2**31 - 1]),
     "s": ("string", [None, "", "0", "A", "B", "a", "ab", "b", "c"]),
@@ -418,10 +420,9 @@ def truths(rule: str) -> set[bool | None]:
     rows = list(product(*(GRID[name][1] for name in columns)))
     kinds = [(name, arrow_type(GRID[name][0])) for name in columns]
     arrays = [pa.array([row[at] for row in rows], kind, from_pandas=False) for at, (_, kind) in enumerate(kinds)]
-    with duckdb.connect() as connection:
-        connection.register("grid", pa.table(arrays, names=columns))
-        query = f"SELECT DISTINCT ({translated(rule)}) FROM grid"
-        return {row[0] for row in connection.execute(query).fetchall()}
+    DUCKDB.register("grid", pa.table(arrays, names=columns))
+    query = f"SELECT DISTINCT ({translated(rule)}) FROM grid"
+    return {row[0] for row in DUCKDB.execute(query).fetchall()}
 
 
 def judged(rule: str) -> str:
@@ -488,9 +489,11 @@ def _files(dice: Random, plan: Plan, check: Check, table: drawn.Table) -> Iterat
         it.name: [None, *drawn.POOLS[kinds[it.name]], *(own if it.type in _NUMBERS else [])] for it in plan.columns
     }
     sizes = sorted({0, 1, 2, *(int(it) + more for it in own if 0 <= it < 100 for more in (0, 1))})
+    for many in (2, 3, 5, 9, 20, 100):
+        yield table_of(plan, {name: dice.choices(pool, k=many) for name, pool in pools.items()})
     for many, at in product(sizes, range(max(map(len, pools.values())))):
         yield table_of(plan, {name: [pool[at % len(pool)]] * many for name, pool in pools.items()})
-    for many in (2, 3, 5, 9, 20, 100) * 8:
+    for many in (2, 3, 5, 9, 20, 100) * 7:
         yield table_of(plan, {name: dice.choices(pool, k=many) for name, pool in pools.items()})
 
 
@@ -512,7 +515,7 @@ def _fails(judge: DuckDBEvaluator, rows: pa.Table, check: Check) -> bool:
         return False
 
 
-@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(it, marks=pytest.mark.extended) for it in range(6, 60))])
+@pytest.mark.parametrize("seed", [*range(2), *(pytest.param(it, marks=pytest.mark.extended) for it in range(2, 60))])
 def test_each_check_of_a_contract_that_is_accepted_has_a_file_that_fails_it(seed: int) -> None:
     dice = Random(seed)
     parents = drawn.parents(dice)
