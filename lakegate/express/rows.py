@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from lakegate.adapters.decoding import TooLarge, bounded, parquet_batches
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.limits import beyond
 from lakegate.audit.model.plan import Plan
@@ -17,7 +18,6 @@ from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.names import display_name
 
-_PIECE = 64 * 1024  # rows that are decoded at once, before their bytes are counted
 _UNICODE = (pa.string(), pa.large_string())
 _TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 _DAYS = tuple((day - date(1970, 1, 1)).days for day in (date(1, 1, 1), date(9999, 12, 31)))
@@ -38,7 +38,7 @@ def rows_of(plan: Plan, inspection: Inspection, body: bytes, schema: pa.Schema, 
     """Return the file's rows in the table's columns, with the file version. Raise HandedOver if they take more than
     `most` bytes in memory, or cannot be read to the end.
     """
-    return pa.concat_tables(_parts(plan, inspection, body, schema, lambda batches: [list(_bounded(batches, most))]))
+    return pa.concat_tables(_parts(plan, inspection, body, schema, lambda batches: [list(bounded(batches, most))]))
 
 
 def parts_of(plan: Plan, inspection: Inspection, body: Any, schema: pa.Schema, most: int) -> Iterator[pa.Table]:
@@ -68,8 +68,9 @@ def _parts(
     try:
         file, names = pq.ParquetFile(pa.BufferReader(body)), [column.name for column in inspection.columns]
         types = pa.schema([file.schema_arrow.field(name) for name in names])
-        for batches in grouped(_pieces(file, names)):
-            rows = _as_table(pa.Table.from_batches(batches, types), schema, inspection.id)
+        for batches in grouped(parquet_batches(pa.BufferReader(body), names)):
+            read = pa.Table.from_batches(batches, batches[0].schema if batches else types)
+            rows = _as_table(read, schema, inspection.id)
             broken += _broken(rows)
             if broken:
                 continue  # to count them all
@@ -81,6 +82,8 @@ def _parts(
             yield rows
     except MemoryError:  # Arrow's own, too
         raise
+    except TooLarge as error:
+        raise HandedOver("The batch's rows take more memory than the express engine has for them.") from error
     except (pa.ArrowException, OSError, ValueError) as error:
         raise HandedOver(f"File {inspection.file.key} has rows that Arrow does not read as they are.") from error
     if broken:
@@ -101,21 +104,6 @@ def _grouped(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[list[pa.R
         yield group
 
 
-def _pieces(file: pq.ParquetFile, names: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yield these columns of the rows, in this order."""
-    for batch in file.iter_batches(_PIECE, columns=names, use_threads=False):
-        yield batch.select(names)
-
-
-def _bounded(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
-    taken = 0
-    for batch in batches:
-        taken += batch.nbytes
-        if taken > most:
-            raise HandedOver("The batch's rows take more memory than the express engine has for them.")
-        yield batch
-
-
 def _as_table(read: pa.Table, schema: pa.Schema, file: str) -> pa.Table:
     """Return the rows with the table's columns and types; columns that the file lacks are null."""
     ids = pa.repeat(pa.scalar(file, schema.field(FILE_COLUMN).type), read.num_rows)
@@ -127,8 +115,6 @@ def _cast(read: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
     if field.name not in read.column_names:
         return pa.nulls(read.num_rows, field.type)
     values = read.column(field.name)
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
     return values.cast(field.type)
 
 

@@ -1,7 +1,7 @@
 """Sample files of typed formats: parquet, ORC and Avro, with each column's type as Spark would read it."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, time
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import orc
 
+from lakegate.adapters.avro_blocks import Records
+from lakegate.adapters.decoding import TooLarge, bounded, orc_batches, parquet_batches
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.schema.faults import NANOSECONDS
 from lakegate.audit.schema.fit import NOTHING
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, leaves
 from lakegate.express.footer import spark_type
-from lakegate.inference.avro import container
-from lakegate.inference.sample import Sample, check_names, held, unfit
+from lakegate.inference.sample import NoContract, Sample, check_names, held, unfit
 
 _PARQUET = {
     ("INT32", "UINT8"): "smallint",
@@ -69,10 +70,19 @@ def parquet(path: Path) -> Sample:
     try:
         file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")  # Spark reads no finer
         columns = _typed(path, file.schema_arrow, _leaves(file))
-        rows = file.read(use_threads=True)
+        rows = _whole(path, parquet_batches(path), file.schema_arrow)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise unfit(path.name, "it cannot be read as parquet: it is not whole, or damaged") from error
     return _sample(path, FileKind.PARQUET, columns, rows)
+
+
+def _whole(path: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    """Return the rows as one table. Raise NoContract if they take more memory than a sample may."""
+    try:
+        pieces = list(bounded(batches))
+    except TooLarge as error:
+        raise unfit(path.name, f"{error}: give a part of it") from error
+    return pa.Table.from_batches(pieces, pieces[0].schema if pieces else schema)
 
 
 def _leaves(file: pq.ParquetFile) -> Callable[[pa.Field], Type]:
@@ -123,7 +133,7 @@ def orc_file(path: Path) -> Sample:
     try:
         file = orc.ORCFile(path)
         columns = _typed(path, file.schema, lambda field: _tree(field.type, _of_orc))
-        rows = file.read()
+        rows = _whole(path, orc_batches(path), file.schema)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise unfit(path.name, "it cannot be read as ORC: it is not whole, or damaged") from error
     if columns and all(map(_UNNAMED.fullmatch, columns)):
@@ -155,19 +165,22 @@ def avro(path: Path) -> Sample:
     """Return an Avro file. Raise NoContract if it cannot be read, or a column of it."""
     try:
         with path.open("rb") as file:
-            schema, records = container(file)
+            columns, rows = _of_records(path, Records(file))
+    except NoContract:
+        raise
     except UnicodeDecodeError:
         raise unfit(path.name, "it has text that is not UTF-8") from None
     except Exception as error:
         raise unfit(path.name, "it cannot be read as Avro: it is not whole, or not as its schema says") from error
-    if not isinstance(schema, dict) or schema.get("type") != "record":
-        raise unfit(path.name, "its rows are not records")
-    columns = _avro_columns(path, schema)
-    try:
-        rows = _avro_rows(columns, records)
-    except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
-        raise unfit(path.name, "it has a value that is none of its column's type") from error
     return _sample(path, FileKind.AVRO, columns, rows)
+
+
+def _of_records(path: Path, records: Records) -> tuple[dict[str, Type], pa.Table]:
+    if not isinstance(records.schema, dict) or records.schema.get("type") != "record":
+        raise unfit(path.name, "its rows are not records")
+    columns = _avro_columns(path, records.schema)
+    schema = pa.schema([(name, held(kind)) for name, kind in columns.items()])
+    return columns, _whole(path, (_avro_rows(path, piece, schema) for piece in records.pieces()), schema)
 
 
 def _avro_columns(path: Path, schema: Mapping[str, Any]) -> dict[str, Type]:
@@ -226,9 +239,12 @@ def _avro_atom(said: Mapping[str, Any]) -> str:
     return _LOGICAL.get((kind, str(logical)), _AVRO[kind])
 
 
-def _avro_rows(columns: Mapping[str, Type], records: list[Any]) -> pa.Table:
-    made = {name: pa.array([_plain(record[name]) for record in records], held(kind)) for name, kind in columns.items()}
-    return pa.table(made) if made else pa.table({})
+def _avro_rows(path: Path, records: list[Any], schema: pa.Schema) -> pa.RecordBatch:
+    try:
+        columns = [pa.array([_plain(record[field.name]) for record in records], field.type) for field in schema]
+    except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
+        raise unfit(path.name, "it has a value that is none of its column's type") from error
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _plain(value: Any) -> Any:
