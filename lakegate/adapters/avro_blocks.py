@@ -15,7 +15,7 @@ import pyarrow as pa
 from lakegate.adapters.decoding import MOST, TooLarge
 
 AT_ONCE = 1024  # records
-_RECORDS = MOST // 16  # of one file: a record may have no bytes at all
+MOST_RECORDS = MOST // 16  # of one file: a record may have no bytes at all
 _MAGIC, _META = b"Obj\x01", {"type": "map", "values": "bytes"}
 _SYNC, _BYTE, _MORE, _LONGEST = 16, 7, 0x80, 10
 _CHECKSUM = 4  # bytes behind a block of snappy
@@ -42,8 +42,8 @@ class Records:
         total = 0
         while (rows := self._number()) is not None:
             total += rows
-            if total > _RECORDS:
-                raise TooLarge(f"it has more than {_RECORDS:,} rows")
+            if total > MOST_RECORDS:
+                raise TooLarge(f"it has more than {MOST_RECORDS:,} rows")
             block = io.BytesIO(self._block())
             for _ in range(rows):
                 yield fastavro.schemaless_reader(block, self._parsed, None)

@@ -24,7 +24,7 @@ MOST = 256 * 1024**2
 PIECE = 32 * 1024**2  # bytes that are decoded at once
 _ROWS = 64 * 1024  # that are read at once at most
 _VALUE = 16  # bytes of a value that has no length, at most, and of a text's place in its dictionary with its levels
-_NESTED = 2**27  # values of a nested column in one row group: its levels alone take a gigabyte
+NESTED = 2**27  # values of a nested column in one row group: its levels alone take a gigabyte
 _ORC_ROWS = 128  # nobody says how long their texts are
 _FEW = 16  # rows of texts that repeat the beginning of the one before
 _DICTIONARIES = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
@@ -54,8 +54,8 @@ def parquet_batches(source: Any, columns: Sequence[str] | None = None) -> Iterat
     """
     plain = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")  # Spark reads no finer
     leaves = [leaf for leaf in _leaves(plain.metadata) if columns is None or leaf.is_of(columns)]
-    if any(leaf.is_nested and leaf.most > _NESTED for leaf in leaves):
-        raise TooLarge(f"a row group has more than {_NESTED:,} values of one column")
+    if any(leaf.is_nested and leaf.most > NESTED for leaf in leaves):
+        raise TooLarge(f"a row group has more than {NESTED:,} values of one column")
     named = [leaf.path for leaf in leaves if leaf.has_dictionary]
     file = pq.ParquetFile(source, read_dictionary=named, coerce_int96_timestamp_unit="us")
     names = plain.schema_arrow.names if columns is None else list(columns)
@@ -175,8 +175,12 @@ def _of_texts(values: pa.Array) -> Any:
 
 
 def _of_dictionary(values: pa.DictionaryArray) -> Any:
-    lengths = pc.binary_length(values.dictionary).take(values.indices)
-    return _VALUE + lengths.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    """Return at least the mean of the dictionary's texts: Arrow reserves as much for each value that it spells out."""
+    lengths = pc.binary_length(values.dictionary)
+    mean = -(-(pc.sum(lengths).as_py() or 0) // max(1, len(lengths)))
+    return _VALUE + np.maximum(mean, lengths.take(values.indices).fill_null(0).to_numpy(zero_copy_only=False)).astype(
+        np.int64
+    )
 
 
 def _of_struct(values: pa.StructArray) -> Any:

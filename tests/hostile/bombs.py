@@ -51,7 +51,7 @@ PARQUET: Mapping[str, Callable[[], bytes]] = {
     "structs": lambda: parquet({"a": pa.StructArray.from_arrays([named(), pa.array(range(ROWS))], ["x", "y"])}),
     "lists of structs": lambda: parquet({"a": lists(pa.StructArray.from_arrays([named()], ["x"]), 60)}),
     "many columns": lambda: parquet({f"c{at}": named(1_500) for at in range(40)}),
-    "wide nulls": lambda: parquet({f"c{at}": pa.nulls(ROWS, pa.float64()) for at in range(1_000)}),
+    "wide nulls": lambda: parquet({f"c{at}": pa.nulls(4 * ROWS, pa.float64()) for at in range(200)}),
     "texts that repeat the one before": lambda: parquet(
         {"a": pa.array(["x" * LETTERS] * 6_000)},
         use_dictionary=False,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lakegate import bootstrap, shown
-from lakegate.adapters import slack, sqs
+from lakegate.adapters import avro_blocks, decoding, slack, sqs
 from lakegate.adapters.nessie import notes
 from lakegate.audit import bounded_http
 from lakegate.audit.evaluation import samples
@@ -62,6 +62,7 @@ def size(count: int) -> str:
     return f"{whole // 1024:,} GiB" if whole >= 1024 else f"{whole:,} MiB" if whole else f"{count // 1024:,} KiB"
 
 
+INIT = "`contract init`; no contract is made, and a part of the file may be given"
 EXPRESS, TO_SPARK = Express(), "the express lane; Spark takes the batch"
 PUSH, INSPECT, AUDIT = "`contract check`; the contract is refused", "the inspection; the file is rejected", "the audit"
 PARTS: dict[str, list[Row]] = {
@@ -114,6 +115,11 @@ PARTS: dict[str, list[Row]] = {
         row("growth of a text by SQL", f"{growth.TIMES} times and {growth.CHARACTERS:,} characters", PUSH),
         row("pieces of SQL, those of queries in FROM each time that they are named", growth.PIECES, PUSH),
         row("pieces of a WHERE, for each aggregate that it is put to", statements.COPIES, PUSH),
+    ],
+    "Samples of a contract": [
+        row("bytes of a sample's rows in memory, and of a block of Avro unpacked", size(decoding.MOST), INIT),
+        row("rows of a sample in Avro", avro_blocks.MOST_RECORDS, INIT),
+        row("values of a nested column in one row group of parquet", decoding.NESTED, INIT),
     ],
     "The express lane": [
         row("bytes of a batch's files", size(EXPRESS.bytes), TO_SPARK),
