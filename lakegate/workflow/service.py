@@ -29,7 +29,7 @@ class Service:
     """One installation. The sweep takes up events, branches and messages that are older than the `grace`.
 
     Receipts move to the archive `compact_after` they landed, and closed entries of those with more entries than
-    `truncate_above`. A batch is rejected after so many `attempts` in a row whose job crashed. Jobs send the catalog
+    `truncate_above`. A file is rejected after so many `attempts` at it alone whose job crashed. Jobs send the catalog
     tokens of the `job_client`, or of their own role for the `token_audience`, or none. `jobs_at_once` Spark jobs run at
     a time. Where files wait for company, they wait for the `batch_window` at the most; `reminders` tell of its end, and
     without them the sweep does. Nothing is seen in the landing bucket but what lies below the `landing_prefixes`.

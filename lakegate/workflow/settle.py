@@ -71,10 +71,12 @@ def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
         return False
     notify_waiting(service, facts, todo)
     again = _publish(service, facts, claims, todo.publish)
-    if todo.wait or not _give_up(service, facts, todo.retry):
+    if todo.wait or not _give_up(service, facts, todo.again):
         _retry(service, attempt, again, todo.released if again else ())
         return True  # the next sweep settles the rest
     _retry(service, attempt, [*again, *todo.retry], todo.released)
+    for half in todo.halves:
+        start_attempt(service, attempt.next(), half)
     record(service, attempt, Decision.REJECTED, todo.reject, commit=_with_audit(service, facts, claims))
     if ended.crash:
         service.telemetry.emit({Signal.JOBS_FAILED: 1}, attempt.table)

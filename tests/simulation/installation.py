@@ -46,7 +46,17 @@ from lakegate.workflow.reconcile import LONGEST_LIFE, reconcile
 from lakegate.workflow.registry import contract_name
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.service import Service
-from tests.simulation.spark import ExpressRun, Lake, Rewrites, SparkRun, Story, as_written, deleting, files_of
+from tests.simulation.spark import (
+    OVERLOADED,
+    ExpressRun,
+    Lake,
+    Rewrites,
+    SparkRun,
+    Story,
+    as_written,
+    deleting,
+    files_of,
+)
 from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker, stopping, stopping_at, stops, working
 
 FROZEN = ("reports/", "attempts/")
@@ -197,6 +207,8 @@ class WatchedRunner(MemoryJobRunner):
     def start(self, attempt: Attempt, job_uri: str, reach: Reach, lane: Lane) -> str:
         run = super().start(attempt, job_uri, reach, lane)
         self._world.started_after.setdefault(run, self._world.calls)
+        if self.job(run).crashed_with_others:
+            self._world.counted["job: has a part of a batch that crashed"] += 1
         return run
 
 
@@ -473,7 +485,9 @@ class Installation:
         return [job for job in self.jobs.values() if not job.ended]
 
     def work(self, job: SparkRun) -> None:
-        self.say("job: a step", f"of {job.branch}: {job.step()}")
+        did = job.step()
+        self.say("job: a step", f"of {job.branch}: {did}")
+        self.counted["job: ended by its files"] += did.endswith(OVERLOADED)
         if job.ended and not job.is_second:
             self.job_events.append(job.branch)
 

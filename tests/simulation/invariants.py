@@ -5,7 +5,7 @@ A promise is checked against what happened (what landed, what jobs reported, wha
 is to keep it. Each yields a sentence for every breach.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -23,7 +23,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.ports import MAIN, JobState, MessageKind, Ref
+from lakegate.ports import MAIN, JobRun, JobState, MessageKind, Ref
 from lakegate.testing import TableState
 from lakegate.testing.lake import Commit, Key, KeyKind
 from lakegate.workflow.ledger.receipts import CLOSED, PREFIX
@@ -31,9 +31,22 @@ from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.notices.outbox import OUTBOX
 from lakegate.workflow.status import status
 from tests.simulation.installation import FLIGHTS, PLANES, Installation, Violation
-from tests.simulation.spark import KEY, NAMES, REPEATS, Story, as_written, columns_of, file_of, files_of, keys_of
+from tests.simulation.spark import (
+    KEY,
+    MEMORY,
+    NAMES,
+    OVERLOADED,
+    REPEATS,
+    Story,
+    as_written,
+    columns_of,
+    file_of,
+    files_of,
+    keys_of,
+)
 
 TABLES = (FLIGHTS, PLANES)
+ENOUGH = 2  # crashes of a batch, after which its parts are tried, as the documentation has it
 LIFE, NOTICE = timedelta(days=30), timedelta(days=3)  # of a branch that is kept, as the documentation has it
 MAY_BECOME = {
     None: set(Decision),
@@ -324,10 +337,10 @@ def files_are_rejected_for_what_is_true(step: Step) -> Iterator[str]:
         if new is None or new.decision is not Decision.REJECTED:
             continue
         branch, receipt = branch_of(new), step.receipts[key]
-        report = world.report(branch)
+        report, file_id = world.report(branch), new.file(receipt.bucket, key).id
         excuses = {
-            "it failed": failed(report, new.file(receipt.bucket, key).id),
-            "its jobs failed as often as they may": _failures(world, new) >= world.service.attempts,
+            "it failed": failed(report, file_id),
+            "it alone ended as many jobs as may fail": _failures_alone(world, new, file_id) >= world.service.attempts,
             "it was deleted": (key, version) not in world.landing.landed,
             "its contract wants no other": bool(receipt.on_main) and Reuploads.REJECT in world.reuploads_of(key),
             "a stranger changed its branch, or a rebase's": any(it.startswith(branch) for it in world.meddled),
@@ -346,13 +359,21 @@ def what_is_observed_is_rejected_only_if_it_cannot_be_appended(step: Step) -> It
                 yield f"{key} {version} is rejected, and its contract observes: {file.reasons}"
 
 
-def _failures(world: Installation, entry: Entry) -> int:
-    """How many jobs of the batch began on files and failed one after the other, up to this attempt's."""
+def _failures_alone(world: Installation, entry: Entry, file_id: str) -> int:
+    """How many jobs began on this file alone, and failed one after the other, up to this attempt's. Those that had
+    others beside it say nothing about it: so good files survive one that ends its job.
+    """
     attempts = [Attempt(table=entry.table, batch=entry.batch, number=it) for it in range(entry.attempt, 0, -1)]
     runs = [run for attempt in attempts if (run := world.runner.find(attempt.branch))]
     spark = [run for run in runs if run.lane is Lane.SPARK]  # of the other lane's nothing counts
-    failed_runs = takewhile(lambda run: run.state is JobState.FAILED, spark)
-    return sum(world.jobs[run.id].began for run in failed_runs if run.id in world.jobs)
+    its = [run for run in spark if file_id in {file.id for file in world.runner.job(run.id).files}]
+    failed_runs = takewhile(lambda run: run.state is JobState.FAILED, its)
+    return sum(has_begun(world, run) for run in failed_runs if len(world.runner.job(run.id).files) == 1)
+
+
+def has_begun(world: Installation, run: JobRun) -> bool:
+    """Whether a job came to its files, and was not cut off from them."""
+    return run.id in world.jobs and world.jobs[run.id].began
 
 
 def main_has_the_very_table_that_was_audited(step: Step) -> Iterator[str]:
@@ -591,6 +612,65 @@ def what_express_left_is_audited_by_spark(end: End) -> Iterator[str]:
                 left.append(job)
 
 
+def good_files_survive_a_killer(end: End) -> Iterator[str]:
+    """One that a job can hold is published, or rejected by its audit or for what happened to it alone: at least as many
+    of its own jobs as may fail were ended by something else.
+    """
+    world = end.world
+    for file, entry in end.rejected:
+        if world.stories[file.id].weight > MEMORY or "crashed" not in " ".join(entry.reasons):
+            continue
+        runs = [run for run in world.runner.runs.values() if run.reason != OVERLOADED]
+        alone = [run for run in runs if [it.id for it in world.runner.job(run.id).files] == [file.id]]
+        if sum(run.state is JobState.FAILED for run in alone) < world.service.attempts:
+            yield f"{file.key} {file.version_id} is rejected with others that ended its jobs: {entry.reasons}"
+
+
+def a_batch_is_split_by_crashes_that_its_files_may_have_caused(end: End) -> Iterator[str]:
+    """Where two jobs at different files follow the same one, which left no verdicts, it and another at these files had
+    begun and failed.
+    """
+    world = end.world
+    followed = defaultdict[str, list[set[str]]](list)
+    for job in _jobs_by_number(world):
+        if before := _before(world, job):
+            followed[before[0].branch].append({file.id for file in job.files})
+    for branch, parts in followed.items():
+        if world.report(branch) is not None or not any(one.isdisjoint(other) for one in parts for other in parts):
+            continue
+        job = next(job for job in _jobs_by_number(world) if job.branch == branch)
+        runs = [run for it in (job, *_before(world, job)) if (run := world.runner.find(it.branch))]
+        crashes = [run for run in runs if run.lane is Lane.SPARK and run.state is JobState.FAILED]
+        if not has_begun(world, runs[0]) or sum(has_begun(world, run) for run in crashes) < ENOUGH:
+            yield f"{branch} is followed by attempts at parts of its files, and these have not ended two jobs"
+
+
+def _jobs_by_number(world: Installation) -> list[Job]:
+    return sorted(map(world.runner.job, world.runner.runs), key=lambda job: (job.batch, job.attempt))
+
+
+def _before(world: Installation, job: Job) -> list[Job]:
+    """The jobs of earlier attempts that had some of its files, the last one first."""
+    ids = {file.id for file in job.files}
+    others = [it for it in _jobs_by_number(world) if it.batch == job.batch and it.attempt < job.attempt]
+    return [it for it in reversed(others) if not ids.isdisjoint(file.id for file in it.files)]
+
+
+def crashes_are_bounded_by_the_size_of_their_batch(end: End) -> Iterator[str]:
+    """By so many for each file, after each audit and each retry that a person asks for."""
+    world, crashes, files = end.world, Counter[str](), defaultdict[str, set[str]](set)
+    audits = Counter[str]()
+    for run in world.runner.runs.values():
+        job = world.runner.job(run.id)
+        crashes[job.batch] += run.lane is Lane.SPARK and run.state is JobState.FAILED and has_begun(world, run)
+        audits[job.batch] += world.report(job.branch) is not None
+        files[job.batch] |= {file.id for file in job.files}
+    for batch in sorted(crashes.keys() - world.retried):
+        most = (world.service.attempts + 1) * max(len(files[batch]), 1) * (1 + audits[batch])
+        if crashes[batch] > most:
+            yield f"{batch} has {len(files[batch])} files, and {crashes[batch]} of its jobs crashed"
+
+
 def people_were_told(end: End) -> Iterator[str]:
     for file, entry in end.rejected:
         if not end.told(MessageKind.REJECTED, file, entry.batch):
@@ -707,6 +787,9 @@ AT_THE_END: tuple[Callable[[End], Iterator[str]], ...] = (
     every_branch_keeps_what_was_rejected_there_and_nothing_else,
     a_branch_goes_when_its_life_is_over_and_people_were_told_before,
     what_express_left_is_audited_by_spark,
+    good_files_survive_a_killer,
+    a_batch_is_split_by_crashes_that_its_files_may_have_caused,
+    crashes_are_bounded_by_the_size_of_their_batch,
     people_were_told,
     people_were_told_what_is_true,
     who_listens_is_told_of_every_decision_as_it_is,

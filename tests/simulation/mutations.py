@@ -225,6 +225,45 @@ MUTATIONS = (
         seeds_from=550,
     ),
     Mutation(
+        says="files that crashed together are rejected together",
+        edits=(
+            Edit(
+                function=rules.job_without_verdicts,
+                old="not ended.crash.is_last",
+                new="len(ended.crash.attempts) < ended.crash.most",
+            ),
+            Edit(function=rules._after, old="if not crashed.halves:", new="if True:"),
+        ),
+    ),
+    Mutation(
+        says="crashes with other files count against a file",
+        edits=(Edit(function=history.AttemptHistory.crashed_with_others, old="tuple(", new="() and tuple("),),
+    ),
+    Mutation(
+        says="a job that never came to its files splits them",
+        edits=(
+            Edit(
+                function=rules._after,
+                old="if not crashed.halves:",
+                new="if not (crashed.files > 1 and crashed.tries > 1):",
+            ),
+        ),
+    ),
+    Mutation(
+        says="both halves of a batch that crashed are one attempt",
+        edits=(
+            Edit(
+                function=settle._settle,
+                old="    for half in todo.halves:\n        start_attempt(service, attempt.next(), half)",
+                new="    _retry(service, attempt, todo.again, ())",
+            ),
+        ),
+    ),
+    Mutation(
+        says="the later half of a batch that crashed is left behind",
+        edits=(Edit(function=settle._settle, old="for half in todo.halves:", new="for half in todo.halves[:1]:"),),
+    ),
+    Mutation(
         says="the branch is deleted before its files are decided",
         edits=(
             Edit(

@@ -39,6 +39,8 @@ from tests.support.identities import grown
 Rewrites = dict[str, Mapping[str, int]]
 """Of data files into which somebody wrote the rows of others: those, with their rows."""
 REPEATS = "primary key a unique in the table"
+MEMORY = 2  # of a job: files that weigh more, alone or together, end it
+OVERLOADED = "out of memory"
 KEY = 9  # of files that repeat each other, and of no others
 FIELDS = ((1, "a", "int"), (2, "b", "int"))
 NAMES = frozenset(name for _, name, _ in FIELDS)
@@ -64,6 +66,7 @@ class Story:
     needs: int | None = None
     column: str = ""
     malformed: int = 0
+    weight: int = 0  # of the memory that a job has
 
     @property
     def arrive(self) -> int:
@@ -111,12 +114,19 @@ class SparkRun:
 
     def step(self) -> str:
         """Do the next step and say which; at the end the run has ended, well or badly."""
+        if self.began and self._is_overloaded():
+            return self._end(JobState.FAILED, OVERLOADED)
         self._strand.parent = getcurrent()
         try:
             said = self._strand.switch()
         except JobError as error:
             return self._end(JobState.FAILED, str(error))
         return self._end(JobState.SUCCEEDED) if self._strand.dead else str(said)
+
+    def _is_overloaded(self) -> bool:
+        """Whether its files take more memory than it has, as they do whenever they are tried together."""
+        files = self.cluster.runner.job(self.id).files
+        return sum(self.cluster.stories[file.id].weight for file in files) > MEMORY
 
     def die(self) -> None:
         """The driver is gone, or the run's turn never came."""

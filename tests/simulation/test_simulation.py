@@ -46,6 +46,8 @@ COVERED = (
     "job: meets what only Spark can say",
     "job: given up, goes on as a zombie",
     "job: killed",
+    "job: ended by its files",
+    "job: has a part of a batch that crashed",
     "job: never begins",
     "reminder: comes",
     "reminder: lost",

@@ -26,6 +26,7 @@ from lakegate.workflow import backlog, reconcile, registry, status
 from lakegate.workflow.cleaning import candidates
 from lakegate.workflow.ledger import decisions
 from lakegate.workflow.receiving import queued
+from lakegate.workflow.settlement import backoff
 from spark_jobs.appending import partition_counts
 from spark_jobs.formats.avro import blocks, claims
 from spark_jobs.metrics import malformed
@@ -133,6 +134,11 @@ PARTS: dict[str, list[Row]] = {
     ],
     "Batches and sweeps": [
         row("files of a batch", ingestion.MOST_FILES, "receiving; the rest are another batch", "batchFiles"),
+        row(
+            "crashes of several files together, before their halves are tried",
+            backoff.ENOUGH,
+            "settling; a batch has at most `attempts` + 1 jobs that crash for each of its files",
+        ),
         row("files that one sweep receives", reconcile.AT_ONCE, "the sweep; the next one goes on"),
         row("queued files that one call takes up", queued.AT_ONCE, "receiving; the next call goes on"),
         row("dead letters of files that one sweep reads", sqs.MOST, "the sweep; the next one goes on"),

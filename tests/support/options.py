@@ -163,7 +163,7 @@ PARTS: dict[str, list[Option]] = {
         ),
         option(
             "attempts",
-            "how many attempts in a row may crash or run for too long before their batch is rejected; one whose job "
+            "how many attempts in a row may crash or run for too long before a file alone is rejected; one whose job "
             "never came to its files does not count",
         ),
         option(

@@ -22,13 +22,12 @@ NEVER = 1_000_000
 
 
 def too_large() -> tuple[World, str]:
-    """A batch of five files, each attempt at which has crashed."""
+    """A batch of five files, whose job a person has cancelled because it did not come to its end."""
     world = World()
     for name in NAMES:
         world.drop(name, rows=2, deliver=False)
     world.drop_together(*NAMES)
-    world.allow_attempts(1)
-    world.kill_jobs("out of memory")
+    world.cancel_jobs()
     world.run()
     [line] = status(world.service).rejected
     return world, line.batch
@@ -73,12 +72,12 @@ def test_a_chunk_that_is_still_appending_keeps_no_newer_batch_waiting() -> None:
     assert two in world.attempts()
 
 
-def test_a_chunk_that_crashes_is_rejected_alone_and_cut_again_by_the_next_retry() -> None:
+def test_a_chunk_whose_job_is_cancelled_is_rejected_alone_and_cut_again_by_the_next_retry() -> None:
     world, batch = too_large()
     world.push_contract(batchFiles=3)
     one, two = retry(world.service, batch).attempts
     [run] = [run for run in world.runner.running() if run.branch == one.branch]
-    world.runner.fail(run.id, "out of memory")
+    world.runner.cancel(run.id)
     world.run()
     assert world.rows_on_main() == {"4": 2, "5": 2}
     world.push_contract(batchFiles=1)

@@ -300,6 +300,11 @@ class World:
         for run in self.runner.running():
             self.runner.fail(run.id, reason, never_began=never_began, cut_off=cut_off)
 
+    def cancel_jobs(self) -> None:
+        """A person cancels the jobs that are waiting now."""
+        for run in self.runner.running():
+            self.runner.cancel(run.id)
+
     def have_express(self, most_bytes: int = 10_000, spark_only: str = "") -> None:
         """From now on the installation has an express lane; `spark_only` is what it says of every plan."""
         self.service = replace(self.service, express=Express(most_bytes=most_bytes, spark_only=lambda _: spark_only))
@@ -317,7 +322,7 @@ class World:
         return [(job.lane, job.lane_why) for job in map(self.runner.job, self.runner.runs)]
 
     def allow_attempts(self, number: int) -> None:
-        """So many in a row may crash before their batch is rejected."""
+        """So many in a row may crash before a file alone is rejected."""
         self.service = replace(self.service, attempts=number)
 
     def run(self, *, settle_after: bool = True) -> None:

@@ -37,7 +37,8 @@ class Job:
     `baseline` holds the values that the table's last published file versions measured when the attempt began, oldest
     first, by metric id. `consecutive_crashes` are the numbers of the attempts at these files whose jobs crashed in
     succession just before this one, and `never_began` those among them whose jobs never reached the files: a job notes
-    at `begun_uri` that it reaches them, and `CUT_OFF` if it is cut off then.
+    at `begun_uri` that it reaches them, and `CUT_OFF` if it is cut off then. `crashed_with_others` are those among them
+    whose jobs had other files beside these.
     `handed_over` are the numbers of the attempts that handed over these files, or some of them, to Spark.
     `left_out` maps claimed file versions (by id) that are not among the files to the reason.
 
@@ -73,6 +74,7 @@ class Job:
     baseline: dict[str, tuple[float, ...]] = field(default_factory=dict)
     consecutive_crashes: tuple[int, ...] = ()
     never_began: tuple[int, ...] = ()
+    crashed_with_others: tuple[int, ...] = ()
     handed_over: tuple[int, ...] = ()
     reuses: str = ""
     left_out: dict[str, str] = field(default_factory=dict)

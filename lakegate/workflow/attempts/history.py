@@ -3,9 +3,9 @@
 A person's retry begins a new history.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.report import Report
@@ -24,15 +24,21 @@ from lakegate.workflow.service import Service
 @dataclass(frozen=True, kw_only=True)
 class AttemptHistory:
     """The numbers of the attempts that crashed one after the other just before this one, and the report of the attempt
-    before those, if it left one. `never_began` are those crashed attempts whose jobs never reached the files. Those in
-    `handed_over` are no crashes: since then, Spark has the files, and `why` is the last one's reason.
+    before those, if it left one. `never_began` are those crashed attempts whose jobs never reached the files, and
+    `files` has the ids of all files that each one's job had. Those in `handed_over` are no crashes: since then, Spark
+    has the files, and `why` is the last one's reason.
     """
 
     consecutive_crashes: tuple[int, ...] = ()
     never_began: tuple[int, ...] = ()
+    files: Mapping[int, frozenset[str]] = field(default_factory=dict)
     handed_over: tuple[int, ...] = ()
     why: str = ""
     report: Report | None = None
+
+    def crashed_with_others(self, ids: Collection[str]) -> tuple[int, ...]:
+        """Return the crashed attempts whose jobs had other files beside these."""
+        return tuple(number for number in self.consecutive_crashes if self.files[number].difference(ids))
 
 
 def attempt_history(service: Service, attempt: Attempt, base: str, files: Iterable[FileVersion]) -> AttemptHistory:
@@ -40,10 +46,12 @@ def attempt_history(service: Service, attempt: Attempt, base: str, files: Iterab
     without a job, and those at other files, do not count.
     """
     files, report, crashed, handed_over = list(files), None, list[Attempt](), set[int]()
+    ids, tried = {file.id for file in files}, dict[int, frozenset[str]]()
     for number in range(attempt.number - 1, _last_rejected(service, attempt, base, files), -1):
         earlier = replace(attempt, number=number)
         job = job_of(service.store, earlier)
-        if job is None or not {file.id for file in files} & {file.id for file in job.files}:
+        tried[number] = frozenset(file.id for file in job.files) if job else frozenset()
+        if job is None or ids.isdisjoint(tried[number]):
             continue
         with suppress(Refused):  # a report that cannot be read counts as none
             report = report_in_force(service.store, earlier)
@@ -57,6 +65,7 @@ def attempt_history(service: Service, attempt: Attempt, base: str, files: Iterab
     return AttemptHistory(
         consecutive_crashes=tuple(each.number for each in crashed),
         never_began=tuple(each.number for each in crashed if not had_begun(service.store, each)),
+        files=tried,
         handed_over=tuple(sorted(handed_over)),
         why=_why(service, replace(attempt, number=max(handed_over))) if handed_over else "",
         report=report,

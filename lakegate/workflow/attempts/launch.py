@@ -89,6 +89,7 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
         ),
         consecutive_crashes=history.consecutive_crashes,
         never_began=history.never_began,
+        crashed_with_others=history.crashed_with_others({file.id for file in load.files}),
         handed_over=history.handed_over,
         reuses=service.store.uri(report_name(replace(attempt, number=load.reused))) if load.reused else "",
         left_out=dict(load.left_out),

@@ -98,7 +98,7 @@ def notify_waiting(service: Service, facts: Facts, plan: Settlement) -> None:
     """Notify people of files that no job gets through to: once a day for a table, because all of its batches may wait
     for the same reason.
     """
-    crashed, files = facts.ended.crash, plan.wait.files if plan.wait else plan.retry
+    crashed, files = facts.ended.crash, plan.wait.files if plan.wait else plan.again
     if crashed and files and not crashed.began and facts.now - min(file.landed_at for file in files) >= LATE:
         table = facts.attempt.table
         notify(service, f"{table}-waiting-{facts.now:%Y%m%d}", waiting_message(facts.attempt, files, str(crashed)))

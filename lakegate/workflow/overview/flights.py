@@ -22,7 +22,7 @@ from lakegate.workflow.attempts.reports import has_begun, report_name, why_hande
 from lakegate.workflow.ledger.receipts import receipts_of
 from lakegate.workflow.overview.line import Line
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.backoff import ending
+from lakegate.workflow.settlement.backoff import ending, named_attempts
 from lakegate.workflow.settlement.queue import facts_of
 from lakegate.workflow.settlement.reader import crash_of, end_of, left_to_spark
 from lakegate.workflow.settlement.rules import Wait, settlement
@@ -119,13 +119,23 @@ def _stage(service: Service, attempt: Attempt, job: Job | None) -> tuple[str, tu
         return "claimed", ()
     if run.state is JobState.RUNNING:
         began = job is None or has_begun(service.store, attempt)
-        return "appending and auditing" if began else "waiting for a job", ()
+        return "appending and auditing" if began else "waiting for a job", _in_parts(job)
     crashed = crash_of(service, attempt, job, run) if job else None
     reasons = (run.reason,) if run.reason else ()
     if crashed is None or crashed.is_last:
         return f"{ENDED}{ending(run)}", reasons
-    what = f"{ENDED}{ending(run) if crashed.began else 'read no file'}"
-    return f"{what}; attempt a{attempt.number + 1} starts after {crashed.due:%Y-%m-%d %H:%M:%S} UTC", reasons
+    state = f"{ENDED}{ending(run) if crashed.began else 'read no file'}"
+    following = f"attempt a{attempt.number + 1} starts"
+    begins = "two attempts, at half of the files each, start" if crashed.halves else following
+    return f"{state}; {begins} after {crashed.due:%Y-%m-%d %H:%M:%S} UTC", reasons
+
+
+def _in_parts(job: Job | None) -> tuple[str, ...]:
+    """Return why an attempt has a part of its batch, if crashes are the reason."""
+    if job is None or not job.crashed_with_others:
+        return ()
+    crashed = named_attempts(job.crashed_with_others)
+    return (f"{crashed} crashed, so the batch is tried in parts, to find the file that ends the job",)
 
 
 def _left_by_express(service: Service, attempt: Attempt, job: Job, run: JobRun | None) -> str:

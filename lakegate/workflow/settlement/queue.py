@@ -2,12 +2,14 @@
 
 Publishing one makes the audits of the others old, so only the first is audited again and the rest wait. A batch joins
 the queue when its first audit ends. It leaves while its last job has crashed, or while all that it has left waits for
-files that it refers to; otherwise two batches could wait for each other. It reads other attempts and decides nothing.
+files that it refers to; otherwise two batches could wait for each other. Attempts at parts of one batch queue alike, by
+the landing of their first files. It reads other attempts and decides nothing.
 """
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.report import Report
@@ -39,20 +41,30 @@ def facts_of(service: Service, attempt: Attempt, job: Job, claims: Iterable[File
 
 
 def predecessor(service: Service, attempt: Attempt) -> Attempt | None:
-    """Return an attempt at an older batch of the same table that publishes first, or None."""
-    older = [other for other in _others(service, attempt) if other.batch < attempt.batch]
+    """Return an attempt at older files of the same table that publishes first, or None."""
+    others = [other for other in _others(service, attempt) if other.batch <= attempt.batch]
     asked = (_goes_first, _is_reaudited)
-    return next((other for other in older if any(answer_or_no(ask, service, other, UNREAD) for ask in asked)), None)
+    ahead = (other for other in others if any(answer_or_no(ask, service, other, UNREAD) for ask in asked))
+    is_older = partial(_is_older, than=attempt)
+    return next((other for other in ahead if answer_or_no(is_older, service, other, UNREAD)), None)
+
+
+def _is_older(service: Service, other: Attempt, than: Attempt) -> bool:
+    """Return True if the other attempt is at an older batch, or at files of this one that landed before."""
+    if other.batch != than.batch:
+        return other.batch < than.batch
+    theirs, own = files_claimed_on(service, other), files_claimed_on(service, than)
+    return bool(theirs and own) and theirs[0].order < own[0].order
 
 
 def successors(service: Service, attempt: Attempt) -> Iterator[Attempt]:
-    """Yield the attempts at other batches of the table that are audited and have files to publish, oldest first."""
+    """Yield the other attempts at the table that are audited and have files to publish, oldest first."""
     return (other for other in _others(service, attempt) if answer_or_no(_goes_first, service, other, UNREAD))
 
 
 def _others(service: Service, attempt: Attempt) -> list[Attempt]:
     attempts = list_open_attempts(service.branches)
-    others = [it for it in attempts if it.table == attempt.table and it.batch != attempt.batch]
+    others = [it for it in attempts if it.table == attempt.table and it != attempt]
     return sorted(others, key=lambda other: (other.batch, other.number))
 
 

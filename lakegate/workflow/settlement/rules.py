@@ -17,6 +17,7 @@ from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt
 from lakegate.landing.standing import standing
+from lakegate.workflow.settlement.backoff import Crash
 from lakegate.workflow.settlement.facts import Facts
 from lakegate.workflow.settlement.keys import with_released_keys
 from lakegate.workflow.settlement.references import Deferral, deferred, with_failing_rows
@@ -33,6 +34,13 @@ class Retry:
 
     why: str
     until: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Halve(Retry):
+    """Give the file to one of two attempts: each takes a half of the job's files."""
+
+    later: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +68,7 @@ class Leave:
     """The file is decided already."""
 
 
-Action = Publish | Retry | Release | Supersede | Reject | Leave
+Action = Publish | Retry | Halve | Release | Supersede | Reject | Leave
 Answers = Mapping[FileVersion, Action]
 
 
@@ -76,16 +84,23 @@ class Wait:
 
 @dataclass(frozen=True, kw_only=True)
 class Settlement:
-    """Everything that is to be done for an attempt. One next attempt takes the retried files and the released ones.
-    While the attempt has something to `wait` for, no file is rejected, and only publishing asks for a retry.
+    """Everything that is to be done for an attempt. One next attempt takes the retried files and the released ones, and
+    one each of the `halves`. While the attempt has something to `wait` for, no file is rejected, and only publishing
+    asks for a retry.
     """
 
     superseded: tuple[Supersede, ...] = ()
     publish: tuple[FileVersion, ...] = ()
     retry: tuple[FileVersion, ...] = ()
+    halves: tuple[tuple[FileVersion, ...], ...] = ()
     released: tuple[FileVersion, ...] = ()
     reject: tuple[Finding, ...] = ()
     wait: Wait | None = None
+
+    @property
+    def again(self) -> tuple[FileVersion, ...]:
+        """Files that next attempts take without publishing asking for it."""
+        return (*self.retry, *(file for half in self.halves for file in half))
 
 
 def settlement(facts: Facts) -> Settlement:
@@ -104,17 +119,41 @@ def handed_over(facts: Facts, files: Iterable[FileVersion]) -> Answers:
 
 
 def job_without_verdicts(facts: Facts, files: Iterable[FileVersion]) -> Answers:
-    """Answer for all files if the job left no verdicts. After a crash the next attempt takes the open ones, unless too
-    many have crashed.
+    """Answer for all files if the job left no verdicts. After a crash next attempts take the open ones, until a file
+    alone has crashed too often.
     """
     ended = facts.ended
     if not ended.error:
         return {}
-    answers: dict[FileVersion, Action] = {it: Reject(finding=Finding(file=it, reasons=(ended.error,))) for it in files}
+    answers: dict[FileVersion, Action] = {file: Reject(finding=_without_verdict(facts, file)) for file in files}
     if ended.crash and not ended.crash.is_last:
-        again = Retry(why=str(ended.crash), until=ended.crash.due if facts.now < ended.crash.due else None)
-        answers |= {file: again for file in answers if facts.is_open(file)}
+        answers |= {file: _after(ended.crash, facts, file) for file in answers if facts.is_open(file)}
     return answers
+
+
+def _without_verdict(facts: Facts, file: FileVersion) -> Finding:
+    """Return why a file is rejected that has no verdict. A crash is no reason for one that the job never had."""
+    crashed, left_out = facts.ended.crash, facts.job.left_out.get(file.id)
+    if crashed is None:
+        return Finding(file=file, reasons=(facts.ended.error,))
+    if left_out:
+        return Finding(file=file, reasons=(left_out,))
+    return Finding(file=file, reasons=(f"{crashed}{_next_step(facts) if crashed.with_others else ''}",))
+
+
+def _next_step(facts: Facts) -> str:
+    return f". Make the file smaller or give jobs more memory, then run: lakegate retry {facts.attempt.batch}"
+
+
+def _after(crashed: Crash, facts: Facts, file: FileVersion) -> Retry:
+    """Return which next attempt takes an open file after a crash. The halves are those of the frozen job, so that they
+    stay the same whoever settles, and whatever is claimed or decided meanwhile.
+    """
+    until = crashed.due if facts.now < crashed.due else None
+    if not crashed.halves:
+        return Retry(why=str(crashed), until=until)
+    ids = [each.id for each in facts.job.files]
+    return Halve(why=str(crashed), until=until, later=file.id in ids[(len(ids) + 1) // 2 :])
 
 
 def missing_from_report(facts: Facts, files: Iterable[FileVersion]) -> Answers:
@@ -222,7 +261,7 @@ def _settlement(facts: Facts, answers: Answers) -> Settlement:
                 superseded.append(each)
             case Publish():
                 publish.append(file)
-            case Retry():
+            case Retry():  # a Halve, too
                 retries[file] = each
             case Reject():
                 reject.append(each.finding)
@@ -233,7 +272,13 @@ def _settlement(facts: Facts, answers: Answers) -> Settlement:
     ready = Settlement(superseded=tuple(superseded), publish=tuple(publish), released=released(facts))
     if first := next((each for each in retries.values() if each.until), None):
         return replace(ready, wait=Wait(why=first.why, until=first.until, files=tuple(retries)))
-    return replace(ready, retry=tuple(retries), reject=tuple(reject))
+    halves = (_half(retries, later=False), _half(retries, later=True))
+    together = tuple(file for file, answer in retries.items() if not isinstance(answer, Halve))
+    return replace(ready, retry=together, halves=tuple(half for half in halves if half), reject=tuple(reject))
+
+
+def _half(retries: Mapping[FileVersion, Retry], *, later: bool) -> tuple[FileVersion, ...]:
+    return tuple(file for file, answer in retries.items() if isinstance(answer, Halve) and answer.later is later)
 
 
 def _behind(facts: Facts, found: Settlement) -> Settlement:

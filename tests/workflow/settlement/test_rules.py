@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lakegate.audit.model.job import Job
+from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import MetricKind, Severity
 from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
 from lakegate.contracts import load
@@ -39,7 +39,7 @@ def version(name: str) -> FileVersion:
     return FileVersion(bucket="landing", key=name, version_id=f"v{name}", size=1, landed_at=NOW, checksum=f"c{name}")
 
 
-A, B = version("a"), version("b")
+A, B, C = version("a"), version("b"), version("c")
 
 
 def check(verdict: Verdict, metric: str) -> CheckResult:
@@ -62,11 +62,13 @@ def audited(*files: FileReport, error: str = "") -> Ended:
     ))  # fmt: skip
 
 
-def crashed(*, began: bool = True, before: int = 0, ago: timedelta = timedelta(0)) -> Ended:
+def crashed(
+    *, began: bool = True, before: int = 0, ago: timedelta = timedelta(0), files: int = 1, with_others: int = 0
+) -> Ended:
     run = JobRun(id="run", branch=ATTEMPT.branch, state=JobState.FAILED, ended_at=NOW - ago)
     its = Crash(
         run=run, began=began, attempts=tuple(range(before + began)), tries=before + 1,
-        shortest=timedelta(minutes=2), most=3,
+        shortest=timedelta(minutes=2), most=3, files=files, with_others=tuple(range(with_others)),
     )  # fmt: skip
     return Ended(why=str(its), crash=its)
 
@@ -118,6 +120,49 @@ def test_after_a_crash_the_next_attempt_waits_and_is_due() -> None:
 def test_the_last_crash_rejects() -> None:
     plan = settlement(facts(crashed(before=2, ago=timedelta(days=1)), A))
     assert (plan.retry, list(rejected(plan))) == ((), [A])
+
+
+def after_crash(*files: FileVersion, job: tuple[FileVersion, ...] = (A, B, C), **known: Any) -> Settlement:
+    """What is done with these files, of those that the job had, once the next attempt is due."""
+    found = facts(crashed(ago=timedelta(days=1), files=len(job), **known), *files)
+    its = tuple(JobFile(id=file.id, key=file.key, uri="", size=1) for file in job)
+    return settlement(replace(found, job=replace(found.job, files=its, left_out={})))
+
+
+def test_after_a_second_crash_the_halves_of_the_job_are_tried_each_for_itself() -> None:
+    assert after_crash(A, B, C, before=0) == Settlement(retry=(A, B, C))
+    assert after_crash(A, B, C, before=1) == Settlement(halves=((A, B), (C,)))
+    assert after_crash(A, B, C, before=7) == Settlement(halves=((A, B), (C,)))
+
+
+@pytest.mark.parametrize(
+    ("left", "halves"), [((B, C), ((B,), (C,))), ((C,), ((C,),)), ((A,), ((A,),)), ((A, B), ((A, B),))]
+)
+def test_the_halves_stay_the_same_where_some_of_their_files_are_claimed_already(
+    left: tuple[FileVersion, ...], halves: tuple[tuple[FileVersion, ...], ...]
+) -> None:
+    assert after_crash(*left, before=1) == Settlement(halves=halves)
+
+
+def test_a_job_that_never_reached_its_files_splits_nothing() -> None:
+    assert after_crash(A, B, C, before=5, began=False) == Settlement(retry=(A, B, C))
+
+
+@pytest.mark.parametrize(
+    ("before", "with_others", "rejects"), [(2, 0, True), (4, 3, False), (5, 3, True), (9, 8, False)]
+)
+def test_only_crashes_of_a_file_alone_reject_it(before: int, with_others: int, *, rejects: bool) -> None:
+    plan = after_crash(A, job=(A,), before=before, with_others=with_others)
+    assert (plan.retry, list(rejected(plan))) == (((), [A]) if rejects else ((A,), []))
+
+
+def test_a_rejected_killer_is_told_that_it_was_isolated_and_what_to_do() -> None:
+    [[reason]] = rejected(after_crash(A, job=(A,), before=5, with_others=3)).values()
+    assert (
+        "this file was isolated: attempts a3, a4 and a5 had it alone and crashed, after attempts a0, a1 and a2"
+        in reason
+    )
+    assert reason.endswith(f"then run: lakegate retry {ATTEMPT.batch}")
 
 
 def test_a_job_that_never_reached_its_files_is_tried_again_however_often() -> None:
