@@ -101,6 +101,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing els
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True)]
 Contracts = Annotated[list[Path], typer.Argument(metavar="CONTRACT", exists=True, dir_okay=False, readable=True)]
 Batch = Annotated[str, typer.Argument(metavar="BATCH", help="A batch's id, which status and Slack print.")]
+Chosen = Annotated[
+    list[str] | None,
+    typer.Option("--file", metavar="KEY", help="A rejected file's landing key, and no other file; may be given again."),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before several files are decided.")]
 Batches = Annotated[list[str], typer.Argument(metavar="BATCH", help="Batches' ids, which status and Slack print.")]
 
 
@@ -284,11 +289,11 @@ def show(
 
 
 @app.command()
-def retry(ctx: typer.Context, batches: Batches, *, as_json: AsJson = False) -> None:
+def retry(ctx: typer.Context, batches: Batches, *, file: Chosen = None, as_json: AsJson = False) -> None:
     """Try batches' rejected files again, with the present contract, on new branches."""
     from lakegate.cli.retry import retry as run
 
-    raise typer.Exit(run(_installation(ctx), batches, as_json=as_json))
+    raise typer.Exit(run(_installation(ctx), batches, file or (), as_json=as_json))
 
 
 @app.command()
@@ -297,12 +302,14 @@ def approve(
     batch: Batch,
     *,
     why: Annotated[str, typer.Option(metavar="TEXT", help="The reason, kept in main's log with your name.")],
+    file: Chosen = None,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Publish a batch's rejected files in spite of their audit, exactly as they were audited."""
+    """Publish a batch's rejected files in spite of their audit, exactly as they were audited: all, or each --file."""
     from lakegate.cli import batches
 
-    raise typer.Exit(batches.approve(_installation(ctx), batch, why, as_json=as_json))
+    raise typer.Exit(batches.approve(_installation(ctx), batch, why, file or (), yes=yes, as_json=as_json))
 
 
 @app.command()
@@ -311,12 +318,14 @@ def discard(
     batch: Batch,
     *,
     why: Annotated[str, typer.Option(metavar="TEXT", help="The reason, kept in main's log.")],
+    file: Chosen = None,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Give up a batch's rejected files for good, and delete their branches."""
+    """Give up a batch's rejected files for good, all or each --file, and delete the branches that keep no other."""
     from lakegate.cli import batches
 
-    raise typer.Exit(batches.discard(_installation(ctx), batch, why, as_json=as_json))
+    raise typer.Exit(batches.discard(_installation(ctx), batch, why, file or (), yes=yes, as_json=as_json))
 
 
 @app.command()

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from lakegate.audit.model.lane import Lane
 from lakegate.cli import terminal
+from lakegate.cli.choice import is_declined, leave_undecided
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
 from lakegate.cli.report import would_have
@@ -219,10 +220,14 @@ def _next(now: Status) -> list[str]:
     return ["Next: lakegate contract push CONTRACT"] if now.unrouted or now.unloaded else []
 
 
-def discard(installation: Installation, batch: str, why: str, *, as_json: bool) -> Exit:
+def discard(
+    installation: Installation, batch: str, why: str, chosen: Sequence[str] = (), *, yes: bool = False, as_json: bool
+) -> Exit:
     why = reason(why)
+    if not (chosen or as_json) and is_declined(installation, batch, "Discard", yes=yes):
+        return leave_undecided(batch)
     with busy(f"discarding {batch}"):
-        files = installation.operations.run(Discard(batch=batch, why=why))
+        files = installation.operations.run(Discard(batch=batch, why=why, files=tuple(chosen)))
     if as_json:
         say_json({"batch": batch, "files": files, "why": why})
         return Exit.DONE
@@ -230,10 +235,14 @@ def discard(installation: Installation, batch: str, why: str, *, as_json: bool) 
     return Exit.DONE
 
 
-def approve(installation: Installation, batch: str, why: str, *, as_json: bool) -> Exit:
+def approve(
+    installation: Installation, batch: str, why: str, chosen: Sequence[str] = (), *, yes: bool = False, as_json: bool
+) -> Exit:
     why = reason(why)
+    if not (chosen or as_json) and is_declined(installation, batch, "Publish", yes=yes):
+        return leave_undecided(batch)
     with busy(f"publishing {batch}"):
-        approved = installation.operations.run(Approve(batch=batch, why=why))
+        approved = installation.operations.run(Approve(batch=batch, why=why, files=tuple(chosen)))
     if as_json:
         say_json({"batch": batch, "files": approved.files, "why": why, "left": dict(approved.left)})
         return Exit.DONE

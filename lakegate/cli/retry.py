@@ -5,22 +5,29 @@ from dataclasses import dataclass, field
 
 from rich.console import RenderableType
 
+from lakegate.cli.choice import list_rejected
 from lakegate.cli.exits import Exit, exit_code, paragraph
 from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import busy, indented, say, say_json
 from lakegate.counts import count
-from lakegate.errors import foreseen
+from lakegate.errors import Misconfigured, foreseen
 from lakegate.operations.acts import Retry
 from lakegate.workflow.retry import Retried, UnderWay
 
 
-def retry(installation: Installation, batches: Sequence[str], *, as_json: bool) -> Exit:
+def retry(installation: Installation, batches: Sequence[str], chosen: Sequence[str] = (), *, as_json: bool) -> Exit:
     several = list(dict.fromkeys(batches))
-    return _one(installation, *several, as_json=as_json) if len(several) == 1 else _all(installation, several, as_json)
+    if len(several) == 1:
+        return _one(installation, several[0], chosen, as_json=as_json)
+    if chosen:
+        raise Misconfigured("--file names files of one batch: give one BATCH with it")
+    return _all(installation, several, as_json)
 
 
-def _one(installation: Installation, batch: str, *, as_json: bool) -> Exit:
-    retried = _retried(installation, batch)
+def _one(installation: Installation, batch: str, chosen: Sequence[str], *, as_json: bool) -> Exit:
+    if not (chosen or as_json):
+        list_rejected(installation, batch)
+    retried = _retried(installation, batch, chosen)
     if as_json:
         say_json(_plain(retried))
         return Exit.DONE
@@ -29,9 +36,9 @@ def _one(installation: Installation, batch: str, *, as_json: bool) -> Exit:
     return Exit.DONE
 
 
-def _retried(installation: Installation, batch: str) -> Retried:
+def _retried(installation: Installation, batch: str, chosen: Sequence[str] = ()) -> Retried:
     with busy(f"starting a new attempt at {batch}"):
-        return installation.operations.run(Retry(batch=batch))
+        return installation.operations.run(Retry(batch=batch, files=tuple(chosen)))
 
 
 def _said(retried: Retried) -> list[RenderableType]:

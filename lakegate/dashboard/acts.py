@@ -2,19 +2,22 @@
 operation that the command line has for it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
+from lakegate.cli.choice import SEVERAL
 from lakegate.cli.exits import paragraph
 from lakegate.counts import count
 from lakegate.dashboard import markup, session
 from lakegate.errors import LakegateError
 from lakegate.operations.acts import Approve, Discard, Retry
+from lakegate.operations.questions import ListRejected
 from lakegate.operations.wire import FunctionFault
 from lakegate.workflow.ledger.decisions import reason
 
+Chosen = tuple[str, ...]
 SAID, ASKED = "said of an act", "act that is to be confirmed"
 
 
@@ -25,22 +28,23 @@ class Act:
     label: str
     asks: str
     has_reason: bool
-    run: Callable[[str, str], list[str]]
+    run: Callable[[str, str, Chosen], list[str]]
 
 
-def _retry(batch: str, _why: str) -> list[str]:
-    retried = session.act(Retry(batch=batch))
+def _retry(batch: str, _why: str, chosen: Chosen) -> list[str]:
+    retried = session.act(Retry(batch=batch, files=chosen))
     branches = ", ".join(attempt.branch for attempt in retried.attempts)
     return [f"In progress on {branches}", *_left(retried.left)]
 
 
-def _approve(batch: str, why: str) -> list[str]:
-    approved = session.act(Approve(batch=batch, why=why))
+def _approve(batch: str, why: str, chosen: Chosen) -> list[str]:
+    approved = session.act(Approve(batch=batch, why=why, files=chosen))
     return [f"{count(approved.files, 'file')} of {batch} published as audited: {why}", *_left(approved.left)]
 
 
-def _discard(batch: str, why: str) -> list[str]:
-    return [f"{count(session.act(Discard(batch=batch, why=why)), 'file')} of {batch} discarded for good: {why}"]
+def _discard(batch: str, why: str, chosen: Chosen) -> list[str]:
+    files = session.act(Discard(batch=batch, why=why, files=chosen))
+    return [f"{count(files, 'file')} of {batch} discarded for good: {why}"]
 
 
 def _left(left: Mapping[str, str]) -> list[str]:
@@ -93,17 +97,34 @@ def _ask(what: tuple[str, str] = ("", "")) -> None:
 
 def _confirm(batch: str, act: Act) -> None:
     markup.show("asks", text=act.asks, batch=batch)
+    try:
+        keys = sorted({file.key for file in session.ask(ListRejected(batch=batch))})
+    except (LakegateError, FunctionFault) as error:
+        markup.problem(paragraph(error))
+        return
     why = ""
     with st.form("confirmation", border=False):
+        chosen = _choose(keys)
         if act.has_reason:
             why = st.text_input("Reason", help="It is kept in main's log for good, with your name.")
         if st.form_submit_button(f"{act.label} this batch", type="primary"):
-            _carry_out(batch, act, why)
+            _carry_out(batch, act, why, chosen)
 
 
-def _carry_out(batch: str, act: Act, why: str) -> None:
+def _choose(keys: Sequence[str]) -> Chosen:
+    """Return the landing keys of the files that a person chooses, none for all. Files are chosen by number: a label is
+    Markdown, and a key may be anything.
+    """
+    markup.show("choice", keys=keys)
+    if len(keys) < SEVERAL:
+        return ()
+    numbers = st.multiselect("Files by their numbers; none for all", range(1, len(keys) + 1))
+    return tuple(keys[number - 1] for number in numbers)
+
+
+def _carry_out(batch: str, act: Act, why: str, chosen: Chosen) -> None:
     try:
-        st.session_state[SAID] = act.run(batch, reason(why) if act.has_reason else "")
+        st.session_state[SAID] = act.run(batch, reason(why) if act.has_reason else "", chosen)
     except (LakegateError, FunctionFault) as error:
         markup.problem(paragraph(error))
     else:

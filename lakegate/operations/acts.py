@@ -25,40 +25,43 @@ class PushContracts(Operation[TakenUp]):
 
 @dataclass(frozen=True, kw_only=True)
 class Retry(Operation[Retried]):
-    """Try a batch's rejected files again."""
+    """Try a batch's rejected files again, or those with these landing keys."""
 
     answer = Retried
     changes = True
     batch: str
+    files: tuple[str, ...] = ()
 
     def on(self, installation: Direct) -> Retried:
-        return retry(installation.service, self.batch)
+        return retry(installation.service, self.batch, self.files)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Approve(Operation[Approved]):
-    """Publish a batch's rejected files as they were audited."""
+    """Publish a batch's rejected files as they were audited, or those with these landing keys."""
 
     answer = Approved
     changes = True
     batch: str
     why: str
+    files: tuple[str, ...] = ()
 
     def on(self, installation: Direct) -> Approved:
-        return approve(installation.service, self.batch, self.why, installation.by)
+        return approve(installation.service, self.batch, self.why, installation.by, self.files)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Discard(Operation[int]):
-    """Give up a batch's rejected files. The answer is their number."""
+    """Give up a batch's rejected files, or those with these landing keys. The answer is their number."""
 
     answer = int
     changes = True
     batch: str
     why: str
+    files: tuple[str, ...] = ()
 
     def on(self, installation: Direct) -> int:
-        return discard(installation.service, self.batch, self.why, installation.by)
+        return discard(installation.service, self.batch, self.why, installation.by, self.files)
 
 
 @dataclass(frozen=True, kw_only=True)

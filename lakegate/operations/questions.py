@@ -18,8 +18,10 @@ from lakegate.operations.tables import TableView
 from lakegate.ports import MAIN, Branch, Branches, Decided
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.backlog import unclaimed
+from lakegate.workflow.ledger.rejected import rejected_files
 from lakegate.workflow.overview.log import with_superseded
 from lakegate.workflow.registry import Registry, contract_of
+from lakegate.workflow.retry import in_progress
 from lakegate.workflow.status import DECISIONS, Status, status, with_usage
 
 T = TypeVar("T")
@@ -55,6 +57,28 @@ class ShowBatch(Operation[BatchView]):
     def on(self, installation: Direct) -> BatchView:
         view = batch.look(installation.service, self.batch)
         return replace(view, past=past_values(installation.service, view)) if self.past else view
+
+
+@dataclass(frozen=True, kw_only=True)
+class RejectedFile:
+    """A rejected file of a batch, by its landing key, with the reasons."""
+
+    key: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListRejected(Operation[tuple[RejectedFile, ...]]):
+    """The rejected files of a batch that a person may decide now: no attempt works on them."""
+
+    answer = tuple[RejectedFile, ...]
+    changes = False
+    batch: str
+
+    def on(self, installation: Direct) -> tuple[RejectedFile, ...]:
+        found = rejected_files(installation.service, self.batch)
+        found = found.without_keys(in_progress(installation.service, found))
+        return tuple(RejectedFile(key=file.key, reasons=entry.reasons) for file, entry in found.files)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,6 +231,7 @@ def makes_branch(branches: Branches, name: str, *, tries: bool) -> bool:
 QUESTIONS: tuple[type[Operation[object]], ...] = (
     ShowStatus,
     ShowBatch,
+    ListRejected,
     ShowTable,
     ListDecisions,
     ShowPlan,

@@ -3,7 +3,7 @@
 The audited commit is what is published. Nothing is appended or measured again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -34,14 +34,15 @@ class Approved:
     left: Mapping[str, str]
 
 
-def approve(service: Service, batch: str, why: str, by: str) -> Approved:
-    """Publish a batch's rejected files, in one merge for each attempt that rejected some. A file stays rejected if it
-    has no rows, if another version of its key is on main, or if main would not get what was audited.
+def approve(service: Service, batch: str, why: str, by: str, keys: Sequence[str] = ()) -> Approved:
+    """Publish a batch's rejected files, or those with these landing keys, in one merge for each attempt that rejected
+    some. A file stays rejected if it has no rows, if another version of its key is on main, or if main would not get
+    what was audited.
 
     Raise Refused, with the next command, if all of them stay rejected.
     """
     why, by = reason(why), by[:REASON]
-    found, left = require_publishable(service, require_idle(service, rejected_files(service, batch)))
+    found, left = require_publishable(service, require_idle(service, rejected_files(service, batch, keys)))
     chosen = _chosen(service, found)
     published, refused = 0, dict[str, Refused]()
     for audited, files in chosen:

@@ -1,6 +1,6 @@
 """Retrying and discarding: a person has a rejected batch tried again, or gives it up. Only rejected files change."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lakegate.counts import count
@@ -15,7 +15,7 @@ from lakegate.workflow.ledger.decisions import REASON, reason, record
 from lakegate.workflow.ledger.rejected import Rejected, rejected_files
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
-from lakegate.workflow.settle import delete_settled
+from lakegate.workflow.settle import delete_settled, settle
 
 
 class UnderWay(Refused):
@@ -36,13 +36,13 @@ class Retried:
     left: Mapping[str, str]
 
 
-def retry(service: Service, batch: str) -> Retried:
+def retry(service: Service, batch: str, keys: Sequence[str] = ()) -> Retried:
     """Start new attempts at a batch's rejected files, with the contract of now: as many as its limits ask for. A second
-    call starts those at files that no attempt works on.
+    call starts those at files that no attempt works on. With `keys`, only files with these landing keys are tried.
 
     Raise UnderWay if attempts work on all that may be published, and Refused if nothing may.
     """
-    found, left = _free(service, rejected_files(service, batch))
+    found, left = _free(service, rejected_files(service, batch, keys))
     limits = contract_of(service.store, found.table).ingestion
     sizes = {key: len(receipt.to_json()) for key, receipt in found.receipts.items()}
     its, first = found.one_of_each_key, found.last.next()
@@ -68,10 +68,12 @@ def _has_claims(service: Service, attempt: Attempt) -> bool:
     return service.branches.head(attempt.branch) is not None or job_of(service.store, attempt) is not None
 
 
-def discard(service: Service, batch: str, why: str, by: str) -> int:
-    """Discard a batch's rejected files, and delete the branches that keep them. Return the number of files."""
+def discard(service: Service, batch: str, why: str, by: str, keys: Sequence[str] = ()) -> int:
+    """Discard a batch's rejected files, or those with these landing keys. Delete the branches that keep no other file,
+    and take these files off the others. Return the number of files.
+    """
     why, by = reason(why), by[:REASON]
-    found = require_idle(service, rejected_files(service, batch))
+    found = require_idle(service, rejected_files(service, batch, keys))
     attempt = found.last.next()
     findings = [Finding(file=file, reasons=entry.reasons) for file, entry in found.files]
     discarded = record(service, attempt, Decision.DISCARDED, findings, why=why, by=by)
@@ -80,6 +82,8 @@ def discard(service: Service, batch: str, why: str, by: str) -> int:
             f"{count(len(discarded), 'file', 'was', 'were')} discarded from batch {batch}; the next sweep does the rest"
         ):
             delete_settled(service, attempt)
+            for kept in found.attempts if keys else ():
+                settle(service, kept)  # its branch still has what was discarded
     return len(discarded)
 
 

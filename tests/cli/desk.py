@@ -157,11 +157,25 @@ class Desk:
 
 
 def crashed(desk: Desk, *names: str) -> str:
-    """A batch whose job crashed."""
+    """A batch whose jobs crashed, until each of its files was rejected."""
+    dropped_together(desk, *names)
+    desk.world.allow_attempts(1)
+    while desk.world.runner.running():
+        desk.world.kill_jobs("killed by signal 9")
+        desk.world.clock.advance(3600)
+        assert reconcile(desk.world.service) == []
+    return str(desk.json("status")["rejected"][0]["batch"])
+
+
+def dropped_together(desk: Desk, *names: str) -> None:
     for name in names:
         desk.world.drop(name, rows=3, deliver=False)
     desk.world.drop_together(*names)
-    desk.world.allow_attempts(1)
-    desk.world.kill_jobs("killed by signal 9")
+
+
+def cancelled(desk: Desk, *names: str) -> str:
+    """A batch whose job a person cancelled."""
+    dropped_together(desk, *names)
+    desk.world.cancel_jobs()
     desk.world.run()
     return str(desk.json("status")["rejected"][0]["batch"])

@@ -182,8 +182,7 @@ def test_a_reason_that_all_files_share_is_said_once(desk: Desk) -> None:
     for name in ("1.parquet", "2.parquet"):
         desk.world.drop(name, rows=3, deliver=False)
     desk.world.drop_together("1.parquet", "2.parquet")
-    desk.world.allow_attempts(1)
-    desk.world.kill_jobs("killed by signal 9")
+    desk.world.cancel_jobs()
     desk.world.run()
     [entry] = desk.json("status")["rejected"]
     assert len(entry["reasons"]) == 1

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
-from tests.cli.desk import Desk, crashed
+from tests.cli.desk import Desk, cancelled, crashed
 
 OUTAGE = Path(__file__).parents[2] / "docs/how-to/after-an-outage.md"
 UNKNOWN = "20130101T0000-0123abcd"
@@ -50,16 +50,17 @@ def test_one_that_is_being_worked_on_is_refused_where_it_is_the_only_one(desk: D
 
 
 def test_a_batch_that_is_cut_names_all_its_attempts(desk: Desk) -> None:
-    batch = crashed(desk, "1", "2", "3")
+    batch = cancelled(desk, "1", "2", "3")
     desk.world.push_contract(batchFiles=1)
     told = desk.run("retry", batch)
     assert told.stdout == (
+        f"3 rejected files of {batch}:\n    nyc/flights/1\n    nyc/flights/2\n    nyc/flights/3\n"
         f"Attempts a2, a3 and a4 of batch {batch} of nyc.flights are in progress\nNext: lakegate wait {batch}\n"
     )
 
 
 def test_a_batch_that_is_cut_is_told_as_json_by_its_first_attempt_and_by_all(desk: Desk) -> None:
-    batch = crashed(desk, "1", "2")
+    batch = cancelled(desk, "1", "2")
     desk.world.push_contract(batchFiles=1)
     branches = [f"wap-nyc.flights-{batch}-a{number}" for number in (2, 3)]
     told = desk.json("retry", batch)
@@ -127,5 +128,5 @@ def test_by_the_words_of_the_docs_crashed_batches_are_found_in_status_and_no_oth
     desk.world.run()
     batch = crashed(desk, "1", "2")
     lines = desk.json("status")["rejected"]
-    assert len(lines) == 3
-    assert [line["batch"] for line in lines if line["reasons"][0].startswith(words)] == [batch]
+    assert len(lines) == 4
+    assert [line["batch"] for line in lines if line["reasons"][0].startswith(words)] == [batch, batch]

@@ -198,6 +198,30 @@ def test_an_act_that_main_keeps_needs_a_reason(screen: Screen, act: str) -> None
     assert newest.note.decision is (Decision.PUBLISHED if act == "Approve" else Decision.DISCARDED)
 
 
+@pytest.mark.parametrize("act", ["Approve", "Discard", "Retry"])
+def test_of_several_files_some_are_chosen_by_their_numbers(screen: Screen, act: str) -> None:
+    world = screen.desk.world
+    for name in ("1", "2", "3"):
+        world.drop(name, rows=2, bad="drifts", deliver=False)
+    world.drop_together("1", "2", "3")
+    world.run()
+    batch = screen.desk.json("status")["rejected"][0]["batch"]
+    at = button(screen.open("batch", batch=batch), act).click().run()
+    assert all(world.key(name) in text(at) for name in ("1", "2", "3"))
+    at.multiselect[0].set_value([1, 3])
+    if act != "Retry":
+        at.text_input[0].set_value("the vendor said so")
+    at = button(at, f"{act} this batch").click().run()
+    assert not at.exception
+    assert screen.asked.count(act) == 1
+    if act == "Retry":
+        [attempt] = [it for it in world.attempts() if it.number > 1]
+        assert [world.names[file.id] for file in world.claims(attempt)] == ["1", "3"]
+    else:
+        decided = {name: entry.decision for name, entry in world.entries().items() if entry}
+        assert [name for name, decision in decided.items() if decision is Decision.REJECTED] == ["2"]
+
+
 def test_a_reader_sees_no_buttons_and_why(screen: Screen) -> None:
     batch = rejected(screen)
     screen.is_reader = True

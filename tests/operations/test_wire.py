@@ -89,7 +89,7 @@ APPROVE = wire.request(Approve(batch="b", why="w"))
     [
         (changed(APPROVE, format=2), "it has format 2, and up to format 1 is read"),
         (changed(APPROVE, operation="Purge"), "KeyError: 'Purge'"),
-        (changed(APPROVE, arguments={"batch": "b", "why": "w", "files": ["x"]}), "this is not known here: files"),
+        (changed(APPROVE, arguments={"batch": "b", "why": "w", "rows": ["x"]}), "this is not known here: rows"),
         (changed(APPROVE, arguments={"batch": "b"}), "why"),
         (changed(APPROVE, arguments={"batch": 3, "why": "w"}), "3 is no str"),
         (changed(wire.request(ShowStatus()), arguments={"of": {}}), "this is not known here: of"),

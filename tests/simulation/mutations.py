@@ -260,10 +260,6 @@ MUTATIONS = (
         ),
     ),
     Mutation(
-        says="the later half of a batch that crashed is left behind",
-        edits=(Edit(function=settle._settle, old="for half in todo.halves:", new="for half in todo.halves[:1]:"),),
-    ),
-    Mutation(
         says="the branch is deleted before its files are decided",
         edits=(
             Edit(

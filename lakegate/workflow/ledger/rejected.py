@@ -1,5 +1,6 @@
 """Rejected files of a batch, as main has them now. It decides nothing, and does not ask who works on them."""
 
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,23 +19,30 @@ from lakegate.workflow.service import Service
 
 @dataclass(frozen=True, kw_only=True)
 class Rejected:
-    """Files of a batch that are rejected now, each with its receipt's entry; `receipts` are those of their keys."""
+    """Files of a batch that are rejected now, each with its receipt's entry; `receipts` are those of their keys. The
+    `last` attempt is that of all rejected files of the batch, whichever of them these are.
+    """
 
     table: str
     batch: str
     files: tuple[tuple[FileVersion, Entry], ...]
     receipts: Mapping[str, Receipt]
-
-    @property
-    def last(self) -> Attempt:
-        number = max(entry.attempt for _, entry in self.files)
-        return Attempt(table=self.table, batch=self.batch, number=number)
+    last: Attempt
 
     @property
     def one_of_each_key(self) -> list[FileVersion]:
         """The versions to try first, oldest first."""
         first = first_of_each_key((file, entry.attempt) for file, entry in self.files)
         return sorted(first, key=lambda file: file.order)
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """The attempts that rejected the files. Number 0 had neither a job nor a branch."""
+        numbers = sorted({entry.attempt for _, entry in self.files} - {0})
+        return [replace(self.last, number=number) for number in numbers]
+
+    def with_keys(self, keys: Container[str]) -> "Rejected":
+        return replace(self, files=tuple(pair for pair in self.files if pair[0].key in keys))
 
     def without_keys(self, keys: Container[str]) -> "Rejected":
         return replace(self, files=tuple(pair for pair in self.files if pair[0].key not in keys))
@@ -59,15 +67,48 @@ def decisions_of(service: Service, batch: str) -> list[Decided]:
     return found
 
 
-def rejected_files(service: Service, batch: str) -> Rejected:
-    """Return the rejected files of a batch. Raise Misconfigured if the batch was never decided, and Refused if none of
-    its files is rejected.
+def rejected_files(service: Service, batch: str, keys: Sequence[str] = ()) -> Rejected:
+    """Return the rejected files of a batch, or those with these landing keys alone. Raise Misconfigured if the batch
+    was never decided or has no file with one of the keys, and Refused if none of its files is rejected, or one that is
+    asked for is not.
     """
     decisions = decisions_of(service, batch)
     found = rejections(service, decisions[0].note.table, batch, decisions)
+    chosen = found.with_keys(keys) if keys else found
+    _require_each_once(found, keys)
+    for key in keys:
+        if key not in {file.key for file, _ in chosen.files}:
+            raise _not_rejected(service, found, key, decisions)
     if not found.files:
         raise found.refused(f"{_why_none(decisions)}; run: lakegate show {batch}")
-    return found
+    return chosen
+
+
+def _require_each_once(found: Rejected, keys: Sequence[str]) -> None:
+    """Raise Misconfigured if a key is given twice: another one may have been meant."""
+    twice = next((key for key, number in Counter(keys).items() if number > 1), None)
+    if twice is not None:
+        raise Misconfigured(
+            f"batch {found.batch} of {found.table}: --file {twice} is given {keys.count(twice)} times. "
+            f"Give each file once; run: lakegate show {found.batch}"
+        )
+
+
+def _not_rejected(service: Service, found: Rejected, key: str, decisions: Sequence[Decided]) -> Misconfigured | Refused:
+    """Return why a file that is asked for is not among the rejected ones. Its receipt knows better than main's log,
+    whose notes may leave out names; but it may be truncated.
+    """
+    receipt = receipts_at(service, Ref(MAIN), [key]).get(key)
+    states = [entry.decision for entry in (receipt.entries if receipt else ()) if entry.batch == found.batch]
+    states += [it.note.decision for it in decisions if key in {file.key for file in it.note.files}]
+    last = next(iter(states), None)
+    if last is None:
+        return Misconfigured(
+            f"batch {found.batch} of {found.table} has decided no file {key}. Its files and their keys: "
+            f"lakegate show {found.batch}"
+        )
+    state = "no longer rejected" if last is Decision.REJECTED else f"{last} and not rejected"
+    return found.refused(f"{key} is {state}; run: lakegate show {found.batch}")
 
 
 def _why_none(decisions: Sequence[Decided]) -> str:
@@ -88,4 +129,5 @@ def rejections(service: Service, table: str, batch: str, decisions: Sequence[Dec
         if entry.batch == batch and entry.decision is Decision.REJECTED
     ]
     ordered = tuple(sorted(files, key=lambda pair: pair[0].order))
-    return Rejected(table=table, batch=batch, files=ordered, receipts=receipts)
+    last = Attempt(table=table, batch=batch, number=max((entry.attempt for _, entry in files), default=0))
+    return Rejected(table=table, batch=batch, files=ordered, receipts=receipts, last=last)
