@@ -2,7 +2,8 @@
 rests on. It changes nothing in any installation.
 
 Begin with `inferred`, the page: it reads samples, suggests, writes and judges. A file is opened by its format: `typed`
-(parquet, ORC, Avro), `delimited` (CSV) or `json_lines`; `text` gives values of the last two the types that `spelled`
-finds. `agreement` finds one type for all samples, `numbers` measures columns, `suggestions` decides by those numbers
-alone, and `writing` makes YAML of it.
+(parquet, ORC and, by `avro`, Avro) or `text_samples`. Of those, `delimited` (CSV) proposes a dialect for the whole
+file, `json_lines` looks at each value, `spelled` finds types that write each text again, and `text` reads rows
+as the job does. `agreement` finds one type for all samples, `numbers` measures columns, `suggestions` decides by those
+numbers alone, and `writing` makes YAML of it.
 """

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -29,6 +29,8 @@ USUAL = ",;\t|"
 _DELIMITERS = f"{USUAL}:~^"
 _LOOKED_AT, _LETTERS = 2_000, 4 * 1024**2  # of the first lines, by which a dialect is proposed
 _QUOTED = re.compile('"(?:[^"]|"")*"')
+_SEPARATOR = re.compile('(?i)"?sep=."?')  # a word to one program alone
+_YEAR = re.compile("(19|20)[0-9]{2}")
 _NAME = re.compile(r"[^\W\d]")
 _MOST = 0.5  # of lines, which have as many fields as the first one
 
@@ -48,6 +50,8 @@ def texts_of(path: Path) -> Texts:
     head = _head(path, form)
     if not any(head):
         raise unfit(path.name, NO_ROWS)
+    if _SEPARATOR.fullmatch(head[0]):
+        raise unfit(path.name, f"its first line says {head[0]!r}: remove it, because the first line is the header")
     form, rows = _judged(path, _proposals(path, form, head))
     has_header = _has_header(rows)
     names = _names(path, rows, has_header=has_header)
@@ -105,7 +109,7 @@ def _check_one_column(path: Path, head: Sequence[str], counts: dict[str, list[in
     for sign in USUAL:
         numbers = counts[sign]
         [(width, most)] = Counter(numbers).most_common(1)
-        if width > 1 and most >= 2 * len(numbers) / 3:
+        if numbers[0] == 1 and width > 1 and most >= 2 * len(numbers) / 3:
             before = numbers.index(width)
             said = f"it begins with {count(before, 'line')} that hold no rows"
             raise unfit(path.name, f"{said}: remove them, because the first line is the header")
@@ -179,7 +183,16 @@ def _has_header(rows: pa.Table) -> bool:
     first = [column[0].as_py() for column in rows.columns]
     kinds = [spelled("", column.slice(1).unique().drop_null().to_pylist()) for column in rows.columns]
     typed = [(name, kind) for name, kind in zip(first, kinds, strict=True) if name and kind.type != Atom("string")]
-    return any(not kind.has(name) for name, kind in typed) if typed else _are_names(first)
+    if not typed or _are_years([name for name, _ in typed], first):
+        return _are_names([name for name in first if not name or not _YEAR.fullmatch(name)])
+    return any(not kind.has(name) for name, kind in typed)
+
+
+def _are_years(names: Sequence[str], first: Sequence[str | None]) -> bool:
+    """Return True if the values of numbers in a first line are years, one after the other, behind something else."""
+    if len(names) < 2 or len(names) == len(first) or not all(map(_YEAR.fullmatch, names)):  # noqa: PLR2004 - a series
+        return False
+    return {int(other) - int(one) for one, other in pairwise(names)} in ({1}, {-1})
 
 
 def _are_names(first: Sequence[str | None]) -> bool:

@@ -7,12 +7,13 @@ Layout is no part of a text: spaces around all values alike, and one way to writ
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.schema.types import Atom
+from lakegate.counts import count
 from lakegate.inference.suggestions import is_personal
 from lakegate.reading.values import reader
 from lakegate.shown import shown, spelt
@@ -37,6 +38,7 @@ _YEAR_1 = -719_162  # days before 1970: Python's first date, and that of most re
 _DAY_MICROSECONDS = 86_400_000_000
 _MOST_DIGITS, _USUAL_DIGITS = 38, 18
 _WHOLE = re.compile("0|-?[1-9][0-9]*")
+_FEW = 20  # numbers for each text that is none
 _DIGITS = re.compile("[+-]?[0-9]+")
 _FIXED = re.compile("-?(0|[1-9][0-9]*)[.]([0-9]+)")
 _PADDED = re.compile("[+-]?0[0-9]+([.].*)?")
@@ -67,7 +69,7 @@ def spelled(name: str, texts: Collection[str]) -> Spelled:
     for none in ((), nulls) if nulls else ((),):
         values = [text for text in given if text not in none]
         if values and (found := _typed(values)):
-            return Spelled(type=found.type, pattern=found.pattern, nulls=none)
+            return replace(found, nulls=none)
     return Spelled(type=Atom("string"), remark=_remark(name, [text for text in given if text not in nulls]))
 
 
@@ -174,7 +176,10 @@ def _moments(texts: Sequence[str]) -> Spelled | None:
     if any(zoned) != all(zoned):
         return None
     kind = "timestamp" if all(zoned) else "timestamp_ntz"
-    return _atom(kind) if all(_is_since_year_1(_read(kind, text), _DAY_MICROSECONDS) for text in texts) else None
+    if not all(_is_since_year_1(_read(kind, text), _DAY_MICROSECONDS) for text in texts):
+        return None
+    is_kept = not all(zoned) or all(text.endswith(("Z", "+00:00")) for text in texts)
+    return Spelled(type=Atom(kind), remark="" if is_kept else "moments, as UTC has them: offsets are not kept")
 
 
 def _read(kind: str, text: str, pattern: str = "") -> Any:
@@ -215,9 +220,11 @@ def _remarks(name: str, plain: Sequence[str], texts: Sequence[str]) -> Iterator[
         told = " or as ".join(orders.values())
         yield f"dates as {told}: if you know, say logicalType: date with that format"
     read = reader("double")
-    if not all(read(text) is not None for text in plain):
-        if all(_COMMA.fullmatch(text) or read(text) is not None for text in plain):
-            yield f"numbers with a comma{_such(name, plain, _COMMA.fullmatch)}: a number has a point"
+    if others := [text for text in plain if read(text) is None]:
+        if all(map(_COMMA.fullmatch, others)):
+            yield f"numbers with a comma{_such(name, others, _COMMA.fullmatch)}: a number has a point"
+        elif len(others) * _FEW < len(plain):
+            yield f"numbers, but for {count(len(others), 'text')}{_such(name, others, bool)}"
         return
     if any(_PADDED.fullmatch(text) for text in plain):
         yield f"digits with zeros in front{_such(name, plain, _PADDED.fullmatch)}"

@@ -18,6 +18,8 @@ from lakegate.shown import is_mark, is_seen, shown, spelt
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*|s3://landing/[a-z0-9_/.*-]+|decimal\([0-9,]+\)")
 _WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf"}
 _BEYOND = 0xFFFF
+MOST_LINED = 1_000
+"""Columns of which each has lines of its own, with its checks."""
 _LOGICAL = {
     "boolean": "boolean",
     "int": "integer",
@@ -87,9 +89,15 @@ def _lines(draft: Draft) -> Iterator[str]:
     yield f"    physicalName: {scalar(draft.table)}"
     yield "    # To publish everything at first, and be told what would have been rejected, uncomment the next line."
     yield "    # customProperties: [{property: mode, vendor: lakegate, value: observe}]"
-    yield "    properties:"
+    is_wide = len(draft.columns) > MOST_LINED
+    yield "    properties:" + (
+        f"  # over {MOST_LINED:,} columns: their types, and no checks but the key" if is_wide else ""
+    )
     for column in draft.columns:
-        yield from _column(column)
+        if is_wide and isinstance(column.kind, Atom):
+            yield _in_one_line(column, column.kind)
+        else:
+            yield from _column(column)
     if draft.rows:
         yield "    quality:"
         yield from (f"      {line}" for line in _row_count(draft.rows))
@@ -152,6 +160,30 @@ def _column(column: Column) -> Iterator[str]:
     if said.personal:
         yield "        # The name sounds personal: to mask its values in reports, uncomment the next line."
         yield "        # classification: restricted"
+
+
+def _in_one_line(column: Column, kind: Atom) -> str:
+    """Return the line of one of very many columns: a contract has a limit of bytes, and of words."""
+    said: dict[str, Any] = {"name": column.name, "logicalType": "number" if digits(kind) else _LOGICAL[str(kind)]}
+    if digits(kind) or str(kind) in ("bigint", "binary", "float", "timestamp_ntz"):
+        said["physicalType"] = str(kind)
+    if column.pattern:
+        said["logicalTypeOptions"] = {"format": column.pattern}
+    if column.nulls:
+        value = {"property": "nullValues", "vendor": "lakegate", "value": column.nulls.value}
+        said["customProperties"] = [value]
+    if "primaryKey" in column.suggestions.words:
+        said["primaryKey"] = True
+    return f"      - {_flow(said)}{_remark(column.remark)}"
+
+
+def _flow(value: Any) -> str:
+    """Return a value as YAML has it within braces, where a comma ends a plain word."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    return f'"{value}"' if isinstance(value, str) and "," in scalar(value) and scalar(value) == value else scalar(value)
 
 
 _Options = dict[str, tuple[Any, str]]

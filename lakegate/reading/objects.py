@@ -22,7 +22,7 @@ _HALF, _NO_HALF = re.compile(HALF), re.compile(NO_HALF, re.DOTALL)
 _SURE_DIGITS = 15  # of a number with a point: with more, two versions of Java spell it in two ways
 _LONGEST_NUMBER = 1_000  # letters, which Jackson takes
 _LONGEST_TEXT = 5_000_000
-_DEEPEST = 900
+_DEEPEST = 200
 _BITS = {"int": 31, "bigint": 63}
 _PLAIN = 10**-3, 10**7  # numbers between these are spelled without an exponent
 
@@ -86,7 +86,7 @@ def _decoded(text: str) -> tuple[Any, int]:
         return None, 0
     except RecursionError:
         raise _BEYOND from None
-    if len(text) > _LONGEST_NUMBER and _is_beyond(found, 0):
+    if len(text) > _DEEPEST and _is_beyond(found, 0):
         raise _BEYOND
     return found, end
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -49,10 +50,11 @@ def by_reader(plan: Plan, body: bytes, key: str = "landed") -> Told | None:
     rows = pa.Table.from_batches([part.rows for part in read])
     bad = tuple((it.number, it.why, it.text[: samples.TEXT]) for part in read for it in part.malformed)
     assert rows.num_rows + len(bad) == fitted.rows
-    return Told(rows=_comparable(rows), malformed=bad)
+    return Told(rows=comparable(rows), malformed=bad)
 
 
-def _comparable(rows: pa.Table) -> tuple[tuple[Any, ...], ...]:
+def comparable(rows: pa.Table) -> tuple[tuple[Any, ...], ...]:
+    """Arrow's rows in values that can be compared."""
     columns = [column.cast(_plain(column.type)).to_pylist() for column in rows.columns]
     return tuple(tuple(map(_value, row)) for row in zip(*columns, strict=True))
 
@@ -64,13 +66,11 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 
 def _value(value: Any) -> Any:
-    return (
-        repr(value)
-        if isinstance(value, float)
-        else str(value)
-        if value is not None and not isinstance(value, bool)
-        else value
-    )
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    return repr(value) if isinstance(value, float) else str(value)
 
 
 def by_spark(spark: SparkSession, folder: Path, plan: Plan, body: bytes) -> Told:
