@@ -1,21 +1,25 @@
 """Figures: what pages show of an answer, as values. It asks nothing, shows nothing and interprets no verdict."""
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
+from typing import Any
 
-from lakegate.audit.model.plan import Unit
-from lakegate.audit.model.report import WORST_FIRST, Report, Verdict
+from lakegate.audit.model.plan import MetricKind, Unit
+from lakegate.audit.model.report import WORST_FIRST, CheckResult, Report, Verdict
 from lakegate.audit.summary import tally
 from lakegate.cli.report import decision_words
 from lakegate.counts import count
 from lakegate.landing.attempts import named_minute
-from lakegate.operations.batch import BatchView, Try
+from lakegate.operations.batch import BatchView, Try, has_rows, is_of, is_quarantined
 from lakegate.operations.tables import Number
 from lakegate.ports import Decided
 from lakegate.workflow.overview.line import Line
 from lakegate.workflow.status import Status
 
+Row = tuple[Any, ...]
 KINDS = {"published": "pass", "rejected": "fail", "unrouted": "warn", "discarded": "quiet", "superseded": "quiet"}
 """Colours of states, by the verdict whose colour they have; states of files under way are `moving`."""
 
@@ -124,6 +128,29 @@ def faults(report: Report) -> list[Fault]:
                     rows=check.rows + (before.rows if before else 0),
                 )
     return sorted(found.values(), key=lambda it: (WORST_FIRST.index(it.verdict), -it.failing_rows, it.column))
+
+
+def listed_checks(report: Report) -> list[CheckResult]:
+    """Return the checks whose failing rows are in the branch's table, each once, the worst first."""
+    found = {
+        check.check: check
+        for file in report.files
+        for check in file.checks
+        if has_rows(file, check) and not is_quarantined(file, check) and not is_of(check, MetricKind.MALFORMED)
+    }
+    return sorted(found.values(), key=lambda check: WORST_FIRST.index(check.verdict))
+
+
+def failing_first(failing: Iterable[Sequence[Row]], others: Sequence[Row], most: int) -> list[Row]:
+    """Return at most so many rows: those that fail some check, and then the others. A row that fails several checks is
+    there once, and equal rows as often as they are in one of the lists.
+    """
+    lists = [*failing, others]
+    known = {repr(row): row for rows in lists for row in rows}
+    counts = Counter[str]()
+    for rows in lists:
+        counts |= Counter(map(repr, rows))
+    return [known[text] for text in islice(counts.elements(), most)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 Answers are kept for a few seconds, so that a look at another page asks nothing again. After an act nothing is kept.
 """
 
+from dataclasses import replace
 from functools import cache
 from typing import TypeVar, cast
 
@@ -66,9 +67,13 @@ def is_there(table: str) -> bool:
 
 
 @st.cache_data(ttl=KEPT, max_entries=ANSWERS, show_spinner="Reading the rows that fail")
-def failing_rows(batch: str, check: str) -> Listed:
-    """Return all rows that fail a check, as `lakegate show --rows` lists them."""
-    return list_rows(installation(), ask(ShowBatch(batch=batch, past=True)), check)
+def failing_rows(batch: str, check: str, attempt: int | None = None) -> Listed:
+    """Return all rows that fail a check, as `lakegate show --rows` lists them: of the last attempt that has it, or of
+    this one.
+    """
+    view = ask(ShowBatch(batch=batch, past=True))
+    tries = tuple(tried for tried in view.attempts if attempt in (None, tried.attempt))
+    return list_rows(installation(), replace(view, attempts=tries), check)
 
 
 def act(what: Operation[T]) -> T:

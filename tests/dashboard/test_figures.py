@@ -5,9 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from lakegate.audit.model.plan import Severity, Unit
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Source, Verdict
-from lakegate.dashboard.figures import faults, possible, said, tiles, timeline
+from lakegate.dashboard.figures import failing_first, faults, possible, said, tiles, timeline
 from lakegate.operations.batch import BatchView, look
 from lakegate.operations.tables import audited
 from lakegate.workflow.status import status
@@ -80,3 +83,26 @@ def test_tiles_count_files_and_not_batches(desk: Desk) -> None:
     desk.rejected()
     counted = {tile.label: tile.number for tile in tiles(status(desk.world.service))}
     assert (counted["Published"], counted["Rejected"], counted["In flight"]) == (1, 1, 0)
+
+
+ROW = st.tuples(st.integers(0, 3), st.sampled_from([None, "a", "b"]))
+
+
+@given(st.lists(st.lists(ROW, max_size=6), max_size=3), st.lists(ROW, max_size=9), st.integers(0, 12))
+def test_rows_that_fail_come_first_and_no_row_is_lost_or_doubled(
+    failing: list[list[tuple[Any, ...]]], others: list[tuple[Any, ...]], most: int
+) -> None:
+    every = failing_first(failing, others, 1000)
+    assert failing_first(failing, others, most) == every[:most]
+    for row in every:
+        assert every.count(row) == max(rows.count(row) for rows in (*failing, others))
+    fails = {row for rows in failing for row in rows}
+    assert [row in fails for row in every] == sorted((row in fails for row in every), reverse=True)
+    assert {*every} == {*others} | fails
+
+
+def test_rows_with_lists_and_objects_are_told_apart() -> None:
+    assert failing_first([[([1], {"a": 1})]], [([2], {"a": 1}), ([1], {"a": 1})], 9) == [
+        ([1], {"a": 1}),
+        ([2], {"a": 1}),
+    ]

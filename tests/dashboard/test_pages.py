@@ -9,7 +9,7 @@ from html import unescape
 import pyarrow as pa
 import pytest
 
-from lakegate.audit.model.report import Verdict
+from lakegate.audit.model.report import Report, Verdict
 from lakegate.cli.sql import Statement, run
 from lakegate.dashboard import session
 from lakegate.dashboard.trends import trend, trend_sql
@@ -20,7 +20,7 @@ from lakegate.workflow.registry import contract_name
 from lakegate.workflow.status import status
 from tests.cli.reported import BATCH, reported
 from tests.cli.test_page import Parsed
-from tests.cli.test_report import BAD, GOOD, SHOP
+from tests.cli.test_report import BAD, GOOD, SHOP, orders
 from tests.dashboard.screen import REFUSED, Screen, button, labels, text
 from tests.hostile.names import DECEIVING, MARKUP
 from tests.workflow.world import CONTRACT, TABLE
@@ -83,6 +83,33 @@ def test_rows_of_a_branch_stand_beside_mains_and_masked_values_do_not(screen: Sc
     assert "there is no table shop.orders on main" in shown
     assert "-1.0" in shown
     assert ("lost" in shown) == (masked == SHOP)
+
+
+def test_rows_that_fail_come_first_beside_mains(screen: Screen) -> None:
+    many = pa.concat_tables([orders(*[(number, 1.0, "open") for number in range(100, 160)]), BAD])
+    reported(screen.desk, SHOP, {"shop/orders/2.parquet": many})
+    at = screen.open("rows", branch=f"wap-shop.orders-{BATCH}-a1")
+    assert not at.exception
+    [shown] = [part for part in text(at).split("<div") if "rows of shop.orders on this branch" in part]
+    ids = [int(row) for row in re.findall(r"<tr>\s*<td[^>]*>\s*(\d+)", shown)]
+    assert (set(ids[:4]), len(ids)) == ({3, 4, 5}, 50)
+    assert set(ids[4:]) <= set(range(100, 160))
+    assert "those that fail first" in text(at)
+
+
+def test_rows_are_shown_where_the_job_that_knows_the_checks_is_gone(screen: Screen) -> None:
+    reported(screen.desk, SHOP, {"shop/orders/2.parquet": BAD})
+    branch = f"wap-shop.orders-{BATCH}-a1"
+    screen.desk.world.store.delete(f"attempts/{branch}/job.json")
+    assert "-1.0" in text(screen.open("rows", branch=branch))
+
+
+def test_rows_of_a_huge_batch_are_not_read_for_those_that_fail(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Report, "rows", 200_001)
+    reported(screen.desk, SHOP, {"shop/orders/2.parquet": BAD})
+    at = screen.open("rows", branch=f"wap-shop.orders-{BATCH}-a1")
+    assert "those that fail first" not in text(at)
+    assert [limit for _, _, limit in screen.desk.rows.asked] == [0, 50]
 
 
 def test_a_table_has_its_verdicts_and_numbers_over_time(screen: Screen) -> None:

@@ -3,6 +3,7 @@ values that no contract speaks of wait until a person asks.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -18,7 +19,7 @@ from lakegate.cli.terminal import clean
 from lakegate.counts import count
 from lakegate.dashboard import links, markup, session
 from lakegate.dashboard.edge import told
-from lakegate.dashboard.figures import faults
+from lakegate.dashboard.figures import Row, failing_first, faults, listed_checks
 from lakegate.duckdb.dialect import duckdb_identifier, duckdb_text
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
@@ -26,16 +27,18 @@ from lakegate.operations.questions import ShowBatch, ShowMask
 from lakegate.ports import MAIN, Ref
 
 SHOWN = 50  # rows of each
+READ, CHECKS = 200_000, 3  # rows of a batch, and its worst checks, that are read for those that fail
 ASK = "Show values that no contract speaks of"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """Rows of a table at a ref: of these file versions, or any."""
+    """Rows of a table at a ref: of these file versions, or any. Those that the `report` knows to fail come first."""
 
     ref: Ref
     table: str
     files: tuple[str, ...] = ()
+    report: Report | None = None
 
     @property
     def where(self) -> str:
@@ -71,7 +74,7 @@ def page() -> None:
         markup.show("remark", text=f"Values wait until you ask for them, because {mask.fault}")
     left, right = st.columns(2)
     with left:
-        _rows(Part(ref=Ref(branch), table=table, files=files), mask, at_fault)
+        _rows(Part(ref=Ref(branch), table=table, files=files, report=report), mask, at_fault)
     with right:
         _rows(Part(ref=Ref(MAIN), table=table), mask, at_fault)
 
@@ -109,7 +112,8 @@ def _faults(report: Report) -> None:
 
 def _rows(part: Part, mask: Mask, at_fault: set[str]) -> None:
     """Show some rows of a table: on a branch those of the batch, if its files are known."""
-    of_batch = " (the batch's own)" if part.files else ""
+    failing = part.report is not None and part.report.rows <= READ and bool(listed_checks(part.report))
+    of_batch = " (the batch's own" + (", those that fail first)" if failing else ")") if part.files else ""
     markup.show("title", text=f"On {part.where}", number=f"the first {SHOWN} rows{of_batch}")
     try:
         at = str(pinned(session.installation(), part.ref))
@@ -122,12 +126,29 @@ def _rows(part: Part, mask: Mask, at_fault: set[str]) -> None:
             markup.show("rows", says=part.says, columns=["column", "type"], rows=named, at_fault=())
             return
         found = session.rows(at, _sql(part.table, part.files)).rows
+        first = _failing(part.report, columns) if part.report and failing else []
     except Misconfigured as why:
         markup.show("remark", text=str(why))
         return
-    shown = [hide([plain(row[place]) for place in places], hidden) for row in found]
+    others = [hide([plain(row[place]) for place in places], hidden) for row in found]
+    shown = failing_first([[hide(row, hidden) for row in rows] for rows in first], others, SHOWN)
     faulty = {name for name in columns if folded(name) in at_fault}
     markup.show("rows", says=part.says, columns=columns, rows=shown, at_fault=faulty)
+
+
+def _failing(report: Report, columns: Sequence[str]) -> list[list[Row]]:
+    """Return the rows that fail each of the worst checks, with these columns, where they can still be listed."""
+    found = []
+    for check in listed_checks(report)[:CHECKS]:
+        with suppress(Misconfigured):
+            answer = session.failing_rows(report.batch, check.check, report.attempt).answer
+            found.append([_in_order(answer.columns[1:], row[1:], columns) for row in answer.rows[:SHOWN]])
+    return found
+
+
+def _in_order(names: Sequence[str], row: Row, columns: Sequence[str]) -> Row:
+    values = dict(zip(map(folded, names), map(plain, row), strict=True))
+    return tuple(values.get(folded(name)) for name in columns)
 
 
 def _hidden(part: Part, mask: Mask, columns: Sequence[str]) -> list[bool]:
