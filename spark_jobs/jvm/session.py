@@ -26,6 +26,8 @@ _OPTIONS = {
     # Spark 4 would decode text in a few charsets alone, and fail at bytes that are none.
     "spark.sql.legacy.javaCharsets": "true",
     "spark.sql.legacy.codingErrorAction": "true",
+    # What Spark infers of each column's values takes time with the square of the columns, and the job needs none of it.
+    "spark.sql.constraintPropagation.enabled": "false",
     # Contracts may contain text that looks like a variable; Spark would replace it with its environment.
     "spark.sql.variable.substitute": "false",
     # Opening a file costs as much as a whole split holds, so a task reads rows of one file only.

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import cast
 
 from lakegate.audit.advice import Fault
@@ -331,7 +332,15 @@ def _columns(plan: Plan, table: Struct) -> tuple[TableColumn, ...]:
 
 def _alike(name: str, others: Iterable[str]) -> list[str]:
     """Return the other names that a person may confuse with this one."""
-    return [other for other in others if other != name and _plain(other) == _plain(name)]
+    return [other for other in _by_plain(tuple(others)).get(_plain(name), ()) if other != name]
+
+
+@lru_cache(maxsize=64)  # each column of a file is compared with the same columns
+def _by_plain(names: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(_plain(name), []).append(name)
+    return found
 
 
 def _is_renamed(name: str, found: Struct, contract: Struct) -> bool:
