@@ -28,7 +28,9 @@ class EventCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class EventFile:
-    """One file version in an event. `verdict` is its audit's, and "" if it was not audited."""
+    """One file version in an event. `verdict` is its audit's, and "" if it was not audited. `more_checks` are not among
+    `checks`, which has the failed ones first.
+    """
 
     key: str
     version_id: str
@@ -38,6 +40,7 @@ class EventFile:
     verdict: str = ""
     reasons: tuple[str, ...] = ()
     checks: tuple[EventCheck, ...] = ()
+    more_checks: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +56,8 @@ class EventColumn:
 class Event:
     """A commit on main that published or rejected files of one table. Told again, it has the same `id`.
 
-    `rows` are those of all files that the commit names, and `more` counts the files that are not among `files`. `by`
+    `rows` are those of all files that the commit names, and `more` counts the files that are not among `files`, as
+    `more_columns` does those that are not among `columns`. `by`
     and `why` are a person's, who approved the files. `branch` is kept for rejected files. `began` is the audit's
     beginning. All text may contain anything a stranger wrote.
     """
@@ -74,6 +78,7 @@ class Event:
     contract_version: str = ""
     contract_hash: str = ""
     columns: tuple[EventColumn, ...] = ()
+    more_columns: int = 0
     began: datetime | None = None
     lane: str = ""
     branch: str = ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 import inspect
 import json
 import typing
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -29,11 +30,12 @@ from standardwebhooks.webhooks import WebhookVerificationError
 from werkzeug.wrappers import Request, Response
 
 from lakegate.adapters.channels import EventBus, Lineage, Webhook, channels_of
+from lakegate.adapters.channels import lineage as lineage_events
 from lakegate.adapters.channels.bus import DETAIL_TYPES
 from lakegate.adapters.channels.document import LARGEST, document
 from lakegate.adapters.channels.lineage import run_events, run_id
 from lakegate.adapters.channels.webhook import keys
-from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
+from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Refused, Retryable
 from lakegate.ports import Channel, Event, EventCheck, EventColumn, EventFile, EventKind
 from lakegate.testing import MemoryChannel
 from tests.ports.test_runner import SETTINGS
@@ -97,6 +99,7 @@ class Elsewhere:
     status: int = 204
     location: str = ""
     key: str = ""
+    largest: int = 2**30  # bytes that it takes
     got: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
 
     def __call__(self, environ: Any, start_response: Any) -> Any:
@@ -105,6 +108,8 @@ class Elsewhere:
         self.got.append((request.path, headers, request.get_data()))
         wrong = self.key and headers.get("authorization") != f"Bearer {self.key}"
         headers = {"Location": self.location} if self.location else {}
+        if len(request.get_data()) > self.largest:
+            return Response(status=413)(environ, start_response)
         return Response(status=401 if wrong else self.status, headers=headers)(environ, start_response)
 
     def bodies(self) -> Any:
@@ -356,6 +361,7 @@ def test_what_is_no_key_is_named_with_how_to_make_one(text: str) -> None:
         (403, Misconfigured),
         (404, Misconfigured),
         (410, Misconfigured),
+        (413, Refused),
         (429, Retryable),
         (503, Retryable),
         (500, OutcomeUnknown),
@@ -424,6 +430,73 @@ def test_the_files_are_inputs_with_assertions_and_the_table_is_what_came_of_thei
     [source] = facets["columnLineage"]["fields"]["dep_time"]["inputFields"]
     assert (source["name"], source["field"]) == ("nyc/flights/2013-01.parquet", "dep_time")
     assert table["outputFacets"]["outputStatistics"]["rowCount"] == 27_004
+
+
+WIDE = st.builds(
+    lambda columns, files, checks, text, kind: replace(
+        PUBLISHED,
+        kind=kind,
+        columns=tuple(EventColumn(name=f"{text}{at}", type="string", doc=text) for at in range(columns)),
+        files=tuple(
+            EventFile(key=f"{text}{at}", version_id="v", rows=1, checks=(replace(CHECK, name=text),) * checks)
+            for at in range(files)
+        ),
+    ),
+    st.sampled_from([0, 1, 40, 1_000, 5_000]),
+    st.sampled_from([0, 1, 7, 100]),
+    st.sampled_from([0, 1, 20]),
+    st.sampled_from(["a", "é" * 100, "x" * 500, '"' * 200, "\U0001f600" * 100]),
+    st.sampled_from(EventKind),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(event=WIDE)
+def test_lineage_of_any_width_is_bounded_before_it_is_made(event: Event) -> None:
+    made = Counter[str]()
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_name_of", "_assertion"):
+            patch.setattr(lineage_events, name, counting(made, name, getattr(lineage_events, name)))
+        _, end = run_events(event, SETTINGS)
+    assert len(json.dumps(end)) <= lineage_events.LARGEST + 4_000
+    assert sum(made.values()) <= lineage_events.LARGEST / lineage_events.ABOUT
+    if event.kind is EventKind.PUBLISHED:
+        assert end["outputs"][0]["outputFacets"]["outputStatistics"]["fileCount"] == len(event.files)
+
+
+def counting(made: Counter[str], name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*given: Any) -> Any:
+        made[name] += 1
+        return real(*given)
+
+    return call
+
+
+def test_what_does_not_fit_is_left_out_by_facet() -> None:
+    """5,000 columns of a hundred files were 1.3 GB."""
+    columns = tuple(EventColumn(name=f"c{at}", type="string") for at in range(1_500))
+    checks = (CHECK, replace(CHECK, verdict="fail"))
+    wide = replace(
+        PUBLISHED, columns=columns, files=tuple(replace(PUBLISHED.files[0], checks=checks) for _ in range(100))
+    )
+    _, end = run_events(wide, SETTINGS)
+    [table] = end["outputs"]
+    assert sorted(table["facets"]) == ["schema", "storage", "version"]
+    assert len(end["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"]) == 2
+    _, end = run_events(wide, SETTINGS, 150_000)
+    assert sorted(end["outputs"][0]["facets"]) == ["storage", "version"]
+    assert end["inputs"][0]["inputFacets"]["dataQualityAssertions"]["assertions"] == []
+    assert len(end["inputs"]) == 100
+
+
+def test_a_receiver_that_takes_no_large_event_gets_a_smaller_one(lineage: Lineage, elsewhere: Elsewhere) -> None:
+    elsewhere.largest = lineage_events.SMALLER
+    files = tuple(replace(PUBLISHED.files[0], checks=(CHECK,) * 20) for _ in range(100))
+    lineage.tell(replace(PUBLISHED, files=files))
+    assert max(len(body) for _, _, body in elsewhere.got[-2:]) <= lineage_events.SMALLER
+    elsewhere.largest = 10
+    with pytest.raises(Refused, match="413"):
+        lineage.tell(PUBLISHED)
 
 
 def test_what_is_rejected_is_a_run_that_failed_with_its_reasons() -> None:

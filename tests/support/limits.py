@@ -10,6 +10,8 @@ from pathlib import Path
 
 from lakegate import bootstrap, shown
 from lakegate.adapters import avro_blocks, decoding, slack, sqs
+from lakegate.adapters.channels import document as event_document
+from lakegate.adapters.channels import lineage
 from lakegate.adapters.nessie import notes
 from lakegate.audit import bounded_http
 from lakegate.audit.evaluation import samples
@@ -25,6 +27,7 @@ from lakegate.landing import ingestion, routes
 from lakegate.workflow import backlog, reconcile, registry, status
 from lakegate.workflow.cleaning import candidates
 from lakegate.workflow.ledger import decisions
+from lakegate.workflow.notices import events
 from lakegate.workflow.receiving import queued
 from lakegate.workflow.settlement import backoff
 from spark_jobs.appending import partition_counts
@@ -152,6 +155,21 @@ PARTS: dict[str, list[Row]] = {
         row("decisions that `status` reads", status.DECISIONS, "`status`, which says so"),
         row("landed files that a sweep notes for `status`", backlog.NOTED, "the sweep"),
         row("unneeded files of a table's folder in a run", candidates.MOST, "`clean`; a later run takes the others"),
+    ],
+    "Events for other systems": [
+        row("files that an event names", events.FILES, "the event; the rest are counted"),
+        row(
+            "checks that it names, of all files, and columns of the table",
+            events.CHECKS,
+            "the event; failed ones first",
+        ),
+        row("characters of a text in it", events.TEXT, "the event; the text is cut"),
+        row(
+            "bytes of it on the bus and at the webhook",
+            event_document.LARGEST,
+            "the event; files are left out and counted",
+        ),
+        row("bytes of it in OpenLineage", lineage.LARGEST, "the event; facets are left out, then files"),
     ],
     "Network": [
         row(

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from lakegate.audit.model.codec import from_json, to_json
-from lakegate.errors import Misconfigured, Retryable
+from lakegate.audit.model.plan import Plan, Severity, TableColumn
+from lakegate.audit.model.report import CheckResult, FileReport, Source, Verdict
+from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import Event, EventKind, MessageKind
+from lakegate.ports import Decided, DecidedFile, Event, EventKind, MessageKind, Note
 from lakegate.testing import MemoryChannel
 from lakegate.workflow.approve import approve
+from lakegate.workflow.notices.events import CHECKS, event_of
 from lakegate.workflow.notices.outbox import OUTBOX
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard
@@ -173,6 +177,61 @@ def test_a_channel_that_stays_away_holds_up_no_message_and_is_told_of_by_the_swe
     errors = reconcile(world.service)
     assert len(world.messages()) == 5
     assert ["functions reach hook" in str(error) for error in errors] == [True]
+
+
+def test_an_event_that_its_receiver_refuses_is_reported_once_and_sent_no_more(world: Listened) -> None:
+    world.hook.failing = Refused("413: the receiver takes no event of this size")
+    world.drop("1", rows=3)
+    world.run()
+    assert len(world.bus.events) == 1
+    world.wait_out_the_grace()
+    assert [str(error) for error in reconcile(world.service)] == [str(world.hook.failing)]
+    assert world.store.names(OUTBOX) == []
+    world.hook.failing = None
+    world.wait_out_the_grace()
+    assert reconcile(world.service) == []
+    assert world.hook.events == []
+
+
+@pytest.mark.parametrize(("columns", "files", "checks"), [(5_000, 100, 5_000), (1, 1, 0), (1, 1_000, 3), (5_000, 1, 0)])
+def test_of_a_wide_table_an_event_names_so_many_checks_and_columns_and_counts_the_rest(
+    columns: int, files: int, checks: int
+) -> None:
+    check = CheckResult(
+        check="c", name="n" * 900, columns=("a",) * 50, severity=Severity.ERROR, verdict=Verdict.PASS, value=0,
+        expected="e" * 900, failing_rows=0, rows=1, source=Source.QUERY,
+    )  # fmt: skip
+    failed = replace(check, verdict=Verdict.FAIL)
+    plan = a_plan(tuple(TableColumn(name=f"c{at}", type="string", doc="d" * 900) for at in range(columns)))
+    decided = published([f"k{at}" for at in range(files)])
+    report = file_report((check,) * checks + ((failed,) if checks else ()))
+    event = event_of(decided, plan, None, {(file.key, file.version_id): report for file in decided.note.files})
+    told = sum(len(file.checks) for file in event.files)
+    assert told <= CHECKS
+    assert told + sum(file.more_checks for file in event.files) == len(event.files) * len(report.checks)
+    assert len(event.columns) == min(columns, CHECKS)
+    assert len(event.columns) + event.more_columns == columns
+    assert len(event.files) + event.more == files
+    if checks:
+        assert all(file.checks[0].verdict == Verdict.FAIL for file in event.files)
+    assert len(to_json(event)) < 10_000_000
+
+
+def a_plan(columns: tuple[TableColumn, ...]) -> Plan:
+    return Plan(
+        contract_id="i", contract_version="1", contract_hash="h", table=TABLE, columns=columns, key=(), metrics=(),
+        checks=(),
+    )  # fmt: skip
+
+
+def published(keys: list[str]) -> Decided:
+    files = tuple(DecidedFile(key=key, version_id="v", rows=1) for key in keys)
+    note = Note(decision=Decision.PUBLISHED, table=TABLE, batch="b", attempt=1, files=files)
+    return Decided(commit="c" * 64, at=datetime(2013, 1, 31, tzinfo=UTC), note=note)
+
+
+def file_report(checks: tuple[CheckResult, ...]) -> FileReport:
+    return FileReport(id="f", key="k", verdict=Verdict.PASS, rows=1, checks=checks)
 
 
 def test_of_a_channel_that_is_no_longer_chosen_nothing_is_left(world: Listened) -> None:

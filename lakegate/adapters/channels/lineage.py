@@ -7,7 +7,8 @@ written here, and a test proves them by the client's classes.
 
 import json
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -17,6 +18,7 @@ from lakegate.adapters.channels.posting import post, tried_twice
 from lakegate.adapters.secrets import secret_text
 from lakegate.audit.model.plan import Severity
 from lakegate.audit.model.report import Verdict
+from lakegate.errors import Refused
 from lakegate.ports import Event, EventCheck, EventFile, EventKind
 from lakegate.settings import Settings
 
@@ -24,8 +26,12 @@ PATH = "api/v1/lineage"
 PRODUCER = "urn:lakegate"
 SPEC = "https://openlineage.io/spec"
 LARGEST = 1_000_000  # bytes of an event; receivers have limits of their own
+SMALLER = 100_000  # for a receiver that takes no event of that size
+ABOUT = 400  # bytes of a column, an assertion or a field of lineage, beside its names and texts
+FILE = 1_000  # bytes of a file, likewise
 SEVERITIES = {Severity.ERROR: "error", Severity.WARNING: "warn"}
 RUNS = uuid.UUID("5f0c7f6a-6a43-5d0c-9d0a-6c616b656761")  # the name space of runs' ids
+LINEAGE, SCHEMA = "columnLineage", "schema"
 FACETS = {
     "columnLineage": "1-2-0/ColumnLineageDatasetFacet",
     "dataQualityAssertions": "1-1-0/DataQualityAssertionsDatasetFacet",
@@ -50,7 +56,13 @@ class Lineage:
         return secret_text(self._settings.lineage_secret) if self._settings.lineage_secret else ""
 
     def tell(self, event: Event) -> None:
-        for told in run_events(event, self._settings):
+        try:
+            self._tell(event, LARGEST)
+        except Refused:
+            self._tell(event, SMALLER)
+
+    def _tell(self, event: Event, largest: int) -> None:
+        for told in run_events(event, self._settings, largest):
             self._post(event.id, json.dumps(told).encode())
 
     def look(self) -> None:
@@ -65,8 +77,9 @@ class Lineage:
         post(f"sending the lineage of {id_}", f"{self._settings.lineage_url.rstrip('/')}/{PATH}", body, headers)
 
 
-def run_events(event: Event, settings: Settings) -> list[Json]:
-    """Return the events of a run: its beginning, and its end with all that is known of it."""
+def run_events(event: Event, settings: Settings, largest: int = LARGEST) -> list[Json]:
+    """Return the events of a run: its beginning, and its end with what is known of it, as far as that fits."""
+    event, facets = _reduced(event, largest)
     started = {
         "eventType": "START",
         "eventTime": (event.began or event.at).isoformat(),
@@ -77,7 +90,61 @@ def run_events(event: Event, settings: Settings) -> list[Json]:
         "producer": PRODUCER,
         "schemaURL": f"{SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent",
     }
-    return [started, fitting(event, lambda its: started | _end(its, settings), LARGEST)]
+    return [started, fitting(event, lambda its: started | _end(its, settings, facets), largest)]
+
+
+def _reduced(event: Event, largest: int) -> tuple[Event, frozenset[str]]:
+    """Return the event and the facets that fit, by their sizes before they are made. Left out first is columnLineage,
+    which has each column of each file; then checks that passed, all checks, the schema, and files by halves.
+    """
+    facets, steps = frozenset({LINEAGE, SCHEMA}), iter((_without_lineage, _failed, _unchecked, _without_schema))
+    while _size(event, facets) > largest:
+        if step := next(steps, None):
+            event, facets = step(event, facets)
+        elif event.files:
+            kept = event.files[: len(event.files) // 2]
+            event = replace(event, files=kept, more=event.more + len(event.files) - len(kept))
+        else:
+            break
+    return event, facets
+
+
+def _without_lineage(event: Event, facets: frozenset[str]) -> tuple[Event, frozenset[str]]:
+    return event, facets - {LINEAGE}
+
+
+def _without_schema(event: Event, facets: frozenset[str]) -> tuple[Event, frozenset[str]]:
+    return event, facets - {SCHEMA}
+
+
+def _failed(event: Event, facets: frozenset[str]) -> tuple[Event, frozenset[str]]:
+    return _with_checks(event, lambda check: check.verdict != Verdict.PASS), facets
+
+
+def _with_checks(event: Event, is_told: Callable[[EventCheck], bool]) -> Event:
+    return replace(event, files=tuple(replace(it, checks=tuple(filter(is_told, it.checks))) for it in event.files))
+
+
+def _unchecked(event: Event, facets: frozenset[str]) -> tuple[Event, frozenset[str]]:
+    return _with_checks(event, lambda _: False), facets
+
+
+def _size(event: Event, facets: frozenset[str]) -> int:
+    """Return about how many bytes an event has: never fewer, but for the braces around it."""
+    keys, names = sum(_long(file.key) for file in event.files), sum(_long(column.name) for column in event.columns)
+    checks = [check for file in event.files for check in file.checks]
+    files, columns = len(event.files), len(event.columns)
+    sizes = {
+        LINEAGE: columns * keys + files * names + files * columns * ABOUT,
+        SCHEMA: names + sum(_long(it.type) + _long(it.doc) for it in event.columns) + columns * ABOUT,
+    }
+    told = sum(_long(each) for check in checks for each in (check.name, check.expected, check.found, *check.columns))
+    return sum(sizes[facet] for facet in facets) + keys + told + files * FILE + len(checks) * ABOUT
+
+
+def _long(text: str) -> int:
+    """Return at least how long the text is as JSON, which spells a letter in six signs, or a rare one in twelve."""
+    return len(text) if text.isascii() and text.isprintable() else 12 * len(text)
 
 
 def run_id(event: Event) -> str:
@@ -85,14 +152,14 @@ def run_id(event: Event) -> str:
     return str(uuid.uuid5(RUNS, event.id))
 
 
-def _end(event: Event, settings: Settings) -> Json:
+def _end(event: Event, settings: Settings, told: frozenset[str]) -> Json:
     is_published = event.kind is EventKind.PUBLISHED
     return {
         "eventType": "COMPLETE" if is_published else "FAIL",
         "eventTime": event.at.isoformat(),
         "run": {"runId": run_id(event), "facets": _run_facets(event)},
         "inputs": [_input(file, settings) for file in event.files],
-        "outputs": [_output(event, settings)] if is_published else [],
+        "outputs": [_output(event, settings, told)] if is_published else [],
     }
 
 
@@ -140,15 +207,17 @@ def _assertion(check: EventCheck) -> Json:
     }
 
 
-def _output(event: Event, settings: Settings) -> Json:
-    """Return the table on main, by the catalog that it is in."""
-    files = [file for file in event.files if file.rows]
+def _output(event: Event, settings: Settings, told: frozenset[str]) -> Json:
+    """Return the table on main, by the catalog that it is in, with those of its facets that are told."""
     facets = {
-        "schema": _facet("schema", fields=list(_fields(event))),
         "storage": _facet("storage", storageLayer="iceberg", fileFormat="parquet"),
         "version": _facet("version", datasetVersion=event.commit),
-        "columnLineage": _facet("columnLineage", fields=_lineage(event, files, settings)),
     }
+    if SCHEMA in told and not event.more_columns:
+        facets[SCHEMA] = _facet(SCHEMA, fields=list(_fields(event)))
+    if LINEAGE in told:
+        files = [file for file in event.files if file.rows]
+        facets[LINEAGE] = _facet(LINEAGE, fields=_lineage(event, files, settings))
     counted = _facet("outputStatistics", rowCount=event.rows, fileCount=len(event.files) + event.more)
     return {
         "namespace": settings.nessie_uri,

@@ -8,7 +8,7 @@ from urllib.request import Request
 
 from lakegate.adapters.urllib_errors import urllib_errors
 from lakegate.audit.bounded_http import asked, place
-from lakegate.errors import Misconfigured, OutcomeUnknown, Retryable
+from lakegate.errors import Misconfigured, OutcomeUnknown, Refused, Retryable
 
 SECONDS = 10  # for an answer: people wait for their message meanwhile
 LARGEST = 1024**2  # bytes of an answer, which nobody reads
@@ -50,6 +50,8 @@ def _errors(what: str) -> Iterator[None]:
 
 def _by_status(what: str, error: HTTPError) -> Exception:
     said = f"{what}: {error.code} {error.reason}"
+    if error.code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return Refused(f"{said}: the receiver takes no event of this size. Raise its limit for the next ones")
     if error.code in LATER:
         return Retryable(said)
     if error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:

@@ -6,11 +6,12 @@ They are in the outbox before people are told, because an attempt that people we
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import chain, islice
 
 import structlog
 
 from lakegate.audit.model.plan import Plan
-from lakegate.audit.model.report import CheckResult, FileReport, Report
+from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -26,6 +27,9 @@ from lakegate.workflow.settlement.facts import Ended
 log = structlog.get_logger()
 PREFIX = "events/"  # of their names in the outbox; no table, and so no message, begins like it
 FILES = 100  # that an event names
+CHECKS = 2_000  # of these together, and the same number of the table's columns: a table may have very many
+COLUMNS = 20  # of one check
+TEXT = 500  # characters of each text in it
 KINDS = {Decision.PUBLISHED: EventKind.PUBLISHED, Decision.REJECTED: EventKind.REJECTED}
 Reported = Mapping[tuple[str, str], FileReport]  # by key and version id
 
@@ -95,6 +99,7 @@ def event_of(decided: Decided, plan: Plan | None, report: Report | None, reporte
     """Return the event of a decision."""
     note = decided.note
     attempt = Attempt(table=note.table, batch=note.batch, number=note.attempt)
+    columns, files = _columns(plan, report), note.files[:FILES]
     kept = attempt.branch if note.decision is Decision.REJECTED and note.attempt else ""
     return Event(
         id=f"{note.batch}-a{note.attempt}-{note.decision}-{decided.commit[:16]}",
@@ -104,7 +109,7 @@ def event_of(decided: Decided, plan: Plan | None, report: Report | None, reporte
         attempt=note.attempt,
         commit=decided.commit,
         at=decided.at,
-        files=tuple(_file(file, reported.get((file.key, file.version_id))) for file in note.files[:FILES]),
+        files=tuple(_file(file, reported.get((file.key, file.version_id)), CHECKS // len(files)) for file in files),
         more=note.more + max(0, len(note.files) - FILES),
         rows=sum(file.rows for file in note.files),
         quarantined_rows=sum(file.quarantined for file in note.files),
@@ -112,7 +117,8 @@ def event_of(decided: Decided, plan: Plan | None, report: Report | None, reporte
         contract_id=plan.contract_id if plan else "",
         contract_version=plan.contract_version if plan else "",
         contract_hash=plan.contract_hash if plan else "",
-        columns=tuple(_columns(plan, report)),
+        columns=tuple(columns[:CHECKS]),
+        more_columns=max(0, len(columns) - CHECKS),
         began=report.started_at if report else None,
         lane=note.lane,
         branch=kept,
@@ -121,18 +127,19 @@ def event_of(decided: Decided, plan: Plan | None, report: Report | None, reporte
     )
 
 
-def _columns(plan: Plan | None, report: Report | None) -> Iterator[EventColumn]:
-    """Yield the contract's columns, and those that the table has beside them."""
-    known = (
-        {column.name: EventColumn(name=column.name, type=column.type, doc=column.doc) for column in plan.columns}
-        if plan
-        else {}
-    )
-    yield from known.values()
-    yield from (EventColumn(name=name) for name in (report.columns if report else ()) if name not in known)
+def _columns(plan: Plan | None, report: Report | None) -> list[EventColumn]:
+    """Return the contract's columns, and those that the table has beside them."""
+    own = plan.columns if plan else ()
+    known = {column.name for column in own}
+    columns = [EventColumn(name=it.name, type=it.type[:TEXT], doc=it.doc[:TEXT]) for it in own]
+    return columns + [EventColumn(name=name) for name in (report.columns if report else ()) if name not in known]
 
 
-def _file(file: DecidedFile, report: FileReport | None) -> EventFile:
+def _file(file: DecidedFile, report: FileReport | None, most: int) -> EventFile:
+    """Return a file with so many of its checks, the failed ones first."""
+    checks = report.checks if report else ()
+    failed = [check for check in checks if check.verdict is not Verdict.PASS]
+    passed = (check for check in checks if check.verdict is Verdict.PASS)
     return EventFile(
         key=file.key,
         version_id=file.version_id,
@@ -141,17 +148,18 @@ def _file(file: DecidedFile, report: FileReport | None) -> EventFile:
         replaced_rows=file.replaced,
         verdict=report.verdict if report else "",
         reasons=file.reasons,
-        checks=tuple(map(_check, report.checks)) if report else (),
+        checks=tuple(_check(check) for check in islice(chain(failed, passed), most)),
+        more_checks=max(0, len(checks) - most),
     )
 
 
 def _check(check: CheckResult) -> EventCheck:
     return EventCheck(
-        name=check.name,
-        columns=check.columns,
+        name=check.name[:TEXT],
+        columns=check.columns[:COLUMNS],
         severity=check.severity,
         verdict=check.verdict,
-        expected=check.expected,
-        found=check.found,
+        expected=check.expected[:TEXT],
+        found=check.found[:TEXT],
         failing_rows=check.failing_rows,
     )

@@ -6,14 +6,25 @@ from datetime import timedelta
 
 import structlog
 
-from lakegate.errors import OutcomeUnknown, Retryable, foreseen
+from lakegate.errors import OutcomeUnknown, Refused, Retryable, foreseen
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.chunks import rotated
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Message, MessageKind, Signal
 from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.notices.events import channel_of, note_decided
-from lakegate.workflow.notices.outbox import LATE, OUTBOX, Addressed, Told, forget, mark_sent, noted, tell, was_sent
+from lakegate.workflow.notices.outbox import (
+    LATE,
+    OUTBOX,
+    Addressed,
+    Told,
+    forget,
+    is_final,
+    mark_sent,
+    noted,
+    tell,
+    was_sent,
+)
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
@@ -74,6 +85,10 @@ def _send_late(service: Service, name: str, noted_so: Told, waits: timedelta) ->
     except (Retryable, OutcomeUnknown) as error:
         log.warning("not_notified", message=name, batch=told.batch, error=str(error))
         return waits
+    except Refused as error:
+        if is_final(told, error):
+            mark_sent(service, name)  # the sweep reports it this once
+        raise
     mark_sent(service, name)
     return None
 

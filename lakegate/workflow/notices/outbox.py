@@ -11,7 +11,7 @@ from typing import Self, TypeVar
 import structlog
 
 from lakegate.audit.model.codec import BROKEN, from_json, to_json
-from lakegate.errors import LakegateError, Misconfigured
+from lakegate.errors import LakegateError, Misconfigured, Refused
 from lakegate.ports import Event, Message
 from lakegate.workflow.service import Service
 
@@ -124,6 +124,11 @@ def tell(service: Service, told: Told) -> None:
         service.channels[told.channel].tell(told.event)
     else:
         service.notifier.notify(told)
+
+
+def is_final(told: Told, error: Exception) -> bool:
+    """Return True if the error is the last word on an event: it is as small as it gets, and still refused."""
+    return isinstance(told, Addressed) and isinstance(error, Refused)
 
 
 def mark_sent(service: Service, name: str) -> None:
