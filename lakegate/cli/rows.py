@@ -17,6 +17,7 @@ from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
 from lakegate.audit.model.report import FAILED, CheckResult, FileReport, Report, Verdict
 from lakegate.audit.schema.fit import FILE_COLUMN
+from lakegate.audit.schema.types import canonical
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation, Lake
 from lakegate.cli.query import SHOWN
@@ -298,7 +299,10 @@ def _wrong(metric: Metric, plan: Plan, report: Report, file: FileReport) -> str:
             f"rows that fail a check of kind {metric.kind} can't be listed; the report has some of them"
         )
     table, before = plan.table, _among(metric, report, file)
-    return shown(metric, Rows(relation=duckdb_table(table), table=table, named=duckdb_table, before=before))
+    types = frozenset((column.name, canonical(column.type)) for column in plan.columns)
+    return shown(
+        metric, Rows(relation=duckdb_table(table), table=table, named=duckdb_table, before=before, types=types)
+    )
 
 
 def _among(metric: Metric, report: Report, file: FileReport) -> str:

@@ -19,7 +19,7 @@ from sqlglot.errors import SqlglotError
 
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.cli.installation import Lake
-from lakegate.duckdb.dialect import MACROS
+from lakegate.duckdb.macros import MACROS
 from lakegate.errors import Misconfigured
 from lakegate.ports import Ref
 

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lakegate.audit.model.plan import ROWS_VIEW, Metric, MetricKind
-from lakegate.duckdb.dialect import duckdb_identifier, translated
+from lakegate.duckdb.dialect import UNKNOWN, duckdb_identifier, translated
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
     """Rows of a metric: the `relation` that holds them, and the column that gives their `order` of landing. `named`
     spells another table's name. `before` is the condition of the rows of `table`, the plan's own, that a row may repeat
-    or refer to.
+    or refer to. `types` are Spark's types of the columns, by name, as far as they are known.
     """
 
     relation: str
@@ -24,6 +24,7 @@ class Rows:
     table: str = ""
     named: Callable[[str], str] = duckdb_identifier
     before: str = "true"
+    types: frozenset[tuple[str, str]] = UNKNOWN
 
 
 Said = Callable[[Metric, Rows], str]
@@ -60,8 +61,8 @@ def _null(metric: Metric, _: Rows) -> str:
     return f"{duckdb_identifier(metric.columns[0])} IS NULL"
 
 
-def _broken(metric: Metric, _: Rows) -> str:
-    return f"({translated(metric.sql)})"
+def _broken(metric: Metric, rows: Rows) -> str:
+    return f"({translated(metric.sql, rows.types)})"
 
 
 def _repeats(metric: Metric, rows: Rows) -> str:
@@ -110,8 +111,8 @@ KINDS: Mapping[MetricKind, DuckDBKind] = {
     MetricKind.DUPLICATES: DuckDBKind(query=_repeats, failing=_repeating, shown=_repeated),
     MetricKind.ORPHANS: DuckDBKind(aggregate=_counted, failing=_orphaned, shown=_orphaned),
     MetricKind.MALFORMED: DuckDBKind(query=lambda _, __: "0"),  # rows of a relation have been parsed
-    MetricKind.VALUE: DuckDBKind(aggregate=lambda metric, _: translated(metric.sql)),
+    MetricKind.VALUE: DuckDBKind(aggregate=lambda metric, rows: translated(metric.sql, rows.types)),
     MetricKind.QUERY: DuckDBKind(
-        query=lambda it, rows: f"(WITH {ROWS_VIEW} AS (FROM {rows.relation}) {translated(it.sql)})"
+        query=lambda it, rows: f"(WITH {ROWS_VIEW} AS (FROM {rows.relation}) {translated(it.sql, rows.types)})"
     ),
 }

@@ -19,8 +19,11 @@ from lakegate.audit.evaluation.drift import Past
 from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate
 from lakegate.audit.model.plan import Metric, MetricKind, Plan
 from lakegate.audit.model.report import CheckResult, Source, Verdict
-from lakegate.duckdb.dialect import MACROS, STRICTLY, duckdb_identifier
+from lakegate.duckdb.arrow import types_of
+from lakegate.duckdb.dialect import STRICTLY, duckdb_identifier
+from lakegate.duckdb.macros import MACROS
 from lakegate.duckdb.metrics import KINDS, Rows, listed, whole
+from lakegate.duckdb.numbers import DOUBLE, INEXACT, Types, annotate, type_of
 from lakegate.express.limits import Limits
 
 AT = "_lakegate_at"  # the place of a row; no contract's column may have this name
@@ -75,7 +78,7 @@ class DuckDB:
             return {}
         _check_means(metrics, rows.schema)
         with self._over(rows) as connection:
-            [found] = connection.execute(_numbers_sql(metrics)).fetchall()
+            [found] = connection.execute(_numbers_sql(metrics, _typed(rows))).fetchall()
         return {metric.id: _number(metric, value) for metric, value in zip(metrics, found, strict=True)}
 
     def count(self, query: str, relations: Mapping[str, pa.Table]) -> int:
@@ -89,7 +92,8 @@ class DuckDB:
         if not metrics:
             return [()] * rows.num_rows
         at = duckdb_identifier(AT)
-        said = ", ".join(KINDS[metric.kind].failing(metric, _ROWS) for metric in metrics)
+        typed = _typed(rows)
+        said = ", ".join(KINDS[metric.kind].failing(metric, typed) for metric in metrics)
         with self._over(_placed(rows)) as connection:
             found = connection.execute(f"SELECT {said} FROM {_ROWS.relation} ORDER BY {at}").fetchall()
         if any(mark is None for row in found for mark in row):
@@ -99,7 +103,7 @@ class DuckDB:
     def places(self, metric: Metric, rows: pa.Table, keys: int) -> list[int]:
         """Return the places of the rows to show a person; of keys that repeat, those of the first so many keys."""
         with self._over(_placed(rows)) as connection:
-            found = connection.execute(_places_sql(metric, keys)).fetchall()
+            found = connection.execute(_places_sql(metric, _typed(rows), keys)).fetchall()
         return [at for (at,) in found]
 
 
@@ -117,13 +121,17 @@ def _averages(sql: str, plain: frozenset[str]) -> bool:
     return any(not isinstance(of, exp.Column) or of.name.lower() not in plain for of in means)
 
 
-def _numbers_sql(metrics: Sequence[Metric]) -> str:
+def _typed(rows: pa.Table) -> Rows:
+    return replace(_ROWS, types=types_of(rows.schema))
+
+
+def _numbers_sql(metrics: Sequence[Metric], rows: Rows) -> str:
     """Return the query of all these numbers, in which one pass gives all that are aggregates."""
-    passed = {it.id: said(it, _ROWS) for it in metrics if (said := KINDS[it.kind].aggregate)}
+    passed = {it.id: said(it, rows) for it in metrics if (said := KINDS[it.kind].aggregate)}
     names = {name: f"_{at}" for at, name in enumerate(passed)}
-    numbers = ", ".join(names.get(it.id) or KINDS[it.kind].number(it, _ROWS) for it in metrics)
+    numbers = ", ".join(names.get(it.id) or KINDS[it.kind].number(it, rows) for it in metrics)
     aggregates = ", ".join(f"{said} AS {names[name]}" for name, said in passed.items())
-    return f"SELECT {numbers}" + (f" FROM (SELECT {aggregates} FROM {_ROWS.relation})" if passed else "")
+    return f"SELECT {numbers}" + (f" FROM (SELECT {aggregates} FROM {rows.relation})" if passed else "")
 
 
 def _number(metric: Metric, value: Any) -> float | None:
@@ -132,13 +140,13 @@ def _number(metric: Metric, value: Any) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-def _places_sql(metric: Metric, keys: int) -> str:
+def _places_sql(metric: Metric, rows: Rows, keys: int) -> str:
     at = duckdb_identifier(AT)
     if metric.kind is not MetricKind.DUPLICATES:
-        return f"SELECT {at} FROM {_ROWS.relation} WHERE {KINDS[metric.kind].failing(metric, _ROWS)} ORDER BY {at}"
+        return f"SELECT {at} FROM {rows.relation} WHERE {KINDS[metric.kind].failing(metric, rows)} ORDER BY {at}"
     names = listed(metric.columns)
-    twice = f"SELECT {names} FROM {_ROWS.relation} WHERE {whole(metric.columns)} GROUP BY ALL HAVING count(*) > 1"
-    return f"SELECT {at} FROM {_ROWS.relation} WHERE ({names}) IN ({twice} ORDER BY ALL LIMIT {keys}) ORDER BY {at}"
+    twice = f"SELECT {names} FROM {rows.relation} WHERE {whole(metric.columns)} GROUP BY ALL HAVING count(*) > 1"
+    return f"SELECT {at} FROM {rows.relation} WHERE ({names}) IN ({twice} ORDER BY ALL LIMIT {keys}) ORDER BY {at}"
 
 
 def _placed(rows: pa.Table) -> pa.Table:
@@ -151,14 +159,17 @@ def _widened(rows: pa.Table) -> pa.Table:
     return rows.cast(pa.schema(list(zip(rows.schema.names, kinds, strict=True))))
 
 
-def is_exact(metric: Metric, floats: Sequence[str]) -> bool:
-    """Return True if a number does not depend on the order in which rows are added up."""
+def is_exact(metric: Metric, types: Types) -> bool:
+    """Return True if a number depends neither on the order in which rows are added up nor on an engine's last digit.
+    The types are Spark's of the columns, by their names in lower case.
+    """
     if metric.kind not in (MetricKind.VALUE, MetricKind.QUERY):
         return True
     tree = sqlglot.parse_one(metric.sql, read="spark")
-    summed = [it for it in tree.find_all(exp.AggFunc) if not isinstance(it, _EXACT)]
-    of_floats = any(column.name in floats for it in summed for column in it.find_all(exp.Column))
-    return all(isinstance(it, exp.Sum) for it in summed) and not of_floats
+    annotate(tree, types)
+    added = [it for it in tree.find_all(exp.AggFunc) if not isinstance(it, _EXACT)]
+    sums = all(isinstance(it, exp.Sum) and type_of(it) not in (None, DOUBLE) for it in added)
+    return sums and not tree.find(*INEXACT)
 
 
 def check_told(plan: Plan, metric: Metric, value: float, rows: int, past: Past) -> None:

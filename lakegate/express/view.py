@@ -121,8 +121,8 @@ class ExpressView:
         return [column.name for column in self.plan.columns]
 
     def _check(self, metric: Metric, value: float | None, file: str) -> None:
-        floats = [column.name for column in self.plan.columns if canonical(column.type) in ("float", "double")]
-        if value is not None and not is_exact(metric, floats):
+        types = {column.name.lower(): canonical(column.type) for column in self.plan.columns}
+        if value is not None and not is_exact(metric, types):
             check_told(self.plan, metric, value, self._rows(file), self.past)
 
     def failing_rows(self, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:

@@ -8,6 +8,7 @@ It reads Spark's expressions in DuckDB's dialect, and takes the verdicts from th
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -18,7 +19,9 @@ from lakegate.audit.evaluation.quarantine import afterwards, leaving, unforgivin
 from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate
 from lakegate.audit.model.plan import Metric, Plan
 from lakegate.audit.model.report import CheckResult, Source, Verdict
-from lakegate.duckdb.dialect import MACROS, STRICTLY, digits_of_floats, duckdb_identifier
+from lakegate.duckdb.arrow import types_of
+from lakegate.duckdb.dialect import STRICTLY, digits_of_floats, duckdb_identifier
+from lakegate.duckdb.macros import MACROS
 from lakegate.duckdb.metrics import KINDS, Rows
 from lakegate.errors import Misconfigured
 
@@ -97,7 +100,8 @@ class DuckDBEvaluator:
         if not metrics:
             return [()] * rows.num_rows
         placed = rows.append_column(_AT, pa.array(range(rows.num_rows), pa.int64()))
-        marks = ", ".join(KINDS[metric.kind].failing(metric, _ROWS) for metric in metrics)
+        typed = replace(_ROWS, types=types_of(rows.schema))
+        marks = ", ".join(KINDS[metric.kind].failing(metric, typed) for metric in metrics)
         try:
             return self._all(f"SELECT {marks} FROM made_up ORDER BY {duckdb_identifier(_AT)}", placed)
         except _OnlySpark as error:  # a row's value can make a predicate null, which is no error
@@ -118,12 +122,13 @@ class DuckDBEvaluator:
         }
 
     def _numbers_of(self, rows: pa.Table, metrics: Sequence[Metric], *, is_one_pass: bool) -> dict[str, Any]:
+        typed = replace(_ROWS, types=types_of(rows.schema))
         if not is_one_pass:
-            numbers = ", ".join(KINDS[metric.kind].number(metric, _ROWS) for metric in metrics)
+            numbers = ", ".join(KINDS[metric.kind].number(metric, typed) for metric in metrics)
             [found] = self._all(f"SELECT {numbers}", rows if _STAR.search(numbers) else _named_in(numbers, rows))
         else:
             asked = [KINDS[metric.kind].aggregate for metric in metrics]
-            numbers = ", ".join(of(metric, _ROWS) for of, metric in zip(asked, metrics, strict=True) if of)
+            numbers = ", ".join(of(metric, typed) for of, metric in zip(asked, metrics, strict=True) if of)
             [found] = self._all(f"SELECT {numbers} FROM {_ROWS.relation}", _named_in(numbers, rows))
         return {metric.id: value for metric, value in zip(metrics, found, strict=True)}
 

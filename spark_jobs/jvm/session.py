@@ -16,7 +16,7 @@ ICEBERG = "1.11.0"  # of the job's jar; in 1.10 a commit that is sent twice lose
 LAKE, BASE, AUDIT, LEFT, NOTED = "lake", "base", "audit", "left", "noted"
 SPLIT = 128 * 1024 * 1024
 _SMALL, _PIECE = 64 * 1024 * 1024, 2 * 1024 * 1024
-_OPTIONS = {
+OPTIONS = {
     # Iceberg's SQL extension is left out: it depends on one Spark's internals, and no statement of the job needs it.
     "spark.sql.session.timeZone": "UTC",
     # A date that does not match its pattern is null.
@@ -69,7 +69,7 @@ def build(name: str) -> SparkSession:
     builder = SparkSession.builder.appName(name)
     # Spark's event log hides a secret option of a session only if the whole application has one of that name, too.
     hidden = {_option(name, option): "" for name in (LAKE, BASE, AUDIT, LEFT, NOTED) for option in identity.SECRET}
-    for option, value in {**_OPTIONS, **hidden}.items():
+    for option, value in {**OPTIONS, **hidden}.items():
         builder = builder.config(option, value)
     spark = builder.getOrCreate()
     remember_classes(spark)
@@ -79,7 +79,7 @@ def build(name: str) -> SparkSession:
 def beside(spark: SparkSession) -> SparkSession:
     """Return a session beside a person's own, on the same Spark, that reads and judges as the job's does."""
     session = spark.newSession()
-    for option, value in _OPTIONS.items():
+    for option, value in OPTIONS.items():
         if option.startswith("spark.sql."):
             session.conf.set(option, value)
     return session

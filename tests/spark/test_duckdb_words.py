@@ -23,7 +23,8 @@ from sqlglot import exp
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import physical
 from lakegate.contracts.sql.allowlist import Reader, columns_of
-from lakegate.duckdb.dialect import MACROS, STRICTLY, translated
+from lakegate.duckdb.dialect import STRICTLY, translated
+from lakegate.duckdb.macros import MACROS
 from lakegate.reading.arrow import arrow_type
 from lakegate.synthetic.evaluator import as_judged
 
@@ -157,12 +158,12 @@ class Duck:
         self.rows = as_judged(pa.table(arrays))
 
     def says(self, text: str) -> list[Any]:
-        return self._answers(translated(text), self.rows)
+        return self._answers(translated(text, frozenset(TYPES.items())), self.rows)
 
     def raises(self, text: str, at: int) -> bool:
         """Whether the expression itself, without what makes a null of it, is none that it can answer in this row."""
         try:
-            self._answers(translated(text).removeprefix("TRY"), self.rows.slice(at, 1))
+            self._answers(translated(text, frozenset(TYPES.items())).removeprefix("TRY"), self.rows.slice(at, 1))
         except duckdb.Error:
             return True
         return False

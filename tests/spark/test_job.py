@@ -242,7 +242,7 @@ def test_a_submitted_job_writes_its_report(lake: Lake, tmp_path: Path) -> None:
 @pytest.mark.extended
 def test_a_submitted_job_alters_its_table_and_puts_rows_aside(run: Run, lake: Lake, tmp_path: Path) -> None:
     """By Spark's own SQL: what a job does to tables beyond what it does to new ones."""
-    assert "spark.sql.extensions" not in session._OPTIONS
+    assert "spark.sql.extensions" not in session.OPTIONS
     by = a_plan(old="decimal(4,1)")
     first = run(job_for(lake, by, rows(1, old=Decimal("1.5"))))
     assert said(first) == {IDS[0]: (Verdict.PASS, 1)}
