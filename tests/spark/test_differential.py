@@ -59,6 +59,7 @@ from tests.support.said import Age, Column, Repeats, Said
 from tests.support.told import Aside, Judged, Told, Value, aside_of, judged, settled, wanted
 
 pytestmark = pytest.mark.spark
+MOST_HANDED_OVER = 0.07
 TABLES = int(os.environ.get("DIFFERENTIAL_TABLES") or 0)
 IN_THE_GATE, BESIDE_IT = 3, 12
 # What is asked of a table by many is measured once: twice the contracts cost half as much again.
@@ -438,4 +439,4 @@ def test_random_contracts_over_random_tables_say_what_their_words_say(
     same()
     assert next(numbers) == tables, f"DIFFERENTIAL_SEED={SEED}"
     logging.getLogger(__name__).info("express: %s", shares)
-    assert shares.handed_over < shares.pairs / 2, shares
+    assert shares.handed_over < shares.pairs * MOST_HANDED_OVER, shares
