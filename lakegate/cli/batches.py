@@ -23,7 +23,7 @@ from lakegate.operations.acts import Approve, Discard, Reconcile
 from lakegate.operations.questions import ShowStatus
 from lakegate.workflow.ledger.decisions import reason
 from lakegate.workflow.overview.line import Line
-from lakegate.workflow.status import Status, Unloaded
+from lakegate.workflow.status import BrokenContract, Status
 
 SHOWN = 20  # lines of a list; --json has all
 FILES_SHOWN = 3  # files of a line
@@ -43,7 +43,7 @@ def status(installation: Installation, *, as_json: bool) -> Exit:
         *_in_flight(now, at),
         *_unseen(now, at),
         *_unrouted(now, at),
-        *_unloaded(now),
+        *_broken_contracts(now),
         *_rejected(now, at),
         *_observed(now, at),
         *_published(now, at),
@@ -88,18 +88,19 @@ def _unrouted(now: Status, at: datetime) -> list[RenderableType]:
     return [made, *_more(now.unrouted)] if now.unrouted else []
 
 
-def _unloaded(now: Status) -> list[RenderableType]:
+def _broken_contracts(now: Status) -> list[RenderableType]:
     """Return the contracts that do not load, each with its first fault and the line to write."""
-    made = terminal.table("table", "line", "what is wrong", title=f"Contracts that do not load ({len(now.unloaded):,})")
-    for each in now.unloaded[:SHOWN]:
+    title = f"Contracts that do not load ({len(now.broken_contracts):,})"
+    made = terminal.table("table", "line", "what is wrong", title=title)
+    for each in now.broken_contracts[:SHOWN]:
         made.add_row(clean(each.table), f"{each.first.line:,}", clean(what_is_wrong(each)))
-    rest = len(now.unloaded) - SHOWN
+    rest = len(now.broken_contracts) - SHOWN
     more = [Text(f"… and {rest:,} more (--json has all)\n", style="dim")] if rest > 0 else []
     why = ["Files of these tables stay unrouted until a mended contract is pushed.", ""]
-    return [made, *more, *why] if now.unloaded else []
+    return [made, *more, *why] if now.broken_contracts else []
 
 
-def what_is_wrong(of: Unloaded) -> str:
+def what_is_wrong(of: BrokenContract) -> str:
     """Return a contract's first fault with the line to write, and how many more there are."""
     write = f"; write: {of.first.write}" if of.first.write else ""
     return f"{of.first.message}{write}" + (f" (and {of.faults - 1:,} more)" if of.faults > 1 else "")
@@ -217,7 +218,7 @@ def _next(now: Status) -> list[str]:
         ]
     if now.in_flight:
         return ["Next: lakegate wait"]
-    return ["Next: lakegate contract push CONTRACT"] if now.unrouted or now.unloaded else []
+    return ["Next: lakegate contract push CONTRACT"] if now.unrouted or now.broken_contracts else []
 
 
 def discard(

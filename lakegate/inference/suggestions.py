@@ -125,7 +125,8 @@ def _rounded(number: Decimal, towards: str) -> Decimal:
 def _fits(bound: Decimal, kind: Atom) -> bool:
     if size := digits(kind):
         places = max(-int(bound.normalize().as_tuple().exponent), 0)
-        return places <= size[1] and (bound.adjusted() + 1 if bound else 0) <= size[0] - size[1]
+        end = Decimal(10 ** size[0] - 1).scaleb(-size[1])  # a bound there would leave no value out
+        return places <= size[1] and abs(bound) < end
     if bits := _BITS.get(kind.name):
         return bound == int(bound) and -(2**bits) <= bound < 2**bits
     return abs(bound) < Decimal("1e30")

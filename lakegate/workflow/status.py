@@ -33,7 +33,7 @@ _NOTHING: _Why = ("", None)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unloaded:
+class BrokenContract:
     """A contract that was pushed and does not load, because it has so many `faults`: files of its table stay unrouted
     until a mended one is pushed.
     """
@@ -43,7 +43,7 @@ class Unloaded:
     faults: int
 
     @classmethod
-    def of(cls, found: ContractFaults) -> "Unloaded":
+    def of(cls, found: ContractFaults) -> "BrokenContract":
         return cls(table=table_of(found.source), first=found.faults[0], faults=len(found.faults))
 
 
@@ -54,7 +54,7 @@ class Status:
 
     If main's log goes back further than it was read, `of_last` is the number of decisions that were read, and `older`
     are the batches that were rejected before and are still kept. If the bucket is too large to list, the files that
-    landed are as they were `seen_at`. `unloaded` is read if there are files that no attempt works on.
+    landed are as they were `seen_at`. `broken_contracts` is read if there are files that no attempt works on.
     """
 
     in_flight: tuple[Line, ...]
@@ -66,7 +66,7 @@ class Status:
     of_last: int | None = None
     older: tuple[str, ...] = ()
     seen_at: datetime | None = None
-    unloaded: tuple[Unloaded, ...] = ()
+    broken_contracts: tuple[BrokenContract, ...] = ()
 
 
 def status(service: Service, settled: set[Branch] | None = None, most: int | None = None) -> Status:
@@ -96,7 +96,7 @@ def status(service: Service, settled: set[Branch] | None = None, most: int | Non
         of_last=most if is_cut else None,
         older=tuple(sorted(older)) if is_cut else (),
         seen_at=seen.at,
-        unloaded=landed.unloaded,
+        broken_contracts=landed.broken_contracts,
     )
 
 
@@ -124,15 +124,15 @@ def _attempt(line: Line) -> Attempt:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Landed:
+class _Backlog:
     """Lines of queued and blocked files, those of unrouted ones, and the contracts that cannot route any."""
 
     queued: list[Line]
     unrouted: list[Line]
-    unloaded: tuple[Unloaded, ...]
+    broken_contracts: tuple[BrokenContract, ...]
 
 
-def _landed(service: Service, flying: Sequence[Line], seen: Seen) -> _Landed:
+def _landed(service: Service, flying: Sequence[Line], seen: Seen) -> _Backlog:
     """Return the files that landed and that no attempt works on. What is in `flying` is left out. An unrouted file that
     a contract routes by now is queued: the next sweep takes it up.
     """
@@ -153,10 +153,10 @@ def _landed(service: Service, flying: Sequence[Line], seen: Seen) -> _Landed:
         )
         for file, table in tables.items()
     ]
-    return _Landed(
+    return _Backlog(
         queued=queued,
         unrouted=[line_of_file(it.file, "", State.UNROUTED, (it.reason,)) for it in unrouted],
-        unloaded=tuple(map(Unloaded.of, registry.broken)),
+        broken_contracts=tuple(map(BrokenContract.of, registry.broken)),
     )
 
 

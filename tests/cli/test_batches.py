@@ -522,5 +522,5 @@ def test_status_names_a_table_whose_contract_is_refused_from_now_on_and_the_line
     assert "write: register is refused" in said
     assert "value: append" in said
     assert "Next: lakegate contract push CONTRACT" in said
-    [entry] = desk.json("status")["unloaded"]
+    [entry] = desk.json("status")["broken_contracts"]
     assert (entry["table"], entry["faults"], entry["first"]["write"]) == (TABLE, 1, "value: append")

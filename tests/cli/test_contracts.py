@@ -164,3 +164,15 @@ def test_contract_check_prints_the_lines_to_write(desk: Desk, tmp_path: Path) ->
     assert "a column needs a type: logicalType or physicalType\n    Write:\n        logicalType: string\n" in told
     said = json.loads(desk.run("contract", "check", tmp_path / "c.yaml", "--json").stdout)
     assert [fault["write"] for fault in said["contracts"][0]["faults"]] == ["logicalType: string"]
+
+
+@pytest.mark.parametrize("command", ["check", "push"])
+def test_a_check_that_no_row_can_fail_is_refused_wherever_a_contract_is_read(desk: Desk, command: str) -> None:
+    path = desk.contract(name="quoted.yaml")
+    rule = """{type: custom, engine: lakegate, implementation: {row: "\\"A\\" <> 'bad'"}}"""
+    path.write_text(path.read_text() + f"    quality:\n      - {rule}\n")
+
+    told = desk.run("contract", command, path)
+
+    assert told.exit_code != 0
+    assert "is a text and no column" in " ".join((told.stdout + told.stderr).split())

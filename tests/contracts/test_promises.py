@@ -6,6 +6,7 @@ import pytest
 
 from lakegate.audit.model.plan import Check, MetricKind, Operator, Plan
 from lakegate.contracts import load
+from lakegate.errors import ContractFaults
 
 GOOD = (Path(__file__).parent / "shop.yaml").read_text()
 
@@ -35,3 +36,8 @@ def test_a_promise_is_part_of_what_a_contract_means() -> None:
 def test_promises_about_people_change_nothing() -> None:
     text = GOOD + "\nslaProperties: [{property: timeToRepair, value: 4, unit: h}]\n"
     assert load(text, "orders.yaml").plan == load(GOOD, "orders.yaml").plan
+
+
+def test_an_age_that_no_value_can_have_is_refused() -> None:
+    with pytest.raises(ContractFaults, match=r"no value is as old as 1e\+30 d: write an age that one may have"):
+        promised("{property: latency, value: 1e30, unit: d, element: placed}")

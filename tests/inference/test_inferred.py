@@ -6,6 +6,7 @@ import gzip
 import json
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -184,3 +185,10 @@ def test_whole_numbers_that_a_double_would_round_stay_text() -> None:
 )
 def test_a_file_that_is_none_says_why(body: bytes, name: str, why: str) -> None:
     assert why in str(inferred(body, name))
+
+
+@pytest.mark.parametrize(("digits", "places"), [(1, 0), (1, 1), (2, 0), (3, 2)])
+def test_no_bound_is_suggested_that_every_value_of_the_type_meets(digits: int, places: int) -> None:
+    values = [Decimal(value).scaleb(-places) for value in (1, 5) * 100]
+    made = inferred(pa.table({"d": pa.array(values, pa.decimal128(digits, places))}), "a.parquet", "parquet")
+    assert isinstance(made, Contract), made

@@ -108,16 +108,16 @@ def test_files_of_a_contract_that_is_refused_from_now_on_wait_for_a_mended_one_a
     now = status(world.service)
     assert [line.table for line in now.published] == ["nyc.planes"]
     assert [line.files for line in now.unrouted] == [(world.key("1"),)]
-    [unloaded] = now.unloaded
-    assert unloaded.table == TABLE
-    assert said in unloaded.first.message
-    assert unloaded.first.line > CONTRACT.count("\n")
-    assert unloaded.first.message in now.unrouted[0].reasons[0]
+    [broken_contracts] = now.broken_contracts
+    assert broken_contracts.table == TABLE
+    assert said in broken_contracts.first.message
+    assert broken_contracts.first.line > CONTRACT.count("\n")
+    assert broken_contracts.first.message in now.unrouted[0].reasons[0]
     world.push_contract()
     reconcile(world.service)
     world.run()
     assert world.rows_on_main()["1"] == 3
-    assert (status(world.service).unrouted, status(world.service).unloaded) == ((), ())
+    assert (status(world.service).unrouted, status(world.service).broken_contracts) == ((), ())
 
 
 def test_a_batch_under_way_whose_contract_is_refused_meanwhile_is_published_once_a_mended_one_is_pushed() -> None:

@@ -24,6 +24,7 @@ SECONDS: Mapping[str, int] = {
     for spelled in spellings
 }
 _AGES = ("latency", "freshness")
+_OLDEST = 2**31 * SECONDS["d"]  # seconds; a date has 32 bits of days
 _NUMBER = re.compile(r"[0-9]{1,38}([.][0-9]{1,38})?([eE][+-]?[0-9]{1,2})?")
 
 
@@ -48,6 +49,9 @@ def _age(promise: Item, table: str, fields: Fields) -> Checked | None:
         said.fault(f"valueExt is refused: {promise.plain('property')} has one limit")
     field, limit, seconds = _element(promise, table, fields), _limit(promise), _seconds(promise)
     if field is None or limit is None or seconds is None:
+        return None
+    if limit * seconds > _OLDEST:
+        promise.fault(f"no value is as old as {limit:.15g} {promise.plain('unit')}: write an age that one may have")
         return None
     return checked(
         f"{promise.plain('property')} of {field.label} in {promise.plain('unit')}",

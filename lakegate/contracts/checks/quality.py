@@ -11,9 +11,9 @@ from lakegate.audit.model.plan import Comparison, Drift, Metric, MetricKind, Ope
 from lakegate.contracts.checks import drifts
 from lakegate.contracts.checks.check import Checked, Loosened, checked, value_of
 from lakegate.contracts.checks.column_rules import pattern_metric
+from lakegate.contracts.checks.comparisons import refusal
 from lakegate.contracts.checks.custom import COLUMN, COUNTS, TABLE, Choice, choose
 from lakegate.contracts.checks.custom_rules import columns_named
-from lakegate.contracts.checks.decided import decided
 from lakegate.contracts.columns.fields import Field, Fields
 from lakegate.contracts.metrics.metric import NothingToCheck, aggregated, either, queried, row_count, scoped
 from lakegate.contracts.metrics.rows import among, duplicates, not_among, nulls
@@ -22,7 +22,8 @@ from lakegate.contracts.odcs.document import Item
 from lakegate.contracts.odcs.examples import EXAMPLES, OPERATOR
 from lakegate.contracts.odcs.settings import SCOPE, scope, setting
 from lakegate.contracts.odcs.vocabulary import OPERATORS, Answer, Word, check_words, one_of
-from lakegate.contracts.outcomes.values import ANY, COUNTED, ENDLESS, Values
+from lakegate.contracts.outcomes.values import ANY, ENDLESS, Values
+from lakegate.contracts.outcomes.values import COUNTS as NUMBERS_OF_ROWS
 from lakegate.contracts.sql.allowlist import NotAllowed
 from lakegate.contracts.sql.judging import aggregate_values
 from lakegate.contracts.sql.statements import Form, Scalar, scalar
@@ -154,7 +155,7 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class Demand:
     """An operator with its threshold, and where it stands."""
 
     operator: Operator
@@ -243,7 +244,7 @@ def _custom(item: Item, level: str, fields: Fields) -> Checked | None:
         counted=Unit.NUMBER not in rule.units,
         against=rule.counts_rows and "{word}" not in rule.says,
     )
-    none = Compared(operator=Operator.MUST_BE, threshold=(0.0,), item=item)
+    none = Demand(operator=Operator.MUST_BE, threshold=(0.0,), item=item)
     comparison = none if silent else _comparison(chosen.implementation, counted=asked.counted)
     return _compared(item, asked, comparison, fields, name=name if silent and asked.against else "")
 
@@ -265,7 +266,7 @@ def _drifted(item: Item, chosen: Choice, fields: Fields, drift: Drift | None) ->
 def _compared(
     item: Item,
     asked: Asked | None,
-    comparison: Compared | None,
+    comparison: Demand | None,
     fields: Fields,
     name: str = "",
     drift: Drift | None = None,
@@ -281,7 +282,7 @@ def _compared(
     if percent and (max(threshold) > _WHOLE_FILE or asked.metric.kind is MetricKind.ROWS):
         item.fault("a percentage of the file's rows is between 0 and 100, and their count is not one of them")
         return None
-    if (fault := decided(operator, threshold, _possible(asked, fields, drift))) is not None:
+    if (fault := refusal(operator, threshold, _possible(asked, fields, drift))) is not None:
         comparison.item.fault(f"{operator.value}: {fault}")
         return None
     spoken = item.plain("name") or name or _spoken(asked, operator, threshold)
@@ -305,7 +306,7 @@ def _possible(asked: Asked, fields: Fields, drift: Drift | None) -> Values:
         return asked.values or ANY
     if drift is None and asked.unit is Unit.PERCENT and metric.kind.counts_rows:
         return Values(0, _WHOLE_FILE, null=False)
-    found = aggregate_values(metric.sql, fields) if metric.kind is MetricKind.VALUE else COUNTED
+    found = aggregate_values(metric.sql, fields) if metric.kind is MetricKind.VALUE else NUMBERS_OF_ROWS
     if drift is None:
         return found
     return Values(-_WHOLE_FILE, ENDLESS) if drift.comparison is Comparison.RATE and found.low >= 0 else ANY
@@ -358,7 +359,7 @@ def _members(listed: Item) -> list[Item]:
     return []
 
 
-def _comparison(item: Item, *, counted: bool = True) -> Compared | None:
+def _comparison(item: Item, *, counted: bool = True) -> Demand | None:
     found = [word for word in OPERATORS if item.has(word)]
     if len(found) != 1:
         several = f"one operator a check, and there are {' and '.join(found)}"
@@ -370,7 +371,7 @@ def _comparison(item: Item, *, counted: bool = True) -> Compared | None:
     if (wrong := _wrong_threshold(operator, threshold, counted=counted)) is not None:
         limit.fault(f"{found[0]}: {wrong}")
         return None
-    return Compared(operator=operator, threshold=tuple(threshold), item=limit)
+    return Demand(operator=operator, threshold=tuple(threshold), item=limit)
 
 
 def _wrong_threshold(operator: Operator, threshold: list[object], *, counted: bool) -> str | None:

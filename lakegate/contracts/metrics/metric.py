@@ -80,11 +80,11 @@ def _refuse_decided(field: Field, wrong: exp.Expr) -> None:
     value, kind = field.value, field.type.name
     texts = {literal.name for literal in wrong.find_all(exp.Literal) if literal.is_string}
     outcomes = Outcomes([wrong, value], {}, texts)
-    outcomes.fix(value, of_type(field.type, sorted(texts)))
-    found = outcomes.possible(wrong)
-    if not found.include(1):
+    outcomes.assume(value, of_type(field.type, sorted(texts)))
+    wrongs = outcomes.possible(wrong)
+    if not wrongs.include(1):
         raise NothingToCheck(f"no {kind} can fail it, so that it checks nothing: write another value, or take it out")
-    if not found.include(0):
+    if not wrongs.include(0):
         raise NothingToCheck(f"no {kind} can pass it: write another value, or take it out")
 
 

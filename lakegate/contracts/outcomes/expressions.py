@@ -19,16 +19,16 @@ from sqlglot import exp
 from lakegate.contracts.columns.types import TEMPORAL, Type, physical
 from lakegate.contracts.outcomes.values import (
     ANY,
-    COUNTED,
+    COUNTS,
     ENDLESS,
     INFINITE,
     NAN,
     NOTHING,
     Exact,
     Values,
-    bounded,
-    exactly,
+    constant,
     hull,
+    number_between,
     of_type,
     pieces,
     truth,
@@ -74,8 +74,8 @@ class Outcomes:
         self.columns = columns
         self.texts = {text: place for place, text in enumerate(sorted(texts, key=_in_bytes), start=1)}
         self._over_rows: set[Any] = set()
-        self.gathered: dict[Any, Values] = {}
-        self.fixed: dict[Any, Values] = {}
+        self.inputs: dict[Any, Values] = {}
+        self.assumptions: dict[Any, Values] = {}
         self._world: dict[Any, Values] = {}
         self._cuts: dict[Any, set[Exact]] = {}
         self._bases: dict[Any, Values] = {}
@@ -102,33 +102,33 @@ class Outcomes:
             return tuple(map(self._plain, value))
         return self._ids[id(value)] if isinstance(value, exp.Expr) else str(value)
 
-    def fix(self, node: exp.Expr, found: Values) -> None:
+    def assume(self, node: exp.Expr, outcome: Values) -> None:
         """Take a node, and all that are alike, for these values."""
-        self.fixed[self._ids[id(node)]] = found
+        self.assumptions[self._ids[id(node)]] = outcome
 
     def possible(self, node: exp.Expr, where: Sequence[exp.Expr] = ()) -> Values:
         """Return the values that a node may have where all conditions are true."""
         self._world, self._cuts, self._bases, self._uses = {}, {}, {}, Counter()
-        widest, found = self.of(node), list[Values]()
+        widest, outcome = self.of(node), list[Values]()
         for each in where:
             self.of(each)
-        often = Counter(self._ids[id(part)] for each in (node, *where) for part in each.walk())
-        for world in self._worlds(often):
+        counts = Counter(self._ids[id(part)] for each in (node, *where) for part in each.walk())
+        for world in self._worlds(counts):
             self._world = world
             if all(self.of(each).include(1) for each in where):
-                found = [hull([*found, self.of(node)])]
-                if found == [widest]:
+                outcome = [hull([*outcome, self.of(node)])]
+                if outcome == [widest]:
                     break
         self._world = {}
-        return found[0] if found else replace(NOTHING, null=False)
+        return outcome[0] if outcome else replace(NOTHING, null=False)
 
-    def _worlds(self, often: Counter[Any]) -> Iterator[dict[Any, Values]]:
+    def _worlds(self, counts: Counter[Any]) -> Iterator[dict[Any, Values]]:
         """Yield a piece for each expression that is there more than once, in all ways that the budget allows."""
         axes: dict[Any, list[Values]] = {}
-        left = max(_BUDGET // often.total(), 1)
-        repeated = [key for key, uses in self._uses.items() if max(uses, often[key]) > 1]
-        several = {key: pieces(self._bases[key], self._cuts[key]) for key in repeated}
-        for key, parts in sorted(several.items(), key=lambda each: len(each[1])):
+        left = max(_BUDGET // counts.total(), 1)
+        keys = [key for key, uses in self._uses.items() if max(uses, counts[key]) > 1]
+        axes_by_key = {key: pieces(self._bases[key], self._cuts[key]) for key in keys}
+        for key, parts in sorted(axes_by_key.items(), key=lambda each: len(each[1])):
             if parts and len(parts) <= left:
                 axes[key], left = parts, left // len(parts)
         for world in product(*axes.values()):
@@ -137,16 +137,16 @@ class Outcomes:
     def of(self, node: exp.Expr) -> Values:
         """Return the values of a node in the pieces of now."""
         key = self._ids[id(node)]
-        for known in (self._world, self.fixed):
+        for known in (self._world, self.assumptions):
             if key in known:
-                return self._noted(key, known[key])
+                return self._record(key, known[key])
         judge = _JUDGES.get(type(node))
-        return self._noted(key, judge(self, node) if judge else ANY)
+        return self._record(key, judge(self, node) if judge else ANY)
 
-    def _noted(self, key: Any, found: Values) -> Values:
+    def _record(self, key: Any, outcome: Values) -> Values:
         if not self._world:
-            self._bases[key] = found
-        return found
+            self._bases[key] = outcome
+        return outcome
 
     def _cut(self, node: exp.Expr, *others: Values) -> None:
         """Note that a node is compared with others, so that they may cut its values."""
@@ -164,15 +164,15 @@ class Outcomes:
 
     def column(self, node: exp.Column) -> Values:
         known = self.columns.get(node.name)
-        found = known if isinstance(known, Values) else of_type(known, tuple(self.texts)) if known else ANY
-        self._noted(self._ids[id(node)], found)
+        outcome = known if isinstance(known, Values) else of_type(known, tuple(self.texts)) if known else ANY
+        self._record(self._ids[id(node)], outcome)
         if isinstance(known, Type) and known.kind == "boolean":
-            self._cut(node, exactly(0))
-        return found
+            self._cut(node, constant(0))
+        return outcome
 
     def literal(self, node: exp.Literal) -> Values:
         if node.is_string:
-            return exactly(self.texts[node.name]) if node.name in self.texts else ANY
+            return constant(self.texts[node.name]) if node.name in self.texts else ANY
         return _number(node.name) or ANY
 
     def cast(self, node: exp.Expr) -> Values:
@@ -184,7 +184,7 @@ class Outcomes:
         written = inner.this.unnest() if isinstance(inner, exp.Neg) else inner
         if isinstance(written, exp.Literal) and of.kind not in ("string", "boolean", "binary"):
             value = _moment(of, written.name) if of.kind in TEMPORAL else _number(written.name, of.has_nan)
-            return exactly(sign * value.low) if value else of_type(of)
+            return constant(sign * value.low) if value else of_type(of)
         return hull([of_type(of, tuple(self.texts))], null=given.null or of.kind != "string")
 
     def _is_number(self, node: exp.Expr) -> bool:
@@ -217,35 +217,35 @@ class Outcomes:
             return (0,)
         sign = -1 if key[0] > key[1] else 1
         pair = min(key), max(key)
-        found = [-1] * (a.low < b.high) + [1] * (a.high > b.low)
-        found += [0] * (max(a.low, b.low) <= min(a.high, b.high) and not _never_equal(one, a, other, b))
+        outcome = [-1] * (a.low < b.high) + [1] * (a.high > b.low)
+        outcome += [0] * (max(a.low, b.low) <= min(a.high, b.high) and not _never_equal(one, a, other, b))
         if pair in self._world:
-            return {int(sign * self._world[pair].low)} & {*found}
-        if not self._world and found and a.point is None and b.point is None:
-            signs = [sign * each for each in found]
-            self._noted(pair, Values(min(signs), max(signs), null=False, step=1))
-            self._cut_at(pair, [exactly(0)])
-        return found
+            return {int(sign * self._world[pair].low)} & {*outcome}
+        if not self._world and outcome and a.point is None and b.point is None:
+            signs = [sign * each for each in outcome]
+            self._record(pair, Values(min(signs), max(signs), null=False, step=1))
+            self._cut_at(pair, [constant(0)])
+        return outcome
 
     def between(self, node: exp.Between) -> Values:
         low = self._compare(exp.GTE, node.this, node.args["low"])
         return _both(low, self._compare(exp.LTE, node.this, node.args["high"]))
 
     def among(self, node: exp.In) -> Values:
-        found = [self._compare(exp.EQ, node.this, each) for each in node.expressions]
-        true, null = any(each.include(1) for each in found), any(each.null for each in found)
-        certain = any(each.point == 1 and not each.null for each in found)
-        false = all(each.include(0) for each in found)
+        outcome = [self._compare(exp.EQ, node.this, each) for each in node.expressions]
+        true, null = any(each.include(1) for each in outcome), any(each.null for each in outcome)
+        certain = any(each.point == 1 and not each.null for each in outcome)
+        false = all(each.include(0) for each in outcome)
         return truth(true=true, false=false, null=null and not certain)
 
     def state(self, node: exp.Is) -> Values:
-        found = self.of(node.this)
+        outcome = self.of(node.this)
         is_null = isinstance(node.expression, exp.Null)
-        self._cut(node.this, *([] if is_null else [exactly(0)]))
+        self._cut(node.this, *([] if is_null else [constant(0)]))
         if is_null:
-            return truth(true=found.null, false=found.exist, null=False)
+            return truth(true=outcome.null, false=outcome.exist, null=False)
         wanted = int(node.expression.this)
-        return truth(true=found.include(wanted), false=found.null or found.include(1 - wanted), null=False)
+        return truth(true=outcome.include(wanted), false=outcome.null or outcome.include(1 - wanted), null=False)
 
     def negation(self, node: exp.Not) -> Values:
         return _opposite(self.of(node.this))
@@ -258,18 +258,18 @@ class Outcomes:
         key = type(node), self._ids[id(node.this)], self._ids[id(node.expression)]
         null = any(each.null for each in self._parts(node))
         usual = truth(true=text.exist, false=text.exist and not every, null=null)
-        found = self._world.get(key) or self._noted(key, usual)
-        self._cut_at(key, [exactly(0)])
-        return _opposite(found) if node.args.get("negate") else found
+        outcome = self._world.get(key) or self._record(key, usual)
+        self._cut_at(key, [constant(0)])
+        return _opposite(outcome) if node.args.get("negate") else outcome
 
     def escaped(self, node: exp.Escape) -> Values:
         return self.of(node.this)
 
     def is_nan(self, node: exp.IsNan) -> Values:
-        found = self.of(node.this)
-        self._cut(node, exactly(0))
-        nan = found.high >= NAN and found.exist
-        return truth(true=nan, false=found.null or found.low < NAN, null=False)
+        outcome = self.of(node.this)
+        self._cut(node, constant(0))
+        nan = outcome.high >= NAN and outcome.exist
+        return truth(true=nan, false=outcome.null or outcome.low < NAN, null=False)
 
     def case(self, node: exp.Case) -> Values:
         branches, subject = [], node.args.get("this")
@@ -282,27 +282,28 @@ class Outcomes:
         return self._chosen([(self.of(node.this), node.args["true"])], node.args.get("false"))
 
     def _chosen(self, branches: Sequence[tuple[Values, exp.Expr]], default: exp.Expr | None) -> Values:
-        found = []
+        outcome = []
         for when, then in branches:
             if when.include(1):
-                found.append(self.of(then))
+                outcome.append(self.of(then))
             if when.point == 1 and not when.null:
-                return hull(found)
-        return hull([*found, self.of(default) if default is not None else NOTHING])
+                return hull(outcome)
+        return hull([*outcome, self.of(default) if default is not None else NOTHING])
 
     def first(self, node: exp.Coalesce) -> Values:
-        found: list[Values] = []
+        outcome: list[Values] = []
         for each in (node.this, *node.expressions):
             self._cut(each)
-            found.append(self.of(each))
-            if not found[-1].null:
+            outcome.append(self.of(each))
+            if not outcome[-1].null:
                 break
-        return hull(found, null=all(each.null for each in found))
+        return hull(outcome, null=all(each.null for each in outcome))
 
     def largest(self, node: exp.Expr) -> Values:
         """Return the values of GREATEST or LEAST, which pass over nulls."""
-        found = [self.of(each) for each in (node.this, *node.expressions)]
-        whole, always = hull(found, null=all(each.null for each in found)), [each for each in found if not each.null]
+        outcomes = [self.of(each) for each in (node.this, *node.expressions)]
+        whole = hull(outcomes, null=all(each.null for each in outcomes))
+        always = [each for each in outcomes if not each.null]
         low, high = whole.low, whole.high
         if always and isinstance(node, exp.Greatest):
             low = max(each.low for each in always)
@@ -311,10 +312,10 @@ class Outcomes:
         return Values(low, high, null=whole.null, step=whole.step)
 
     def nullif(self, node: exp.Nullif) -> Values:
-        found, same = self.of(node.this), self._compare(exp.EQ, node.this, node.expression)
-        if same.point == 1 or not found.exist:
+        outcome, same = self.of(node.this), self._compare(exp.EQ, node.this, node.expression)
+        if same.point == 1 or not outcome.exist:
             return NOTHING
-        return hull([found], null=found.null or same.include(1))
+        return hull([outcome], null=outcome.null or same.include(1))
 
     def sum_of(self, node: exp.Binary) -> Values:
         a, b = self.of(node.this), self.of(node.expression)
@@ -327,7 +328,7 @@ class Outcomes:
             if self._is_part(node.expression, node.this):
                 return Values(0, a.high, null=null)
             b = Values(-b.high, -b.low, null=b.null)
-        return bounded([a.low + b.low, a.high + b.high], null=null)
+        return number_between([a.low + b.low, a.high + b.high], null=null)
 
     def times(self, node: exp.Mul) -> Values:
         a, b = self.of(node.this), self.of(node.expression)
@@ -337,13 +338,13 @@ class Outcomes:
             return Values(a.low * b.low, min(a.high * b.high, ENDLESS), null=a.null or b.null)
         if not (a.are_finite and b.are_finite):
             return ANY
-        return bounded([x * y for x in (a.low, a.high) for y in (b.low, b.high)], null=a.null or b.null)
+        return number_between([x * y for x in (a.low, a.high) for y in (b.low, b.high)], null=a.null or b.null)
 
     def quotient(self, node: exp.Div) -> Values:
         a, b = self.of(node.this), self.of(node.expression)
         if not (a.exist and b.exist) or min(a.low, b.low) < 0 or not (self._is_over_rows(node) or a.are_finite):
             return ANY
-        factor, part = _factored(node.this)
+        factor, part = _factor_of(node.this)
         most = self._of_each(part, node.expression)
         return Values(0, ENDLESS if most is None else factor * most)
 
@@ -351,7 +352,7 @@ class Outcomes:
         """Return how much of the first there is at most for each that the second counts."""
         part, of = _uncast(part), _uncast(of)
         if isinstance(part, exp.Sum) and isinstance(of, exp.Count) and isinstance(of.this, exp.Star | exp.Literal):
-            each = self.gathered[self._ids[id(part)]]
+            each = self.inputs[self._ids[id(part)]]
             return each.high if each.exist and each.low >= 0 and each.are_finite else None
         return 1 if self._is_part(part, of) else None
 
@@ -377,22 +378,22 @@ class Outcomes:
         return Values(0 if a.low >= 0 else -most, most if a.high > 0 else 0, null=a.null)
 
     def negative(self, node: exp.Neg) -> Values:
-        found = self.of(node.this)
-        if not found.exist or not found.are_finite:
+        outcome = self.of(node.this)
+        if not outcome.exist or not outcome.are_finite:
             return ANY
-        return bounded([-found.low, -found.high], null=found.null)
+        return number_between([-outcome.low, -outcome.high], null=outcome.null)
 
     def not_negative(self, node: exp.Expr) -> Values:
-        found = self.of(node.this)
-        return Values(0, max(found.high, NAN if not found.are_finite else ENDLESS), null=found.null)
+        outcome = self.of(node.this)
+        return Values(0, max(outcome.high, NAN if not outcome.are_finite else ENDLESS), null=outcome.null)
 
     def sign(self, node: exp.Sign) -> Values:
-        found = self.of(node.this)
-        return Values(-1 if found.low < 0 else 0, NAN if found.high >= NAN else 1, null=found.null)
+        outcome = self.of(node.this)
+        return Values(-1 if outcome.low < 0 else 0, NAN if outcome.high >= NAN else 1, null=outcome.null)
 
     def rounded(self, node: exp.Expr) -> Values:
-        found = self.of(node.this)
-        return Values(0 if found.low >= 0 else -ENDLESS, ENDLESS, null=found.null)
+        outcome = self.of(node.this)
+        return Values(0 if outcome.low >= 0 else -ENDLESS, ENDLESS, null=outcome.null)
 
     def text(self, node: exp.Expr) -> Values:
         return Values(0, len(self.texts) + 1, null=any(each.null for each in self._parts(node)))
@@ -417,14 +418,14 @@ class Outcomes:
             return self.aggregate(node.this, [*where, node.expression.this])
         if isinstance(node.this, exp.Star):
             reached = self.possible(where[0], where).exist if where else True
-            return Values(fewest, COUNTED.high, null=False, step=1) if reached else exactly(0)
+            return Values(fewest, COUNTS.high, null=False, step=1) if reached else constant(0)
         inner = node.this
         if isinstance(inner, exp.Distinct):
             if len(inner.expressions) > 1:
-                return COUNTED
+                return COUNTS
             inner = inner.expressions[0]
-        each = self.gathered[self._ids[id(node)]] = self.possible(inner, where)
-        return _gathered(node, each)
+        each = self.inputs[self._ids[id(node)]] = self.possible(inner, where)
+        return _aggregate_of(node, each)
 
 
 def _in_bytes(text: str) -> bytes:
@@ -442,14 +443,14 @@ def _both(one: Values, other: Values) -> Values:
     )
 
 
-def _opposite(found: Values) -> Values:
-    return truth(true=found.include(0), false=found.include(1), null=found.null)
+def _opposite(outcome: Values) -> Values:
+    return truth(true=outcome.include(0), false=outcome.include(1), null=outcome.null)
 
 
-def _gathered(node: exp.Expr, of: Values) -> Values:
+def _aggregate_of(node: exp.Expr, of: Values) -> Values:
     """Return the results of an aggregate over so many rows as may be, each with one of these values."""
     if isinstance(node, exp.Count | exp.CountIf):
-        return _counted(node, of)
+        return _count_of(node, of)
     if not of.exist:
         return NOTHING
     if isinstance(node, _AMONG_THEM):
@@ -461,13 +462,13 @@ def _gathered(node: exp.Expr, of: Values) -> Values:
     return ANY
 
 
-def _counted(node: exp.Expr, of: Values) -> Values:
+def _count_of(node: exp.Expr, of: Values) -> Values:
     if not (of.exist if isinstance(node, exp.Count) else of.include(1)):
-        return exactly(0)
+        return constant(0)
     if not isinstance(node.this, exp.Distinct) or (of.step is None and of.point is None):
-        return COUNTED
+        return COUNTS
     different = (of.high - of.low) / Fraction(of.step or 1) + 1
-    return Values(0, min(different, COUNTED.high), null=False, step=1)
+    return Values(0, min(different, COUNTS.high), null=False, step=1)
 
 
 def _never_equal(one: exp.Expr, a: Values, other: exp.Expr, b: Values) -> bool:
@@ -486,7 +487,7 @@ def _uncast(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _factored(node: exp.Expr) -> tuple[Exact, exp.Expr]:
+def _factor_of(node: exp.Expr) -> tuple[Exact, exp.Expr]:
     """Return the number that an expression is so many times as much as another, and that one."""
     node = _uncast(node)
     if isinstance(node, exp.Mul):
@@ -503,12 +504,12 @@ def _number(text: str, floating: bool = False) -> Values | None:  # noqa: FBT001
     except InvalidOperation:
         return None
     if number.is_nan() or number.is_infinite():
-        return exactly(NAN if number.is_nan() else INFINITE if number > 0 else -INFINITE)
+        return constant(NAN if number.is_nan() else INFINITE if number > 0 else -INFINITE)
     if number and abs(number.adjusted()) > _EXPONENT:
         return None
     if floating and math.isinf(float(number)):
-        return exactly(INFINITE if number > 0 else -INFINITE)
-    return exactly(Fraction(float(number)) if floating else Fraction(number))
+        return constant(INFINITE if number > 0 else -INFINITE)
+    return constant(Fraction(float(number)) if floating else Fraction(number))
 
 
 def _moment(of: Type, text: str) -> Values | None:
@@ -519,14 +520,14 @@ def _moment(of: Type, text: str) -> Values | None:
         return None
     moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day, tzinfo=UTC)
     since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH
-    return exactly((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
+    return constant((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
 
 
 _Judge = Callable[[Outcomes, Any], Values]
 _JUDGES: Mapping[type[exp.Expr], _Judge] = {
     exp.Column: Outcomes.column,
     exp.Literal: Outcomes.literal,
-    exp.Boolean: lambda _, node: exactly(int(node.this)),
+    exp.Boolean: lambda _, node: constant(int(node.this)),
     exp.Null: lambda _, __: NOTHING,
     exp.Paren: lambda outcomes, node: outcomes.of(node.this),
     **dict.fromkeys((exp.Cast, exp.TryCast), Outcomes.cast),

@@ -52,10 +52,10 @@ class Values:
 NOTHING = Values(1, 0)
 ANY = Values(-ENDLESS, ENDLESS)
 FLOATS = Values(-INFINITE, NAN)
-COUNTED = Values(0, 2**63 - 1, null=False, step=1)
+COUNTS = Values(0, 2**63 - 1, null=False, step=1)
 
 
-def exactly(value: Exact) -> Values:
+def constant(value: Exact) -> Values:
     return Values(value, value, null=False)
 
 
@@ -75,7 +75,7 @@ def hull(several: Collection[Values], *, null: bool | None = None) -> Values:
     return Values(min(each.low for each in real), max(each.high for each in real), null=null, step=step)
 
 
-def bounded(ends: Sequence[Exact], *, null: bool) -> Values:
+def number_between(ends: Sequence[Exact], *, null: bool) -> Values:
     """Return the result of arithmetic; any number if it may begin again from below."""
     low, high = min(ends), max(ends)
     return Values(low, high, null=null) if low >= -_WRAPS and high < _WRAPS else ANY
@@ -87,8 +87,8 @@ def pieces(of: Values, cuts: Collection[Exact]) -> list[Values]:
     lows = [of.low, *(_above(cut, of.step or _TINY) for cut in within)]
     highs = [*(-_above(-cut, of.step or _TINY) for cut in within), of.high]
     between = [Values(low, high, null=False, step=of.step) for low, high in zip(lows, highs, strict=True)]
-    found = [*(each for each in between if each.exist), *(exactly(cut) for cut in within if of.include(cut))]
-    return [*found, NOTHING] if of.null else found
+    parts = [*(each for each in between if each.exist), *(constant(cut) for cut in within if of.include(cut))]
+    return [*parts, NOTHING] if of.null else parts
 
 
 def _above(cut: Exact, step: Exact) -> Exact:
@@ -114,9 +114,9 @@ def of_type(of: Type, texts: Sequence[str] = ()) -> Values:
 
 def _of_digits(of: Type) -> Values:
     """Return the values of a column of whole numbers or of decimals."""
-    if (found := digits(Atom(of.name))) is not None:
-        step = Fraction(1, 10 ** found[1])
-        most = (10 ** (_WIDEST if of.grows else found[0]) - 1) * step
+    if (parts := digits(Atom(of.name))) is not None:
+        step = Fraction(1, 10 ** parts[1])
+        most = (10 ** (_WIDEST if of.grows else parts[0]) - 1) * step
         return Values(-most, most, step=step)
     bits = 32 if of.name == "int" and not of.grows else 64
     return Values(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1, step=1)

@@ -44,18 +44,18 @@ def refuse_constant_rule(tree: exp.Expr, fields: Sequence[Field]) -> None:
     """Refuse a condition on a row that no row can fail, or that none can hold to."""
     _refuse_written_out(tree)
     outcomes = Outcomes([tree], _types(fields), _texts(tree))
-    found = outcomes.possible(tree)
-    if not found.include(0):
+    outcome = outcomes.possible(tree)
+    if not outcome.include(0):
         raise NotAllowed(f"holds for every row, whatever is in it: {_why(tree, outcomes, 1)}")
-    if not found.include(1):
+    if not outcome.include(1):
         raise NotAllowed(f"holds for no row, whatever is in it: {_why(tree, outcomes, 0)}")
 
 
 def result(select: exp.Select, fields: Sequence[Field]) -> Values:
     """Return the numbers that a query may give. Refuse one with a condition that no row can change."""
     _refuse_written_out(select)
-    [found] = _columns(select, _types(fields), _texts(select)).values()
-    return found
+    [outcome] = _columns(select, _types(fields), _texts(select)).values()
+    return outcome
 
 
 def aggregate_values(sql: str, fields: Sequence[Field]) -> Values:
@@ -63,7 +63,7 @@ def aggregate_values(sql: str, fields: Sequence[Field]) -> Values:
     tree = sqlglot.parse_one(sql, read="spark")
     outcomes = Outcomes([tree], _types(fields), _texts(tree))
     for node in tree.find_all(exp.AggFunc):
-        outcomes.fix(node, outcomes.aggregate(node, ()))
+        outcomes.assume(node, outcomes.aggregate(node, ()))
     return outcomes.possible(tree)
 
 
@@ -101,7 +101,7 @@ def _fix_aggregates(tree: exp.Expr, outcomes: Outcomes, rows: Sequence[exp.Expr]
         if isinstance(node.parent, exp.Filter) and node.arg_key == "this":
             continue
         _refuse_useless(node, outcomes)
-        outcomes.fix(node, outcomes.aggregate(node, rows, fewest=fewest))
+        outcomes.assume(node, outcomes.aggregate(node, rows, fewest=fewest))
 
 
 def _refuse_useless(node: exp.Expr, outcomes: Outcomes) -> None:
@@ -115,9 +115,9 @@ def _refuse_useless(node: exp.Expr, outcomes: Outcomes) -> None:
     if not isinstance(node, exp.Count) or isinstance(inner.unnest(), exp.Star | exp.Distinct | exp.Column):
         return
     is_number = isinstance(inner.unnest(), exp.Literal) and not inner.unnest().is_string
-    found = outcomes.possible(inner)
-    if not found.exist or not (found.null or is_number):
-        rows = "no row, because it is always" if not found.exist else "every row, because it is never"
+    outcome = outcomes.possible(inner)
+    if not outcome.exist or not (outcome.null or is_number):
+        rows = "no row, because it is always" if not outcome.exist else "every row, because it is never"
         raise NotAllowed(
             f"{shown(node)} counts {rows} null: write COUNT(*), COUNT of a column, or COUNT_IF of a condition"
         )
@@ -125,13 +125,13 @@ def _refuse_useless(node: exp.Expr, outcomes: Outcomes) -> None:
 
 def _refuse_constant(condition: exp.Expr, outcomes: Outcomes, who: str) -> None:
     """Refuse a condition on columns that all rows meet, or none."""
-    found = outcomes.possible(condition)
+    outcome = outcomes.possible(condition)
     if not condition.find(exp.Column, exp.AggFunc):
-        if not found.include(1):
+        if not outcome.include(1):
             raise NotAllowed(f"{who} is true of no row: {_why(condition, outcomes, 0)}")
         return
     for truth, of in ((1, "every"), (0, "no")):
-        if not found.include(1 - truth) and not (truth and found.null):
+        if not outcome.include(1 - truth) and not (truth and outcome.null):
             raise NotAllowed(f"{who} is true of {of} row, whatever is in it: {_why(condition, outcomes, truth)}")
 
 
@@ -148,7 +148,7 @@ def _why(condition: exp.Expr, outcomes: Outcomes, truth: int) -> str:
     """Return the smallest part that is constant, and what to write."""
     parts = [node for node in _atoms(condition) if node is not condition]
     possible = [(node, outcomes.possible(node)) for node in reversed(parts)]
-    constant = [(node, found.low) for node, found in possible if found.point is not None]
+    constant = [(node, outcome.low) for node, outcome in possible if outcome.point is not None]
     write = "compare a column with values that it may or may not have, or take the check out"
     if not constant:
         constant = [(condition, truth)]

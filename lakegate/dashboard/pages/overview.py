@@ -37,7 +37,7 @@ def _lists() -> None:
         markup.show("remark", text=EMPTY)
     _list("In flight", now.in_flight)
     _list("Unrouted", now.unrouted)
-    _unloaded(now)
+    _broken_contracts(now)
     _list("Rejected", now.rejected)
     _list("Superseded", now.superseded)
     _older(now.older)
@@ -52,9 +52,9 @@ def _unseen(now: Status) -> None:
         markup.show("remark", text=told)
 
 
-def _unloaded(now: Status) -> None:
+def _broken_contracts(now: Status) -> None:
     """Show the contracts that do not load, each with its first fault and the line to write."""
-    for each in now.unloaded[:LINES]:
+    for each in now.broken_contracts[:LINES]:
         text = f"The contract of {each.table} does not load, line {each.first.line}: {what_is_wrong(each)}"
         markup.show("remark", text=f"{text}. Its files stay unrouted. Next: lakegate contract push CONTRACT")
 

@@ -10,7 +10,7 @@ _BEYOND = 10 * ENDLESS
 _SPOKEN = 2**62  # a number beyond is no end that a person thinks of
 
 
-def decided(operator: Operator, threshold: tuple[float, ...], values: Values) -> str | None:
+def refusal(operator: Operator, threshold: tuple[float, ...], values: Values) -> str | None:
     """Return why no file can change the verdict, and what to write; None if one may."""
     if not values.exist:
         return "there is never a number to compare: ask for one that a file has"
