@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from lakegate.adapters import slack
+from lakegate.audit import text
 from lakegate.audit.advice import Advice, Fault, setting
 from lakegate.audit.evaluation.advice import ASKS, advise, advise_budget
 from lakegate.audit.model.limits import Limits, beyond, capped
@@ -495,8 +496,8 @@ def test_no_advice_loosens_what_a_primary_key_says(more: str, other: str) -> Non
 
 
 def _advices() -> Iterator[tuple[str, Advice]]:
-    """Every advice that stands in a module of Spark's formats, and where."""
-    for module in (each for each in walk_packages(formats.__path__, f"{formats.__name__}.")):
+    """Every advice that stands in a module of Spark's formats, or of the rules of text, and where."""
+    for module in (each for room in (formats, text) for each in walk_packages(room.__path__, f"{room.__name__}.")):
         for name, value in vars(import_module(module.name)).items():
             for each in value.values() if isinstance(value, dict) else (value,):
                 if isinstance(each, Advice | Fault):

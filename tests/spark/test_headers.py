@@ -26,8 +26,11 @@ def test_a_name_that_is_too_long_is_its_files_fault() -> None:
 
 
 def test_a_row_in_place_of_the_header_is_not_told_where_columns_are_masked() -> None:
-    assert inspected("7,Jane Doe", masked=True).faults == ("its first line names none of the contract's columns",)
-    assert inspected("7,Jane Doe").layout == ("7", "Jane Doe")
+    assert inspected("7,Jane Doe", masked=True).faults == (
+        "its first line has 2 values, and the contract says that the names stand there",
+    )
+    assert inspected("x,Jane Doe", masked=True).faults == ("its first line names none of the contract's columns",)
+    assert inspected("x,Jane Doe").layout == ("x", "Jane Doe")
 
 
 def test_names_in_other_letters_are_names() -> None:

@@ -33,14 +33,14 @@ def _unread(codec: str) -> Fault:
     return Fault(said, Advice(vendor="compress it by gzip, bzip2 or zstd, or not at all"))
 
 
-_UTF_16 = Fault("it is UTF-16", Advice(vendor="write it as UTF-8"))
+UTF_16 = Fault("it is UTF-16", Advice(vendor="write it as UTF-8"))
 _OTHER_FORMATS = {
     b"PAR1": _of_format("a parquet file", "parquet"),
     b"ORC": _of_format("an ORC file", "orc"),
     b"Obj\x01": _of_format("an Avro file", "avro"),
     b"PK\x03\x04": Fault("it is a zip file", Advice(vendor="unzip it first, or to compress it by gzip, bzip2 or zstd")),
-    b"\xff\xfe": _UTF_16,
-    b"\xfe\xff": _UTF_16,
+    b"\xff\xfe": UTF_16,
+    b"\xfe\xff": UTF_16,
     b"\x1f\x8b": _unsaid("gzip"),
     b"BZh": _unsaid("bzip2"),
     b"\x28\xb5\x2f\xfd": _unsaid("zstd"),

@@ -17,6 +17,7 @@ from lakegate.audit.schema.faults import named
 from lakegate.audit.schema.fit import FileColumn
 from lakegate.audit.schema.inspection import NO_ROWS, WRITTEN_ANEW, Inspection
 from lakegate.audit.schema.names import display_name, folded
+from lakegate.audit.text.dialect import dialect_fault
 from lakegate.audit.text.fields import header_names
 from lakegate.counts import count
 
@@ -74,6 +75,8 @@ def inspect(plan: Plan, file: JobFile, found: Scan | str) -> Inspection:
         return Inspection(file=file, faults=(said,))
     if wrong := _limit_faults(plan.files, found) or _line_faults(plan.files, found):
         return Inspection(file=file, faults=wrong)
+    if is_positional(plan.files) and (other := dialect_fault(plan, found.header)):
+        return Inspection(file=file, faults=(other,))
     try:
         layout = names_of(plan, found)
     except csv.Error:

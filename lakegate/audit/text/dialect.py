@@ -1,0 +1,141 @@
+"""Dialect of a CSV that is not its contract's: another delimiter, quote or encoding, or no header, told by its first
+line. It shows neither names nor values.
+"""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from lakegate.audit.advice import Advice, Fault, setting
+from lakegate.audit.model.files import FileFormat
+from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.names import REPLACEMENT, folded
+from lakegate.audit.schema.types import canonical
+from lakegate.audit.text.fields import header_names
+from lakegate.audit.text.first_bytes import UTF_16
+from lakegate.audit.text.values import NO_NUMBER, NUMBER, spelling
+from lakegate.counts import count
+
+_LONGEST = 256 * 1024  # characters of a first line that are looked at
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", ":": "colons", "^": "carets", "~": "tildes"}
+_QUOTES = ('"', "'", "`")
+_KNOWN = 2  # a dialect is the file's if at least one in so many of the contract's columns is read by it
+_NULS = 3  # UTF-16 has a NUL for at least one in so many characters of a first line
+_ALL = "at the contract's landing server, if all files of the table are"
+
+
+def dialect_fault(plan: Plan, header: str) -> Fault | None:
+    """Return the fault of a file whose first line is of another dialect than the contract's; None if it may be of
+    this.
+    """
+    line, form = header[:_LONGEST], plan.files
+    if line.count("\0") * _NULS >= len(line) > 0:
+        return UTF_16
+    if not form.header:
+        return None
+    names = [folded(column.name) for column in plan.columns]
+    found = _known(form, line, names)
+    if fault := _encoding_fault(form, line, names, found):
+        return fault
+    if found:
+        return None
+    return next(_other_dialects(form, line, names), None) or _no_header(plan, line)
+
+
+def _known(form: FileFormat, line: str, names: Sequence[str]) -> int:
+    """Count the contract's columns among the fields of a first line."""
+    return len({folded(field.strip()) for field in _fields(form, line)}.intersection(names))
+
+
+def _fields(form: FileFormat, line: str) -> list[str]:
+    try:
+        return header_names(replace(form, multiline=False), line)
+    except csv.Error:
+        return []
+
+
+def _encoding_fault(form: FileFormat, line: str, names: Sequence[str], found: int) -> Fault | None:
+    if form.encoding == "UTF-8" and REPLACEMENT in line and not any(REPLACEMENT in name for name in names):
+        return _of_encoding("its first line is not UTF-8", "UTF-8", "windows-1252")
+    try:
+        again = line.encode(form.encoding).decode("utf-8-sig")
+    except (UnicodeError, LookupError):
+        return None
+    if form.encoding == "UTF-8" or again == line or _known(form, again, names) <= found:
+        return None
+    return _of_encoding("its first line is UTF-8", form.encoding, "UTF-8")
+
+
+def _of_encoding(what: str, asked: str, word: str) -> Fault:
+    advice = Advice(vendor=f"write it as {asked}", contract=f"say so, {_ALL}", lines=f"encoding: {word}")
+    return Fault(f"{what}, and the contract says {asked}", advice)
+
+
+def _other_dialects(form: FileFormat, line: str, names: Sequence[str]) -> Iterator[Fault]:
+    """Yield the fault of the delimiter, the quote, or both by which a first line has most of the contract's columns."""
+    ways = [
+        replace(form, delimiter=delimiter, quote=quote, escape=quote)
+        for quote in dict.fromkeys((form.quote, *_QUOTES))
+        for delimiter in dict.fromkeys((form.delimiter, *_DELIMITERS))
+        if delimiter != quote and (delimiter in line or len(names) == 1)
+    ]
+    if not ways:
+        return
+    best = max(ways, key=lambda way: _known(way, line, names))
+    if _known(best, line, names) * _KNOWN >= len(names):
+        yield _of_signs(form, best)
+
+
+def _of_signs(form: FileFormat, found: FileFormat) -> Fault:
+    said, asked, lines = list[str](), list[str](), list[str]()
+    if found.delimiter != form.delimiter:
+        said.append(f"its fields are separated by {_called(found.delimiter)}")
+        asked.append(f"separate its fields by {_called(form.delimiter)}")
+        lines.append(f"delimiter: {_scalar(found.delimiter)}")
+    if found.quote != form.quote:
+        said.append(f"its fields are quoted by {found.quote}")
+        asked.append(f"quote its fields by {form.quote}" if form.quote else "leave out the quotes around its fields")
+        lines.append(setting("quote", _scalar(found.quote)))
+    advice = Advice(vendor=", and to ".join(asked), contract=f"say so, {_ALL}", lines="\n".join(lines))
+    return Fault(f"{' and '.join(said)}, which the contract does not say", advice)
+
+
+def _called(sign: str) -> str:
+    return _DELIMITERS.get(sign, sign)
+
+
+def _scalar(sign: str) -> str:
+    """Return a sign as YAML."""
+    return '"\\t"' if sign == "\t" else "'\"'" if sign == '"' else f'"{sign}"'
+
+
+def _no_header(plan: Plan, line: str) -> Fault | None:
+    """Return the fault of a file without a header: as many fields as the contract has columns, and values of the types
+    of all that have a spelling.
+    """
+    fields = _fields(plan.files, line)
+    kinds = [canonical(column.type) for column in plan.columns if column.name not in plan.files.patterns]
+    told = [kind for kind in kinds if _pattern(kind)]
+    if len(fields) != len(plan.columns) or not told or plan.files.patterns:
+        return None
+    if not all(
+        _is_value(plan.files, field, canonical(it.type)) for field, it in zip(fields, plan.columns, strict=True)
+    ):
+        return None
+    said = f"its first line has {count(len(fields), 'value')}, and the contract says that the names stand there"
+    advice = Advice(
+        vendor="write the columns' names in its first line",
+        contract=f"say that files have no header, {_ALL.replace('are', 'have none')}",
+        lines=setting("header", "false"),
+    )
+    return Fault(said, advice)
+
+
+def _pattern(kind: str) -> str:
+    return f"{NUMBER}|{NO_NUMBER.removeprefix('(?i)')}" if kind in ("float", "double") else spelling(kind)
+
+
+def _is_value(form: FileFormat, field: str, kind: str) -> bool:
+    pattern, text = _pattern(kind), field.strip(" ")
+    return not pattern or text in form.nulls or re.fullmatch(pattern, text, re.ASCII) is not None
