@@ -5,7 +5,7 @@ Begin with `infer`. A contract that its samples would not pass is never returned
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -187,6 +187,8 @@ def _check(made: str, samples: Sequence[Sample], tables: Sequence[pa.Table]) -> 
         raise unfit(samples[0].name, said) from error
     evaluator = DuckDBEvaluator(plan, {})
     for sample, rows in zip(samples, tables, strict=True):
+        if sample.form.kind.is_text and replace(plan.files, limits=sample.form.limits) != sample.form:
+            raise unfit(sample.name, "a contract cannot say how it is written")
         if wrong := _faults(plan, sample):
             raise unfit(sample.name, "; ".join(wrong))
         if failing := evaluator.failing(rows):

@@ -16,6 +16,7 @@ from lakegate.audit.schema.inspection import NO_ROWS, fit_all
 from lakegate.audit.schema.types import Type
 from lakegate.audit.text.first_bytes import fault_of_ends
 from lakegate.inference.sample import unfit
+from lakegate.reading.lines import lines
 from lakegate.reading.source import Broken, Source
 from lakegate.reading.text import Malformed, Part, inspect, parts
 
@@ -46,8 +47,12 @@ def form_of(path: Path, kind: FileKind) -> FileFormat:
     try:
         encoding = next((name for word, name in _ENCODINGS.items() if _is(found, word)), _OTHERWISE)
         start = next(found.blocks(), b"")[:10_000]
+        odd = _odd_line(found) if encoding != "UTF-8" else 0
     except Broken:
-        raise unfit(path.name, "it is not compressed as its name says") from None
+        raise unfit(path.name, "what it is compressed of breaks off: it is not whole") from None
+    if odd:
+        said = f"line {odd:,} is not UTF-8, and other lines are: write all of them as UTF-8"
+        raise unfit(path.name, said)
     if start.count(0) > len(start) / 4:
         raise unfit(path.name, "it looks like UTF-16, which is not read: write it as UTF-8")
     return replace(FileFormat(kind=kind), encoding=encoding)
@@ -62,6 +67,15 @@ def _is(found: Source, encoding: str) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _odd_line(found: Source) -> int:
+    """Return the first line that is not UTF-8 if there are letters of UTF-8 in others; 0 if none is."""
+    first, others = 0, False
+    for line in lines(found.blocks(), FileFormat(kind=FileKind.CSV)):
+        first = first or (0 if line.sound else line.number)
+        others = others or (line.sound and not line.text.isascii())
+    return first if others else 0
 
 
 def plan_of(form: FileFormat, kinds: Mapping[str, Type]) -> Plan:

@@ -77,6 +77,8 @@ class _Parser:
         if not first and len(start) >= _LOOKED_AT:
             raise HandedOver("Only Spark can say where the lines of a file end whose first one is so long.")
         self.end, self.most = first[0] if first else "\n", most_fields(width)
+        if self.end == "\r":
+            raise HandedOver("Only Spark can say where lines end by \\r alone, if fields may hold line ends.")
         quote, inner, delimiter = quoting(form) if form.quote else ("", "", re.escape(form.delimiter))
         self.quote, self.delimiter = form.quote, form.delimiter
         self.quoted = re.compile(f"(?s){quote}({inner}){quote} *+") if quote else None
@@ -132,6 +134,6 @@ class _Parser:
         """Return a text between quotes with its line ends as the parser leaves them."""
         if self.end == "\n" or ("\r" not in text and "\n" not in text):
             return text
-        if any(found != self.end and (found != "\n" or self.end == "\r") for found in _ENDS.findall(text)):
+        if any(found not in (self.end, "\n") for found in _ENDS.findall(text)):
             raise HandedOver("Only Spark can say what it makes of other line ends in a field than those of the lines.")
         return text.replace(self.end, "\n")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from io import BytesIO, StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import fastavro
 import pyarrow as pa
@@ -299,6 +302,13 @@ def test_the_queries_of_a_wide_file_grow_with_its_columns(
         ('{"a": 1}\n{"a": {"b": 1}, "a": 2}\n', "a.jsonl", "line 2: it has a key twice"),
         ('{"a": 1}\n{"a": "\\ud83d"}\n', "a.jsonl", "line 2 has half of a surrogate pair"),
         ("id,name\n1,a\n".encode("utf-16-le"), "a.csv", "it looks like UTF-16"),
+        ("id,name\n1,é\n".encode() + b"2,\xe9\n", "a.csv", "line 3 is not UTF-8, and other lines are"),
+        (gzip.compress(b"id,name\n1,a\n" * 99)[:-9], "a.csv.gz", "it is not whole"),
+        ("sep=;\nid;name\n1;a\n", "a.csv", "its first line says 'sep=;'"),
+        ("id,name\n1,a,\n2,b,\n", "a.csv", "line 2 has 3 fields, not 2"),
+        ("id,name\n1,a\nTotal: 1\n", "a.csv", "line 3 has 1 field, not 2"),
+        ('[{"id": 1}]\n', "a.json", "line 1 is not a JSON object"),
+        ('{"id": ' + "[" * 5_000 + "]" * 5_000 + "}\n", "a.json", "line 1 cannot be told"),
     ],
 )
 def test_what_cannot_be_told_is_said_with_its_line(body: bytes | str, name: str, why: str, tmp_path: Path) -> None:
@@ -306,3 +316,33 @@ def test_what_cannot_be_told_is_said_with_its_line(body: bytes | str, name: str,
         inferred(body, name, tmp_path)
     assert why in str(error.value)
     assert str(tmp_path) not in str(error.value)
+
+
+def test_a_header_of_years_is_a_header_and_a_line_of_numbers_is_a_row(tmp_path: Path) -> None:
+    years = inferred("country,2013,2014\n" + "".join(f"c{at},{at},{at}\n" for at in range(9)), "a.csv", tmp_path)
+    assert columns(years) == {"country": "string", "2013": "bigint", "2014": "bigint"}
+    rows = inferred("".join(f"c{at},{at},{at}.5\n" for at in range(9)), "b.csv", tmp_path)
+    assert columns(rows) == {"column1": "string", "column2": "bigint", "column3": "double"}
+
+
+def test_over_a_thousand_columns_have_a_line_each(tmp_path: Path) -> None:
+    texts = ("1", "1.50", "2013-01-05", "a", "31.12.2013", "true", "NA")
+    rows = [[f"c{at}" for at in range(1_100)], *([texts[at % 7] for at in range(1_100)] for _ in range(2))]
+    rows.append([{"NA": "7"}.get(text, text) for text in rows[-1]])
+    found = inferred(of_rows(rows), "w.csv", tmp_path)
+    kinds = ["bigint", "decimal(18,2)", "date", "string", "date", "boolean", "bigint"]
+    assert list(columns(found).values())[:7] == kinds
+    assert (found.plan.files.patterns["c4"], found.plan.files.column_nulls["c6"]) == ("dd.MM.yyyy", ("", "NA"))
+
+
+PIECES = st.sampled_from(
+    [*"a1,;|\t\n\r\"'\\ {}[]:.-+eE", '"', "\n", ",", "é", "\ufeff", "\0", "null", "true", "2013-01-05"]
+)
+
+
+@settings(max_examples=50)
+@given(st.one_of(st.lists(PIECES, max_size=40).map(lambda it: "".join(it).encode()), st.binary(max_size=60)))
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_any_bytes_have_a_contract_or_a_reason(name: str, body: bytes) -> None:
+    with TemporaryDirectory() as folder, suppress(NoContract):
+        inferred(body, name, Path(folder))

@@ -69,7 +69,7 @@ def _value(value: Any) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, Decimal):
-        return f"{value:f}"
+        return f"{value.normalize():f}"
     return repr(value) if isinstance(value, float) else str(value)
 
 
