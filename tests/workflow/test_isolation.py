@@ -20,7 +20,7 @@ from lakegate.workflow.status import status
 from tests.workflow.test_crashes import Crash, Dying
 from tests.workflow.test_crashes_of_people import dying_service
 from tests.workflow.test_interleavings import NEVER, interleave
-from tests.workflow.world import World
+from tests.workflow.world import TABLE, World
 
 Kills = Callable[[frozenset[str]], bool]
 NO_KEYS: Mapping[str, str] = {}
@@ -311,3 +311,22 @@ def test_crashes_with_a_file_that_is_gone_since_do_not_count_against_the_one_tha
     assert tried(world) == ["12", "1", "1", "1"]
     live(world, killed_by())
     assert world.rows_on_main() == {"1": 2}
+
+
+def test_a_file_whose_old_rows_cannot_be_taken_out_takes_no_other_file_with_it() -> None:
+    """The table has delete files, and its old rows are in a data file with others."""
+    world = World()
+    for name in ("1", "2"):
+        world.drop(name, rows=2, deliver=False)
+    world.drop_together("1", "2")
+    world.run()
+    world.compact()
+    world.delete_rows_on_main(TABLE)
+    world.drop("1 anew", rows=5, under=world.key("1"), deliver=False)
+    world.drop("3", rows=3, deliver=False)
+    world.drop_together("1 anew", "3")
+    live(world, killed_by())
+    assert world.rows_on_main() == {"1": 2, "2": 2, "3": 3}
+    [line] = status(world.service).rejected
+    assert line.files == (world.key("1"),)
+    assert "delete files" in line.reasons[0]

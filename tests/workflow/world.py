@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
+from lakegate.audit.completeness import refused
 from lakegate.audit.evaluation.observed import observed
 from lakegate.audit.evaluation.quarantine import Results, quarantine_of
 from lakegate.audit.evaluation.reuse import combined, of_table_scope
@@ -451,6 +452,10 @@ class World:
         if job.reuses:
             return self._audit_reused(job)
         self._prove_replaced(job)
+        if job.rewritten and self._has_deletes(job):
+            files = [FileReport(id=file.id, key=file.key, verdict=Verdict.FAIL) for file in job.files]
+            report = audited_report(job, self.lake.branches[job.branch], files, self.clock.now())
+            return replace(report, error=refused(job))
         rewritten = self._take_out(job)
         readable = [file for file in job.files if not self.stories[file.id].unreadable]
         if readable:
@@ -472,6 +477,10 @@ class World:
             evolves=self._evolves(job, readable),
             rewritten=rewritten,
         )
+
+    def _has_deletes(self, job: Job) -> bool:
+        state = self.lake.table(Ref(job.branch), job.plan.table)
+        return bool(state and state.deletes)
 
     def _grow(self, job: Job, changes: list[str]) -> None:
         """The table on the branch gets the columns that it does not have yet."""

@@ -105,6 +105,7 @@ def all_facts(service: Service, attempt: Attempt, job: Job, claims: Iterable[Fil
         facts.reuploads
         or ended.crash
         or ended.handed_over
+        or (ended.error and job.rewritten)
         or missing
         or (ended.report and with_released_keys(job.plan, ended.report))
     ):

@@ -120,7 +120,7 @@ def handed_over(facts: Facts, files: Iterable[FileVersion]) -> Answers:
 
 def job_without_verdicts(facts: Facts, files: Iterable[FileVersion]) -> Answers:
     """Answer for all files if the job left no verdicts. After a crash next attempts take the open ones, until a file
-    alone has crashed too often.
+    alone has crashed too often. After an error of files that rewrite the table, the next one takes the others.
     """
     ended = facts.ended
     if not ended.error:
@@ -128,7 +128,17 @@ def job_without_verdicts(facts: Facts, files: Iterable[FileVersion]) -> Answers:
     answers: dict[FileVersion, Action] = {file: Reject(finding=_without_verdict(facts, file)) for file in files}
     if ended.crash and not ended.crash.is_last:
         answers |= {file: _after(ended.crash, facts, file) for file in answers if facts.is_open(file)}
-    return answers
+    beside = _beside_rewriting(facts)
+    return answers | {file: Retry(why=ended.error) for file in answers if file.id in beside and facts.is_open(file)}
+
+
+def _beside_rewriting(facts: Facts) -> frozenset[str]:
+    """Return the files that had nothing to do with the error if it is that rows could not be taken out of shared data
+    files: those for which no row was to be. Without the others their next job cannot meet it.
+    """
+    if not facts.ended.report or not facts.job.rewritten:
+        return frozenset()
+    return frozenset(file.id for file in facts.job.files if not file.replaces.rewritten)
 
 
 def _without_verdict(facts: Facts, file: FileVersion) -> Finding:

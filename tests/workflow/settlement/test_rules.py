@@ -10,7 +10,7 @@ import pytest
 
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import MetricKind, Severity
-from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
+from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Replaced, Report, Source, Verdict
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import GONE, FileVersion
@@ -103,6 +103,20 @@ def test_a_file_that_the_job_never_had_is_rejected_with_the_reason(file: FileVer
 def test_where_nothing_could_be_appended_all_are_rejected_for_that() -> None:
     plan = settlement(facts(audited(said(A), error="no such type"), A, B))
     assert (plan.publish, rejected(plan)) == ((), {A: ("no such type",), B: ("no such type",)})
+
+
+def test_where_rows_cannot_be_taken_out_for_one_file_the_others_are_tried_without_it() -> None:
+    found = facts(audited(said(A), said(B), error="the table has delete files"), A, B)
+    its = (
+        JobFile(id=A.id, key=A.key, uri="", size=1, replaces=Replaced(rewritten=("old",))),
+        JobFile(id=B.id, key=B.key, uri="", size=1),
+    )
+    both = settlement(replace(found, job=replace(found.job, files=its, left_out={})))
+    assert (both.retry, rejected(both)) == ((B,), {A: ("the table has delete files",)})
+    known = decided(B, Decision.PUBLISHED)
+    assert settlement(replace(found, job=replace(found.job, files=its, left_out={}), receipts=known)).retry == ()
+    alone = settlement(replace(found, files=(A,), job=replace(found.job, files=its[:1], left_out={})))
+    assert (alone.retry, list(rejected(alone))) == ((), [A])
 
 
 def test_an_attempt_without_files_of_its_own_has_nothing_left() -> None:
