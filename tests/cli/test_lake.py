@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from lakegate.adapters.iceberg import RefCatalog
-from lakegate.adapters.lake import IcebergLake, storage
+from lakegate.adapters.lake import IcebergLake, LakeIO, storage
 from lakegate.cli.sql import Statement, run
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.ports import Ref
@@ -76,6 +76,20 @@ def test_only_the_rows_of_the_files_that_are_named_are_read(tables: IcebergLake,
         {"carrier": "UA"},
         {"carrier": "AA"},
     ]
+
+
+@pytest.mark.nessie
+def test_no_rows_are_names_and_types_and_no_file_is_read(
+    tables: IcebergLake, lake: Lake, branch: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on(lake, branch).create_table("nyc.unread", schema=FLIGHTS.schema).append(FLIGHTS)
+    opened: list[str] = []
+    monkeypatch.setattr(LakeIO, "new_input", lambda _, location: opened.append(location))
+    none = tables.rows(Ref(branch), "nyc.unread", ["carrier"], 0)
+    assert (none.num_rows, none.schema.names, opened) == (0, ["carrier"], [])
+    with pytest.raises(AttributeError):  # whoever asks for a row opens a file, which is none here
+        tables.rows(Ref(branch), "nyc.unread", ["carrier"], 1)
+    assert opened
 
 
 @pytest.mark.nessie
