@@ -6,7 +6,6 @@ environment, as a role of its own that may publish.
 import os
 import subprocess
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,8 +88,7 @@ def options(name: str, path: Path) -> list[str]:
     if name != "prefect":
         return [str(path), "--table", table_of(name)]
     namespace, _, table = table_of(name).partition(".")
-    branch = f"wap-{path.stem}-{time.time_ns()}"
-    return ["--table_name", table, "--namespace", namespace, "--branch_name", branch, "--s3_path", str(path)]
+    return ["--table_name", table, "--namespace", namespace, "--s3_path", str(path)]
 
 
 def environment(local: LocalSettings) -> dict[str, str]:

@@ -1,5 +1,5 @@
-"""The example for Prefect, under a Prefect server of its own: hooks that publish and roll back, branches that people
-name, and runs that the server shows.
+"""The example for Prefect, under a Prefect server of its own: hooks that publish and roll back, and runs that the
+server shows.
 """
 
 from __future__ import annotations
@@ -50,16 +50,11 @@ def prefect(lake: Lake, tmp_path: Path, server: Mapping[str, str]) -> Example:
     return Example(name="prefect", lake=lake, folder=tmp_path, env=server)
 
 
-def words(prefect: Example, path: str, branch: str = "one") -> list[str]:
-    """The command's options for a file, and for a branch of the table that has such an end."""
+def words(prefect: Example, path: str) -> list[str]:
+    """The command's options for a file."""
     namespace, _, table = prefect.table.partition(".")
-    options = {"--table_name": table, "--branch_name": named(prefect, branch)}
-    options |= {"--namespace": namespace, "--s3_path": path}
+    options = {"--table_name": table, "--namespace": namespace, "--s3_path": path}
     return [word for pair in options.items() for word in pair]
-
-
-def named(prefect: Example, branch: str) -> str:
-    return f"wap-{prefect.table}-{branch}"
 
 
 def states(prefect: Example) -> list[tuple[str, str]]:
@@ -88,19 +83,11 @@ def test_a_file_in_s3_is_published(prefect: Example) -> None:
 @pytest.mark.parametrize("name", ["bad.parquet", "bad.csv"])
 def test_a_null_rolls_the_transaction_back_and_its_branch_is_dropped(name: str, prefect: Example) -> None:
     prefect.run(*words(prefect, prefect.file(1)))
-    code, said = prefect.run(*words(prefect, prefect.file(2, None, name=name), "two"))
+    code, said = prefect.run(*words(prefect, prefect.file(2, None, name=name)))
     assert (code, prefect.ids(), prefect.branches()) == (1, [1], []), said
     assert "id required: 1 of 2 rows" in said
     assert "'id': None" in said
     assert (prefect.table, "FAILED") in states(prefect)
-
-
-def test_a_branch_that_is_there_is_refused_and_stays_as_it_is(prefect: Example) -> None:
-    branch = named(prefect, "one")
-    at = prefect.lake.branch(branch)
-    code, said = prefect.run(*words(prefect, prefect.file(1)))
-    assert (code, prefect.ids(), prefect.lake.head(branch)) == (1, [], at), said
-    assert "is there already" in said
 
 
 def test_a_publish_that_is_refused_fails_the_run(prefect: Example) -> None:
@@ -119,20 +106,20 @@ def test_a_flow_that_is_killed_and_run_again_publishes_once(write: int, moment: 
         code, said = prefect.run(*words(prefect, path), uri=uri)
     assert code < 0, said
     assert prefect.ids() == ([1, 2] if merged(write, moment) else [])
-    code, said = prefect.run(*words(prefect, path, "two"))
+    code, said = prefect.run(*words(prefect, path))
     assert (code, prefect.ids()) == (0, [1, 2]), said
 
 
 def test_two_runs_at_once_of_one_file_publish_once(prefect: Example) -> None:
     path = prefect.file(1, 2)
-    both = [prefect.start(*words(prefect, path, branch)) for branch in ("one", "two")]
+    both = [prefect.start(*words(prefect, path)) for _ in range(2)]
     ends = [ended(it) for it in both]
     assert ([code for code, _ in ends], prefect.ids()) == ([0, 0], [1, 2]), ends
 
 
-def test_two_runs_at_once_on_one_branch_are_not_mixed(prefect: Example) -> None:
+def test_two_runs_at_once_of_two_files_are_not_mixed(prefect: Example) -> None:
     both = [prefect.start(*words(prefect, prefect.file(at, name=f"{at}.parquet"))) for at in (1, 2)]
     ends = [ended(it) for it in both]
-    published = [at for at, (code, _) in enumerate(ends, 1) if code == 0]
+    published = [at for at, (code, _) in enumerate(ends, 1) if code == 0]  # of a new table, one may have to run again
     assert published, ends
     assert prefect.ids() == published

@@ -1,4 +1,4 @@
-"""`python -m examples.orchestrators.prefect --branch_name wap-today --s3_path orders.parquet`."""
+"""`python -m examples.orchestrators.prefect --s3_path orders.parquet`."""
 
 import sys
 

@@ -12,10 +12,8 @@ from prefect.cache_policies import NO_CACHE
 from prefect.transactions import Transaction, get_transaction, transaction
 
 from examples.orchestrators.orders import catalog, contract, key_of, rows_of, told
-from lakegate.adapters.nessie import NessieCatalog
-from lakegate.errors import Conflict, Refused
-from lakegate.ports import MAIN
-from lakegate.wap import AuditFailed, Branch, resume
+from lakegate.errors import Refused
+from lakegate.wap import AuditFailed, Branch, resume, start
 from lakegate.wap.branch import passed
 
 
@@ -30,16 +28,9 @@ def resumed(table: str, branch: str, key: str) -> Branch:
 
 
 @task(cache_policy=NO_CACHE)
-def create_branch(branch: str) -> None:
-    """Make the branch of main. Raise Refused if there is one of its name."""
-    place = catalog()
-    nessie = NessieCatalog(place.uri, place.http)
-    try:
-        nessie.create_branch(branch, nessie.head(MAIN) or "")
-    except Conflict as error:
-        raise Refused(
-            f"branch {branch} is there already: another run has made it, or one that was killed. Name another branch"
-        ) from error
+def create_branch(table: str, key: str) -> str:
+    """Begin a run on a branch of its own, unless main has the run already. Return the branch's name."""
+    return start(catalog(), contract(), table=table, key=key).name
 
 
 @create_branch.on_rollback
@@ -71,17 +62,14 @@ def publish(txn: Transaction) -> None:
 
 
 @flow(name="write-audit-publish", log_prints=True)
-def write_audit_publish(table: str, branch: str, path: str) -> int:
+def write_audit_publish(table: str, path: str) -> int:
     """Publish a file's rows once, and return their number. Raise if main does not have them in the end."""
     key = key_of(path)
-    if published := resumed(table, branch, key).published:
-        print(f"{path} was published before: {published.rows} rows in {table}")
-        return published.rows
     try:
         with transaction() as txn:
+            branch = create_branch(table, key)
             for name, value in {"table": table, "branch": branch, "key": key}.items():
                 txn.set(name, value)
-            create_branch(branch)
             write(table, branch, key, path)
             audit(table, branch, key)
     except AuditFailed as failed:
@@ -104,10 +92,9 @@ def main() -> int:
     """Read the command's options, run the flow, and return the exit code for a shell."""
     parser = argparse.ArgumentParser(prog="examples.orchestrators.prefect", description=__doc__)
     parser.add_argument("--table_name", default="orders")
-    parser.add_argument("--branch_name", required=True, help="of a new branch; with identities it begins with wap-")
     parser.add_argument("--namespace", default="shop")
     parser.add_argument("--s3_path", required=True, help="of a parquet or CSV file, in S3 or in a folder")
     asked = parser.parse_args()
     table = f"{asked.namespace}.{asked.table_name}"
-    state = write_audit_publish(table, asked.branch_name, asked.s3_path, return_state=True)
+    state = write_audit_publish(table, asked.s3_path, return_state=True)
     return 0 if state.is_completed() else 1
