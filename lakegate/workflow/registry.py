@@ -4,7 +4,7 @@ A person may write a contract to the store without `push`. One that cannot be re
 table's name or takes other contracts' keys keeps no other table from its files. An unrouted file's reason names it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,6 +20,12 @@ log = structlog.get_logger()
 PREFIX = "contracts/"
 NEIGHBOURS, COLUMNS = 50, 60  # tables that a job is told of, and the most columns of one
 NAMED = 3  # contracts that do not load, in the reason of an unrouted file
+MOST_BYTES = 8 * 1024**2  # of all contracts: a process that begins reads each, and takes seconds for a megabyte
+MOST_CONTRACTS = 1_000
+SHORTER = (
+    "take out what is not needed (descriptions, checks of a wide table), or have the contracts of tables that get no"
+    " more files deleted from the service's bucket"
+)
 
 
 def contract_name(table: str) -> str:
@@ -43,7 +49,12 @@ class Registry:
 
     @classmethod
     def read(cls, store: Store) -> "Registry":
-        loaded = [_found(store, name) for name in store.names(PREFIX)]
+        names = sorted(store.names(PREFIX))
+        bodies = {name: _body(store, name) for name in names[:MOST_CONTRACTS]}
+        kept = _fitting(_sizes(bodies))
+        loaded = [_of_body(name, body, kept) for name, body in bodies.items()] + [
+            *map(_left_out, names[MOST_CONTRACTS:])
+        ]
         return cls(
             contracts=tuple(item for item in loaded if isinstance(item, Contract)),
             broken=tuple(item for item in loaded if isinstance(item, ContractFaults)),
@@ -110,14 +121,41 @@ class Unread:
     error: Exception
 
 
-def _found(store: Store, name: str) -> Contract | ContractFaults | Unread | None:
-    """Return the contract in the store under this name, or why there is none; None if it was deleted meanwhile."""
+def _body(store: Store, name: str) -> bytes | Unread | None:
+    """Return the text of a contract in the store, or why there is none; None if it was deleted meanwhile."""
     try:
-        body = store.read(name)
+        return store.read(name)
     except Exception as error:  # noqa: BLE001 (one contract that can't be read would keep all tables from their files)
         log.warning("contract_not_read", contract=name, error=str(error), kind=type(error).__name__)
         return Unread(error=error)
-    return None if body is None else _loaded(name, body)
+
+
+def _of_body(name: str, body: bytes | Unread | None, kept: Container[str]) -> Contract | ContractFaults | Unread | None:
+    if not isinstance(body, bytes):
+        return body
+    return _loaded(name, body) if name in kept else _left_out(name)
+
+
+def _sizes(bodies: Mapping[str, bytes | Unread | None]) -> dict[str, int]:
+    return {name: len(body) for name, body in bodies.items() if isinstance(body, bytes)}
+
+
+def _fitting(sizes: Mapping[str, int]) -> frozenset[str]:
+    """Return the contracts that fit, by their sizes: the shortest, so that one long one keeps out no others."""
+    kept, total = set[str](), 0
+    for name in sorted(sizes, key=lambda each: (sizes[each], each)):
+        total += sizes[name]
+        if total > MOST_BYTES:
+            break
+        kept.add(name)
+    return frozenset(kept)
+
+
+def _left_out(name: str) -> ContractFaults:
+    """Return the fault of a contract that is one too many. Its files stay unrouted, and are kept."""
+    log.warning("contract_left_out", contract=name)
+    what = f"all contracts together have more than {MOST_BYTES:,} bytes, or are more than {MOST_CONTRACTS:,}"
+    return ContractFaults(name, [Fault(line=1, message=f"{what}, and this one is left out: {SHORTER}")])
 
 
 def _loaded(name: str, body: bytes) -> Contract | ContractFaults:
@@ -131,7 +169,7 @@ def _loaded(name: str, body: bytes) -> Contract | ContractFaults:
         )
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2 * MOST_CONTRACTS)  # fewer than there are would keep none: they are read one after the other
 def _load(name: str, body: bytes) -> Contract | ContractFaults:
     try:
         contract = load(body, name)
@@ -157,6 +195,7 @@ def push(store: Store, bodies: Iterable[tuple[str, bytes]], landing_prefixes: It
     if faults:
         raise Refused("\n".join(str(fault) for fault in faults))
     _require_seen([contract for contract, _ in pushed], landing_prefixes)
+    _refuse_too_many(store, {contract_name(contract.table): len(body) for contract, body in pushed})
     _refuse_overlaps(Registry.read(store), [contract for contract, _ in pushed])
     for contract, body in pushed:
         store.write(contract_name(contract.table), body)
@@ -175,6 +214,17 @@ def _require_seen(pushed: list[Contract], prefixes: Iterable[str]) -> None:
             f"{routes}\nNothing was pushed: this installation sees only what lands below {', '.join(prefixes)}. Change"
             " the route, or have whoever deploys add its folder to landing_prefixes"
         )
+
+
+def _refuse_too_many(store: Store, pushed: Mapping[str, int]) -> None:
+    """Raise Refused if all contracts would be beyond a limit, unless the push makes them no more and no longer."""
+    names = store.names(PREFIX)
+    before = _sizes({name: _body(store, name) for name in names[: 2 * MOST_CONTRACTS]})
+    size, number = sum((before | dict(pushed)).values()), len({*names, *pushed})
+    if size > max(MOST_BYTES, sum(before.values())):
+        raise Refused(f"all contracts together would have {size:,} bytes, and the limit is {MOST_BYTES:,}: {SHORTER}")
+    if number > max(MOST_CONTRACTS, len(names)):
+        raise Refused(f"there would be {number:,} contracts, and the limit is {MOST_CONTRACTS:,}: {SHORTER}")
 
 
 def _refuse_overlaps(registry: Registry, pushed: list[Contract]) -> None:

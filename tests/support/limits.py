@@ -66,6 +66,7 @@ def size(count: int) -> str:
     return f"{whole // 1024:,} GiB" if whole >= 1024 else f"{whole:,} MiB" if whole else f"{count // 1024:,} KiB"
 
 
+REGISTRY = "`contract push`, which is refused; of those that are there already, `status` names the longest"
 INIT = "`contract init`; no contract is made, and a part of the file may be given"
 EXPRESS, TO_SPARK = Express(), "the express lane; Spark takes the batch"
 PUSH, INSPECT, AUDIT = "`contract check`; the contract is refused", "the inspection; the file is rejected", "the audit"
@@ -124,6 +125,10 @@ PARTS: dict[str, list[Row]] = {
         row("bytes of a sample's rows in memory, and of a block of Avro unpacked", size(decoding.MOST), INIT),
         row("rows of a sample in Avro", avro_blocks.MOST_RECORDS, INIT),
         row("values of a nested column in one row group of parquet", decoding.NESTED, INIT),
+    ],
+    "All contracts together": [
+        row("bytes", size(registry.MOST_BYTES), REGISTRY),
+        row("contracts", registry.MOST_CONTRACTS, REGISTRY),
     ],
     "The express lane": [
         row("bytes of a batch's files", size(EXPRESS.bytes), TO_SPARK),

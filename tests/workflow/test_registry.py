@@ -5,11 +5,14 @@ from contextlib import suppress
 from weakref import ref
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lakegate.errors import ContractFaults, Misconfigured, Refused
 from lakegate.testing import MemoryStore
+from lakegate.workflow import registry
 from lakegate.workflow.reconcile import reconcile
-from lakegate.workflow.registry import contract_name, contract_of, push
+from lakegate.workflow.registry import Registry, contract_name, contract_of, push
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.status import status
 from tests.workflow.world import CONTRACT, TABLE, World
@@ -133,3 +136,80 @@ def test_a_batch_under_way_whose_contract_is_refused_meanwhile_is_published_once
     reconcile(world.service)
 
     assert world.rows_on_main() == {"1": 3}
+
+
+def contract(name: str, longer: int = 0) -> bytes:
+    """The contract of a table of its own, so many bytes longer."""
+    text = CONTRACT.replace("nyc-flights", f"nyc-{name}").replace(TABLE, f"nyc.{name}").replace("flights", name)
+    return (text + f"# {'x' * longer}\n").encode()
+
+
+ROOM = len(contract("t0")) * 3 + 100
+"""Bytes for three contracts, and not for four."""
+
+
+@pytest.fixture
+def full(monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(registry, "MOST_BYTES", ROOM)
+    world = World()
+    world.store.delete(contract_name(TABLE))
+    push(world.store, [(f"{name}.yaml", contract(name)) for name in ("t0", "t1", "t2")])
+    return world
+
+
+def test_a_push_beyond_the_bytes_of_all_contracts_is_refused_with_what_to_do(full: World) -> None:
+    before = {name: full.store.read(name) for name in full.store.names("contracts/")}
+    for pushed in ([("t3", 0)], [("t0", 200)], [("t0", 60), ("t1", 60)], [("t3", 0), ("t4", 0)]):
+        with pytest.raises(Refused, match=f"the limit is {ROOM:,}: take out what is not needed .* deleted from the"):
+            push(full.store, [(name, contract(name, longer)) for name, longer in pushed])
+    assert {name: full.store.read(name) for name in full.store.names("contracts/")} == before
+    push(full.store, [("t0", contract("t0", 50))])  # it fits
+
+
+def test_a_push_beyond_the_number_of_contracts_is_refused(full: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "MOST_BYTES", 10**9)
+    monkeypatch.setattr(registry, "MOST_CONTRACTS", 3)
+    with pytest.raises(Refused, match="there would be 4 contracts, and the limit is 3: "):
+        push(full.store, [("t3", contract("t3"))])
+    push(full.store, [("t2", contract("t2", 50))])
+
+
+@pytest.mark.parametrize("limit", ["MOST_BYTES", "MOST_CONTRACTS"])
+def test_of_a_registry_beyond_its_limit_what_fits_goes_on_and_the_rest_is_named_and_waits(
+    full: World, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    full.store.write(contract_name("nyc.t9"), contract("t9", 300))  # as an earlier release has stored it
+    monkeypatch.setattr(registry, "MOST_BYTES", ROOM if limit == "MOST_BYTES" else 10**9)
+    monkeypatch.setattr(registry, "MOST_CONTRACTS", 3 if limit == "MOST_CONTRACTS" else 10**9)
+    for name in ("t0", "t9"):
+        full.drop(f"nyc/{name}/1", rows=2, absolute=True)
+    full.run()
+    now = status(full.service)
+    assert [line.table for line in now.published] == ["nyc.t0"]
+    [unloaded], [line] = now.broken_contracts, now.unrouted
+    assert unloaded.table == "nyc.t9"
+    assert "this one is left out: take out what is not needed" in unloaded.first.message
+    assert unloaded.first.message in line.reasons[0]
+
+    push(full.store, [("t1", contract("t1"))])  # no longer and no more than before
+    monkeypatch.setattr(registry, limit, 10**9)
+    reconcile(full.service)
+    full.run()
+    assert {line.table for line in status(full.service).published} == {"nyc.t0", "nyc.t9"}
+
+
+@settings(max_examples=50, deadline=None)
+@given(longer=st.lists(st.integers(0, 3 * ROOM), max_size=6))
+def test_what_is_loaded_of_a_registry_is_never_more_than_its_limit(longer: list[int]) -> None:
+    store = MemoryStore()
+    for number, more in enumerate(longer):
+        store.write(contract_name(f"nyc.t{number}"), contract(f"t{number}", more))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "MOST_BYTES", ROOM)
+        found = Registry.read(store)
+    assert len(found.contracts) + len(found.broken) == len(longer)
+    assert sum(len(store.read(contract_name(it.table)) or b"") for it in found.contracts) <= ROOM
+
+
+def test_contracts_are_kept_between_two_readings_as_many_as_there_may_be() -> None:
+    assert (registry._load.cache_info().maxsize or 0) >= registry.MOST_CONTRACTS
