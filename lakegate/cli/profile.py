@@ -54,7 +54,7 @@ PATIENCE = Config(read_timeout=900, retries={"max_attempts": 0})  # a function m
 
 def connect() -> Installation:
     """Return the installation on its real services. Raise Retryable if none can be reached."""
-    load_profile()
+    profile = load_profile()
     adopt_region()
     chosen = CommandLine.from_env()
     found = outputs(chosen.stack)
@@ -65,16 +65,20 @@ def connect() -> Installation:
         landing=service.landing,
         lake=IcebergLake(service.nessie_uri, service.warehouse, bootstrap.nessie_door(settings)),
         branches=service.branches,
-        place=_place(settings, found),
+        place=_place(settings, found, profile),
         clock=service.clock,
         clean=partial(clean, service, S3Warehouse()),
         verify=partial(verify, service, S3Warehouse()),
     )
 
 
-def _place(settings: Settings, found: Mapping[str, str]) -> Place:
+def _place(settings: Settings, found: Mapping[str, str], profile: Path | None) -> Place:
     return Place.of(
-        settings, region=region(), s3_endpoint=foreign_storage(), read_policy=found.get("ReadLakePolicy", "")
+        settings,
+        region=region(),
+        s3_endpoint=foreign_storage(),
+        read_policy=found.get("ReadLakePolicy", ""),
+        variables=str(profile.resolve()) if profile else "",
     )
 
 
@@ -107,11 +111,11 @@ def person() -> str:
         return f"user {os.getuid()}"
 
 
-def load_profile() -> None:
-    """Read the profile file, if there is one, into the environment, and tell a person at a terminal."""
+def load_profile() -> Path | None:
+    """Read the profile file, if there is one, into the environment, tell a person at a terminal, and return it."""
     path = _profile()
     if path is None:
-        return
+        return None
     said = {name: value or "" for name, value in dotenv_values(path, interpolate=False).items()}
     if strange := sorted(said.keys() - NAMES):
         raise Misconfigured(f"{path} may not set {', '.join(strange)}; it may set {', '.join(NAMES)}")
@@ -122,6 +126,7 @@ def load_profile() -> None:
         )
     adopt(said)
     remark(f"{path}: {said.get('LAKEGATE_STACK', CommandLine.stack)} at {said.get('AWS_ENDPOINT_URL', 'AWS')}")
+    return path
 
 
 def _profile() -> Path | None:

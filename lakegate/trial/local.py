@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pyarrow as pa
 
@@ -26,8 +26,10 @@ from lakegate.wap.engine import RunFiles
 
 
 def job_files(paths: Sequence[Path]) -> tuple[JobFile, ...]:
-    """Return the files of a job, in their order."""
-    return tuple(JobFile(id=str(uuid4()), key=str(path), uri="", size=path.stat().st_size) for path in paths)
+    """Return the files of a job, in their order. Data files have names by these ids, and numbers added to them."""
+    return tuple(
+        JobFile(id=str(UUID(int=uuid4().int >> 1)), key=str(path), uri="", size=path.stat().st_size) for path in paths
+    )
 
 
 @contextmanager

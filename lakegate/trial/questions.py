@@ -2,9 +2,12 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 
-from lakegate.audit.model.plan import Check, MetricKind, Plan, Scope
+from lakegate.audit.model.plan import Check, MetricKind, Plan, Scope, Severity
 from lakegate.express.plan import asks_spark
+
+PARTITIONS = "pip install 'lakegate[wap]'"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +21,15 @@ class Unasked:
 def askable(plan: Plan) -> tuple[Plan, dict[str, str]]:
     """Return the plan of what can be asked of files alone, and the other checks, by id, each with the reason."""
     reasons = {check.id: why for check in plan.checks if (why := _reason(plan, check))}
-    return without(replace(plan, partitions=()), reasons), reasons
+    asked = without(plan, reasons)
+    by_order = any(_goes_by_order(asked, check) for check in asked.checks)
+    return asked if by_order else replace(asked, partitions=()), reasons
+
+
+def _goes_by_order(plan: Plan, check: Check) -> bool:
+    """Return True if the first row of several stays, which in a table with partitions is the first of a partition."""
+    repeats = plan.metric(check.metric).kind is MetricKind.DUPLICATES
+    return bool(plan.partitions) and repeats and check.severity is Severity.QUARANTINE
 
 
 def without(plan: Plan, checks: Collection[str]) -> Plan:
@@ -37,6 +48,8 @@ def _reason(plan: Plan, check: Check) -> str:
         return f"it looks for keys in {metric.refers_to.table} on main"
     if metric.kind is MetricKind.ROWS and metric.scope is Scope.TABLE:
         return "it counts the rows of the table on main, too"
+    if _goes_by_order(plan, check) and not find_spec("pyiceberg_core"):
+        return f"which of several rows stays depends on the table's partitions; to have it asked: {PARTITIONS}"
     return asks_spark(plan, metric)
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from pyiceberg.catalog.noop import NoopCatalog
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.manifest import DataFile
-from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata, new_table_metadata
@@ -19,7 +18,7 @@ from pyiceberg.table.update import update_table_metadata
 
 from lakegate.adapters.iceberg.commits import staged
 from lakegate.audit.model.plan import Plan, TableColumn
-from lakegate.express.creating import schema_of
+from lakegate.express.creating import schema_of, spec_of
 from lakegate.wap.engine import NOTHING
 from lakegate.wap.port import Open
 
@@ -42,7 +41,7 @@ class Scratch:
     def fit(self, branch: Open, plan: Plan, columns: Sequence[TableColumn], asked_for: Collection[str]) -> Open:
         schema = Schema(*schema_of(columns).fields[:-1])  # without the column that tells a file version
         place, settings = str(self.folder / "table"), {"format-version": "2"}
-        made = new_table_metadata(schema, UNPARTITIONED_PARTITION_SPEC, UNSORTED_SORT_ORDER, place, settings)
+        made = new_table_metadata(schema, spec_of(plan, schema), UNSORTED_SORT_ORDER, place, settings)
         return self._at(plan.table, made)
 
     def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:

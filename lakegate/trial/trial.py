@@ -23,6 +23,8 @@ from lakegate.trial.spool import Spool
 from lakegate.wap.engine import LIMITS, NOTHING, RunEngine
 
 _MIB = 1024**2
+PART, MEMORY = 64 * _MIB, 1024 * _MIB
+"""Bytes of a file's rows in memory at once, and of DuckDB's memory: what is beyond them is on the disk."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +114,7 @@ def _engine(plan: Plan, paths: Sequence[Path]) -> Iterator[tuple[RunEngine, Loca
             branch=scratch.branch,
             key=str(uuid4()),
             files=files,
-            limits=replace(LIMITS, arrow=64 * _MIB, memory=1024 * _MIB, spill=str(folder / "duckdb")),
+            limits=replace(LIMITS, arrow=PART, memory=MEMORY, spill=str(folder / "duckdb")),
             reading=Spool(folder),
         )
         try:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
@@ -212,11 +212,11 @@ class RunEngine:
         own = schema_to_pyarrow(table.schema(), include_field_ids=False)
         with_file = own if FILE_COLUMN in own.names else own.append(pa.field(FILE_COLUMN, pa.string()))
         told = pinned(table, snapshot_of(table), statistics_of(plan))
-        files = list[DataFile]()
-        for part in self.files.rows(plan, each, with_file, self.limits.arrow):
+        files, first = list[DataFile](), UUID(each.id).int
+        for at, part in enumerate(self.files.rows(plan, each, with_file, self.limits.arrow)):
             rows = part.select(own.names)
             _check_nulls(table, rows)
-            name = uuid4() if files else UUID(each.id)
+            name = UUID(int=(first + at) % 2**128)  # by their names they are read in the order of the file
             files += appending.write(told, rows, table.io, self.limits.partitions, name)
         return files
 

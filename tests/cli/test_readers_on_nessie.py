@@ -4,8 +4,12 @@ whoever Nessie takes them for.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import boto3
 import pyarrow as pa
@@ -81,6 +85,21 @@ def test_a_printed_program_reads_main_a_branch_and_a_commit(
         rows = capsys.readouterr().out
         found.append([name for name in ("UA", "later", "on the branch") if name in rows])
     assert found == [["UA", "later"], ["UA", "on the branch"], ["UA"]]
+
+
+@pytest.mark.parametrize("engine", [*IN_PYTHON, "polars"])
+def test_a_program_reads_in_a_plain_shell_what_was_found_by_a_file_of_variables(
+    desk: Desk, lake: Lake, engine: str, tmp_path: Path
+) -> None:
+    table = make(RefCatalog(lake.nessie_uri, lake.warehouse, Ref(MAIN), storage()))
+    file = tmp_path / "it's a profile.env"
+    file.write_text("# Written by a test\n" + "".join(f"{name}={it}\n" for name, it in lake.environment.items()))
+    desk.place = replace(place_of(lake), variables=str(file))
+    text = printed(desk, "--engine", engine, "--table", table)
+    assert "SECRET" not in text
+    plain = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-"], input=text, env=plain, capture_output=True, text=True, check=False)
+    assert "UA" in done.stdout, done.stderr
 
 
 def as_role(guarded: Guarded, role: Role, monkeypatch: pytest.MonkeyPatch) -> Place:

@@ -19,7 +19,8 @@ from tests.support.shell import CONTRACT, ELSEWHERE, Shell, asked_of_aws, made, 
 
 LANGUAGES = {"bash", "yaml", "toml", "json", "properties", "python", "sql", "text", "csv", "hcl", "r"}
 MOST_NOT_RUN = 20
-APART = ("docs/tutorial.md", "docs/readers/")  # make test-wheel, and the tests of readers, run their commands
+# make test-wheel, the tests of readers, and a test of the page run their commands
+APART = ("docs/tutorial.md", "docs/readers/", "docs/how-to/try.md")
 HEAD = CONTRACT[: CONTRACT.index("servers:")]
 SERVERS = CONTRACT[CONTRACT.index("servers:") : CONTRACT.index("schema:")]
 TABLE = "schema:\n  - name: orders\n    physicalName: shop.orders\n"

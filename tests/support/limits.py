@@ -24,6 +24,7 @@ from lakegate.contracts.regex import cost, portable
 from lakegate.contracts.sql import growth, statements
 from lakegate.express.limits import Limits as Express
 from lakegate.landing import ingestion, routes
+from lakegate.trial import trial
 from lakegate.workflow import backlog, reconcile, registry, status
 from lakegate.workflow.cleaning import candidates
 from lakegate.workflow.ledger import decisions
@@ -68,6 +69,7 @@ def size(count: int) -> str:
 
 REGISTRY = "`contract push`, which is refused; of those that are there already, `status` names the longest"
 INIT = "`contract init`; no contract is made, and a part of the file may be given"
+ON_DISK = "`try`; the rest is on disk, in `TMPDIR`"
 EXPRESS, TO_SPARK = Express(), "the express lane; Spark takes the batch"
 PUSH, INSPECT, AUDIT = "`contract check`; the contract is refused", "the inspection; the file is rejected", "the audit"
 PARTS: dict[str, list[Row]] = {
@@ -139,6 +141,11 @@ PARTS: dict[str, list[Row]] = {
         row("partitions that one file writes", EXPRESS.partitions, TO_SPARK),
         row("data files of a table whose keys are compared with the batch's", EXPRESS.compared, TO_SPARK),
         row("bytes of memory of DuckDB", size(EXPRESS.memory), TO_SPARK),
+    ],
+    "Files that are tried": [
+        row("bytes of a file's rows in memory at once", size(trial.PART), ON_DISK),
+        row("bytes of memory of DuckDB", size(trial.MEMORY), ON_DISK),
+        row("partitions that one file writes", "none", "not asked by `try`"),
     ],
     "Batches and sweeps": [
         row("files of a batch", ingestion.MOST_FILES, "receiving; the rest are another batch", "batchFiles"),

@@ -14,7 +14,9 @@ NOT_TRIED = "Nobody has run this text: it is written after the documentation of 
 
 @dataclass(frozen=True, kw_only=True)
 class Engine:
-    """`word` names it on the command line. `comment` begins a comment of its language."""
+    """`word` names it on the command line. `comment` begins a comment of its language. A text `is_python` if it is a
+    program in Python.
+    """
 
     word: str
     name: str
@@ -23,6 +25,7 @@ class Engine:
     lines: Callable[[Reading], Iterable[str]]
     tried: str = ""
     reads_branches: bool = True
+    is_python: bool = False
 
     def text(self, reading: Reading) -> str:
         """Return what a person pastes, with its head as comments."""
@@ -32,6 +35,8 @@ class Engine:
     def head(self, reading: Reading) -> Iterator[str]:
         yield f"{self.name}: {reading.table} on {reading.ref}, at {reading.place.nessie_uri}. See {self.page}"
         yield self.tried or NOT_TRIED.format(self.name)
+        if (path := reading.place.variables) and not self.is_python:
+            yield f"Before it, in the shell that starts it: set -a; . {quoting.shell(path)}; set +a"
         yield from rights(reading)
 
 

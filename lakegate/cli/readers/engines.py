@@ -16,11 +16,18 @@ ENGINES = (
         comment="#",
         lines=python.pyiceberg,
         tried=TRIED,
+        is_python=True,
     ),
-    Engine(word="pandas", name="Pandas", page=FRAMES, comment="#", lines=python.pandas, tried=TRIED),
-    Engine(word="polars", name="Polars", page=FRAMES, comment="#", lines=python.polars, tried=TRIED),
+    Engine(word="pandas", name="Pandas", page=FRAMES, comment="#", lines=python.pandas, tried=TRIED, is_python=True),
+    Engine(word="polars", name="Polars", page=FRAMES, comment="#", lines=python.polars, tried=TRIED, is_python=True),
     Engine(
-        word="duckdb", name="DuckDB through PyIceberg", page=IN_DUCKDB, comment="#", lines=python.duckdb, tried=TRIED
+        word="duckdb",
+        name="DuckDB through PyIceberg",
+        page=IN_DUCKDB,
+        comment="#",
+        lines=python.duckdb,
+        tried=TRIED,
+        is_python=True,
     ),
     Engine(
         word="duckdb-sql",
@@ -31,7 +38,15 @@ ENGINES = (
         tried=TRIED_ON_MAIN,
         reads_branches=False,
     ),
-    Engine(word="spark", name="Spark", page=f"{PAGES}/spark.md", comment="#", lines=spark.spark, tried=TRIED),
+    Engine(
+        word="spark",
+        name="Spark",
+        page=f"{PAGES}/spark.md",
+        comment="#",
+        lines=spark.spark,
+        tried=TRIED,
+        is_python=True,
+    ),
     Engine(word="trino", name="Trino", page=f"{PAGES}/trino.md", comment="#", lines=trino.trino),
     Engine(
         word="snowflake",

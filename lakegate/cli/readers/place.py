@@ -26,9 +26,12 @@ class Place:
     token_scope: str = ""
     clients: tuple[Listed, ...] = ()
     has_own_authority: bool = False  # Nessie's certificate is of no usual authority
+    variables: str = ""  # the file by which this installation was found, as variables of a process's environment
 
     @classmethod
-    def of(cls, settings: Settings, *, region: str, s3_endpoint: str = "", read_policy: str = "") -> Self:
+    def of(
+        cls, settings: Settings, *, region: str, s3_endpoint: str = "", read_policy: str = "", variables: str = ""
+    ) -> Self:
         """Return the place that an installation's settings describe."""
         return cls(
             nessie_uri=settings.nessie_uri,
@@ -38,6 +41,7 @@ class Place:
             account=settings.job_role_arn.split(":")[4],
             s3_endpoint=s3_endpoint,
             read_policy=read_policy,
+            variables=variables,
             audience=settings.token_audience,
             token_endpoint=settings.token_endpoint,
             token_scope=settings.token_scope,

@@ -45,6 +45,7 @@ def load(reading: Reading, *imports: str) -> Iterator[str]:
     yield from imports
     yield "from pyiceberg.catalog import load_catalog"
     yield ""
+    yield from variables(reading)
     yield from identity(reading)
     yield "catalog = load_catalog("
     yield f"    {python(place.warehouse)},"
@@ -58,12 +59,21 @@ def load(reading: Reading, *imports: str) -> Iterator[str]:
 
 def identity_imports(reading: Reading) -> Iterator[str]:
     """Yield what `identity` and its options import."""
-    if reading.place.token_endpoint:
+    place = reading.place
+    if place.token_endpoint:
         yield f"# Before it: {credential_command(reading)}"
+    if place.token_endpoint or place.variables:
         yield "import os"
         yield ""
-    elif reading.place.audience:
+    if place.audience and not place.token_endpoint:
         yield "import boto3"
+
+
+def variables(reading: Reading) -> Iterator[str]:
+    """Yield the lines that take what the installation was found by, and no secret of it, if that is a file."""
+    if path := reading.place.variables:
+        yield f"with open({python(path)}) as file:"
+        yield '    os.environ.update(line.strip().split("=", 1) for line in file if "=" in line and line[0] != "#")'
 
 
 def identity(reading: Reading) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from lakegate.audit.schema.types import spark_identifier
 from lakegate.bundles import EMR_7, EMR_SPARK_8, Bundle
-from lakegate.cli.readers.python import ROWS, SECRET, identity, identity_imports
+from lakegate.cli.readers.python import ROWS, SECRET, identity, identity_imports, variables
 from lakegate.cli.readers.quoting import python
 from lakegate.cli.readers.reading import Reading
 
@@ -17,6 +17,7 @@ def spark(reading: Reading) -> Iterator[str]:
     yield from identity_imports(reading)
     yield "from pyspark.sql import SparkSession"
     yield ""
+    yield from variables(reading)
     yield from identity(reading)
     yield "spark = ("
     yield f'    SparkSession.builder.config("spark.jars.packages", {python(packages(EMR_7))})'
