@@ -133,7 +133,9 @@ CAN_DO_BOTH = [
     "id > 5 and 1 = 1", "amount <> 0.5", "amount % 0.1 = 0", "length(trim(kind)) > 0 or kind is null", "paid",
     "day > '2013-01-01' and day < '2013-01-03'", "lower(kind) = 'bad'", "lower(kind) = kind", "id <> `size of it`",
     "case when id > 1 then true else kind = 'a' end", "kind <> 'a' or kind is null", "isnan(ratio) or ratio > 0",
-    "kind > 'a' and kind < 'b'", "kind <> 'a' and kind <> 'b'", "id is null or id > 0", "id % 2 = 0",
+    "kind > 'a' and kind < 'b'", "contains(kind, concat(lower(kind), lower(kind)))", "startswith(kind, upper(kind))",
+    "endswith(lower(kind), kind)", "case when id > 1 then contains(upper(kind), concat(kind, kind)) else true end",
+    "kind <> 'a' and kind <> 'b'", "id is null or id > 0", "id % 2 = 0",
 ]  # fmt: skip
 
 
@@ -380,7 +382,8 @@ _MADE = {
     "a": ["coalesce(a, 1)", "nullif(a, 1)", "abs(nullif(a, -2147483648))", "case when a > 1 then a else 1 end",
           "greatest(a, 0)", "least(a, 2)", "length(s)", "month(day)", "if(ok, 1, a)", "a % 2"],
     "s": ["lower(s)", "upper(s)", "coalesce(s, 'a')", "trim(s)", "case when ok then 'a' else s end"],
-    "x": ["coalesce(x, 0.5)", "abs(x)"], "d": ["nullif(d, 2)", "d % 0.01"], "ok": ["a > 1", "s like 'a%'"],
+    "x": ["coalesce(x, 0.5)", "abs(x)"], "d": ["nullif(d, 2)", "d % 0.01"],
+    "ok": ["a > 1", "s like 'a%'", "contains(s, lower(s))", "startswith(s, '')", "endswith(upper(s), s)"],
     "day": ["coalesce(day, date '2013-01-01')"],
 }  # fmt: skip
 

@@ -252,9 +252,7 @@ class Outcomes:
 
     def like(self, node: exp.Expr) -> Values:
         """Return the truth of LIKE and its like, which only a pattern of everything decides."""
-        text, pattern = self.of(node.this), node.expression.name
-        is_like = isinstance(node, exp.Like)
-        every = not pattern.strip("%") if is_like and pattern else not (is_like or pattern)
+        text, every = self.of(node.this), _is_of_every_text(node)
         key = type(node), self._ids[id(node.this)], self._ids[id(node.expression)]
         null = any(each.null for each in self._parts(node))
         usual = truth(true=text.exist, false=text.exist and not every, null=null)
@@ -426,6 +424,14 @@ class Outcomes:
             inner = inner.expressions[0]
         each = self.inputs[self._ids[id(node)]] = self.possible(inner, where)
         return _aggregate_of(node, each)
+
+
+def _is_of_every_text(node: exp.Expr) -> bool:
+    """Return True if a pattern that is written out lets every text through."""
+    pattern = node.expression
+    if not isinstance(pattern, exp.Literal):
+        return False
+    return bool(pattern.name) and not pattern.name.strip("%") if isinstance(node, exp.Like) else not pattern.name
 
 
 def _in_bytes(text: str) -> bytes:
