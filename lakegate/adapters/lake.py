@@ -15,9 +15,12 @@ from pyiceberg.table import ALWAYS_TRUE, Table
 from lakegate.adapters.aws import CONFIG
 from lakegate.adapters.http import TimeoutAdapter
 from lakegate.adapters.iceberg import RefCatalog, check_storage, iceberg_errors
+from lakegate.adapters.iceberg.nested import keep_nulls
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.ports import Ref
+
+keep_nulls()
 
 
 class LakeIO(PyArrowFileIO):
