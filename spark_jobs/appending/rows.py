@@ -19,7 +19,7 @@ from spark_jobs.formats.registry import FORMATS
 from spark_jobs.formats.text.rows import parsed
 from spark_jobs.jvm.failures import FAILURES, is_caused_by, root_cause
 
-_KNOWN = Advice(vendor="write it with another compression and encoding: snappy, gzip and zstd are read")
+_KNOWN = Advice(vendor="write it with another compression or encoding: none, snappy, gzip, zstd and lz4 are read")
 _UNKNOWN_ENCODING = ("ClassNotFoundException", "UnsupportedOperationException")  # of a codec or an encoding
 
 
