@@ -57,8 +57,10 @@ def _clash(one: Contract, other: Contract) -> str:
     if one.route.overlaps(other.route):
         return f"the route {one.route.pattern} of {one.table} overlaps {other.route.pattern} of {other.table}"
     quarantined = quarantine_of(one.table)
-    if one.plan.budget and other.plan.budget and quarantined == quarantine_of(other.table):
+    # With one budget, too: the other contract may have had one, whose rows are there, or may get one.
+    if (one.plan.budget or other.plan.budget) and quarantined == quarantine_of(other.table):
         return (
-            f"{one.table} and {other.table} would quarantine rows in the same table, {quarantined}: rename one of them"
+            f"{one.table} and {other.table} would quarantine rows in the same table, {quarantined}: rename one of them,"
+            f" as in physicalName: {one.table}_rows"
         )
     return ""

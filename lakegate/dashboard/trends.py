@@ -19,7 +19,8 @@ def trend_sql(table: str, check: str) -> str:
     return (
         "SELECT batch, attempt, max(audited_at), any_value(check_name), min(CASE verdict " + ranked + " END), "
         "any_value(unit), sum(failing_rows), sum(row_count), min(value), max(value), any_value(low), any_value(high) "
-        f"FROM {duckdb_table(audits_of(table))} WHERE check_id = {duckdb_text(check)} "
+        f"FROM {duckdb_table(audits_of(table))} WHERE table_name = {duckdb_text(table)} "
+        f"AND check_id = {duckdb_text(check)} "
         f"GROUP BY batch, attempt ORDER BY max(audited_at) DESC LIMIT {MOST}"
     )
 

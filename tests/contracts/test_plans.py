@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.codec import from_json, from_plain, to_json, to_plain
 from lakegate.audit.model.plan import (
     Budget,
@@ -28,7 +29,7 @@ from lakegate.audit.model.plan import (
     TableColumn,
     Unit,
 )
-from lakegate.contracts import load, overlaps
+from lakegate.contracts import Contract, load, overlaps
 from lakegate.landing.ingestion import Engine, Ingestion, Reuploads
 from lakegate.landing.routes import Route
 from tests.contracts.test_predicates import plan_for
@@ -275,17 +276,35 @@ def test_text_and_bytes_are_the_same_with_or_without_a_mark_of_their_order() -> 
     assert load(GOOD.encode("utf-8-sig"), "orders.yaml") == plain
 
 
-def test_contracts_that_would_put_rows_aside_in_one_table_clash() -> None:
-    setting = "customProperties: [{property: quarantineBudget, vendor: lakegate, value: {rows: 5}}]"
-    text = GOOD.replace("severity: warning", "severity: quarantine").replace(
-        "    physicalName: ", f"    {setting}\n    physicalName: ", 1
-    )
-    one, other = (
-        load(text.replace("shop.orders", table).replace("shop/orders", table), f"{table}.yaml")
-        for table in ("shop.eu_orders", "shop_eu.orders")
-    )
-    [told] = overlaps([one, other])
-    assert "in the same table, _quarantine.shop_eu_orders" in told
+BUDGET = "    customProperties: [{property: quarantineBudget, vendor: lakegate, value: {rows: 5}}]\n"
+QUARANTINING = GOOD.replace("severity: warning", "severity: quarantine")
+ASIDE = QUARANTINING.replace("    physicalName: ", f"{BUDGET}    physicalName: ", 1)
+
+
+def of_table(text: str, table: str) -> Contract:
+    return load(text.replace("shop.orders", table).replace("shop/orders", table), f"{table}.yaml")
+
+
+@pytest.mark.parametrize(("first", "second"), [(ASIDE, ASIDE), (ASIDE, GOOD), (GOOD, ASIDE)])
+@pytest.mark.parametrize(
+    ("table", "other"),
+    [
+        ("shop.eu_orders", "shop_eu.orders"),
+        ("shop.a_b_c", "shop_a_b.c"),
+        ("shop.a_b_c", "shop_a.b_c"),
+    ],
+)
+def test_contracts_that_would_put_rows_aside_in_one_table_clash(
+    first: str, second: str, table: str, other: str
+) -> None:
+    """With one that does, too: the other may have done so, and its rows are there."""
+    [told] = overlaps([of_table(first, table), of_table(second, other)])
+    assert f"in the same table, {quarantine_of(table)}: rename one of them, as in physicalName: {table}_rows" in told
+
+
+def test_contracts_that_put_no_rows_aside_may_have_such_names() -> None:
+    assert overlaps([of_table(GOOD, "shop.eu_orders"), of_table(GOOD, "shop_eu.orders")]) == []
+    assert overlaps([of_table(ASIDE, "shop.eu_orders"), of_table(ASIDE, "shop.orders_eu")]) == []
 
 
 def test_contracts_that_clash_are_told() -> None:

@@ -126,7 +126,7 @@ def test_a_number_over_time_is_that_of_every_audit_where_a_table_of_audits_has_t
     at = screen.open("table", table="nyc.flights")
     assert [it.label for it in at.toggle] == []
     check = at.selectbox[1].value
-    screen.desk.rows.held[MAIN, "_audits.nyc_flights"] = audits(check, days=70)
+    screen.desk.rows.held[MAIN, "_audits.nyc_flights"] = audits(check, days=70, table="nyc.flights")
     session.is_there.clear()
     at = screen.open("table", table="nyc.flights")
     [every] = at.toggle
@@ -146,11 +146,21 @@ def test_the_trend_has_an_audit_for_each_attempt_with_its_worst_verdict(screen: 
     assert (number.least, number.most, number.low, number.high) == (0.0, 2.0, None, 1.0)
 
 
-def audits(check: str, days: int) -> pa.Table:
+def test_a_trend_has_no_audits_of_a_table_of_almost_the_same_name(screen: Screen) -> None:
+    both = pa.concat_tables(
+        [audits("c1", days=3, table="shop_eu.orders"), audits("c1", days=1, table="shop.eu_orders")]
+    )
+    screen.desk.rows.held[MAIN, "_audits.shop_eu_orders"] = both
+    found = trend("c1", run(screen.desk.rows, Statement.parse(trend_sql("shop.eu_orders", "c1")), Ref(MAIN)))
+    assert [it.batch for it in found] == ["b0"]
+
+
+def audits(check: str, days: int, table: str = "shop.orders") -> pa.Table:
     """Two files an attempt, and one attempt a day, of which the second file fails; beside them another check."""
     rows = [
         {
-            "_lakegate_file": f"f{day}-{file}", "batch": f"b{day}", "attempt": 1, "check_id": its, "check_name": its,
+            "_lakegate_file": f"f{day}-{file}", "table_name": table,
+            "batch": f"b{day}", "attempt": 1, "check_id": its, "check_name": its,
             "verdict": "fail" if file else "pass", "value": 2.0 * file, "unit": "rows", "low": None, "high": 1.0,
             "failing_rows": 2 * file, "row_count": 10,
             "audited_at": datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=day),
