@@ -287,3 +287,10 @@ def test_a_text_file_that_is_none_of_the_contract_s_is_rejected(
     [entry] = told["report"]["files"]
     assert told["code"] == 1
     assert any(fault in each for each in entry["faults"])
+
+
+def test_numbers_of_a_file_are_those_of_the_rows_that_would_stay(desk: Desk, orders: Path, tmp_path: Path) -> None:
+    orders.write_text(CONTRACT + "    quality: [{metric: rowCount, mustBeGreaterThan: 2}]\n", encoding="utf-8")
+    one, other = file(tmp_path, "orders-1.parquet", 1, 2, 2), file(tmp_path, "orders-2.parquet", 3, 4, 5, 5)
+    told = tried(desk, one, other, orders)
+    assert (told["code"], verdicts(told)) == (1, {"orders-1.parquet": "fail", "orders-2.parquet": "quarantine"})
