@@ -7,8 +7,8 @@ import pyarrow as pa
 
 @lru_cache(maxsize=64)
 def types_of(schema: pa.Schema) -> frozenset[tuple[str, str]]:
-    """Return the types of the columns that hold numbers, by name. They are the same object for the same schema, because
-    translations are kept by it.
+    """Return the types of the columns that hold numbers or days, by name. They are the same object for the same schema,
+    because translations are kept by it.
     """
     return frozenset((field.name, kind) for field in schema if (kind := _kind(field.type)))
 
@@ -19,4 +19,4 @@ def _kind(arrow: pa.DataType) -> str:
     return _KINDS.get(arrow, "")
 
 
-_KINDS = {pa.int32(): "int", pa.int64(): "bigint", pa.float32(): "float", pa.float64(): "double"}
+_KINDS = {pa.int32(): "int", pa.int64(): "bigint", pa.float32(): "float", pa.float64(): "double", pa.date32(): "date"}

@@ -16,6 +16,7 @@ from sqlglot.dialects.duckdb import DuckDB
 
 from lakegate.duckdb.aggregates import AGGREGATES, aggregate, filtered
 from lakegate.duckdb.numbers import (
+    DATE,
     alike,
     annotate,
     arithmetic,
@@ -151,7 +152,9 @@ def _condition(node: exp.Expr) -> exp.Expr:
 
 def _added(node: exp.Expr) -> exp.Expr:
     """Return a sum of numbers, or a day or moment with an interval: in Spark a day stays one."""
-    return node.copy() if isinstance(node.expression, exp.Interval) else arithmetic(node)
+    if not isinstance(node.expression, exp.Interval):
+        return arithmetic(node)
+    return cast(exp.Paren(this=node.copy()), "date") if type_of(node) is DATE else node.copy()
 
 
 def _day(node: exp.Expr) -> exp.Expr:

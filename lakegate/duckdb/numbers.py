@@ -32,7 +32,8 @@ class Number:
 
 Types = Mapping[str, str]
 INT, BIGINT, FLOAT, DOUBLE = (Number(name=name) for name in ("int", "bigint", "float", "double"))
-_PLAIN = {each.name: each for each in (INT, BIGINT, FLOAT, DOUBLE)}
+DATE = Number(name="date")  # no number, but a day shifted by whole days stays one
+_PLAIN = {each.name: each for each in (INT, BIGINT, FLOAT, DOUBLE, DATE)}
 _AS_DECIMAL = {INT: 10, BIGINT: 20}
 
 
@@ -84,6 +85,8 @@ def _found(node: exp.Expr, columns: Types) -> Number | None:  # noqa: PLR0911 (o
         return None if node.is_string else _of_literal(node.name)
     if type(node) in _FIXED:
         return _FIXED[type(node)]
+    if isinstance(node.args.get("expression"), exp.Interval):
+        return _annotated(node.this, columns) if _is_of_days(node.expression) else None
     if type(node) in _ARITHMETIC:
         return _of_arithmetic(node, *(_annotated(part, columns) for part in (node.this, node.expression)))
     if type(node) in _SAME:
@@ -113,6 +116,11 @@ def _of_literal(text: str) -> Number:
         return decimal(max(len(digits), -int(exponent)), -int(exponent))
     whole = int(text)
     return INT if whole < 2**31 else BIGINT if whole < 2**63 else decimal(len(text), 0)
+
+
+def _is_of_days(interval: exp.Expr) -> bool:
+    unit = interval.args.get("unit")
+    return unit is not None and unit.name.upper().removesuffix("S") in ("YEAR", "MONTH", "WEEK", "DAY")
 
 
 def _of_arithmetic(node: exp.Expr, one: Number | None, other: Number | None) -> Number | None:
@@ -329,6 +337,7 @@ _FIXED: Mapping[type[exp.Expr], Number] = {
     **dict.fromkeys((exp.Length, exp.StrPosition, exp.DateDiff, exp.Year, exp.Quarter, exp.Month, exp.Day), INT),
     **dict.fromkeys((exp.DayOfMonth, exp.DayOfWeek, exp.DayOfYear, exp.WeekOfYear, exp.Hour, exp.Minute), INT),
     exp.Second: INT,
+    **dict.fromkeys((exp.LastDay, exp.DateTrunc, exp.TsOrDsAdd, exp.TsOrDsToDate, exp.AddMonths), DATE),
 }
 
 

@@ -49,6 +49,8 @@ def spark() -> Iterator[Catalyst]:
         ("cast(v as string)", "date", -719_163, "0000-12-31"),
         ("if(v > 0, v, cast(0 as decimal(10,2))) + 0.5", "decimal(38,0)", "1", 1.5),
         ("least(v, cast(1 as bigint)) + 1 = 1", "decimal(38,10)", "1e-10", True),
+        ("cast(v + interval 3 days as string)", "date", 15_736, "2013-02-03"),
+        ("cast(v + interval 3 hours as string)", "date", 15_736, "2013-01-31 03:00:00"),
         ("100 - v = -1e10", "float", 1e10, True),
         ("exp(v) > 2.718281828459045", "int", 1, True),
     ],

@@ -283,6 +283,9 @@ def _shift(dice: Random, kind: Kind, depth: int) -> exp.Expr:
     unit = dice.choice(["year", "quarter", "month", "week"] + ["day", "hour", "minute"] * (kind is Kind.INSTANT))
     if kind is Kind.DATE:
         said = [f"trunc({of}, '{unit}')", f"date_add({of}, {dice.choice([1, -400, 9999])})", f"date_sub({of}, 3)"]
+        said += [
+            f"cast({of} {sign} interval {span} as date)" for sign in "+-" for span in ("3 days", "1 month", "5 hours")
+        ]
         return _parsed(dice.choice(said))
     if kind is Kind.INSTANT and dice.random() < 0.5:
         return _parsed(f"date_trunc('{unit}', {of})")
