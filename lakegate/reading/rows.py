@@ -57,11 +57,15 @@ def _of_records(
 ) -> Iterator[tuple[int, str, fields.Fields | str]]:
     strange, _, unequal = row_faults(form, width)
     for number, record in enumerate(islice(records(found.blocks(), form, width), int(form.header), None), 1):
-        text = record.text if len(record.fields) != width else form.delimiter.join(filter(None, record.fields))
+        text = record.text if len(record.fields) != width else _joined(form, record.fields)
         if not sound and REPLACEMENT in text:
             yield number, text, strange
         else:
             yield number, text, record.fields if len(record.fields) == width else unequal
+
+
+def _joined(form: FileFormat, own: fields.Fields) -> str:
+    return form.delimiter.join(field for field in own if field is not None)
 
 
 def rows_of_objects(plan: Plan, found: Source, names: set[str], *, approximate: bool) -> Iterator[Row]:

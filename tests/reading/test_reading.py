@@ -83,3 +83,8 @@ def test_rows_come_in_parts_and_none_is_lost(monkeypatch: pytest.MonkeyPatch) ->
 def test_what_only_spark_can_say_is_handed_over(form: FileFormat, body: bytes) -> None:
     with pytest.raises(HandedOver, match="Only Spark"):
         read(by(form, id="string", say="string"), body)
+
+
+def test_a_record_that_does_not_parse_is_shown_with_its_empty_texts() -> None:
+    [part] = read(by(replace(CSV, multiline=True), id="int", say="string"), b'id,say\nx,""\ny,\n1,a\n')
+    assert [(row.number, row.text) for row in part.malformed] == [(1, "x,"), (2, "y")]
