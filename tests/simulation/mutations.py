@@ -373,7 +373,7 @@ MUTATIONS = (
     Mutation(
         says="files whose keys are free are audited apart from those that passed",
         edits=(Edit(function=settle._retry, old="if released else", new="if released and not files else"),),
-        seeds_from=4075,
+        seeds_from=12090,
     ),
     Mutation(
         says="a job that never began on its files has crashed",

@@ -35,7 +35,7 @@ LISTENED = (6, 7)  # seeds of sixteen in which another system listens
 OBSERVE = (9, 20)  # seeds of thirty-two in which the contract observes at first
 NOTED = (4, 5)  # seeds of eight, one of them with the express lane, in which audits become rows of tables
 GATHER = (2, 3)  # seeds of eight, one of them with the express lane, in which files wait for company
-KILLERS = (1, 4, 14)  # seeds of sixteen in which files may end their job; with and without the express lane
+KILLERS = (1, 4, 14, 20, 30)  # seeds of thirty-two in which files may end their job, with the express lane and without
 WEIGHTS_OF_FILES = (0, 0, 1, 2, 3)
 REUPLOADS = (*[Reuploads.REPLACE] * 4, Reuploads.APPEND, Reuploads.IGNORE, Reuploads.REJECT)
 
@@ -135,7 +135,7 @@ class Schedule(Simulation):
         if seed % 2:
             self.world.have_express()
             self.unsure = self.chance.choice((0.0, 0.1, 0.3))
-        self.killing = Random(f"killers of {seed}") if seed % 16 in KILLERS else None  # so other seeds stay as they are
+        self.killing = Random(f"killers of {seed}") if seed % 32 in KILLERS else None  # so other seeds stay as they are
         self.last: Worker | None = None  # who went on
         self.left = {
             "upload": self.mixture.files,
