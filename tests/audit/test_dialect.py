@@ -112,7 +112,20 @@ def test_a_first_line_of_values_is_told_as_no_header(header: str) -> None:
 
 @pytest.mark.parametrize(
     "header",
-    ["id,name,day,amount", "ID , Name", "who,what", "who;what", "a,b,c,d", "id;x", "name", "x", "1;2;3", "id,na;me"],
+    [
+        "id,name,day,amount",
+        "ID , Name",
+        "who,what",
+        "who;what",
+        "a,b,c,d",
+        "id;x",
+        "name",
+        "\0" * 9,
+        "caf\ufffd\x01",
+        "x",
+        "1;2;3",
+        "id,na;me",
+    ],
 )
 def test_a_header_that_may_be_the_contract_s_is_left_to_its_columns(header: str) -> None:
     assert all("the contract" not in fault or "column" in fault for fault in told(of(CSV), header))

@@ -133,12 +133,12 @@ class _Comparison:
     def file(self, found: Sequence[FileColumn], contract: Struct, table: Struct) -> Struct:
         """Return the table's columns with the file in it."""
         names, types = [column.name for column in found], {column.name: _type_of(column) for column in found}
-        if broken := _without_letters(Struct(types), contract):
-            self.faults.append(told.no_text(broken))
-            return table
         known = [name for name in contract.fields if name in types or _alike(name, types)]
         if told.is_of_another_table([*types], len(known), len(contract.fields)) and self._lacks(known):
             self.faults.append(told.another_table(types, known, [*contract.fields], self.neighbours))
+            return table
+        if broken := _without_letters(Struct(types), contract):
+            self.faults.append(told.no_text(broken))
             return table
         self.faults += _repeated(names)
         if self.policy.reordered_columns is Stance.FREEZE:

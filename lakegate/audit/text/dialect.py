@@ -13,7 +13,7 @@ from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.names import REPLACEMENT, folded
 from lakegate.audit.schema.types import canonical
 from lakegate.audit.text.fields import header_names
-from lakegate.audit.text.first_bytes import UTF_16
+from lakegate.audit.text.first_bytes import NO_TEXT, UTF_16
 from lakegate.audit.text.values import NO_NUMBER, NUMBER, spelling
 from lakegate.counts import count
 
@@ -21,7 +21,7 @@ _LONGEST = 256 * 1024  # characters of a first line that are looked at
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", ":": "colons", "^": "carets", "~": "tildes"}
 _QUOTES = ('"', "'", "`")
 _KNOWN = 2  # a dialect is the file's if at least one in so many of the contract's columns is read by it
-_NULS = 3  # UTF-16 has a NUL for at least one in so many characters of a first line
+_NULS = 3  # of so many characters of UTF-16, one or two are NUL
 _ALL = "at the contract's landing server, if all files of the table are"
 
 
@@ -30,9 +30,9 @@ def dialect_fault(plan: Plan, header: str) -> Fault | None:
     this.
     """
     line, form = header[:_LONGEST], plan.files
-    if line.count("\0") * _NULS >= len(line) > 0:
-        return UTF_16
-    if not form.header:
+    if len(line) <= line.count("\0") * _NULS <= 2 * len(line):
+        return UTF_16 if line else None
+    if not form.header or NO_TEXT.search(line.encode()):
         return None
     names = [folded(column.name) for column in plan.columns]
     found = _known(form, line, names)

@@ -52,7 +52,7 @@ _OTHERWISE = Fault(
     Advice(vendor="compress it as its name ends, or to leave that end off an uncompressed file"),
 )
 _NO_END = Fault("it does not end as bzip2 does: it is cut off, or something stands behind its end", UPLOADED_WHOLE)
-_NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 # The most bytes that one byte can hold: deflate's limit, and blocks of bzip2 and zstd that repeat one letter.
 _MOST_RATIO = {SUFFIXES["gzip"]: 1032, SUFFIXES["bzip2"]: 1_100_000, SUFFIXES["zstd"]: 32_768}
 _BEGINS = {
@@ -90,7 +90,7 @@ def may_exceed(limits: Limits, suffix: str, size: int) -> bool:
 
 def _begins_as(start: bytes, magic: bytes) -> bool:
     """Return True if a file begins as another format. A header may begin with the same letters, but goes on as text."""
-    return start.startswith(magic) and bool(not magic.isalnum() or _NO_TEXT.search(start))
+    return start.startswith(magic) and bool(not magic.isalnum() or NO_TEXT.search(start))
 
 
 def _ends_as_bzip2(end: bytes) -> bool:
