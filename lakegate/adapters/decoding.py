@@ -5,12 +5,13 @@ million, a block of zeros that was packed. So texts of parquet come as a diction
 are spelled out, and blocks of Avro are unpacked within a bound.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
@@ -117,14 +118,30 @@ def _leaf(column: pq.ColumnSchema, chunks: Sequence[tuple[int, pq.ColumnChunkMet
 
 def _pieces(batch: pa.RecordBatch, types: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the rows with their dictionaries spelled out, by as many at once as make up a piece."""
-    ends, start = np.cumsum(sum((_sizes(column) for column in batch.columns), np.zeros(len(batch), np.int64))), 0
+    ends, start = _ends(_sum(_repeated(0, len(batch)), map(_sizes, batch.columns))), 0
+    if len(batch) and ends[-1].as_py() <= PIECE:
+        yield _spelled_out(batch, types)
+        return
+    places: list[int] = ends.to_pylist()
     while start < len(batch):
-        before = int(ends[start - 1]) if start else 0
-        if ends[start] - before > MOST:
+        if places[start + 1] - places[start] > MOST:
             raise _too_large("a row takes", MOST)
-        end = max(start + 1, int(np.searchsorted(ends, before + PIECE, side="right")))
+        end = max(start + 1, bisect_right(places, places[start] + PIECE) - 1)
         yield _spelled_out(batch.slice(start, end - start), types)
         start = end
+
+
+def _ends(sizes: pa.Array) -> pa.Array:
+    """Return where each value begins if all stand in a row, and where the last one ends."""
+    return pa.concat_arrays([_repeated(0, 1), pc.cumulative_sum(sizes)])
+
+
+def _sum(first: pa.Array, others: Iterable[pa.Array]) -> pa.Array:
+    return reduce(pc.add, others, first)
+
+
+def _repeated(number: int, times: int) -> pa.Array:
+    return pa.repeat(pa.scalar(number, pa.int64()), times)
 
 
 def _spelled_out(batch: pa.RecordBatch, types: pa.Schema) -> pa.RecordBatch:
@@ -137,7 +154,8 @@ def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if column.type == kind:
         return column
     if pa.types.is_nested(column.type):
-        column = column.take(pa.array(np.arange(len(column))))  # a cast would spell out what lies beside the slice, too
+        every = pc.indices_nonzero(pa.repeat(pa.scalar(value=True), len(column)))
+        column = column.take(every)  # a cast would spell out what lies beside the slice, too
     return column.cast(_plain(column.type)).cast(kind)
 
 
@@ -167,41 +185,41 @@ def _sizes(values: pa.Array) -> Any:
     for is_such, sizes in _SIZES:
         if is_such(values.type):
             return sizes(values)
-    return np.full(len(values), max(1, values.nbytes // max(1, len(values))), np.int64)
+    return _repeated(max(1, values.nbytes // max(1, len(values))), len(values))
 
 
 def _of_texts(values: pa.Array) -> Any:
-    return _VALUE + pc.binary_length(values).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return pc.add(pc.binary_length(values).fill_null(0).cast(pa.int64()), _VALUE)
 
 
 def _of_dictionary(values: pa.DictionaryArray) -> Any:
     """Return at least the mean of the dictionary's texts: Arrow reserves as much for each value that it spells out."""
     lengths = pc.binary_length(values.dictionary)
     mean = -(-(pc.sum(lengths).as_py() or 0) // max(1, len(lengths)))
-    return _VALUE + np.maximum(mean, lengths.take(values.indices).fill_null(0).to_numpy(zero_copy_only=False)).astype(
-        np.int64
-    )
+    own = lengths.take(values.indices).fill_null(0).cast(pa.int64())
+    return pc.add(pc.max_element_wise(own, pa.scalar(mean, pa.int64())), _VALUE)
 
 
 def _of_struct(values: pa.StructArray) -> Any:
-    return sum((_sizes(values.field(at)) for at in range(values.type.num_fields)), np.ones(len(values), np.int64))
+    return _sum(_repeated(1, len(values)), (_sizes(values.field(at)) for at in range(values.type.num_fields)))
 
 
 def _of_lists(values: Any, parts: Any) -> Any:
-    ends, offsets = np.concatenate(([0], np.cumsum(parts))), values.offsets.to_numpy(zero_copy_only=False)
-    return _VALUE + ends[offsets[1:]] - ends[offsets[:-1]]
+    ends = _ends(parts).take(values.offsets)
+    return pc.add(pc.subtract(ends[1:], ends[:-1]), _VALUE)
 
 
 def _of_fixed_lists(values: pa.FixedSizeListArray) -> Any:
     length, size = len(values), values.type.list_size
-    there = slice(values.offset * size, (values.offset + length) * size)
-    return _sizes(values.values)[there].reshape(length, size).sum(axis=1)
+    places = range(values.offset * size, (values.offset + length) * size + 1, size) if size else [0] * (length + 1)
+    ends = _ends(_sizes(values.values)).take(pa.array(places, pa.int64()))
+    return pc.subtract(ends[1:], ends[:-1])
 
 
 _SIZES: Sequence[tuple[Callable[[pa.DataType], bool], Callable[[Any], Any]]] = (
     (pa.types.is_dictionary, _of_dictionary),
     (pa.types.is_struct, _of_struct),
-    (pa.types.is_map, lambda values: _of_lists(values, _sizes(values.keys) + _sizes(values.items))),
+    (pa.types.is_map, lambda values: _of_lists(values, pc.add(_sizes(values.keys), _sizes(values.items)))),
     (lambda kind: pa.types.is_list(kind) or pa.types.is_large_list(kind), lambda it: _of_lists(it, _sizes(it.values))),
     (pa.types.is_fixed_size_list, _of_fixed_lists),
     (lambda kind: pa.types.is_binary(kind) or pa.types.is_string(kind), _of_texts),
