@@ -3,8 +3,7 @@
 # ruff: noqa: ARG002 - the arguments are a protocol's
 
 import mmap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -32,18 +31,14 @@ def job_files(paths: Sequence[Path]) -> tuple[JobFile, ...]:
     )
 
 
-@contextmanager
-def mapped(paths: Sequence[Path]) -> Iterator[list[Any]]:
-    """Yield each file's bytes, which are read where they are asked for."""
-    with ExitStack() as stack:
-        yield [_mapped(stack, path) for path in paths]
-
-
-def _mapped(stack: ExitStack, path: Path) -> Any:
+def mapped(path: Path) -> Any:
+    """Return a file's bytes, which are read where they are asked for. They are let go with the last that refers to
+    them, which may be an error that was raised of them.
+    """
     with path.open("rb") as file:
         if not path.stat().st_size:
             return b""  # nothing can be mapped of it
-        return stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -90,7 +90,7 @@ def _asked(run: Run, plan: Plan) -> Report:
 
 @contextmanager
 def _engine(plan: Plan, paths: Sequence[Path]) -> Iterator[tuple[RunEngine, LocalFiles]]:
-    with TemporaryDirectory(prefix="lakegate-try-") as place, mapped(paths) as bodies:
+    with TemporaryDirectory(prefix="lakegate-try-") as place:
         folder = Path(place)
         scratch, of_job = Scratch(folder=folder), job_files(paths)
         job = Job(
@@ -106,7 +106,7 @@ def _engine(plan: Plan, paths: Sequence[Path]) -> Iterator[tuple[RunEngine, Loca
             files=of_job,
             lane=Lane.EXPRESS,
         )
-        found = {file.id: body for file, body in zip(of_job, bodies, strict=True)}
+        found = {file.id: mapped(path) for file, path in zip(of_job, paths, strict=True)}
         files = LocalFiles(job=job, bodies=found)
         engine = RunEngine(
             job=job,

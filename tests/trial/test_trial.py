@@ -17,8 +17,10 @@ from lakegate.audit.model.plan import Metric, MetricKind, Plan
 from lakegate.audit.model.report import Verdict
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.contracts import load
+from lakegate.errors import Misconfigured
 from lakegate.express import footer
 from lakegate.express.rows import parts_of
+from lakegate.inference.inferred import infer
 from lakegate.reading.arrow import arrow_type
 from lakegate.synthetic.rows import Maker
 from lakegate.trial.local import job_files, mapped
@@ -101,9 +103,9 @@ def test_a_file_is_appended_in_parts_of_bounded_size_and_read_from_the_disk(tmp_
     path = tmp_path / "n.parquet"
     pq.write_table(pa.table({"n": pa.array(range(700_000), pa.int64())}), path)
     plan = made("random.t", {"n": "bigint"}, [])
-    with mapped([path]) as [body]:
-        inspection = footer.inspect(job_files([path])[0], body, plan.files.limits)
-        sizes = [part.num_rows for part in parts_of(plan, inspection, body, schema, 2**20)]
+    body = mapped(path)
+    inspection = footer.inspect(job_files([path])[0], body, plan.files.limits)
+    sizes = [part.num_rows for part in parts_of(plan, inspection, body, schema, 2**20)]
     assert sum(sizes) == 700_000
     assert max(sizes) * 8 <= 2**20 + 64 * 1024 * 8
     before = pa.total_allocated_bytes()
@@ -139,3 +141,23 @@ def test_text_that_is_not_utf_8_is_the_fault_of_its_file_alone(tmp_path: Path, b
     assert (good.verdict, broken.verdict) == (Verdict.PASS, Verdict.FAIL)
     assert [fault for fault in broken.faults if "UTF-8" in fault and "2 rows" in fault] == list(broken.faults)
     assert [file.verdict for file in try_files(plan, paths[1:]).report.files] == [Verdict.FAIL]
+
+
+HANDED_OVER: dict[str, tuple[pa.Array, dict[str, Any]]] = {
+    "int96": (pa.array([0, None], pa.timestamp("us")), {"use_deprecated_int96_timestamps": True}),
+    "unsigned": (pa.array([2**64 - 1, 0], pa.uint64()), {}),
+    "fixed": (pa.array([b"abcd", b"1234"], pa.binary(4)), {}),
+    "duration": (pa.array([1, None], pa.duration("us")), {}),
+    "codec": (pa.array([1, 2], pa.int64()), {"compression": "lz4"}),
+    "nested": (pa.array([[1], None], pa.list_(pa.int64())), {}),
+}
+
+
+@pytest.mark.parametrize("kind", HANDED_OVER)
+def test_a_file_that_only_spark_reads_is_refused_with_its_reason(tmp_path: Path, kind: str) -> None:
+    values, options = HANDED_OVER[kind]
+    path = tmp_path / f"{kind}.parquet"
+    pq.write_table(pa.table({"v": values}), path, **options)
+    plan = load(infer([path]), path.name).plan
+    with pytest.raises(Misconfigured, match="nothing was tried, because DuckDB alone cannot: .*Spark"):
+        try_files(plan, [path])
