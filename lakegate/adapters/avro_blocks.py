@@ -29,16 +29,18 @@ class Records:
             raise ValueError("it has another beginning")
         meta: Any = fastavro.schemaless_reader(file, _META, None)
         self.schema: Any = json.loads(meta["avro.schema"])
-        self._parsed, self._codec = fastavro.parse_schema(self.schema), meta.get("avro.codec", b"null").decode()
+        self._codec = meta.get("avro.codec", b"null").decode()
         self._file, self._sync = file, file.read(_SYNC)
 
-    def pieces(self) -> Iterator[list[Any]]:
-        """Yield the records, some at once. Raise TooLarge if a block, or their number, is beyond the bound."""
-        records = self._records()
+    def pieces(self, schema: Any = None) -> Iterator[list[Any]]:
+        """Yield the records, some at once, by a schema that differs from the file's in logical types alone. Raise
+        TooLarge if a block, or their number, is beyond the bound.
+        """
+        records = self._records(fastavro.parse_schema(schema or self.schema))
         while piece := list(islice(records, AT_ONCE)):
             yield piece
 
-    def _records(self) -> Iterator[Any]:
+    def _records(self, schema: Any) -> Iterator[Any]:
         total = 0
         while (rows := self._number()) is not None:
             total += rows
@@ -46,7 +48,7 @@ class Records:
                 raise TooLarge(f"it has more than {MOST_RECORDS:,} rows")
             block = io.BytesIO(self._block())
             for _ in range(rows):
-                yield fastavro.schemaless_reader(block, self._parsed, None)
+                yield fastavro.schemaless_reader(block, schema, None)
 
     def _block(self) -> bytes:
         size = self._number() or 0

@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date, time
+from datetime import date
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -58,6 +57,10 @@ _LOGICAL = {
     ("long", "local-timestamp-millis"): "timestamp_ntz",
     ("long", "local-timestamp-micros"): "timestamp_ntz",
 }
+_UNREAD = {"BROTLI", "LZO", "BYTE_STREAM_SPLIT"}
+"""Compressions and encodings of parquet that Spark has no code for."""
+_MOST_DIGITS = 38
+_NO_FIELDS = "is a struct without fields, which a table cannot hold"
 _WIDER = ({"int", "bigint"}, {"float", "double"})
 
 
@@ -69,11 +72,22 @@ def parquet(path: Path) -> Sample:
     """Return a parquet file. Raise NoContract if Arrow cannot read it, or Spark a column of it."""
     try:
         file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")  # Spark reads no finer
+        _check_codecs(path, file.metadata)
         columns = _typed(path, file.schema_arrow, _leaves(file))
         rows = _whole(path, parquet_batches(path), file.schema_arrow)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise unfit(path.name, "it cannot be read as parquet: it is not whole, or damaged") from error
     return _sample(path, FileKind.PARQUET, columns, rows)
+
+
+def _check_codecs(path: Path, about: pq.FileMetaData) -> None:
+    """Raise NoContract at a compression or an encoding of values that Spark does not read."""
+    groups = map(about.row_group, range(about.num_row_groups))
+    chunks = [group.column(at) for group in groups for at in range(about.num_columns)]
+    names = {name for chunk in chunks for name in (chunk.compression, *chunk.encodings)}
+    if names & _UNREAD:
+        said = f"it is written with {min(names & _UNREAD)}, which Spark does not read"
+        raise unfit(path.name, f"{said}: write it with another compression or encoding, such as zstd")
 
 
 def _whole(path: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
@@ -107,7 +121,7 @@ def _tree(kind: pa.DataType, atom: Callable[[pa.DataType], str]) -> Type:
     kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
     if pa.types.is_struct(kind):
         if not kind.num_fields:
-            raise _Strange("is a struct without fields, which a table cannot hold")
+            raise _Strange(_NO_FIELDS)
         return Struct({field.name: _tree(field.type, atom) for field in kind})
     if pa.types.is_map(kind):
         return Map(_tree(kind.key_type, atom), _tree(kind.item_type, atom))
@@ -180,7 +194,18 @@ def _of_records(path: Path, records: Records) -> tuple[dict[str, Type], pa.Table
         raise unfit(path.name, "its rows are not records")
     columns = _avro_columns(path, records.schema)
     schema = pa.schema([(name, held(kind)) for name, kind in columns.items()])
-    return columns, _whole(path, (_avro_rows(path, piece, schema) for piece in records.pieces()), schema)
+    pieces = records.pieces(_as_spark(records.schema))
+    return columns, _whole(path, (_avro_rows(path, piece, schema) for piece in pieces), schema)
+
+
+def _as_spark(said: Any) -> Any:
+    """Return an Avro schema without the logical types that Spark passes over, such as the time of day and UUIDs."""
+    if isinstance(said, list):
+        return [_as_spark(part) for part in said]
+    if not isinstance(said, dict):
+        return said
+    is_known = said.get("logicalType") == "decimal" or (str(said.get("type")), said.get("logicalType")) in _LOGICAL
+    return {word: _as_spark(part) for word, part in said.items() if is_known or word != "logicalType"}
 
 
 def _avro_columns(path: Path, schema: Mapping[str, Any]) -> dict[str, Type]:
@@ -204,6 +229,8 @@ def _of_avro(said: Any, known: dict[str, Type]) -> Type:
             raise _Strange(f"is {said}, which is a part of itself")
         return known.get(said) or Atom(_AVRO[said])
     kind = said["type"]
+    if kind == "record" and not said["fields"]:
+        raise _Strange(_NO_FIELDS)
     if kind == "record":
         found: Type = Struct({field["name"]: _of_avro(field["type"], known) for field in said["fields"]})
     elif kind == "array":
@@ -231,9 +258,12 @@ def _of_union(branches: list[Any], known: dict[str, Type]) -> Type:
 
 def _avro_atom(said: Mapping[str, Any]) -> str:
     kind, logical = said["type"], said.get("logicalType")
+    if kind in ("bytes", "fixed") and logical == "decimal":
+        if said["precision"] > _MOST_DIGITS:
+            raise _Strange(f"is a decimal of {said['precision']} digits, and a table holds {_MOST_DIGITS}")
+        return f"decimal({said['precision']},{said.get('scale', 0)})"
     if kind in ("bytes", "fixed"):
-        decimal = logical == "decimal"
-        return f"decimal({said['precision']},{said.get('scale', 0)})" if decimal else "binary"
+        return "binary"
     if kind == "enum":
         return "string"
     return _LOGICAL.get((kind, str(logical)), _AVRO[kind])
@@ -241,21 +271,10 @@ def _avro_atom(said: Mapping[str, Any]) -> str:
 
 def _avro_rows(path: Path, records: list[Any], schema: pa.Schema) -> pa.RecordBatch:
     try:
-        columns = [pa.array([_plain(record[field.name]) for record in records], field.type) for field in schema]
+        columns = [pa.array([record[field.name] for record in records], field.type) for field in schema]
     except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
         raise unfit(path.name, "it has a value that is none of its column's type") from error
     return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as its column has it: Spark knows neither the time of day nor UUIDs."""
-    if isinstance(value, time):
-        return (value.hour * 3600 + value.minute * 60 + value.second) * 1000 + value.microsecond // 1000
-    if isinstance(value, UUID):
-        return str(value)
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    return [_plain(part) for part in value] if isinstance(value, list) else value
 
 
 def _sample(path: Path, kind: FileKind, columns: dict[str, Type], rows: pa.Table) -> Sample:

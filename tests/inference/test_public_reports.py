@@ -7,9 +7,11 @@ import gzip
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from decimal import Decimal
 from io import BytesIO, StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import fastavro
 import pyarrow as pa
@@ -20,6 +22,7 @@ from hypothesis import strategies as st
 
 from lakegate.contracts import Contract, load
 from lakegate.inference import spelled as types
+from lakegate.inference import typed
 from lakegate.inference.delimited import USUAL
 from lakegate.inference.inferred import infer
 from lakegate.inference.sample import NoContract
@@ -43,6 +46,10 @@ def of_rows(rows: list[list[str]], **dialect: str) -> str:
     return out.getvalue()
 
 
+UNKNOWN: Mapping[str, dict[str, Any]] = {
+    "brotli": {"compression": "brotli"},
+    "byte stream split": {"use_byte_stream_split": True, "use_dictionary": False},
+}
 ORDERS = [["id", "name", "amount"], *([f"{at}", f"client {at}", f"{at}.50"] for at in range(1, 400))]
 
 
@@ -217,6 +224,66 @@ def test_every_codec_of_avro_that_the_job_reads_is_read(tmp_path: Path, codec: s
     }
     body = packed([{"id": at, "s": f"a{at}" * 50} for at in range(3_000)], schema, codec)
     assert columns(inferred(body, "a.avro", tmp_path)) == {"id": "bigint", "s": "string"}
+
+
+@pytest.mark.parametrize(
+    ("said", "value", "kind", "stays"),
+    [
+        ({"type": "long", "logicalType": "time-micros"}, 86_399_999_999, "bigint", 86_399_999_999),
+        ({"type": "int", "logicalType": "time-millis"}, 86_399_999, "int", 86_399_999),
+        ({"type": "string", "logicalType": "uuid"}, "ABCDEF78-1234-5678-1234-567812345678", "string", None),
+        ({"type": "string", "logicalType": "uuid"}, "hello", "string", None),
+        ({"type": "fixed", "name": "f", "size": 16, "logicalType": "uuid"}, b"0123456789abcdef", "binary", None),
+        ({"type": "long", "logicalType": "timestamp-nanos"}, 2**60, "bigint", 2**60),
+        ({"type": "string", "logicalType": "strange"}, "x", "string", None),
+    ],
+)
+@pytest.mark.parametrize("nested", [False, True])
+def test_logical_types_of_avro_that_spark_passes_over_leave_the_values_as_they_are(
+    tmp_path: Path, said: dict[str, object], value: object, kind: str, stays: int | None, *, nested: bool
+) -> None:
+    of: object = {"type": "array", "items": ["null", said]} if nested else ["null", said]
+    plain = {word: part for word, part in said.items() if word != "logicalType"}
+    written = {"type": "array", "items": ["null", plain]} if nested else ["null", plain]
+    own = {"type": "record", "name": "r", "fields": [{"name": "v", "type": written}]}
+    body = packed([{"v": [value] if nested else value}] * 30, own, "null")
+    (tmp_path / "a.avro").write_bytes(with_schema(body, {**own, "fields": [{"name": "v", "type": of}]}))
+    sample = typed.avro(tmp_path / "a.avro")
+    assert str(sample.columns["v"]) == (f"array<{kind}>" if nested else kind)
+    assert sample.rows.column("v").to_pylist() == [[value] if nested else value] * 30
+    if stays and not nested:
+        assert f"{stays}" in infer([tmp_path / "a.avro"])
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"type": "bytes", "logicalType": "decimal", "precision": 39, "scale": 2}, "is a decimal of 39 digits"),
+        ({"type": "record", "name": "z", "fields": []}, "is a struct without fields"),
+    ],
+)
+def test_types_of_avro_that_no_table_holds_are_named(tmp_path: Path, said: dict[str, object], why: str) -> None:
+    value: object = Decimal("1.50") if said["type"] == "bytes" else {}
+    body = packed([{"v": value}], {"type": "record", "name": "r", "fields": [{"name": "v", "type": said}]}, "null")
+    with pytest.raises(NoContract, match=f'column "v" {why}'):
+        inferred(body, "a.avro", tmp_path)
+
+
+@pytest.mark.parametrize("said", UNKNOWN.values(), ids=UNKNOWN)
+def test_parquet_that_spark_has_no_code_for_has_no_contract(tmp_path: Path, said: dict[str, Any]) -> None:
+    pq.write_table(pa.table({"v": [1.5, 2.5]}), tmp_path / "a.parquet", **said)
+    with pytest.raises(NoContract, match="which Spark does not read: write it with another compression or encoding"):
+        infer([tmp_path / "a.parquet"])
+
+
+def with_schema(body: bytes, schema: Mapping[str, object]) -> bytes:
+    """The same blocks below another schema, which says the same of their bytes."""
+    file, out = BytesIO(body[4:]), BytesIO()
+    meta = fastavro.schemaless_reader(file, {"type": "map", "values": "bytes"}, None)
+    assert isinstance(meta, dict)
+    meta = {**meta, "avro.schema": json.dumps(schema).encode()}
+    fastavro.schemaless_writer(out, {"type": "map", "values": "bytes"}, meta)
+    return body[:4] + out.getvalue() + file.read()
 
 
 def packed(records: list[dict[str, object]], schema: Mapping[str, object], codec: str) -> bytes:

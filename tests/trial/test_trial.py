@@ -159,5 +159,5 @@ def test_a_file_that_only_spark_reads_is_refused_with_its_reason(tmp_path: Path,
     path = tmp_path / f"{kind}.parquet"
     pq.write_table(pa.table({"v": values}), path, **options)
     plan = load(infer([path]), path.name).plan
-    with pytest.raises(Misconfigured, match="nothing was tried, because DuckDB alone cannot: .*Spark"):
+    with pytest.raises(Misconfigured, match=r"nothing was tried, because DuckDB alone cannot: .*Spark"):
         try_files(plan, [path])
