@@ -24,7 +24,8 @@ _ARROW: Mapping[str, pa.DataType] = {
     "timestamp": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
 }
-_EXACT = 2**53  # the whole numbers up to here are doubles, each its own
+_EXACT = {pa.float16(): 2**11 - 1, pa.float32(): 2**24 - 1, pa.float64(): 2**53 - 1}
+"""Whole numbers up to here are numbers with a point, each its own: the next one may have been one more."""
 _DIGITS = 15  # so many decimal digits survive a double
 _WIDEST = 38
 
@@ -77,7 +78,7 @@ def _safe(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
 
 def _whole(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
     """Cast doubles to whole numbers: Pandas makes doubles of whole numbers with nulls among them."""
-    return _below(values, _EXACT).cast(wanted)
+    return _below(values, _EXACT[values.type]).cast(wanted)
 
 
 def _same_float(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:

@@ -64,6 +64,7 @@ def narrowed(values: pa.Array, wanted: str) -> pa.ChunkedArray:
 FITTING: list[tuple[Callable[[], Any], str, list[Any]]] = [
     (lambda: pd.DataFrame({"n": [1, 2]}), "int", [1, 2]),
     (lambda: pd.DataFrame({"n": [1, None]}), "bigint", [1, None]),
+    (lambda: pd.DataFrame({"n": [2.0**53 - 1, None]}), "bigint", [2**53 - 1, None]),
     (lambda: pd.DataFrame({"n": [1, 2]}), "double", [1.0, 2.0]),
     (lambda: pd.DataFrame({"n": [1, 2]}), "decimal(10,2)", [Decimal("1.00"), Decimal("2.00")]),
     (lambda: pd.DataFrame({"n": [12.5, None]}), "decimal(10,2)", [Decimal("12.50"), None]),
@@ -99,6 +100,9 @@ CHANGED: list[tuple[pa.Array, str]] = [
     (pa.array([float("nan")]), "bigint"),
     (pa.array([float("inf")]), "decimal(10,2)"),
     (pa.array([2.0**53 + 2]), "bigint"),  # it may have been an odd number
+    (pa.array([2.0**53, None]), "bigint"),  # as 2**53 + 1 is
+    (pa.array([-(2.0**53)]), "bigint"),
+    (pa.array([2.0**24], pa.float32()), "bigint"),
     (pa.array([12345678901234568.0]), "decimal(19,2)"),  # its cents are gone
     (pa.array([1.005]), "decimal(10,2)"),
     (pa.array([0.1]), "float"),
