@@ -121,11 +121,16 @@ CANNOT_FAIL = [
     "ratio > 0.1 or ratio <= 0.1", "kind = 'a' or kind <> 'a'", "id < `size of it` or `size of it` <= id",
     "day >= '2013-01-01' or day < '2013-01-01'", "greatest(id, 0) >= 0", "length(kind) >= 5 or length(kind) < 5",
     "case id when 1 then 'a' else 'a' end = 'a'", "(id > 1) or (id > 1) is not true",
+    "(id) = id", "(id) > 5 or id <= 5", "round(amount, 2) = amount", "amount = round(amount, 3)", "floor(id) = id",
+    "cast(id as int) = id", "cast(id as bigint) = id", "cast(amount as decimal(10, 4)) = amount", "id % 2 < 2",
+    "id % 2 in (0, 1, -1)", "amount % 10 <= 9.99", "id % -7 > -7", "amount % 0.03 < 0.03", "amount >= -5000000000",
+    "id >= -9223372036854775808",
 ]  # fmt: skip
 CANNOT_PASS = [
     "id > 5 and id < 3", "id between 5 and 3", "id = 1.5", "id <> id", "kind not like '%'", "lower(kind) = 'BAD'",
     "month(day) = 13", "id > 2147483647", "day > '2013-01-01' and day < '2013-01-02'", "id > 1 and false",
     "id < `size of it` and `size of it` < id", "id in (1) and id not in (1)", "kind < ''", "abs(id) < 0",
+    "((id) between 1 and 0) is true", "(id > 1 and id < 0) is true", "round(amount, 2) <> amount", "id % 2 = 2",
 ]  # fmt: skip
 CAN_DO_BOTH = [
     "id is not null", "id > 5 or id < 5", "id >= -2147483647", "kind like '_%'", "kind > ''", "ratio <= 1e308",
@@ -136,6 +141,9 @@ CAN_DO_BOTH = [
     "kind > 'a' and kind < 'b'", "contains(kind, concat(lower(kind), lower(kind)))", "startswith(kind, upper(kind))",
     "endswith(lower(kind), kind)", "case when id > 1 then contains(upper(kind), concat(kind, kind)) else true end",
     "kind <> 'a' and kind <> 'b'", "id is null or id > 0", "id % 2 = 0",
+    "round(amount, 1) = amount", "floor(amount) = amount", "cast(amount as int) = amount", "round(amount, -1) = amount",
+    "cast(amount as decimal(5, 1)) = amount", "round(ratio, 2) = ratio", "id % 2 < 1", "id % 2 <> -1",
+    "amount % 10 <= 9.98", "amount > -999.98", "ratio > -5000000000", "id % 2147483647 = id",
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ far as a budget goes. It parses nothing, and knows neither queries nor checks.
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -59,6 +60,7 @@ _BOUNDS: Mapping[type[exp.Expr], tuple[int, int]] = {
     exp.Minute: (0, 59),
     exp.Second: (0, 59),
 }
+_ROUNDS = (exp.Ceil, exp.Floor, exp.Round)
 _SPREADS = (exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance, exp.VariancePop)
 _AMONG_THEM = (exp.Min, exp.Max, exp.Avg, exp.Median, exp.Quantile)
 _TEXTS = (exp.Lower, exp.Upper, exp.Trim, exp.Substring, exp.Concat, exp.DPipe, exp.Replace, exp.Left, exp.Right)
@@ -80,6 +82,7 @@ class Outcomes:
         self._cuts: dict[Any, set[Exact]] = {}
         self._bases: dict[Any, Values] = {}
         self._ids: dict[int, int] = {}
+        self._unchanged: dict[int, exp.Expr] = {}
         self._uses: Counter[Any] = Counter()
         known: dict[Any, int] = {}
         for tree in trees:
@@ -88,10 +91,27 @@ class Outcomes:
     def _number(self, tree: exp.Expr, known: dict[Any, int]) -> None:
         """Give each node a number, which is the same for those that are alike."""
         for node in reversed(list(tree.walk())):  # a node comes after its parent
+            if self._is_unchanged(node):
+                self._unchanged[id(node)], self._ids[id(node)] = node.this, self._ids[id(node.this)]
+                continue
             parts = [(word, self._plain(value)) for word, value in node.args.items() if value not in (None, False)]
             key = self._ids[id(node)] = known.setdefault((type(node), tuple(parts)), len(known))
             if isinstance(node, exp.AggFunc) or any(map(self._is_over_rows, node.iter_expressions())):
                 self._over_rows.add(key)
+
+    def _is_unchanged(self, node: exp.Expr) -> bool:
+        """Return True for parentheses, and for a column in a function that changes none of its values."""
+        if isinstance(node, exp.Paren):
+            return True
+        inner = node.this.unnest() if isinstance(node, (*_ROUNDS, exp.Cast)) else None
+        known = self.columns.get(inner.name) if isinstance(inner, exp.Column) else None
+        if not isinstance(known, Type) or known.kind not in ("whole", "decimal"):
+            return False
+        given = of_type(known)
+        if isinstance(node, exp.Cast):
+            return _holds(physical(node.args["to"].sql(dialect="spark")), given)
+        places = _places(node.args.get("decimals"))
+        return places is not None and _is_multiple(given.step, Fraction(1, 10**places))
 
     def _is_over_rows(self, node: exp.Expr) -> bool:
         """Return True if there is an aggregate in it, whose 64 bits are enough."""
@@ -112,7 +132,8 @@ class Outcomes:
         widest, outcome = self.of(node), list[Values]()
         for each in where:
             self.of(each)
-        counts = Counter(self._ids[id(part)] for each in (node, *where) for part in each.walk())
+        parts = [part for each in (node, *where) for part in each.walk() if id(part) not in self._unchanged]
+        counts = Counter(self._ids[id(part)] for part in parts)
         for world in self._worlds(counts):
             self._world = world
             if all(self.of(each).include(1) for each in where):
@@ -136,6 +157,8 @@ class Outcomes:
 
     def of(self, node: exp.Expr) -> Values:
         """Return the values of a node in the pieces of now."""
+        while id(node) in self._unchanged:
+            node = self._unchanged[id(node)]
         key = self._ids[id(node)]
         for known in (self._world, self.assumptions):
             if key in known:
@@ -370,15 +393,19 @@ class Outcomes:
         a, by = self.of(node.this), self.of(node.expression)
         if by.point is None or not by.point or not a.exist or not a.are_finite:
             return ANY
-        if a.step is not None and Fraction(a.step) / by.point % 1 == 0:
+        if _is_multiple(a.step, by.point):
             return Values(0, 0, null=a.null)
         most: Exact = max(by.point, -by.point)
-        return Values(0 if a.low >= 0 else -most, most if a.high > 0 else 0, null=a.null)
+        step = a.step if a.step and _is_multiple(most, a.step) else None
+        most -= step or 0
+        return Values(0 if a.low >= 0 else -most, most if a.high > 0 else 0, null=a.null, step=step)
 
     def negative(self, node: exp.Neg) -> Values:
         outcome = self.of(node.this)
         if not outcome.exist or not outcome.are_finite:
             return ANY
+        if isinstance(node.this.unnest(), exp.Literal):
+            return constant(-outcome.low)
         return number_between([-outcome.low, -outcome.high], null=outcome.null)
 
     def not_negative(self, node: exp.Expr) -> Values:
@@ -493,6 +520,27 @@ def _uncast(node: exp.Expr) -> exp.Expr:
     return node
 
 
+def _is_multiple(of: Exact | None, step: Exact) -> bool:
+    return of is not None and Fraction(of) / Fraction(step) % 1 == 0
+
+
+def _holds(kind: Type, given: Values) -> bool:
+    """Return True if a type has each of these numbers as it is."""
+    if kind.kind not in ("whole", "decimal"):
+        return False
+    own = of_type(kind)
+    return (
+        own.low <= given.low and given.high <= own.high and own.step is not None and _is_multiple(given.step, own.step)
+    )
+
+
+def _places(node: exp.Expr | None) -> int | None:
+    """Return the places that are rounded to, none if nothing is said; None if only a row tells them."""
+    if node is None:
+        return 0
+    return int(node.name) if isinstance(node, exp.Literal) and re.fullmatch("[0-9]{1,2}", node.name) else None
+
+
 def _factor_of(node: exp.Expr) -> tuple[Exact, exp.Expr]:
     """Return the number that an expression is so many times as much as another, and that one."""
     node = _uncast(node)
@@ -560,7 +608,7 @@ _JUDGES: Mapping[type[exp.Expr], _Judge] = {
     exp.Neg: Outcomes.negative,
     **dict.fromkeys((exp.Abs, exp.Sqrt, exp.Exp), Outcomes.not_negative),
     exp.Sign: Outcomes.sign,
-    **dict.fromkeys((exp.Ceil, exp.Floor, exp.Round), Outcomes.rounded),
+    **dict.fromkeys(_ROUNDS, Outcomes.rounded),
     **dict.fromkeys(_TEXTS, Outcomes.text),
     **dict.fromkeys(_BOUNDS, Outcomes.bounds),
 }
