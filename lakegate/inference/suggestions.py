@@ -6,7 +6,7 @@ They are modest: nothing is asked of a column that few rows say, and bounds leav
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from typing import Any
 
 from lakegate.audit.schema.types import Atom, Type, digits
@@ -26,6 +26,7 @@ _PERSONAL = re.compile(
     r"tax[_. -]?id)([^a-z]|$))|[a-z](Email|Phone|Birth|Address)|(first|last)Name"
 )
 _ORDERED = ("int", "bigint", "string", "date")  # types of a first column that may be a key
+_DIGITS = 100  # of a sum, more than a column's values have
 _BITS = {"int": 31, "bigint": 63}
 
 
@@ -94,9 +95,10 @@ def _bounds(name: str, kind: Atom, found: Numbers) -> dict[str, Said]:
     if found.least is None or found.odd or _KEYS.search(name):
         return {}
     low, high = Decimal(str(found.least)), Decimal(str(found.most))
-    room = (high - low) or abs(high) or Decimal(1)
-    least = Decimal(0) if low >= 0 else _rounded(low - room, ROUND_FLOOR)
-    most = Decimal(0) if high <= 0 else _rounded(high + room, ROUND_CEILING)
+    with localcontext(prec=_DIGITS):
+        room = (high - low) or abs(high) or Decimal(1)
+        least = Decimal(0) if low >= 0 else _rounded(low - room, ROUND_FLOOR)
+        most = Decimal(0) if high <= 0 else _rounded(high + room, ROUND_CEILING)
     bounds = {
         "minimum": (least, f"the least is {_shown(found.least)}"),
         "maximum": (most, f"the greatest is {_shown(found.most)}"),

@@ -215,6 +215,20 @@ def test_numbers_of_json_that_no_type_holds_have_no_contract(tmp_path: Path) -> 
             inferred(f'{{"v": {value}}}\n{{"v": 1.5}}', "a.jsonl", tmp_path)
 
 
+@pytest.mark.parametrize("places", [0, 2, 9])
+@pytest.mark.parametrize("size", [17, 27, 28, 29, 30, 37, 38])
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_a_sample_is_within_the_bounds_of_its_numbers_however_many_digits_they_have(
+    tmp_path: Path, sign: str, size: int, places: int
+) -> None:
+    digits = [f"{10 ** (size - 1) + at}" for at in range(25)]
+    texts = [f"{sign}{each[: size - places]}.{each[size - places :]}" if places else f"{sign}{each}" for each in digits]
+    found = inferred(of_rows([["k", "v"], *([f"{at}", text] for at, text in enumerate(texts))]), "a.csv", tmp_path)
+    assert columns(found)["v"] in (
+        ("bigint", "string") if not places else (f"decimal({max(size, 18)},{places})", "double")
+    )
+
+
 @pytest.mark.parametrize("codec", ["null", "deflate", "bzip2", "xz", "snappy", "zstandard"])
 def test_every_codec_of_avro_that_the_job_reads_is_read(tmp_path: Path, codec: str) -> None:
     schema = {
