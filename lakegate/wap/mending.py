@@ -8,13 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from lakegate.audit.model.plan import Plan, Stance, TableColumn
+from lakegate.audit.model.plan import MetricKind, Plan, Stance, TableColumn
 from lakegate.audit.schema.names import folded
 from lakegate.audit.schema.types import Atom, digits, parse
 from lakegate.wap.narrowing import arrow_type
 
 PANDAS, POLARS = "pandas", "polars"
 _LOSES_ZEROS = "zeros in front are lost by now: rather read it as text, "
+_FORMAT = "  # the format that its texts have: a guessed one takes 2/11 for 11 February"
+_DECIMAL = "decimal.Decimal"
 _KINDS = {
     "tinyint": "integer",
     "smallint": "integer",
@@ -26,9 +28,9 @@ _PANDAS: Mapping[tuple[str, str], str] = {
     ("text", "integer"): 'frame[{c}] = pd.to_numeric(frame[{c}]).astype("Int64")',
     ("text", "double"): "frame[{c}] = pd.to_numeric(frame[{c}])",
     ("text", "decimal"): 'frame[{c}] = frame[{c}].map(decimal.Decimal, na_action="ignore")',
-    ("text", "date"): "frame[{c}] = pd.to_datetime(frame[{c}]).dt.date",
-    ("text", "timestamp"): "frame[{c}] = pd.to_datetime(frame[{c}], utc=True)",
-    ("text", "timestamp_ntz"): "frame[{c}] = pd.to_datetime(frame[{c}])",
+    ("text", "date"): 'frame[{c}] = pd.to_datetime(frame[{c}], format="%Y-%m-%d").dt.date' + _FORMAT,
+    ("text", "timestamp"): 'frame[{c}] = pd.to_datetime(frame[{c}], format="%Y-%m-%d %H:%M:%S", utc=True)' + _FORMAT,
+    ("text", "timestamp_ntz"): 'frame[{c}] = pd.to_datetime(frame[{c}], format="%Y-%m-%d %H:%M:%S")' + _FORMAT,
     ("text", "boolean"): 'frame[{c}] = frame[{c}].map({{"true": True, "false": False}})',
     ("number", "string"): 'frame[{c}] = frame[{c}].astype("string")  # '
     + _LOSES_ZEROS
@@ -51,9 +53,12 @@ _POLARS: Mapping[tuple[str, str], str] = {
     ("text", "integer"): "frame = frame.with_columns(pl.col({c}).cast(pl.Int64))",
     ("text", "double"): "frame = frame.with_columns(pl.col({c}).cast(pl.Float64))",
     ("text", "decimal"): "frame = frame.with_columns(pl.col({c}).cast(pl.Decimal({precision}, {scale})))",
-    ("text", "date"): "frame = frame.with_columns(pl.col({c}).str.to_date())",
-    ("text", "timestamp"): 'frame = frame.with_columns(pl.col({c}).str.to_datetime(time_zone="UTC"))',
-    ("text", "timestamp_ntz"): "frame = frame.with_columns(pl.col({c}).str.to_datetime())",
+    ("text", "date"): 'frame = frame.with_columns(pl.col({c}).str.to_date("%Y-%m-%d"))' + _FORMAT,
+    (
+        "text",
+        "timestamp",
+    ): 'frame = frame.with_columns(pl.col({c}).str.to_datetime("%Y-%m-%d %H:%M:%S", time_zone="UTC"))' + _FORMAT,
+    ("text", "timestamp_ntz"): 'frame = frame.with_columns(pl.col({c}).str.to_datetime("%Y-%m-%d %H:%M:%S"))' + _FORMAT,
     ("text", "boolean"): 'frame = frame.with_columns(pl.col({c}).replace_strict({{"true": True, "false": False}}))',
     ("number", "string"): "frame = frame.with_columns(pl.col({c}).cast(pl.String))  # "
     + _LOSES_ZEROS
@@ -78,11 +83,13 @@ _LINES = {PANDAS: _PANDAS, POLARS: _POLARS}
 
 def lines(package: str, frame: pa.Schema, plan: Plan) -> list[str]:
     """Return the lines that mend a frame of a package, of which this is the schema; none for other packages."""
-    return list(_lines(_LINES[package], frame, plan)) if package in _LINES else []
+    there = list(_lines(_LINES[package], frame, plan)) if package in _LINES else []
+    return ["import decimal", *there] if any(_DECIMAL in line for line in there) else there
 
 
 def _lines(words: Mapping[tuple[str, str], str], frame: pa.Schema, plan: Plan) -> Iterator[str]:
     wanted = {column.name: column for column in plan.columns}
+    required = {metric.columns for metric in plan.metrics if metric.kind is MetricKind.NULLS}
     unknown = [name for name in frame.names if name not in wanted]
     for name, column in wanted.items():
         if name in frame.names:
@@ -92,7 +99,7 @@ def _lines(words: Mapping[tuple[str, str], str], frame: pa.Schema, plan: Plan) -
         if others:
             unknown.remove(others[0])
             yield words["renamed", ""].format(c=repr(name), other=repr(others[0]))
-        elif plan.policy.missing_columns is not Stance.ALLOW:
+        elif plan.policy.missing_columns is not Stance.ALLOW and (name,) not in required:
             yield words["missing", ""].format(c=repr(name))
     if plan.policy.new_columns is Stance.FREEZE:
         yield from (words["unknown", ""].format(c=repr(name)) for name in unknown)

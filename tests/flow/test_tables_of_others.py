@@ -61,7 +61,7 @@ def test_files_are_published_into_a_table_of_somebody_elses(installation: Instal
     assert rows(installation) == [(1, -1), (2, 2), (3, 3)]
     assert len(rows_of(installation.lake, "main", quarantine_of(installation.table))) == 1
     told = {file.key: file.reasons for message in installation.notifier.messages for file in message.files}
-    assert told[taken.key] == ("id unique in the table: 1 of 1 row, expected none",)
+    assert told[taken.key] == ("id unique in the table: 1 of 1 row, expected none; the first: id 2",)
 
     table = on_main(installation).load_table(installation.table)
     table.overwrite(table.scan().to_arrow())  # his rows and ours are in one data file

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import decimal
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -172,8 +171,8 @@ def test_the_line_that_a_refusal_prints_mends_the_frame(
         published(here, frame, wanted)
     assert not here.table_exists(TABLE)
     [line] = [it.strip() for it in str(refused.value).splitlines() if it.strip().startswith("frame")]
-    names = {"frame": frame, "pd": pd, "pl": pl, "decimal": decimal}
-    exec(line, names)
+    names = {"frame": frame, "pd": pd, "pl": pl}
+    exec("import decimal\n" * ("import decimal" in str(refused.value)) + line, names)
     assert len(published(here, names["frame"], wanted)) == 2
 
 
@@ -189,6 +188,24 @@ def test_lines_mend_names_and_columns_too(here: FolderCatalog, package: Any) -> 
     with wap(here, by) as branch:
         branch.append(names["frame"])
         assert branch.publish().rows == 1
+
+
+@pytest.mark.parametrize("package", [pd, pl], ids=["Pandas", "Polars"])
+@pytest.mark.parametrize("wanted", ["date", "timestamp", "timestamp_ntz"])
+def test_no_printed_line_guesses_which_number_is_the_month(here: FolderCatalog, package: Any, wanted: str) -> None:
+    """A guess once put 73 of 81 dates on main with day and month exchanged."""
+    frame = package.DataFrame({"n": ["05/05/2026", "02/11/2026"]})
+    with pytest.raises(Refused) as refused:
+        published(here, frame, wanted)
+    [line] = [it.strip() for it in str(refused.value).splitlines() if it.strip().startswith("frame")]
+    with pytest.raises((ValueError, pl.exceptions.PolarsError)):
+        exec(line, {"frame": frame, "pd": pd, "pl": pl})
+
+
+def test_a_column_that_no_null_may_have_is_not_mended_by_nulls(here: FolderCatalog) -> None:
+    with pytest.raises(Refused) as refused, wap(here, contract()) as branch:
+        branch.append(pd.DataFrame({"amount": [1.0]}))
+    assert ("frame['id'] = None" in str(refused.value), "frame['note'] = None" in str(refused.value)) == (False, True)
 
 
 def test_a_refusal_speaks_to_whoever_holds_the_frame(here: FolderCatalog) -> None:
