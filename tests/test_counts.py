@@ -58,7 +58,7 @@ NO_NUMBER = {
     "inspection.file.key",
     "what",
     "files.form.kind",
-    "' and '.join(setting.kinds)",
+    "' and '.join(known.kinds)",
     "', '.join(unasked)",
 }
 MORE_THAN_ONE = {

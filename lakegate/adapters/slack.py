@@ -247,7 +247,7 @@ def _file(file: MessageFile, most: int, look: str) -> str:
     while kept and len("\n".join([*lines, *kept])) > SECTION - 100:
         kept.pop()
     hidden = len(reasons) - len(kept)
-    return "\n".join([*lines, *kept, *([f"• and {hidden} more: {look}"] if hidden else [])])
+    return "\n".join([*lines, *kept, *([f"• and {hidden:,} more: {look}"] if hidden else [])])
 
 
 def _reason(reason: str, advice: Advice) -> str:

@@ -244,7 +244,7 @@ def test_each_engine_s_page_says_as_its_text_does_whether_anybody_has_run_it(eng
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.word)
 def test_each_text_takes_a_file_of_variables_if_the_installation_was_found_by_one(engine: Engine) -> None:
-    path = "/home/anna/it's here/.lakegate.env"
+    path = "/srv/it's here/.lakegate.env"
     text, plain = engine.text(reading(replace(PLACE, variables=path))), engine.text(reading())
     assert ("open(" in text, "set -a; . " in text) == (engine.is_python, not engine.is_python)
     assert "environ" not in plain

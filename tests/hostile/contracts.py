@@ -378,7 +378,7 @@ DEEP: Mapping[str, str] = {
     "groups": of_pattern("(" * 30 + "a" + ")?" * 30 + "b"),
     "parentheses": of_rule("(" * 24 + "id" + ")" * 24 + " = 1"),
     "functions": of_rule("coalesce(" * 24 + "id" + ", 1)" * 24 + " = 1"),
-    "CASE": of_rule("CASE WHEN id = 1 THEN " * 24 + "length(state)" + " END" * 24 + " = 1"),
+    "CASE": of_rule("CASE WHEN id = 1 THEN " * 24 + "state" + " END" * 24 + " = 'x'"),
     "signs": of_rule("NOT (" * 12 + "id = 1" + ")" * 12),
     "queries": of_query(f"SELECT MAX(x) FROM {'(SELECT x FROM ' * 23}(SELECT id AS x FROM {{object}}){')' * 23}"),
     "a chain": of_rule("||".join(["state"] * 97) + " = 'x'"),

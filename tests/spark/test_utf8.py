@@ -122,7 +122,7 @@ def test_many_columns_with_such_text_are_told_in_short(spark: SparkSession, tmp_
     frame = spark.sql(f"select {', '.join(f'cast(unhex({chr(39)}E9{chr(39)}) as string) {name}' for name in names)}")
     of = by(FileKind.PARQUET, plan("nyc.t", dict.fromkeys(names, "string")))
     [(said,)] = judged(spark, tmp_path, of, written(frame, tmp_path, FileKind.PARQUET))
-    assert said == '30 columns have text that is not UTF-8: "c0", "c1", "c2" and 27 more'
+    assert said == '30 columns with text that is not UTF-8: "c0", "c1", "c2" and 27 more'
 
 
 @pytest.mark.parametrize("text", NO_TEXT.values(), ids=NO_TEXT)

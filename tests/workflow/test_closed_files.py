@@ -9,7 +9,7 @@ import pytest
 
 from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.lifecycle import Decision
+from lakegate.landing.lifecycle import Decision, State
 from lakegate.operations.sights import ALREADY, sights
 from lakegate.ports import Decided
 from lakegate.workflow.approve import approve
@@ -115,10 +115,10 @@ def test_without_a_contract_nothing_is_known_to_be_superseded(world: World) -> N
     assert [line.batch for line in status(world.service).rejected] == [batch]
 
 
-def test_who_waited_for_what_is_superseded_hears_that_it_was_rejected(world: World) -> None:
+def test_who_waited_for_what_is_superseded_hears_that_it_is_superseded(world: World) -> None:
     rejected_and_mended(world)
     file = world.files["2"]
-    assert sights(status(world.service))[file.key, file.version_id].state == Decision.REJECTED
+    assert sights(status(world.service))[file.key, file.version_id].state == State.SUPERSEDED
 
 
 def test_what_is_superseded_is_not_said_to_be_older_than_main_s_log_was_read(

@@ -150,7 +150,7 @@ def broken_text(rows: Mapping[str, int]) -> tuple[Fault, ...]:
     advice = Advice(vendor="write its text as UTF-8, or to convert it from the encoding that it came in")
     said = "has text that is not UTF-8, in"
     if len(rows) > FEW:
-        of = f"{len(rows):,} columns have text that is not UTF-8: {named([*rows])}"
+        of = f"{count(len(rows), 'column')} with text that is not UTF-8: {named([*rows])}"
         return (Fault(of, advice),)
     return tuple(
         Fault(f"column {display_name(label)} {said} {count(number, 'row')}", advice) for label, number in rows.items()

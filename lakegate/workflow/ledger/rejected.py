@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from lakegate.counts import count
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -89,7 +90,7 @@ def _require_each_once(found: Rejected, keys: Sequence[str]) -> None:
     twice = next((key for key, number in Counter(keys).items() if number > 1), None)
     if twice is not None:
         raise Misconfigured(
-            f"batch {found.batch} of {found.table}: --file {twice} is given {keys.count(twice)} times. "
+            f"batch {found.batch} of {found.table}: --file {twice} is given {count(keys.count(twice), 'time')}. "
             f"Give each file once; run: lakegate show {found.batch}"
         )
 
