@@ -8,7 +8,7 @@ from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.files import FileFormat
 from lakegate.audit.model.plan import TableColumn
 from lakegate.audit.schema.types import canonical
-from lakegate.audit.text.fields import most_fields, quoting, well_quoted
+from lakegate.audit.text.fields import atomic, most_fields, quoting, well_quoted
 from lakegate.audit.text.scan import row_faults
 from lakegate.reading.lines import Line
 
@@ -27,7 +27,7 @@ class Broken:
 def splitter(form: FileFormat, width: int) -> Callable[[Line], Fields | Broken]:
     """Return the function that takes a line apart."""
     strange, misquoted, unequal = (Broken(why=why) for why in row_faults(form, width))
-    well, fields, most = re.compile(well_quoted(form)), quoted_fields(form), most_fields(width)
+    well, fields, most = re.compile(well_quoted(form, atomic)), quoted_fields(form), most_fields(width)
 
     def split(line: Line) -> Fields | Broken:
         text = line.text
@@ -53,7 +53,7 @@ def _is_too_wide(form: FileFormat, text: str, most: int) -> bool:
 
 def quoted_fields(form: FileFormat) -> Callable[[str], list[str | None]]:
     """Return the function that takes apart a well-quoted line with quotes."""
-    quote, inner, delimiter = quoting(form) if form.quote else ("", "", re.escape(form.delimiter))
+    quote, inner, delimiter = quoting(form, atomic) if form.quote else ("", "", re.escape(form.delimiter))
     field = re.compile(f"(?s)(?:{quote}({inner}){quote}|([^{delimiter}]*+))(?:{delimiter}|\\Z)")
     plain = unescaped(form)
 

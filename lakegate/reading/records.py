@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.files import FileFormat
-from lakegate.audit.text.fields import most_fields, quoting
+from lakegate.audit.text.fields import atomic, most_fields, quoting
 from lakegate.reading.fields import OPTIONS, Fields, unescaped
 from lakegate.reading.lines import BOM, codec
 from lakegate.reading.source import Broken
@@ -79,7 +79,7 @@ class _Parser:
         self.end, self.most = first[0] if first else "\n", most_fields(width)
         if self.end == "\r":
             raise HandedOver("Only Spark can say where lines end by \\r alone, if fields may hold line ends.")
-        quote, inner, delimiter = quoting(form) if form.quote else ("", "", re.escape(form.delimiter))
+        quote, inner, delimiter = quoting(form, atomic) if form.quote else ("", "", re.escape(form.delimiter))
         self.quote, self.delimiter = form.quote, form.delimiter
         self.quoted = re.compile(f"(?s){quote}({inner}){quote} *+") if quote else None
         self.plain = re.compile(f"[^{delimiter}\r\n]*+")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.plan import Plan
-from lakegate.audit.text.fields import left_open
+from lakegate.audit.text.fields import atomic, left_open
 from lakegate.audit.text.scan import Scan
 from lakegate.reading import objects
 from lakegate.reading.lines import lines
@@ -70,7 +70,7 @@ def _scan_records(form: FileFormat, found: Bounded, of_lines: Scan) -> Scan:
 
 
 def _is_surely_open(form: FileFormat, text: str) -> bool:
-    return re.fullmatch(left_open(form), text) is not None
+    return re.fullmatch(left_open(form, atomic), text) is not None
 
 
 def _scan_objects(form: FileFormat, found: Bounded) -> Scan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
@@ -11,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import Unfit
-from lakegate.audit.model.plan import Check, Metric, MetricKind, Operator, Plan, Scope
+from lakegate.audit.model.plan import Check, Metric, MetricKind, Operator, Scope
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.jvm.session import LAKE
@@ -208,12 +209,12 @@ def test_where_there_is_no_such_table_or_none_of_its_rows_every_key_is_an_orphan
 def test_a_table_s_rows_count_with_the_files_before(spark: SparkSession) -> None:
     rows = Metric(id="all", kind=MetricKind.ROWS, scope=TABLE)
     check = Check(id="c", name="rows", metric="all", operator=Operator.LESS, threshold=(6,))
-    by = Plan(**{**vars(plan("nyc.t", {"id": "int"})), "metrics": (rows,), "checks": (check,)})
+    by = replace(plan("nyc.t", {"id": "int"}), metrics=(rows,), checks=(check,))
     table = Table(spark=spark, plan=by).on_main({"f0": [(1, None), (2, None)]})
     table.hold({"f1": [(1, None), (1, None)], "f2": [(2, None), (2, None)], "f3": [(3, None)]})
     assert said(table) == {"f1": [4], "f2": [6], "f3": [5]}
     assert table.reads == 0
-    first = Table(spark=spark, plan=Plan(**{**vars(by), "table": "nyc.new"})).hold({"f1": [(1, None)]})
+    first = Table(spark=spark, plan=replace(by, table="nyc.new")).hold({"f1": [(1, None)]})
     assert said(first) == {"f1": [1]}
 
 

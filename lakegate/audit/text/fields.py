@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lakegate.audit.model.files import FileFormat
@@ -35,29 +35,42 @@ def most_fields(width: int) -> int:
     return max(DEFAULT_FIELDS, width + 1)
 
 
-def well_quoted(form: FileFormat) -> str:
+def possessive(part: str) -> str:
+    """Return the pattern of a repeated part that gives nothing back: Java then needs no recursion for a long line."""
+    return f"(?:{part})*+"
+
+
+def atomic(part: str) -> str:
+    """Return the same for Python, which before 3.11.5 matches a repeated group wrongly if it is possessive
+    (python/cpython#106052).
+    """
+    return f"(?>(?:{part})*)"
+
+
+Repeated = Callable[[str], str]
+
+
+def well_quoted(form: FileFormat, repeated: Repeated = possessive) -> str:
     """Return the pattern of a whole line with quotes where they may stand: around a whole field, and escaped within
     one. "" matches every line.
-
-    The repetitions are possessive, so Java's engine needs no recursion for a long line.
     """
     if not form.quote:
         return ""
-    quote, inner, delimiter = quoting(form)
+    quote, inner, delimiter = quoting(form, repeated)
     field = f"(?:{quote}{inner}{quote}|(?!{quote})[^{delimiter}]*+)"
-    return f"(?s){field}(?:{delimiter}{field})*+"
+    return f"(?s){field}{repeated(delimiter + field)}"
 
 
-def left_open(form: FileFormat) -> str:
+def left_open(form: FileFormat, repeated: Repeated = possessive) -> str:
     """Return the pattern of a whole record with a quote that is never closed; only a file's last can have one."""
-    quote, inner, delimiter = quoting(form)
+    quote, inner, delimiter = quoting(form, repeated)
     field = f"(?:{quote}{inner}{quote} *+|(?!{quote})[^{delimiter}]*+)"
     cut = "" if form.escape in ("", form.quote) else f"{re.escape(form.escape)}?+"
-    return rf"(?s)[\r\n]*+(?:{field}{delimiter})*+{quote}{inner}{cut}"
+    return rf"(?s)[\r\n]*+{repeated(field + delimiter)}{quote}{inner}{cut}"
 
 
-def quoting(form: FileFormat) -> tuple[str, str, str]:
+def quoting(form: FileFormat, repeated: Repeated = possessive) -> tuple[str, str, str]:
     """Return the patterns of a quote, of the text between two of them, and of the delimiter."""
     quote, escape, delimiter = (re.escape(sign) for sign in (form.quote, form.escape or form.quote, form.delimiter))
     escaped = f"{quote}{quote}" if quote == escape else f"{escape}."
-    return quote, f"(?:[^{quote}{escape}]++|{escaped})*+", delimiter
+    return quote, repeated(f"[^{quote}{escape}]++|{escaped}"), delimiter
