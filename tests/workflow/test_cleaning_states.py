@@ -37,7 +37,6 @@ SAYS = (approve, approve, retry, discard)
 COVERED = (
     "approved",
     "branch: rejected, and kept",
-    "branch: replaced by a retry",
     "cleaned: deleted",
     "compacted",
     "job: crashed",
