@@ -28,15 +28,16 @@ from tests.workflow.cleaned import DAYS, CleanedWorld
 from tests.workflow.world import TABLE
 
 SETTINGS = settings(
-    max_examples=60,
+    max_examples=120,
     stateful_step_count=50,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
 WAITS = (0.01, 1, 3, 7, 8, 20, 40)
-SAYS = (approve, approve, retry, discard)
+SAYS = (approve, retry, approve, retry, discard)
 COVERED = (
     "approved",
     "branch: rejected, and kept",
+    "branch: replaced by a retry",
     "cleaned: deleted",
     "compacted",
     "job: crashed",
@@ -239,3 +240,18 @@ def test_whatever_is_read_has_all_of_its_files_and_what_nothing_needs_goes() -> 
     Cleaning.counted.clear()
     run_machine(Cleaning, settings=SETTINGS)
     assert [what for what in COVERED if not Cleaning.counted[what]] == [], Cleaning.counted
+
+
+def test_what_an_attempt_left_on_a_branch_that_is_gone_is_not_read_for_the_next_one() -> None:
+    """Whether it may be reused was once asked of files that cleaning had deleted since."""
+    machine = Cleaning()
+    machine.begin(unique=True, days=5)
+    machine.drop_two_at_once()
+    machine.push(changed=True)
+    machine.drop_one_that_is_rejected()
+    machine.clean_in_another_season()
+    machine.push(changed=False)
+    [run] = machine.world.runner.running()
+    machine._crash(run)
+    machine.teardown()
+    assert machine.world.lake.lost == []

@@ -42,8 +42,10 @@ def reusable_data_files(
     the branch has no others.
     """
     files = list(files)
-    reported = _reusable_files(service, base, plan, report, files)
+    reported = _reusable_files(plan, report, files)
     if reported is None or not _is_kept(service, attempt, report):
+        return None
+    if not _is_same_table(service, base, report):  # asked last: what is not kept may have been cleaned
         return None
     paths = {entry.id: tuple(data.path for data in entry.data_files) for entry in reported}
     wanted = FileChanges(added=frozenset(path for its in paths.values() for path in its))
@@ -88,10 +90,8 @@ def reused_report(service: Service, job: Job) -> Report:
     return report
 
 
-def _reusable_files(
-    service: Service, base: str, plan: Plan, report: Report, files: list[FileVersion]
-) -> list[FileReport] | None:
-    """Return the report's entries of these files, if it is of the same plan and table and all of them may be reused."""
+def _reusable_files(plan: Plan, report: Report, files: list[FileVersion]) -> list[FileReport] | None:
+    """Return the report's entries of these files, if it is of the same plan and all of them may be reused."""
     if report.error or report.evolves or report.plan_hash != plan.hash or not plan.depends_on:
         return None
     known = {entry.id: entry for entry in report.files}
@@ -102,6 +102,10 @@ def _reusable_files(
     ]
     if len(found) < len(files) or not any(entry.data_files for entry in found):
         return None
-    table = service.tables.identity(Ref(MAIN, base), plan.table)
-    same = table is not None and table == service.tables.identity(Ref(report.branch, report.audited), plan.table)
-    return found if same else None
+    return found
+
+
+def _is_same_table(service: Service, base: str, report: Report) -> bool:
+    """Return True if the table at the base is the one that the report's attempt has audited."""
+    table = service.tables.identity(Ref(MAIN, base), report.table)
+    return table is not None and table == service.tables.identity(Ref(report.branch, report.audited), report.table)
