@@ -32,7 +32,7 @@ GOOD_ROWS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of a file: the command's exit code, and then the rows of the table on main, and its branches."""
+    """The end of a file's run: the command's exit code, and then the rows of the table on main, and its branches."""
 
     code: int
     rows: int

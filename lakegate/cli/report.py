@@ -1,4 +1,4 @@
-"""What people read beside a report: what enforcing would have done, what a job took, and its lane. It draws nothing."""
+"""Words beside a report: the effect of enforcing, the cost of a job, and its lane. It draws nothing."""
 
 from lakegate.counts import count
 from lakegate.operations.batch import Try

@@ -9,7 +9,6 @@ from uuid import uuid4
 
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.files import PARQUET
-from lakegate.audit.model.job import Job
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Check, Plan
 from lakegate.audit.model.report import Report
@@ -20,7 +19,7 @@ from lakegate.trial.local import LocalFiles, job_files, mapped
 from lakegate.trial.questions import Unasked, askable, unasked, without
 from lakegate.trial.scratch import BRANCH, Scratch
 from lakegate.trial.spool import Spool
-from lakegate.wap.engine import LIMITS, NOTHING, RunEngine
+from lakegate.wap.engine import LIMITS, NOTHING, RunEngine, job_of
 
 _MIB = 1024**2
 PART, MEMORY = 64 * _MIB, 1024 * _MIB
@@ -29,7 +28,7 @@ PART, MEMORY = 64 * _MIB, 1024 * _MIB
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """What was found: a report, in which no row has left its file, and the checks that were not asked."""
+    """A report, in which no row has left its file, and the checks that were not asked."""
 
     report: Report
     unasked: tuple[Unasked, ...]
@@ -93,19 +92,7 @@ def _engine(plan: Plan, paths: Sequence[Path]) -> Iterator[tuple[RunEngine, Loca
     with TemporaryDirectory(prefix="lakegate-try-") as place:
         folder = Path(place)
         scratch, of_job = Scratch(folder=folder), job_files(paths)
-        job = Job(
-            branch=BRANCH,
-            batch=BRANCH,
-            attempt=1,
-            base=NOTHING,
-            nessie_uri="",
-            warehouse="",
-            report_uri="",
-            begun_uri="",
-            plan=plan,
-            files=of_job,
-            lane=Lane.EXPRESS,
-        )
+        job = job_of(BRANCH, BRANCH, NOTHING, plan, of_job, Lane.EXPRESS)
         found = {file.id: mapped(path) for file, path in zip(of_job, paths, strict=True)}
         files = LocalFiles(job=job, bodies=found)
         engine = RunEngine(

@@ -22,7 +22,7 @@ from lakegate.errors import Conflict, Misconfigured, Refused
 from lakegate.wap.checks import Check, checked, id_of
 from lakegate.wap.commits import snapshot_of
 from lakegate.wap.data import Given, files_of
-from lakegate.wap.engine import NOTHING, RunEngine, RunFiles
+from lakegate.wap.engine import NOTHING, RunEngine, RunFiles, job_of
 from lakegate.wap.history import appends_on, noted_appends
 from lakegate.wap.names import branch_name
 from lakegate.wap.port import Branches, Open
@@ -242,18 +242,7 @@ class Branch:
         return replace(report, files=tuple(files))
 
     def _job(self, branch: Open, base: str, files: tuple[JobFile, ...]) -> Job:
-        return Job(
-            branch=branch.name,
-            batch=self.key,
-            attempt=1,
-            base=base,
-            nessie_uri="",
-            warehouse="",
-            report_uri="",
-            begun_uri="",
-            plan=self.plan,
-            files=files,
-        )
+        return job_of(branch.name, self.key, base, self.plan, files)
 
     @contextmanager
     def _engine(self, job: Job, branch: Open, given: Mapping[str, Given]) -> Iterator[RunEngine]:

@@ -22,7 +22,8 @@ from lakegate.audit.definition import STATISTICS
 from lakegate.audit.engine import Proved
 from lakegate.audit.errors import HandedOver, JobError, Unfit
 from lakegate.audit.evaluation.audits import Row
-from lakegate.audit.model.job import Job
+from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.fit import FILE_COLUMN
@@ -56,6 +57,23 @@ LIMITS = Limits(
     threads=os.cpu_count() or 1,
 )
 """Limits of a process that is a person's own: its memory ends it, and nothing is published."""
+
+
+def job_of(branch: str, batch: str, base: str, plan: Plan, files: tuple[JobFile, ...], lane: Lane = Lane.SPARK) -> Job:
+    """Return the work of a run. It has no service: no place for notes, and no address of a catalog."""
+    return Job(
+        branch=branch,
+        batch=batch,
+        attempt=1,
+        base=base,
+        nessie_uri="",
+        warehouse="",
+        report_uri="",
+        begun_uri="",
+        plan=plan,
+        files=files,
+        lane=lane,
+    )
 
 
 class Nowhere:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from lakegate.audit.model.plan import MetricKind, Plan, Stance, TableColumn
 from lakegate.audit.schema.names import folded
 from lakegate.audit.schema.types import Atom, digits, parse
-from lakegate.wap.narrowing import arrow_type
+from lakegate.wap.narrowing import plain_type
 
 PANDAS, POLARS = "pandas", "polars"
 _LOSES_ZEROS = "zeros in front are lost by now: rather read it as text, "
@@ -107,7 +107,7 @@ def _lines(words: Mapping[tuple[str, str], str], frame: pa.Schema, plan: Plan) -
 
 def _retyped(words: Mapping[tuple[str, str], str], name: str, given: pa.DataType, column: TableColumn) -> Iterator[str]:
     kind = parse(column.type)
-    if not isinstance(kind, Atom) or given in (arrow_type(column.type), pa.null()):
+    if not isinstance(kind, Atom) or given in (plain_type(column.type), pa.null()):
         return
     precision, scale = digits(kind) or (0, 0)
     wanted = "decimal" if precision else _KINDS.get(kind.name, kind.name)

@@ -4,26 +4,15 @@ Whoever reads a CSV with Pandas or Polars gets 64 bits, doubles and times where 
 days. A column in which one value would change stays as it is, and is then refused with the column's name.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.audit.model.plan import TableColumn
-from lakegate.audit.schema.types import Atom, digits, parse
+from lakegate.audit.schema.types import Atom, parse
+from lakegate.reading.arrow import arrow_type
 
-_ARROW: Mapping[str, pa.DataType] = {
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
-}
 _EXACT = {pa.float16(): 2**11 - 1, pa.float32(): 2**24 - 1, pa.float64(): 2**53 - 1}
 """Whole numbers up to here are numbers with a point, each its own: the next one may have been one more."""
 _DIGITS = 15  # so many decimal digits survive a double
@@ -35,7 +24,7 @@ Cast = Callable[[pa.ChunkedArray, pa.DataType], pa.ChunkedArray]
 
 def narrow(rows: pa.Table, columns: Sequence[TableColumn]) -> pa.Table:
     """Return the rows with every column in its contract's type, if all its values allow that."""
-    wanted = {column.name: kind for column in columns if (kind := arrow_type(column.type)) is not None}
+    wanted = {column.name: kind for column in columns if (kind := plain_type(column.type)) is not None}
     for at, name in enumerate(rows.column_names):
         if name in wanted and rows.schema.names.count(name) == 1:
             values = _narrow(rows.column(at), wanted[name])
@@ -43,13 +32,10 @@ def narrow(rows: pa.Table, columns: Sequence[TableColumn]) -> pa.Table:
     return rows
 
 
-def arrow_type(spelled: str) -> pa.DataType | None:
-    """Return Arrow's type of a plain column's Spark SQL type; None if nothing is narrowed to it."""
+def plain_type(spelled: str) -> pa.DataType | None:
+    """Return Arrow's type of a plain column's Spark SQL type; None if the column is nested."""
     kind = parse(spelled)
-    if not isinstance(kind, Atom):
-        return None
-    size = digits(kind)
-    return pa.decimal128(*size) if size and size[0] <= _WIDEST else _ARROW.get(kind.name)
+    return arrow_type(kind) if isinstance(kind, Atom) else None
 
 
 def _narrow(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:

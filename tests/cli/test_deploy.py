@@ -239,7 +239,7 @@ def test_a_person_at_the_terminal_is_asked_for_the_region(tmp_path: Path, monkey
 
 
 class Terminal(io.StringIO):
-    """What a person types."""
+    """A person's answers."""
 
     def isatty(self) -> bool:
         return True

@@ -426,7 +426,7 @@ def rules(*, made: bool) -> st.SearchStrategy[str]:
 
 
 def truths(rule: str) -> set[bool | None]:
-    """What the rule is for all rows that there are of some values of each of its columns."""
+    """The rule's value for each row of a grid: some values of each of its columns."""
     columns = sorted({column.name for column in sqlglot.parse_one(rule, read="spark").find_all(exp.Column)})
     rows = list(product(*(GRID[name][1] for name in columns)))
     kinds = [(name, arrow_type(GRID[name][0])) for name in columns]

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,7 +16,7 @@ import requests
 
 from examples.slack_page import BROWSERS
 from tests.cli.reported import BATCH
-from tests.support.image import ROOT
+from tests.dashboard.launched import launched, patient
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -65,27 +62,16 @@ def served() -> Iterator[Served]:
 
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     assert found, f"a browser is needed, one of {', '.join(BROWSERS)}: apt install chromium"
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "tests.dashboard.served", str(port)]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout
-        said = running.stdout.readline()
-        url = re.search(r"http://\S+", said)
-        assert url, said
-        _wait_for(url[0].split("/?")[0])
+    with launched() as url:
+        _wait_for(url.split("/?")[0])
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-            yield Served(url=url[0], browser=browser)
+            yield Served(url=url, browser=browser)
             browser.close()
-        running.terminate()
 
 
 def _wait_for(address: str) -> None:
-    session = requests.Session()
-    session.mount("http://", requests.adapters.HTTPAdapter(max_retries=requests.adapters.Retry(60, backoff_factor=0.1)))
-    assert session.get(f"{address}/_stcore/health", timeout=60).status_code == 403
+    assert patient().get(f"{address}/_stcore/health", timeout=60).status_code == 403
 
 
 def test_whoever_has_the_key_comes_in_and_nobody_else(served: Served) -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,8 +11,8 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from lakegate.dashboard.door import FOREIGN as FOREIGN_PAGE
+from tests.dashboard.launched import launched, patient
 from tests.dashboard.test_door import FOREIGN
-from tests.support.image import ROOT
 
 PATIENCE = 60  # seconds, which only end what hangs
 
@@ -49,22 +45,9 @@ class Served:
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "tests.dashboard.served", str(port)]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout
-        said = running.stdout.readline()
-        url = re.search(r"http://\S+", said)
-        assert url, said
-        session = requests.Session()
-        session.mount(
-            "http://", requests.adapters.HTTPAdapter(max_retries=requests.adapters.Retry(60, backoff_factor=0.1))
-        )
-        answer = session.get(url[0], timeout=PATIENCE)
-        yield Served(url=url[0], cookie=answer.headers["set-cookie"].split(";")[0])
-        running.terminate()
+    with launched() as url:
+        answer = patient().get(url, timeout=PATIENCE)
+        yield Served(url=url, cookie=answer.headers["set-cookie"].split(";")[0])
 
 
 def test_its_own_page_drives_the_websocket(served: Served) -> None:

@@ -1,4 +1,4 @@
-"""What the ends of a parquet file say: where its footer is, or the fault of a file that has none."""
+"""The ends of a parquet file: they say where its footer is, or which fault it has."""
 
 from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.schema.inspection import UPLOADED_WHOLE, WRITTEN_ANEW, another_format
