@@ -33,6 +33,7 @@ from lakegate.audit.data_files.statistics import IcebergField
 from lakegate.audit.engine import Engine, Proved, Table, View
 from lakegate.audit.errors import JobError, Unfit
 from lakegate.audit.evaluation.audits import audit_rows, audits_of
+from lakegate.audit.evaluation.causes import with_causes
 from lakegate.audit.evaluation.malformed import malformed_metrics
 from lakegate.audit.evaluation.mask import masked
 from lakegate.audit.evaluation.moment import bind_now
@@ -421,7 +422,8 @@ def _judge(run: Run, view: View, files: Sequence[str], *, is_left: bool) -> None
         plan = unforgiving(run.plan) if is_left else run.plan
         results = evaluate(plan, measured, {**resolved, **malformed}, run.job.baseline, view.failing_rows)
     with run.step("sample"):
-        run.checks = view.with_samples(results, run.grown, inspections)
+        sampled = view.with_samples(results, run.grown, inspections)
+        run.checks = with_causes(run.plan, sampled, inspections, is_new=run.base is None)
 
 
 def _prove(run: Run, loaded: Table, difference: Difference, columns: Mapping[str, IcebergField]) -> dict[str, int]:

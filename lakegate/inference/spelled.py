@@ -13,13 +13,12 @@ from typing import Any
 
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.schema.types import Atom
+from lakegate.audit.text.values import NULLS
 from lakegate.counts import count
 from lakegate.inference.suggestions import is_personal
 from lakegate.reading.values import reader
 from lakegate.shown import shown, spelt
 
-NULLS = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "none", "\\N", "-", "?")
-"""Texts that stand for no value where all other texts of a column are of one type."""
 NO_VALUE = "no value: the type is a guess"
 SPELLINGS = (
     "yyyy/MM/dd",

@@ -74,7 +74,7 @@ class LocalFiles(RunFiles):
     def rows(self, plan: Plan, each: Inspection, schema: pa.Schema, most: int) -> Iterable[pa.Table]:
         if not plan.files.kind.is_text:
             return parts_of(plan, each, self.bodies[each.id], schema, most)
-        parsed = self.unparsed.parted(each.id, text.parts(plan, each, Path(each.file.key)))
+        parsed = self.unparsed.parted(each, text.parts(plan, each, Path(each.file.key)))
         return tables_of(each, parsed, schema, most)
 
     def count_malformed(

@@ -7,10 +7,12 @@ from typing import Any
 import pyarrow as pa
 
 from lakegate.audit.evaluation import samples
+from lakegate.audit.evaluation.causes import with_causes
 from lakegate.audit.evaluation.mask import MASK, raw
 from lakegate.audit.evaluation.verdicts import malformed_checks
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.model.report import CheckResult, FileReport, Report
+from lakegate.audit.schema.inspection import Inspection
 from lakegate.reading.text import Malformed, Part
 
 
@@ -20,10 +22,12 @@ class Unparsed:
 
     counts: dict[str, int] = field(default_factory=dict)
     first: dict[str, list[Malformed]] = field(default_factory=dict)
+    inspections: dict[str, Inspection] = field(default_factory=dict)
 
-    def parted(self, file: str, parts: Iterable[Part]) -> Iterator[pa.RecordBatch]:
+    def parted(self, inspection: Inspection, parts: Iterable[Part]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a file that parse, and note those that do not."""
-        self.counts[file], self.first[file] = 0, []
+        file = inspection.id
+        self.counts[file], self.first[file], self.inspections[file] = 0, [], inspection
         for part in parts:
             self.counts[file] += len(part.malformed)
             self.first[file] += part.malformed[: samples.ROWS - len(self.first[file])]
@@ -37,14 +41,18 @@ class Unparsed:
             file: samples.within_bytes([_shown(plan, row) for row in some[:least]], size)
             for file, some in self.first.items()
         }
-        return replace(report, files=tuple(_sampled(file, checks, rows) for file in report.files))
+        sampled = {file.id: _sampled(file, checks, rows) for file in report.files}
+        told = with_causes(plan, sampled, self.inspections.values(), is_new=True)
+        return replace(report, files=tuple(replace(file, checks=told[file.id]) for file in report.files))
 
 
-def _sampled(file: FileReport, checks: set[str], rows: Mapping[str, tuple[dict[str, Any], ...]]) -> FileReport:
+def _sampled(
+    file: FileReport, checks: set[str], rows: Mapping[str, tuple[dict[str, Any], ...]]
+) -> tuple[CheckResult, ...]:
     def sampled(check: CheckResult) -> CheckResult:
         return replace(check, sample=rows.get(file.id, ())) if check.check in checks and check.failing_rows else check
 
-    return replace(file, checks=tuple(map(sampled, file.checks)))
+    return tuple(map(sampled, file.checks))
 
 
 def _shown(plan: Plan, row: Malformed) -> dict[str, Any]:

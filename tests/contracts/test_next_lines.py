@@ -20,9 +20,9 @@ from ruamel.yaml import YAML
 from lakegate.adapters import slack
 from lakegate.audit import text
 from lakegate.audit.advice import Advice, Fault, setting
-from lakegate.audit.evaluation.advice import ASKS, advise, advise_budget
+from lakegate.audit.evaluation.advice import ASKS, advise
 from lakegate.audit.model.limits import Limits, beyond, capped
-from lakegate.audit.model.plan import Budget, Check, MetricKind, Plan, Severity
+from lakegate.audit.model.plan import Check, MetricKind, Plan, Severity
 from lakegate.audit.schema import faults as kinds
 from lakegate.audit.schema import lines
 from lakegate.audit.schema.fit import FileColumn, agree
@@ -434,6 +434,8 @@ def test_a_failed_check_says_whom_to_ask_and_the_line_that_lets_it_through(kind:
     for check in plan.checks:
         advice = advise(plan, check, 3, "none")
         assert advice.vendor
+        if plan.metric(check.metric).kind is MetricKind.MALFORMED:  # tests/trial/test_advised_lines.py
+            continue
         assert f"line {check.line} of the contract" in advice.contract
         assert ("loosen" in advice.contract) == ("primary key" not in check.name)
         assert bool(advice.lines) == (kind.place != PROMISE and "primary key" not in check.name)
@@ -450,15 +452,6 @@ def _loosened(text: str, check: Check) -> Severity | None:
     owner |= new
     now = {it.metric: it.severity for it in compiled(document).checks if it.name == check.name}
     return now.get(check.metric)
-
-
-def test_rows_that_do_not_parse_are_put_aside_by_the_lines_that_are_said() -> None:
-    [kind] = [kind for kind in KINDS if kind.place == "the landing server"]
-    [check] = load(kind.contract, kind.word).plan.checks
-    document = parsed(kind.contract)
-    document["servers"][0] |= parsed(check.lines)
-    document["schema"][0] |= parsed(advise_budget(Budget(percent=1), 5).lines)
-    assert [it.severity for it in compiled(document).checks] == [Severity.QUARANTINE]
 
 
 def test_every_metric_kind_says_what_to_ask_of_the_vendor() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from lakegate.audit.advice import Advice, setting
-from lakegate.audit.model.plan import Budget, Check, Metric, MetricKind, Plan, Scope
+from lakegate.audit.model.plan import Budget, Check, Metric, MetricKind, Plan, Scope, Severity
 from lakegate.audit.schema.faults import named
 from lakegate.counts import count
 
@@ -14,6 +14,9 @@ def advise(plan: Plan, check: Check, failing: int, expected: str) -> Advice:
     """Return the advice for a check that so many rows fail, or whose number is not as expected."""
     metric = plan.metric(check.metric)
     ask = _from_the_past if check.drift else ASKS[metric.kind]
+    if metric.kind is MetricKind.MALFORMED:
+        aside = {} if check.severity is Severity.QUARANTINE else put_aside(plan)
+        return Advice(vendor=ask(check, metric, failing, expected), **aside)
     of_contract = _of_key(check) if _is_of_key(plan, metric) else _of_contract(check)
     return Advice(vendor=ask(check, metric, failing, expected), **of_contract)
 
@@ -26,6 +29,16 @@ def advise_budget(budget: Budget, failing: int) -> Advice:
         contract="raise the budget, at the table of the contract",
         lines=setting("quarantineBudget", wanted),
     )
+
+
+def put_aside(plan: Plan) -> dict[str, str]:
+    """Return the contract's part of an advice: lines by which rows that do not parse go to quarantine."""
+    aside = setting("severity", Severity.QUARANTINE)
+    if plan.budget:
+        return {"contract": "put such rows aside, at the contract's landing server", "lines": aside}
+    budget = setting("quarantineBudget", "{percent: 1}")
+    both = f"# at the landing server:\n{aside}\n# at the table:\n{budget}"
+    return {"contract": "put such rows aside, by lines at two places of the contract", "lines": both}
 
 
 def _is_of_key(plan: Plan, metric: Metric) -> bool:

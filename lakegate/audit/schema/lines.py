@@ -40,6 +40,11 @@ def scalar(text: str) -> str:
     """
     if _PLAIN.fullmatch(text) and text.lower() not in _NO_TEXT:
         return text
+    return quoted(text)
+
+
+def quoted(text: str) -> str:
+    """Return a text as YAML, in quotes."""
     return '"' + "".join(map(_letter, text)) + '"'
 
 

@@ -32,8 +32,8 @@ _OPEN = Fault(
     "its quotes don't pair: one is opened and never closed",
     Advice(
         vendor="close each quote that it opens, and to double the quotes within a value",
-        contract="say how its values are quoted, at the contract's landing server",
-        lines=setting("quote", "'\"'"),
+        contract="take quotes as signs of the values, at the contract's landing server",
+        lines=setting("quote", '""'),
     ),
 )
 _TWICE = Fault("an object has a key twice", Advice(vendor="write each key of an object once"))

@@ -9,11 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from lakegate.audit.advice import setting as lines_of
 from lakegate.audit.model import limits
 from lakegate.audit.model.files import SUFFIXES, FileFormat, FileKind
 from lakegate.audit.model.plan import Severity
-from lakegate.contracts.checks.check import Checked, Loosened, checked
+from lakegate.contracts.checks.check import Checked, checked
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.metrics.metric import malformed
 from lakegate.contracts.odcs import vocabulary
@@ -239,11 +238,8 @@ def _column_pattern(files: FileSettings, field: Field, item: Item) -> str:
     return said
 
 
-_LOOSENED = Loosened(place="the landing server", lines=lines_of("severity", Severity.QUARANTINE))
-
-
 def parse_checks(files: FileSettings) -> list[Checked]:
     """Return the check that every row parses, for text alone: a row that does not cannot become a row."""
     if not files.form.kind.is_text:
         return []
-    return [checked("rows that do not parse", malformed(), files.line, severity=files.severity, loosened=_LOOSENED)]
+    return [checked("rows that do not parse", malformed(), files.line, severity=files.severity)]
