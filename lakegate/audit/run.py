@@ -33,7 +33,6 @@ from lakegate.audit.data_files.statistics import IcebergField
 from lakegate.audit.engine import Engine, Proved, Table, View
 from lakegate.audit.errors import JobError, Unfit
 from lakegate.audit.evaluation.audits import audit_rows, audits_of
-from lakegate.audit.evaluation.causes import with_causes
 from lakegate.audit.evaluation.malformed import malformed_metrics
 from lakegate.audit.evaluation.mask import masked
 from lakegate.audit.evaluation.moment import bind_now
@@ -48,6 +47,7 @@ from lakegate.audit.model.plan import Mode, Plan, TableColumn
 from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Replaced, Report, Verdict
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection, fit_all
+from lakegate.audit.text.causes import with_causes
 
 
 def utc_now() -> datetime:

@@ -7,12 +7,12 @@ from typing import Any
 import pyarrow as pa
 
 from lakegate.audit.evaluation import samples
-from lakegate.audit.evaluation.causes import with_causes
 from lakegate.audit.evaluation.mask import MASK, raw
 from lakegate.audit.evaluation.verdicts import malformed_checks
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.model.report import CheckResult, FileReport, Report
 from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.text.causes import with_causes
 from lakegate.reading.text import Malformed, Part
 
 
