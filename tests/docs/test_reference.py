@@ -30,6 +30,10 @@ def test_every_setting_has_one_row_and_no_row_is_of_none() -> None:
     assert sorted(rows) == sorted(options.DEFAULTS.keys() - options.OF_TESTS)
 
 
+def test_every_variable_of_the_local_cloud_has_one_row() -> None:
+    assert sorted(name for it in options.LOCAL for name in it.names) == sorted(options.LOCAL_DEFAULTS)
+
+
 def test_a_default_is_the_code_s() -> None:
     (it,) = [it for it in options.PARTS["Files and jobs"] if it.names == ("vcpus",)]
     assert options.default(it) == f"`{Config().vcpus}`"

@@ -1,9 +1,14 @@
+import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from lakegate_local.commands import elsewhere
 from lakegate_local.settings import LocalSettings
+from rich.text import Text
 
 from lakegate.errors import Misconfigured
+from lakegate.home import Home
 
 
 def test_defaults_need_no_environment() -> None:
@@ -60,3 +65,20 @@ def test_folder_is_the_same_from_every_working_directory(tmp_path: Path, monkeyp
     settings = LocalSettings.from_env({"LAKEGATE_LOCAL_RUN": "run2", "LAKEGATE_LOCAL_PROFILE": "env2"})
 
     assert (settings.run, settings.profile) == (tmp_path / "run2", tmp_path / "env2")
+
+
+@pytest.mark.parametrize(("is_checkout", "own"), [(True, True), (True, False), (False, False)])
+def test_a_cloud_that_other_folders_do_not_find_says_what_to_set_there(
+    tmp_path: Path, *, is_checkout: bool, own: bool
+) -> None:
+    root = tmp_path / "a [folder] with spaces"
+    profile = root / (".lakegate.env" if own else "second.env")
+    told = elsewhere(replace(LocalSettings.from_env({}), profile=profile), Home(root=root, is_checkout=is_checkout))
+    plain = Text.from_markup(told).plain
+    assert shlex.split(plain.partition("export ")[2]) == [f"LAKEGATE_ENV_FILE={profile}"]
+    assert (f"Commands find it in {root}. " in plain) == own
+
+
+def test_an_installed_lakegate_finds_its_cloud_from_any_folder(tmp_path: Path) -> None:
+    home = Home(root=tmp_path, is_checkout=False)
+    assert elsewhere(replace(LocalSettings.from_env({}), profile=home.profile), home) == ""

@@ -20,7 +20,8 @@ HEAD = f"""# Commands
 
 - {EXITS.replace(" · ", ", ")} Besides: 130 after Ctrl-C, 141 where nobody reads the output any more, 70 for a fault in lakegate itself.
 - **`--json`** prints JSON on standard output, and nothing else. What is for people goes to standard error.
-- **Which installation** a command means is said by the environment: `AWS_PROFILE`, `AWS_REGION` and whatever else the AWS command takes, and `LAKEGATE_STACK`, the installation's name, if that is not `lakegate`. A file `.lakegate.env` in the working directory, or the one that `LAKEGATE_ENV_FILE` names, goes before it. `lakegate local up` writes one into its folder, and `lakegate local down` removes it: until then commands that are given there mean the local cloud.
+- **Which installation** a command means is said by environment variables: `AWS_PROFILE`, `AWS_REGION` and the others of the AWS command, and `LAKEGATE_STACK` if the installation's name is not `lakegate`. A file `.lakegate.env` in the working directory has precedence over them, or the file that `LAKEGATE_ENV_FILE` names.
+- **The local cloud** is such an installation: `lakegate local up` writes its `.lakegate.env`, and `lakegate local down` removes it. An installed lakegate finds it from any folder. That of a checkout is found in the checkout alone; elsewhere set `LAKEGATE_ENV_FILE` to the path of its `.lakegate.env`, in the line that `local up` prints.
 - **Rights**: [Let people use the command line](../how-to/people.md).
 
 `make reference` writes this page from the code.

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
+
+from lakegate_local.settings import LocalSettings, variable
 
 from infra.config import Config
 
@@ -15,7 +18,7 @@ DEFAULTS = {field.name: field.default for field in fields(Config)}
 OF_TESTS = {"slack_api", "ephemeral"}  # for the local cloud alone
 HEAD = """# Settings
 
-An installation's choices stand in one TOML file for each environment, which `lakegate deploy` takes ([Deploy](../how-to/deploying.md)). Nothing in it is secret, so keep it in version control. The cdk command takes the file by `-c settings=…`, and single values by `-c name=value`, which go before it; lists are written with commas then.
+Each environment has one TOML file with its settings, and `lakegate deploy` takes that file ([Deploy](../how-to/deploying.md)). Nothing in it is secret, so keep it in version control. If you use the cdk command, name the file by `-c settings=…`. A setting given as `-c name=value` has precedence over the file; write a list with commas there.
 
 The file is checked whole before anything is made, and every fault is told with its line.
 
@@ -254,9 +257,33 @@ PARTS: dict[str, list[Option]] = {
 }
 
 
+LOCAL = [
+    option("port nessie_port nessie_management_port slack_port", "the ports, on 127.0.0.1 alone, of LocalStack, of "
+           "Nessie and its management, and of the Slack stand-in"),
+    option("nessie_heap driver_memory", "the heaps of Nessie and of a Spark driver"),
+    option("nessie_store", "`ROCKSDB` survives the end of Nessie's process, but no new start"),
+    option("parallel_jobs", "how many Spark jobs run at once"),
+    option("minute_seconds", "how long a minute of a job's time-out, of a rule's `rate(1 minute)` and of Lambda's wait "
+           "before it calls a failed function again is; shorter in tests"),
+    option("batch_window reconcile_minutes grace_seconds audit_tables", "as the installation's settings of that name"),
+    option("slack_token slack_channel", "with the token of a bot, the real Slack is told, in that channel",
+           "none: the stand-in; `#lakegate`"),
+    option("stack", "the installation's name"),
+    option("run profile", "the folder of its logs and data, which must be its own, because what is in it is removed, "
+           "and the file by which commands find it. Give both, and ports, to a second local cloud",
+           "`.local/run`; `.lakegate.env`"),
+]  # fmt: skip
+LOCAL_DEFAULTS = {field.name: field.default for field in fields(LocalSettings) if field.name != "home"}
+LOCAL_HEAD = """## The local cloud
+
+`lakegate local up` takes environment variables and no file. It refuses other names that begin with `LAKEGATE_LOCAL_`. Paths are of the checkout, or for an installed lakegate of `~/.cache/lakegate`.
+"""  # noqa: E501 - a line of the page
+
+
 def default(it: Option) -> str:
     """Return what holds where the settings are not given: the code's value, or the words for none."""
-    said = [_value(DEFAULTS[name]) for name in it.names]
+    known = LOCAL_DEFAULTS if it in LOCAL else DEFAULTS
+    said = [_value(known[name]) for name in it.names]
     return it.without or "; ".join(said if any(said) else []) or "none"
 
 
@@ -266,13 +293,14 @@ def _value(value: object) -> str:
     return f"`{value}`" if value else ""
 
 
-def table(rows: list[Option]) -> str:
-    lines = [f"| {', '.join(f'`{name}`' for name in it.names)} | {default(it)} | {it.what} |" for it in rows]
+def table(rows: list[Option], shown: Callable[[str], str] = str) -> str:
+    lines = [f"| {', '.join(f'`{shown(name)}`' for name in it.names)} | {default(it)} | {it.what} |" for it in rows]
     return "\n".join(["| setting | default | what it is |", "|---|---|---|", *lines])
 
 
 def page() -> str:
-    return "\n".join([HEAD, *(f"## {title}\n\n{table(rows)}\n" for title, rows in PARTS.items())])
+    parts = [f"## {title}\n\n{table(rows)}\n" for title, rows in PARTS.items()]
+    return "\n".join([HEAD, *parts, LOCAL_HEAD, f"{table(LOCAL, variable)}\n"])
 
 
 if __name__ == "__main__":

@@ -1,16 +1,19 @@
 """`lakegate local up | down | slack`: the commands of the local cloud. The work is done in `cloud`."""
 
 import json
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from lakegate.home import Home
 from lakegate_local.cloud import Cloud
-from lakegate_local.settings import LocalSettings
+from lakegate_local.settings import HOME, LocalSettings
 from lakegate_local.slack_messages import read, rendered
 
 app = typer.Typer(
@@ -30,10 +33,25 @@ def up() -> None:
     console.print(
         f"The local cloud is up: AWS at {settings.endpoint}, Nessie at {settings.nessie}, Slack at {settings.slack}"
     )
+    if told := elsewhere(settings):
+        console.print(told, soft_wrap=True)
     console.print(
         "It forgets everything when it stops. Next, with a file of yours: [bold]lakegate contract init FILE --output "
         "CONTRACT[/], then [bold]lakegate contract push CONTRACT[/] and [bold]lakegate drop FILE --wait[/]"
     )
+
+
+def elsewhere(settings: LocalSettings, of: Home = HOME) -> str:
+    """Return how commands find the cloud from other folders; nothing if they do so by themselves."""
+    if settings.profile == of.profile and not of.is_checkout:
+        return ""
+    at = shlex.quote(str(settings.profile))
+    own = (
+        f"Commands find it in {escape(str(settings.profile.parent))}. "
+        if settings.profile.name == of.profile.name
+        else ""
+    )
+    return f"{own}In a shell of any other folder: [bold]export LAKEGATE_ENV_FILE={escape(at)}[/]"
 
 
 @app.command()

@@ -58,7 +58,7 @@ class LocalSettings:
                 except ValueError as error:
                     wrong.append(f"{name}={text!r} is {error}")
         if wrong:
-            raise Misconfigured("; ".join(wrong) + ". localstack/README.md lists the settings of the local cloud")
+            raise Misconfigured("; ".join(wrong) + ". docs/reference/settings.md lists the settings of the local cloud")
         return cls(**given)
 
     @property
