@@ -332,7 +332,9 @@ def _noted(run: Run, files: Sequence[FileReport]) -> list[FileReport]:
             run.unnoted = str(error)
             return list(files)
         run.audited = run.engine.head()
-        found = _prove_own(run, audits_of(job.plan.table), {file: len(its) for file, its in rows.items()})
+        found = _prove_own(
+            run, audits_of(job.plan.table, distinct=job.distinct), {file: len(its) for file, its in rows.items()}
+        )
         _prove_unchanged(run, Ref(job.branch, judged))
     return [replace(each, noted=as_reported(found.get(each.id, []))) for each in files]
 
@@ -342,7 +344,7 @@ def _prove_unchanged(run: Run, judged: Ref) -> None:
     late may come between.
     """
     name = run.job.plan.table
-    for table in (name, quarantine_of(name)) if run.quarantined else (name,):
+    for table in (name, quarantine_of(name, distinct=run.job.distinct)) if run.quarantined else (name,):
         before, now = run.engine.load(table, judged, run.audited_ref)
         if not _is_unchanged(before, now):
             raise JobError(
@@ -376,7 +378,9 @@ def _leaving(run: Run, checks: Sequence[CheckResult]) -> int:
 
 
 def _prove_quarantine(run: Run, rows: dict[str, int]) -> PerFile:
-    return _prove_own(run, quarantine_of(run.job.plan.table), rows, run.job.replaced_quarantined)
+    return _prove_own(
+        run, quarantine_of(run.job.plan.table, distinct=run.job.distinct), rows, run.job.replaced_quarantined
+    )
 
 
 def _prove_own(run: Run, name: str, rows: dict[str, int], replaced: Iterable[DataFile] = ()) -> PerFile:
@@ -480,6 +484,7 @@ def _report(run: Run, files: Iterable[FileReport]) -> Report:
         lane_why=job.lane_why,
         mode=plan.mode,
         unnoted=run.unnoted,
+        distinct=job.distinct,
     )
 
 

@@ -231,7 +231,7 @@ def _read(plan: Plan, failing: Failing) -> dict[str, tuple[str, ...]]:
     metric = plan.metric(failing.check.metric)
     mine = tuple(file.id for file in failing.files)
     good = [file.id for file in failing.report.files if file.verdict not in FAILED]
-    read = {quarantine_of(plan.table): mine}
+    read = {quarantine_of(plan.table, distinct=failing.report.distinct): mine}
     if metric.refers_to is None and metric.scope is Scope.TABLE:
         return read
     if metric.refers_to is None or metric.refers_to.table != plan.table:
@@ -269,7 +269,8 @@ def _rows(plan: Plan, metric: Metric, failing: Failing, file: FileReport, named:
             for name in columns
         )
         failed = f"list_contains(reasons, {_text(failing.check.name)})"
-        return f"SELECT {key}, {quarantined} FROM {duckdb_table(quarantine_of(plan.table))} WHERE {mine} AND {failed}"
+        aside = duckdb_table(quarantine_of(plan.table, distinct=failing.report.distinct))
+        return f"SELECT {key}, {quarantined} FROM {aside} WHERE {mine} AND {failed}"
     wrong = _wrong(metric, plan, failing.report, file)
     return (
         f"SELECT {key}, {', '.join(map(duckdb_identifier, columns))} FROM {duckdb_table(plan.table)} "

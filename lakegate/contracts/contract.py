@@ -6,7 +6,6 @@ It does not read ODCS: its neighbours do, and they are imported at the first loa
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.plan import Plan
 from lakegate.errors import ContractFaults
 from lakegate.landing.ingestion import Ingestion, Notice
@@ -44,8 +43,8 @@ def load(text: bytes | str, source: str) -> Contract:
 
 
 def overlaps(contracts: Sequence[Contract]) -> list[str]:
-    """Return what is wrong with having these contracts at once: two for one table, a key that two routes would match,
-    or one quarantine table for two.
+    """Return what is wrong with having these contracts at once: two for one table, or a key that two routes would
+    match.
     """
     pairs = [(one, other) for at, one in enumerate(contracts) for other in contracts[at + 1 :]]
     return [message for one, other in pairs if (message := _clash(one, other))]
@@ -56,11 +55,4 @@ def _clash(one: Contract, other: Contract) -> str:
         return f"two contracts for the table {one.table}: {one.id} and {other.id}"
     if one.route.overlaps(other.route):
         return f"the route {one.route.pattern} of {one.table} overlaps {other.route.pattern} of {other.table}"
-    quarantined = quarantine_of(one.table)
-    # With one budget, too: the other contract may have had one, whose rows are there, or may get one.
-    if (one.plan.budget or other.plan.budget) and quarantined == quarantine_of(other.table):
-        return (
-            f"{one.table} and {other.table} would quarantine rows in the same table, {quarantined}: rename one of them,"
-            f" as in physicalName: {one.table}_rows"
-        )
     return ""

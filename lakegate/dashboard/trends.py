@@ -13,13 +13,13 @@ from lakegate.operations.tables import Audited, Number
 MOST = 2_000  # audits, which a chart still tells apart
 
 
-def trend_sql(table: str, check: str) -> str:
+def trend_sql(table: str, check: str, *, distinct: bool = False) -> str:
     """Return the statement that reads a check's number in a table's last audits, newest first."""
     ranked = " ".join(f"WHEN {duckdb_text(str(word))} THEN {rank}" for rank, word in enumerate(WORST_FIRST))
     return (
         "SELECT batch, attempt, max(audited_at), any_value(check_name), min(CASE verdict " + ranked + " END), "
         "any_value(unit), sum(failing_rows), sum(row_count), min(value), max(value), any_value(low), any_value(high) "
-        f"FROM {duckdb_table(audits_of(table))} WHERE table_name = {duckdb_text(table)} "
+        f"FROM {duckdb_table(audits_of(table, distinct=distinct))} WHERE table_name = {duckdb_text(table)} "
         f"AND check_id = {duckdb_text(check)} "
         f"GROUP BY batch, attempt ORDER BY max(audited_at) DESC LIMIT {MOST}"
     )

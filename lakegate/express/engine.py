@@ -255,7 +255,8 @@ class ExpressEngine:
         inspections: Sequence[Inspection],
     ) -> None:
         job, ref = self.job, Ref(self.job.branch)
-        name, replaced = quarantine_of(plan.table), {data.path for data in job.replaced_quarantined}
+        name = quarantine_of(plan.table, distinct=job.distinct)
+        replaced = {data.path for data in job.replaced_quarantined}
         there, base = self._with_base(name)
         aside = own.table_for(self._catalog(ref), name, QUARANTINE, there, base, replaced)
         [table] = self.load(plan.table, ref)
@@ -272,7 +273,7 @@ class ExpressEngine:
         appending.replace(table.own, gone, left)
 
     def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
-        name = audits_of(self.job.plan.table)
+        name = audits_of(self.job.plan.table, distinct=self.job.distinct)
         there, base = self._with_base(name)
         own.check(name, AUDITS, there)
         table = own.table_for(self._catalog(Ref(self.job.branch)), name, AUDITS, there, base)

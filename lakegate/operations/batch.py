@@ -148,10 +148,10 @@ def _appended(attempt: Try) -> list[str]:
 def _quarantine_commands(batch: str, table: str, tries: Iterable[Try]) -> list[str]:
     """Return the command that shows the rows that a batch has quarantined on main."""
     reports = [attempt.report for attempt in tries if attempt.report and not attempt.kept]
-    if not any(file.quarantined for report in reports for file in report.files):
-        return []
-    sql = f"SELECT key, reasons, row_json FROM {quarantine_of(table)} WHERE batch = '{batch}' LIMIT 20"  # noqa: S608
-    return [f'lakegate query "{sql}"']
+    names = {report.distinct for report in reports for file in report.files if file.quarantined}
+    found = [quarantine_of(table, distinct=name) for name in sorted(names)]
+    rows = [f"SELECT key, reasons, row_json FROM {name} WHERE batch = '{batch}' LIMIT 20" for name in found]  # noqa: S608
+    return [f'lakegate query "{sql}"' for sql in rows]
 
 
 def rows_commands(batch: str, tries: Iterable[Try]) -> list[str]:

@@ -33,7 +33,9 @@ class Number:
 
 @dataclass(frozen=True, kw_only=True)
 class Audited:
-    """One attempt's audit: how many of its files came to which verdict, its rows, and its checks' numbers."""
+    """One attempt's audit: how many of its files came to which verdict, its rows, and its checks' numbers. Its
+    audits table has the table's `distinct` name, or the plain one.
+    """
 
     batch: str
     attempt: int
@@ -42,6 +44,7 @@ class Audited:
     rows: int
     quarantined: int
     numbers: tuple[Number, ...]
+    distinct: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +82,7 @@ def audited(report: Report) -> Audited:
         rows=report.rows,
         quarantined=sum(file.quarantined_rows for file in report.files),
         numbers=tuple(_number(checks) for checks in found.values()),
+        distinct=report.distinct,
     )
 
 

@@ -22,7 +22,7 @@ _ROW = ", ".join(f"{column.name}: {column.type}" for column in AUDITS)
 
 def note(spark: SparkSession, job: Job, rows: Mapping[str, Sequence[Row]]) -> None:
     """Append these rows, by file version, to the audits table on the branch."""
-    name = audits_of(job.plan.table)
+    name = audits_of(job.plan.table, distinct=job.distinct)
     own.check(spark, name, AUDITS)
     own.prepare(spark, job, name, AUDITS)
     files = [[{FILE_COLUMN: file, **row} for row in its] for file, its in rows.items()]

@@ -68,7 +68,8 @@ def quarantine_rows(
     `order` has the good files as they landed, and `malformed` the rows that do not parse. A second run of a job that
     has come this far is refused.
     """
-    name, replaced = quarantine_of(job.plan.table), {data.path for data in job.replaced_quarantined}
+    name = quarantine_of(job.plan.table, distinct=job.distinct)
+    replaced = {data.path for data in job.replaced_quarantined}
     own.prepare(spark, job, name, QUARANTINE, replaced)
     of_rows = _failed_in_table(job.plan, failed)
     leaving = [] if malformed is None else [_quarantined_lines(job, malformed)]

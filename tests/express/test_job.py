@@ -524,9 +524,9 @@ def test_a_staged_copy_that_is_another_by_then_is_handed_over(lake: Lake, monkey
 
 def test_what_is_found_becomes_rows_of_the_audits_table_with_a_data_file_for_each_file(lake: Lake) -> None:
     by = a_plan()
-    uri, job = job_for(lake, by, rows(1, 2), rows(3, None), b"", notes_audits=True)
+    uri, job = job_for(lake, by, rows(1, 2), rows(3, None), b"", notes_audits=True, distinct=True)
     assert run_job(uri, Process()) is Outcome.REPORTED, handed_over(lake, job)
-    report, name = report_of(lake, job), audits_of(by.table)
+    report, name = report_of(lake, job), audits_of(by.table, distinct=True)
     assert report.audited == lake.head(job.branch)
     there = held(lake, job, table=name)
     assert [[there[data.path].record_count for data in file.noted] for file in report.files] == [[5], [5], [1]]

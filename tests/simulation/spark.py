@@ -458,7 +458,9 @@ class StoryEngine:
             for file in failed
             for story in [self._story(file)]
         }
-        self.cluster.lake.spark_append(self.job.branch, quarantine_of(table), self._new_table(), aside)
+        self.cluster.lake.spark_append(
+            self.job.branch, quarantine_of(table, distinct=self.job.distinct), self._new_table(), aside
+        )
         state = self.cluster.lake.table(Ref(self.job.branch), table)
         assert state is not None
         files = {path: rows for path, rows in state.files.items() if file_of(path) not in of_rows}
@@ -469,7 +471,7 @@ class StoryEngine:
 
     def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
         self.head()
-        name, branch = audits_of(self.job.plan.table), Ref(self.job.branch)
+        name, branch = audits_of(self.job.plan.table, distinct=self.job.distinct), Ref(self.job.branch)
         there, base = (files_of(self.cluster.lake.table(ref, name)) for ref in (branch, Ref(MAIN, self.job.base)))
         if there.keys() - base.keys():
             raise JobError(f"an earlier run has written to {name}")

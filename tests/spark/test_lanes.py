@@ -118,6 +118,7 @@ def on(lake: Lake, by: Plan, base: str, files: Sequence[bytes], *, notes: bool =
     lake.branch(branch, base)
     staged = stage(lake, by, branch, base, dict(zip(IDS, files, strict=False)))
     job = replace(for_express(lake, staged.job), batch="20130131T0405-1a2b3c4d", notes_audits=notes)
+    job = replace(job, distinct=True)
     key = staged.uri.removeprefix(f"s3://{lake.bucket}/")
     lake.s3().put_object(Bucket=lake.bucket, Key=key, Body=to_json(job).encode())
     return staged.uri, job
@@ -211,14 +212,15 @@ def test_both_lanes_note_the_same_in_tables_that_are_the_same(
     ours, theirs = report_of(lake, express), run(spark)
     assert told(ours) == told(theirs)
     assert all([data.rows for data in file.noted] == [1 + len(file.checks)] for file in theirs.files)
-    name = audits_of(by.table)
+    name = audits_of(by.table, distinct=express.distinct)
     assert defined(lake, express, name) == defined(lake, spark, name)
     assert noted(on_nessie, express, ours) == noted(on_nessie, spark, theirs) != []
+    assert put_aside(on_nessie, express, ours) == put_aside(on_nessie, spark, theirs) != []
 
 
 def noted(spark: SparkSession, job: Job, report: Report) -> list[str]:
     """The rows of the audits table, but what is of this one run alone."""
-    rows = spark.table(opened(spark, job, report, audits_of(job.plan.table)))
+    rows = spark.table(opened(spark, job, report, audits_of(job.plan.table, distinct=job.distinct)))
     return sorted(map(str, rows.drop("audited_at", "audited_commit", "lane").collect()))
 
 
@@ -245,7 +247,9 @@ def held(spark: SparkSession, job: Job, report: Report) -> Mapping[str, Any]:
 
 def put_aside(spark: SparkSession, job: Job, report: Report) -> list[str]:
     """The rows of the quarantine table, but the moment at which they came there."""
-    rows = spark.table(opened(spark, job, report, quarantine_of(job.plan.table))).drop("quarantined_at")
+    rows = spark.table(opened(spark, job, report, quarantine_of(job.plan.table, distinct=job.distinct))).drop(
+        "quarantined_at"
+    )
     return sorted(map(str, rows.collect()))
 
 

@@ -27,4 +27,5 @@ def audited_report(job: Job, audited: str, files: Iterable[FileReport], at: date
         lane=job.lane,
         lane_why=job.lane_why,
         mode=job.plan.mode,
+        distinct=job.distinct,
     )

@@ -466,7 +466,9 @@ class World:
         aside = {f"{job.branch}/aside/{file.id}": self._aside(job, self.stories[file.id]) for file in leaving}
         if any(aside.values()):
             moved = {path: rows for path, rows in aside.items() if rows}
-            self.lake.spark_append(job.branch, QUARANTINE, self._identity(), moved)
+            self.lake.spark_append(
+                job.branch, quarantine_of(job.plan.table, distinct=job.distinct), self._identity(), moved
+            )
         for change in self.meddling:
             self.lake.commit(job.branch, change)  # type: ignore[arg-type]
         self.meddling.clear()
@@ -569,11 +571,13 @@ class World:
     def _prove_replaced(self, job: Job) -> None:
         """As the real job does: of its base, the branch lacks what its files replace, and nothing else."""
         for table, lost in (
-            (job.plan.table, [data.path for file in job.files for data in file.replaces.data_files]),
-            (quarantine_of(job.plan.table), [data.path for file in job.files for data in file.replaces.quarantined]),
+            (job.plan.table, job.replaced),
+            (quarantine_of(job.plan.table, distinct=job.distinct), job.replaced_quarantined),
         ):
             before, now = (self.service.tables.paths(ref, table) for ref in (Ref(MAIN, job.base), Ref(job.branch)))
-            assert before - now == set(lost), f"{job.branch}: {table} lacks something else than what is replaced"
+            assert before - now == {data.path for data in lost}, (
+                f"{job.branch}: {table} lacks more than what is replaced"
+            )
 
     def _file_report(self, job: Job, file: JobFile) -> FileReport:
         story = self.stories[file.id]

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from lakegate.audit.model.job import Job
+from lakegate.audit.model.own import own_name
 from lakegate.audit.model.report import CheckResult, FileReport, Verdict
 
 NAMESPACE = "_audits"
@@ -19,9 +20,11 @@ Row = Mapping[str, Any]
 """The values of one row, by column; a missing one is null."""
 
 
-def audits_of(table: str) -> str:
-    """Return the table that has a table's audits: `_audits.nyc_flights` for `nyc.flights`."""
-    return f"{NAMESPACE}.{table.replace('.', '_')}"
+def audits_of(table: str, *, distinct: bool = False) -> str:
+    """Return the table that has a table's audits: `_audits.nyc_flights` for `nyc.flights`,
+    unless it has the `distinct` name.
+    """
+    return f"{NAMESPACE}.{own_name(table, distinct=distinct)}"
 
 
 def audit_rows(job: Job, audited: str, at: datetime, file: FileReport, error: str = "") -> Sequence[Row]:

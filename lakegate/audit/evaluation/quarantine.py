@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from lakegate.audit.evaluation.advice import advise_budget
+from lakegate.audit.model.own import own_name
 from lakegate.audit.model.plan import Budget, Plan, Severity
 from lakegate.audit.model.report import CheckResult, Source, Verdict
 
@@ -17,9 +18,11 @@ Distinct = Callable[[str, Sequence[str], Sequence[str]], int]
 Results = Mapping[str, tuple[CheckResult, ...]]
 
 
-def quarantine_of(table: str) -> str:
-    """Return the table that the failing rows of a table go to: `_quarantine.nyc_flights` for `nyc.flights`."""
-    return f"{NAMESPACE}.{table.replace('.', '_')}"
+def quarantine_of(table: str, *, distinct: bool = False) -> str:
+    """Return the table that the failing rows of a table go to: `_quarantine.nyc_flights` for `nyc.flights`,
+    unless it has the `distinct` name.
+    """
+    return f"{NAMESPACE}.{own_name(table, distinct=distinct)}"
 
 
 def leaving(checks: Sequence[CheckResult]) -> list[str]:

@@ -52,7 +52,8 @@ class Job:
 
     `notify` is what people are told of beside what they are told anyway, which concerns no job.
 
-    If it `notes_audits`, it appends what its audit found to the audits table of the branch.
+    If it `notes_audits`, it appends what its audit found to the audits table of the branch. This one and the quarantine
+    have the table's `distinct` name, or else the plain one.
 
     If it `registers`, a copy of each file that can be a data file becomes one, and the rows of all others are appended.
 
@@ -88,6 +89,7 @@ class Job:
     registers: bool = False
     notify: tuple[str, ...] = ()
     notes_audits: bool = False
+    distinct: bool = False
     format: int = 1
 
     @property

@@ -274,7 +274,8 @@ class Report:
 
     `rewritten` covers all files together that replace rows which were since rewritten into other data files. `lane` is
     that of the attempt's job, with the reason; None of a run of the library, which has no job. The `mode` is its
-    contract's. `unnoted` is why the audits table did not get what was found, although it was to.
+    contract's. `unnoted` is why the audits table did not get what was found, although it was to. The
+    quarantine and audits have the table's `distinct` name if the job says so.
     """
 
     branch: str
@@ -303,6 +304,7 @@ class Report:
     advice: tuple[Advice, ...] = ()
     mode: Mode = Mode.ENFORCE
     unnoted: str = ""
+    distinct: bool = False
     format: int = 4
 
     @property

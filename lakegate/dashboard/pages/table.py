@@ -64,10 +64,11 @@ def _measures(view: TableView) -> None:
 
 def _trend(view: TableView, check: str) -> Sequence[Audited]:
     """Return the audits whose number is shown: those of the last reports, or all that the audits table has."""
-    table = audits_of(view.table)
+    distinct = view.audits[-1].distinct
+    table = audits_of(view.table, distinct=distinct)
     if not session.is_there(table) or not st.toggle(f"Every audit, from {clean(table)}"):
         return view.audits
-    return trend(check, session.rows(MAIN, trend_sql(view.table, check))) or view.audits
+    return trend(check, session.rows(MAIN, trend_sql(view.table, check, distinct=distinct))) or view.audits
 
 
 page()

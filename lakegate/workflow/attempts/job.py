@@ -45,8 +45,8 @@ def reach_of(service: Service, attempt: Attempt, job: Job) -> Reach:
     """
     written = (
         job.plan.table,
-        quarantine_of(job.plan.table),
-        *([audits_of(job.plan.table)] if job.notes_audits else []),
+        quarantine_of(job.plan.table, distinct=job.distinct),
+        *([audits_of(job.plan.table, distinct=job.distinct)] if job.notes_audits else []),
     )
     targets = {metric.refers_to.table for metric in job.plan.metrics if metric.refers_to}
     referred = sorted(targets - {*written})

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
+from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.files import FileFormat
 from lakegate.audit.model.job import Job, JobFile
@@ -26,6 +27,7 @@ from lakegate.workflow.attempts.job import job_name, job_of, reach_of
 from lakegate.workflow.attempts.replaced import MainSnapshot, remove_replaced
 from lakegate.workflow.attempts.reports import begun_name, hand_over, handover_name, report_name
 from lakegate.workflow.attempts.reuse import reusable_data_files, reuse_data_files
+from lakegate.workflow.ledger.names import needs_distinct_name
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 
@@ -69,7 +71,14 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
     contract = contract_of(service.store, attempt.table)
     plan = contract.plan
     history = attempt_history(service, attempt, base, [claim.file for claim in claims])
-    load = _load(service, attempt, base, claims, contract, history)
+    distinct = needs_distinct_name(service, attempt.table, base)
+    published = MainSnapshot(
+        service=service,
+        table=attempt.table,
+        quarantine=quarantine_of(attempt.table, distinct=distinct),
+        ref=Ref(MAIN, base),
+    )
+    load = _load(service, attempt, published, claims, contract, history)
     return Job(
         branch=attempt.branch,
         batch=attempt.batch,
@@ -98,6 +107,7 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
         handover_uri=service.store.uri(handover_name(attempt)) if load.lane is Lane.EXPRESS else "",
         notify=tuple(sorted(contract.notify)),
         notes_audits=service.notes_audits,
+        distinct=distinct,
     )
 
 
@@ -115,7 +125,12 @@ class Load:
 
 
 def _load(
-    service: Service, attempt: Attempt, base: str, claims: list[Claim], contract: Contract, history: AttemptHistory
+    service: Service,
+    attempt: Attempt,
+    published: MainSnapshot,
+    claims: list[Claim],
+    contract: Contract,
+    history: AttemptHistory,
 ) -> Load:
     """Choose the lane by the claimed files. On Spark's lane an earlier attempt's data files are reused, if they can be:
     on the other one, to append once more takes less time than a job of Spark's.
@@ -125,10 +140,10 @@ def _load(
     lane, why = lane_of(contract.ingestion.engine, service.express, work)
     replacing = any(claim.replaces for claim in claims)  # its job must prove the replacement, from the files themselves
     if history.report and lane is Lane.SPARK and not replacing:
-        reused = reusable_data_files(service, attempt, base, contract.plan, history.report, claimed)
+        reused = reusable_data_files(service, attempt, published.ref.commit, contract.plan, history.report, claimed)
         if reused:
             return Load(files=reused.files, lane=lane, why=why, reused=reused.report.attempt)
-    files, left_out = _stage_or_leave_out(service, attempt, base, claims, contract.plan.files)
+    files, left_out = _stage_or_leave_out(service, attempt, published, claims, contract.plan.files)
     rewritten = any(file.replaces.rewritten for file in files)
     work = replace(work, sizes=[file.size for file in files], rewritten=rewritten)
     lane, why = lane_of(contract.ingestion.engine, service.express, work)
@@ -136,13 +151,12 @@ def _load(
 
 
 def _stage_or_leave_out(
-    service: Service, attempt: Attempt, base: str, claims: list[Claim], form: FileFormat
+    service: Service, attempt: Attempt, published: MainSnapshot, claims: list[Claim], form: FileFormat
 ) -> tuple[tuple[JobFile, ...], dict[str, str]]:
     """Stage the claimed files. Return those that are staged, and why the others are not, by file version's id; settling
     rejects these. A file beyond its contract's limit is not copied: its copy could take longer than a function may run,
     and every sweep would begin it again.
     """
-    published = MainSnapshot(service=service, table=attempt.table, ref=Ref(MAIN, base))
     large = {claim.file.id: beyond(form.limits, bytes=claim.file.size) for claim in claims}
     left_out = {file: "; ".join(fault.in_full for fault in why) for file, why in large.items() if why}
     names = {  # Spark tells by its suffix how a file is compressed

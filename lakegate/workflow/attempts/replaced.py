@@ -25,6 +25,7 @@ class MainSnapshot:
 
     service: Service
     table: str
+    quarantine: str
     ref: Ref
     reports: dict[Attempt, Report | None] = field(default_factory=dict)  # those that were read so far
     listed: dict[str, frozenset[str]] = field(default_factory=dict)  # paths of data files, by table, likewise
@@ -36,7 +37,7 @@ class MainSnapshot:
         reports = {it.id: self._report(entry, it) for entry, it in zip(versions, old, strict=True)}
         known = [report for report in reports.values() if report]
         there = [report for report in known if paths_of(report.data_files) <= self._paths(self.table)]
-        quarantined = self._paths(quarantine_of(self.table)) if any(report.quarantined for report in known) else ()
+        quarantined = self._paths(self.quarantine) if any(report.quarantined for report in known) else ()
         return Replaced(
             versions=tuple(entry.version_id for entry in versions),
             data_files=tuple(data for report in there for data in report.data_files),
@@ -67,7 +68,7 @@ def paths_of(files: Iterable[DataFile]) -> frozenset[str]:
 def remove_replaced(service: Service, job: Job) -> None:
     """Remove what the job's files replace from its branch, before the job starts. Done again, it changes nothing."""
     _remove(service, job, job.plan.table, paths_of(job.replaced))
-    _remove(service, job, quarantine_of(job.plan.table), paths_of(job.replaced_quarantined))
+    _remove(service, job, quarantine_of(job.plan.table, distinct=job.distinct), paths_of(job.replaced_quarantined))
 
 
 def _remove(service: Service, job: Job, table: str, paths: frozenset[str]) -> None:

@@ -77,12 +77,13 @@ def warned_message(
     rows: int,
     *,
     quarantined: Mapping[str, int] = _NONE,
+    distinct: bool = False,
     replaced: int = 0,
 ) -> Message:
     """Return the message that files were published with warnings. `rows` were published, and `quarantined` are the
-    quarantined rows of files, by id.
+    quarantined rows of files, by id, in the quarantine of the `distinct` name or the plain.
     """
-    look = rows_query(quarantine_of(attempt.table), "", list(quarantined))
+    look = rows_query(quarantine_of(attempt.table, distinct=distinct), "", list(quarantined))
     return Message(
         kind=MessageKind.WARNED,
         batch=attempt.batch,

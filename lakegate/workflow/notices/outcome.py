@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from lakegate.audit.advice import NO_ADVICE
 from lakegate.audit.model.lane import Lane
-from lakegate.audit.model.report import FileReport, Verdict
+from lakegate.audit.model.report import FileReport, Report, Verdict
 from lakegate.audit.summary import first_row
 from lakegate.errors import Conflict
 from lakegate.landing.attempts import Attempt
@@ -70,8 +70,8 @@ def notify_outcome(
     if len(passed) < len(reported):
         notify_approved(service, attempt)
     if any(report.warnings for _, report in passed):
-        every, key = [report for _, report in reported], ended.report.key if ended.report else ()
-        told = replace(_warned(attempt, passed, every, key), lane=_lane(service, ended))
+        every = [report for _, report in reported]
+        told = replace(_warned(attempt, passed, every, ended.report), lane=_lane(service, ended))
         notify(service, f"{attempt.branch}-warned", told)
     elif passed and _is_wanted(service, attempt):
         told = replace(_published(attempt, [report for _, report in passed]), lane=_lane(service, ended))
@@ -151,15 +151,16 @@ def _warned(
     attempt: Attempt,
     passed: Iterable[tuple[FileVersion, FileReport]],
     published: Iterable[FileReport],
-    key: Sequence[str],
+    whole: Report | None,
 ) -> Message:
-    published = list(published)
+    published, key = list(published), whole.key if whole else ()
     warned = [(file, report) for file, report in passed if report.warnings]
     message = warned_message(
         attempt,
         [_warned_file(file, report, key) for file, report in warned],
         sum(report.rows for report in published),
         quarantined={report.id: report.quarantined_rows for _, report in warned if report.quarantined},
+        distinct=bool(whole and whole.distinct),
         replaced=sum(report.replaces.rows for report in published),
     )
     would_reject = sum(report.verdict is Verdict.WOULD_FAIL for _, report in warned)

@@ -57,6 +57,11 @@ class Audited:
     def base_ref(self) -> Ref:
         return Ref(MAIN, self.report.base)
 
+    @property
+    def audits(self) -> str:
+        """The table that has what was found."""
+        return audits_of(self.attempt.table, distinct=self.report.distinct)
+
     @cached_property
     def reported(self) -> dict[str, FileReport]:
         """Reports of the files, by file version's id."""
@@ -103,9 +108,9 @@ class Audited:
     ) -> dict[str, frozenset[str]]:
         found = {self.attempt.table: paths_of(own)}
         if any(entry.quarantined or entry.replaces.quarantined for entry in self.report.files):
-            found[quarantine_of(self.attempt.table)] = paths_of(quarantined)
+            found[quarantine_of(self.attempt.table, distinct=self.report.distinct)] = paths_of(quarantined)
         if any(entry.noted for entry in self.report.files):
-            found[audits_of(self.attempt.table)] = paths_of(noted)
+            found[self.audits] = paths_of(noted)
         return found
 
 

@@ -5,7 +5,6 @@ None. Guards change nothing.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.model.report import Report, Verdict
 from lakegate.contracts import Contract
@@ -171,7 +170,7 @@ def is_same(audited: Audited, table: str, one: TableIdentity | None, other: Tabl
     """Return True if data files of the one table may be the other's. Of an audits table, which has lakegate's columns
     alone, it does not matter which attempt made it: two may at once.
     """
-    if one and other and table == audits_of(audited.attempt.table):
+    if one and other and table == audited.audits:
         return replace(one, uuid="") == replace(other, uuid="")
     return one == other
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import structlog
 
-from lakegate.audit.evaluation.audits import NAMESPACE, audits_of
+from lakegate.audit.evaluation.audits import NAMESPACE
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -32,7 +32,7 @@ def commit_noted(service: Service, audited: Audited) -> Commit:
     """
 
     def commit(head: str, receipts: list[Receipt], note: Note, files: list[FileVersion]) -> None:
-        brought = {audits_of(audited.attempt.table): audited.noted(files)}
+        brought = {audited.audits: audited.noted(files)}
         try:
             if not _merged(service, audited, head, receipts, note, brought):
                 service.ledger.commit_receipts(MAIN, head, receipts, note)
