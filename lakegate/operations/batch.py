@@ -148,10 +148,9 @@ def _appended(attempt: Try) -> list[str]:
 def _quarantine_commands(batch: str, table: str, tries: Iterable[Try]) -> list[str]:
     """Return the command that shows the rows that a batch has quarantined on main."""
     reports = [attempt.report for attempt in tries if attempt.report and not attempt.kept]
-    names = {report.distinct for report in reports for file in report.files if file.quarantined}
-    found = [quarantine_of(table, distinct=name) for name in sorted(names)]
-    rows = [f"SELECT key, reasons, row_json FROM {name} WHERE batch = '{batch}' LIMIT 20" for name in found]  # noqa: S608
-    return [f'lakegate query "{sql}"' for sql in rows]
+    names = {quarantine_of(table, distinct=it.distinct) for it in reports if any(file.quarantined for file in it.files)}
+    sql = [f"SELECT key, reasons, row_json FROM {name} WHERE batch = '{batch}' LIMIT 20" for name in sorted(names)]  # noqa: S608
+    return [f'lakegate query "{statement}"' for statement in sql]
 
 
 def rows_commands(batch: str, tries: Iterable[Try]) -> list[str]:

@@ -61,6 +61,7 @@ from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker, stopping, sto
 
 FROZEN = ("reports/", "attempts/")
 FLIGHTS, PLANES, STRANGERS = "nyc.flights", "nyc.planes", "strangers.things"
+NAMESAKES = ("nyc.late_trips", "nyc_late.trips")  # tables whose quarantine and audits have one plain name
 WINDOW = timedelta(seconds=20)
 CONTRACT = """
 apiVersion: v3.1.0
@@ -133,6 +134,7 @@ def _contract(table: str, settings: Mapping[str, str], key: str = "", refers: st
 
 
 PLANES_TEXT = _contract(PLANES, {})
+NAMESAKE_TEXTS = {contract_name(table): _contract(table, {}) for table in NAMESAKES}
 
 
 class Violation(AssertionError):
@@ -312,6 +314,11 @@ class Installation:
         """Jobs append what they find to audits tables from now on."""
         self.service = replace(self.service, notes_audits=True)
         self.reached = replace(self.reached, notes_audits=True)
+
+    def have_namesakes(self) -> None:
+        """There are contracts of tables of one plain name from now on."""
+        self.say("contract: pushed of tables of one plain name")
+        self.store.write_many(NAMESAKE_TEXTS)
 
     def wait_for_company(self) -> None:
         """Files wait for others from now on."""
@@ -686,6 +693,10 @@ class Installation:
     def reuploads_of(self, key: str) -> set[Reuploads]:
         """All that a key's contract ever said of them."""
         return self.reuploads if key.startswith("flights/") else {Reuploads.REPLACE}
+
+    def prefix_of(self, file_id: str) -> str:
+        """The folder that a file landed in, which is of one contract."""
+        return self.files[file_id].key.partition("/")[0]
 
     def version_of(self, file_id: str) -> str:
         return self.files[file_id].version_id

@@ -30,7 +30,7 @@ from lakegate.workflow.ledger.receipts import CLOSED, PREFIX
 from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.notices.outbox import OUTBOX
 from lakegate.workflow.status import status
-from tests.simulation.installation import FLIGHTS, PLANES, Installation, Violation
+from tests.simulation.installation import FLIGHTS, NAMESAKES, PLANES, Installation, Violation
 from tests.simulation.spark import (
     KEY,
     MEMORY,
@@ -45,7 +45,8 @@ from tests.simulation.spark import (
     keys_of,
 )
 
-TABLES = (FLIGHTS, PLANES)
+TABLES = (FLIGHTS, PLANES, *NAMESAKES)
+QUARANTINES, AUDITS = "_quarantine.", "_audits."
 ENOUGH = 2  # crashes of a batch, after which its parts are tried, as the documentation has it
 LIFE, NOTICE = timedelta(days=30), timedelta(days=3)  # of a branch that is kept, as the documentation has it
 MAY_BECOME = {
@@ -131,6 +132,10 @@ def table_at(commit: Commit, table: str) -> TableState | None:
     return found if isinstance(found, TableState) else None
 
 
+def tables_in(commit: Commit, namespace: str) -> list[str]:
+    return sorted(key.name for key in commit.contents if key.kind is KeyKind.TABLE and key.name.startswith(namespace))
+
+
 def rows_at(world: Installation, commit: Commit, table: str) -> Mapping[str, int]:
     """The rows of each data file as jobs wrote it, wherever somebody has written them since."""
     return as_written(files_of(table_at(commit, table)), world.rewritten)
@@ -151,13 +156,27 @@ def every_row_on_main_was_audited_and_passed(step: Step) -> Iterator[str]:
     by_a_person = step.after.note is not None and bool(step.after.note.by)
     reports = step.report.files if step.report else ()
     passed = [file for file in reports if by_a_person or file.verdict is not Verdict.FAIL]
-    for table in TABLES:
-        for name, aside in ((table, False), (quarantine_of(table), True)):
-            audited = {data for file in passed for data in (file.quarantined if aside else file.data_files)}
-            there = rows_at(step.world, step.after, name)
-            for path in sorted(there.keys() - rows_at(step.world, step.before, name).keys()):
-                if DataFile(path=path, rows=there[path]) not in audited:
-                    yield f"{path} in {name} is in no report of a file that passed"
+    tables = [(name, False) for name in TABLES] + [(name, True) for name in tables_in(step.after, QUARANTINES)]
+    for name, aside in tables:
+        audited = {data for file in passed for data in (file.quarantined if aside else file.data_files)}
+        there = rows_at(step.world, step.after, name)
+        for path in sorted(there.keys() - rows_at(step.world, step.before, name).keys()):
+            if DataFile(path=path, rows=there[path]) not in audited:
+                yield f"{path} in {name} is in no report of a file that passed"
+
+
+def each_table_has_a_quarantine_and_audits_of_its_own(step: Step) -> Iterator[str]:
+    """No other's rows are there, and its own are nowhere else: it keeps them."""
+    for namespace in (QUARANTINES, AUDITS):
+        names = defaultdict[str, set[str]](set)
+        for name in tables_in(step.after, namespace):
+            owners = {step.world.prefix_of(file_of(path)) for path in files_of(table_at(step.after, name))}
+            if len(owners) > 1:
+                yield f"{name} has rows of {' and '.join(sorted(owners))}"
+            for owner in owners:
+                names[owner].add(name)
+        for owner in sorted(owner for owner in names if len(names[owner]) > 1):
+            yield f"{owner} has rows in {' and '.join(sorted(names[owner]))}"
 
 
 def a_person_publishes_what_was_rejected_and_nothing_else(step: Step) -> Iterator[str]:
@@ -173,7 +192,8 @@ def a_person_publishes_what_was_rejected_and_nothing_else(step: Step) -> Iterato
 
 def a_publish_brings_its_tables_and_its_receipts_alone(step: Step) -> Iterator[str]:
     if step.report:
-        names = {of(step.report.table) for of in (str, quarantine_of, audits_of)}
+        table, distinct = step.report.table, step.report.distinct
+        names = {table, quarantine_of(table, distinct=distinct), audits_of(table, distinct=distinct)}
         spaces = {name.rpartition(".")[0] for name in names}
         for key in sorted(step.after.touched):
             its = {
@@ -201,14 +221,15 @@ def what_an_audit_found_comes_with_its_decision_and_stays(step: Step) -> Iterato
         if now and now.decision in (Decision.PUBLISHED, Decision.REJECTED):
             may |= {*file.noted}
             must |= {*file.noted} if now.decision is Decision.PUBLISHED or _is_for_its_audit(step, now, file) else set()
-    for table in map(audits_of, TABLES):
+    own = audits_of(report.table, distinct=report.distinct) if report else ""
+    for table in sorted({own, *tables_in(step.before, AUDITS), *tables_in(step.after, AUDITS)}):
         before, after = (files_of(table_at(commit, table)) for commit in (step.before, step.after))
         came = {DataFile(path=path, rows=rows) for path, rows in after.items() if path not in before}
         if strange := sorted(data.path for data in came - may):
             yield f"{strange} come to {table}, and are not what was found of what is decided"
         if gone := sorted(before.keys() - after.keys()):
             yield f"{gone} are gone from {table}"
-        if report and table == audits_of(report.table) and (left := sorted(data.path for data in must - came)):
+        if table == own and (left := sorted(data.path for data in must - came)):
             yield f"{left} are not in {table}"
 
 
@@ -224,12 +245,11 @@ def no_row_leaves_main_but_for_the_newer_version_of_its_file(step: Step) -> Iter
     its = [it.replaces for it in reports if (it.key, step.world.version_of(it.id)) in published]
     replaced = {data.path for each in its for data in (*each.data_files, *each.quarantined)}
     rewritten = {file for each in its for file in each.rewritten}
-    for table in TABLES:
-        for name in (table, quarantine_of(table)):
-            before, after = (rows_at(step.world, commit, name) for commit in (step.before, step.after))
-            gone = before.keys() - after.keys() - replaced
-            for path in sorted(path for path in gone if file_of(path) not in rewritten):
-                yield f"{path} is gone from {name}"
+    for name in (*TABLES, *tables_in(step.before, QUARANTINES)):
+        before, after = (rows_at(step.world, commit, name) for commit in (step.before, step.after))
+        gone = before.keys() - after.keys() - replaced
+        for path in sorted(path for path in gone if file_of(path) not in rewritten):
+            yield f"{path} is gone from {name}"
 
 
 def of_a_key_there_is_what_its_contract_says(step: Step) -> Iterator[str]:
@@ -384,7 +404,7 @@ def main_has_the_very_table_that_was_audited(step: Step) -> Iterator[str]:
     files = [file for file in report.files if _is_published(step, file)]
     brings = {
         report.table: [it.data_files for it in files],
-        quarantine_of(report.table): [it.quarantined for it in files],
+        quarantine_of(report.table, distinct=report.distinct): [it.quarantined for it in files],
     }
     for table in (table for table, data in brings.items() if any(data)):
         audited, now = (
@@ -472,6 +492,7 @@ def nothing_is_published_by_a_contract_of_before(step: Step) -> Iterator[str]:
 
 ALWAYS: tuple[Callable[[Step], Iterator[str]], ...] = (
     every_row_on_main_was_audited_and_passed,
+    each_table_has_a_quarantine_and_audits_of_its_own,
     a_person_publishes_what_was_rejected_and_nothing_else,
     a_publish_brings_its_tables_and_its_receipts_alone,
     what_an_audit_found_comes_with_its_decision_and_stays,

@@ -23,7 +23,7 @@ from lakegate.landing.receipts import Receipt
 from lakegate.testing import MemoryLake
 from lakegate.workflow import publish, receive, reconcile, settle
 from lakegate.workflow.attempts import history, launch, reports, start
-from lakegate.workflow.ledger import compaction, decisions, receipts, truncation
+from lakegate.workflow.ledger import compaction, decisions, names, receipts, truncation
 from lakegate.workflow.notices import events, expiry, late, outbox
 from lakegate.workflow.publishing import guards, noting, proofs, rebase
 from lakegate.workflow.publishing.audited import Audited
@@ -436,6 +436,35 @@ MUTATIONS = (
     Mutation(
         says="a rebase leaves behind what was found",
         edits=(Edit(function=Audited.paths, old="[] if self.is_noted else", new="[] and"),),
+    ),
+    Mutation(
+        says="a table of another's plain name has that one, too",
+        edits=(Edit(function=names.needs_distinct_name, old="return owner != table.encode()", new="return False"),),
+        seeds_from=12,
+    ),
+    Mutation(
+        says="of two tables that ask for a plain name at once both have it",
+        edits=(
+            Edit(
+                function=names.needs_distinct_name,
+                old="    service.store.create(note, _owner(service, table, others, base).encode())\n"
+                "        owner = service.store.read(note)",
+                new="    owner = _owner(service, table, others, base).encode()\n"
+                "        service.store.create(note, owner)",
+            ),
+        ),
+        seeds_from=76,
+    ),
+    Mutation(
+        says="whom a plain name is for is decided anew with each batch",
+        edits=(
+            Edit(
+                function=names.needs_distinct_name,
+                old="(owner := service.store.read(note)) is None:\n        service.store.create(",
+                new="True:\n        service.store.write(",
+            ),
+        ),
+        seeds_from=12,
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",

@@ -135,6 +135,7 @@ class HttpSchedule(Schedule):
 
     network: ClassVar[Network]
     hasty = True
+    named_alike = ()  # notes are in the store, and no request is for one
     outlives = 0.0
 
     def __init__(self, seed: int, trace: Callable[[str], None] | None = None) -> None:

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from random import Random
+from typing import ClassVar
 
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.ports import MAIN
-from tests.simulation.installation import FLIGHTS, PLANES, WINDOW, Terms, Violation
+from tests.simulation.installation import FLIGHTS, NAMESAKES, PLANES, WINDOW, Terms, Violation
 from tests.simulation.simulation import Simulation
 from tests.simulation.spark import KEY, ExpressRun, SparkRun, Story
 from tests.simulation.worker import CHANNEL, PORTS, Fate, Worker
@@ -36,6 +37,7 @@ OBSERVE = (9, 20)  # seeds of thirty-two in which the contract observes at first
 NOTED = (4, 5)  # seeds of eight, one of them with the express lane, in which audits become rows of tables
 GATHER = (2, 3)  # seeds of eight, one of them with the express lane, in which files wait for company
 KILLERS = (1, 4, 14, 20, 30)  # seeds of thirty-two in which files may end their job, with the express lane and without
+NAMED_ALIKE = (12, 13, 26)  # seeds of thirty-two with two tables of one plain name, with audits of both and without
 WEIGHTS_OF_FILES = (0, 0, 1, 2, 3)
 REUPLOADS = (*[Reuploads.REPLACE] * 4, Reuploads.APPEND, Reuploads.IGNORE, Reuploads.REJECT)
 
@@ -123,6 +125,7 @@ def faults_of(worker: Worker) -> tuple[Fate, ...]:
 class Schedule(Simulation):
     """One run of one seed."""
 
+    named_alike: ClassVar[tuple[int, ...]] = NAMED_ALIKE
     outlives = 0.1  # how often it goes on until no branch is kept any more
 
     def __init__(self, seed: int, trace: Callable[[str], None] | None = None) -> None:
@@ -136,6 +139,7 @@ class Schedule(Simulation):
             self.world.have_express()
             self.unsure = self.chance.choice((0.0, 0.1, 0.3))
         self.killing = Random(f"killers of {seed}") if seed % 32 in KILLERS else None  # so other seeds stay as they are
+        self.naming = Random(f"names of {seed}") if seed % 32 in self.named_alike else None  # as above
         self.last: Worker | None = None  # who went on
         self.left = {
             "upload": self.mixture.files,
@@ -171,6 +175,8 @@ class Schedule(Simulation):
             self.world.note_audits()
         if seed % 16 in LISTENED:
             self.world.listen()
+        if self.naming:
+            self._race_for_a_name()
         self.left["lost_jobs"] = self.mixture.lost_jobs
 
     def draw(self, chance: Random) -> Mixture:
@@ -190,8 +196,10 @@ class Schedule(Simulation):
 
     def _step(self) -> None:
         worker = self._whose_turn()
-        fate = self.chance.choice(faults_of(worker)) if self.chance.random() < self.mixture.faults else Fate.DONE
-        self.let(worker, fate)
+        self.let(worker, self._fate(worker))
+
+    def _fate(self, worker: Worker) -> Fate:
+        return self.chance.choice(faults_of(worker)) if self.chance.random() < self.mixture.faults else Fate.DONE
 
     def _whose_turn(self) -> Worker:
         """Chance alone rarely lets one overtake another by many calls."""
@@ -325,6 +333,17 @@ class Schedule(Simulation):
         while world.workers:
             self._step()
 
+    def _race_for_a_name(self) -> None:
+        """The first batches of two tables of one plain name begin at the same time, and go on in turns."""
+        self.world.have_namesakes()
+        for table in NAMESAKES:
+            self.world.upload(f"{table.partition('.')[2]}/first", b"first", Story(rows=2, aside=1))
+        for arrival in list(self.world.queue):
+            self.world.deliver([arrival], again=False)
+        while self.world.workers:
+            for worker in list(self.world.workers):
+                self.let(worker, self._fate(worker))
+
     def _late_key(self) -> int | None:
         """Perhaps a key that files after it have, too. One before it fails once rows have left it, with that key or
         another.
@@ -383,6 +402,8 @@ class Schedule(Simulation):
             self.world.clock.advance(1)
         kind = "planes" if self.terms.refers and chance.random() < 0.3 else "flights"
         kind = "elsewhere" if chance.random() < self.mixture.astray else kind
+        if self.naming and self.naming.random() < 0.5:
+            kind = self.naming.choice(NAMESAKES).partition(".")[2]
         number = chance.randrange(self.mixture.keys)
         body = chance.choice(BYTES) if self._rarely() else f"{self.left['upload']}".encode()
         self.world.upload(f"{kind}/{number}", body, self._story(number, kind))

@@ -35,6 +35,7 @@ COVERED = (
     "clock: goes on",
     "contract: broken",
     "contract: pushed",
+    "contract: pushed of tables of one plain name",
     "event of a job: lost",
     "event: lost",
     "event: sent again",

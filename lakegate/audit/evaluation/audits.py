@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.own import own_name
+from lakegate.audit.model.names import name_beside
 from lakegate.audit.model.report import CheckResult, FileReport, Verdict
 
 NAMESPACE = "_audits"
@@ -24,7 +24,7 @@ def audits_of(table: str, *, distinct: bool = False) -> str:
     """Return the table that has a table's audits: `_audits.nyc_flights` for `nyc.flights`,
     unless it has the `distinct` name.
     """
-    return f"{NAMESPACE}.{own_name(table, distinct=distinct)}"
+    return f"{NAMESPACE}.{name_beside(table, distinct=distinct)}"
 
 
 def audit_rows(job: Job, audited: str, at: datetime, file: FileReport, error: str = "") -> Sequence[Row]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from lakegate.audit.evaluation.advice import advise_budget
-from lakegate.audit.model.own import own_name
+from lakegate.audit.model.names import name_beside
 from lakegate.audit.model.plan import Budget, Plan, Severity
 from lakegate.audit.model.report import CheckResult, Source, Verdict
 
@@ -22,7 +22,7 @@ def quarantine_of(table: str, *, distinct: bool = False) -> str:
     """Return the table that the failing rows of a table go to: `_quarantine.nyc_flights` for `nyc.flights`,
     unless it has the `distinct` name.
     """
-    return f"{NAMESPACE}.{own_name(table, distinct=distinct)}"
+    return f"{NAMESPACE}.{name_beside(table, distinct=distinct)}"
 
 
 def leaving(checks: Sequence[CheckResult]) -> list[str]:

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.evaluation.quarantine import quarantine_of
-from lakegate.audit.model.own import namesakes, owner_of_name, plain_name
+from lakegate.audit.model.names import namesakes, owner_of_name, plain_name
 from lakegate.errors import Misconfigured
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
@@ -15,8 +15,8 @@ PREFIX = "notes/names/"
 
 
 def needs_distinct_name(service: Service, table: str, base: str) -> bool:
-    """Return True if the plain name is not for the table's quarantine and audits. `base` is a commit of main. Notes are
-    written once, so that two workers get the same.
+    """Return True if another table has the plain name. `base` is a commit of main. A note is written once, and then
+    read, so that two workers get the same.
     """
     others = namesakes(table)
     if not others:
@@ -29,11 +29,11 @@ def needs_distinct_name(service: Service, table: str, base: str) -> bool:
 
 
 def _owner(service: Service, table: str, others: list[str], base: str) -> str:
-    own = (quarantine_of(table), audits_of(table))
-    existing = service.branches.table_folders(base, (table, *others, *own))
-    tables = [each for each in (table, *others) if each in existing]
-    quarantining = [each for each in tables if _may_quarantine(service, each)]
-    return owner_of_name(table, tables, quarantining, is_in_use=any(name in existing for name in own))
+    beside = (quarantine_of(table), audits_of(table))
+    on_main = service.branches.table_folders(base, (table, *others, *beside))
+    existing = [name for name in (table, *others) if name in on_main]
+    with_quarantine = [name for name in existing if _may_quarantine(service, name)]
+    return owner_of_name(table, existing, with_quarantine, is_in_use=any(name in on_main for name in beside))
 
 
 def _may_quarantine(service: Service, table: str) -> bool:

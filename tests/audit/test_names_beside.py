@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.evaluation.quarantine import quarantine_of
-from lakegate.audit.model.own import distinct_name, namesakes, owner_of_name, plain_name
+from lakegate.audit.model.names import distinct_name, namesakes, owner_of_name, plain_name
 
 PARTS = st.from_regex(r"[ab][ab_1]{0,5}", fullmatch=True)
 TABLES = st.builds("{}.{}".format, PARTS, PARTS)
