@@ -77,6 +77,17 @@ def uncompressed(body: bytes) -> int:
     return _size(pq.ParquetFile(io.BytesIO(body)).metadata)
 
 
+def unreadable(body: Any) -> str:
+    """Return why nobody can read a footer, in Arrow's words; "" if somebody may."""
+    try:
+        pq.ParquetFile(pa.BufferReader(body))
+    except pa.ArrowNotImplementedError:
+        return ""
+    except (pa.ArrowException, OSError, ValueError) as error:
+        return str(error).splitlines()[0]
+    return ""
+
+
 def beyond_limits(body: Any, limits: Limits) -> tuple[Fault, ...]:
     """Return the fault of a file that says itself that it is beyond a limit; none if Arrow does not read its footer."""
     try:

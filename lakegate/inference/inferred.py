@@ -17,6 +17,7 @@ from lakegate.audit.model.limits import beyond
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import NOTHING, FileColumn, faults
 from lakegate.audit.schema.inspection import NO_ROWS
+from lakegate.audit.schema.kinds import MAGIC
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Atom, Type
 from lakegate.contracts import load
@@ -39,7 +40,6 @@ _TYPED: dict[FileKind, Callable[[Path], Sample]] = {
     FileKind.ORC: typed.orc_file,
     FileKind.AVRO: typed.avro,
 }
-_MAGIC = {b"PAR1": FileKind.PARQUET, b"ORC": FileKind.ORC, b"Obj\x01": FileKind.AVRO}
 _ENDINGS = re.compile(r"(?i)[.](parquet|orc|avro|csv|tsv|txt|jsonl?|ndjson)([.](gz|bz2|zst|zstd))?$")
 _NO_PLACE = re.compile("[^a-z0-9]+")
 _DATED = re.compile(r"[-_. ]*[0-9][-_.T:0-9]*$")
@@ -85,7 +85,7 @@ def _kind(path: Path) -> FileKind:
     """Return a file's format, by its first bytes, else by its name."""
     with path.open("rb") as file:
         start = file.read(4)
-    if found := next((kind for magic, kind in _MAGIC.items() if start.startswith(magic)), None):
+    if found := next((kind for magic, kind in MAGIC.items() if start.startswith(magic)), None):
         return found
     ending = _ENDINGS.search(path.name)
     if ending and (word := ending[1].lower()) not in ("parquet", "orc", "avro"):

@@ -12,7 +12,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from lakegate.audit.model.files import SUFFIXES
-from lakegate.audit.text.first_bytes import FIRST, TAIL
+from lakegate.audit.schema.kinds import FIRST
+from lakegate.audit.text.first_bytes import TAIL
 
 _BLOCK = 1024**2
 

@@ -12,10 +12,12 @@ from uuid import UUID, uuid4
 import pyarrow as pa
 
 from lakegate.audit.advice import Fault
+from lakegate.audit.evaluation.mask import raw
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.limits import beyond
 from lakegate.audit.model.plan import Plan
-from lakegate.audit.schema.inspection import EMPTY, Inspection
+from lakegate.audit.schema.inspection import EMPTY, WRITTEN_ANEW, Inspection
+from lakegate.audit.schema.kinds import FIRST
 from lakegate.audit.schema.parquet import TAIL, footer_length
 from lakegate.express import footer
 from lakegate.express.rows import BrokenText, parts_of, tables_of
@@ -66,10 +68,15 @@ class LocalFiles(RunFiles):
             return (EMPTY,)
         if wrong := beyond(limits, bytes=len(body)):
             return wrong
-        length = footer_length(len(body), body[:TAIL], body[-TAIL:])
+        length = footer_length(len(body), body[:FIRST], body[-TAIL:])
         if isinstance(length, Fault):
             return (length,)
-        return beyond(limits, footer=length) or footer.beyond_limits(body, limits)
+        if wrong := beyond(limits, footer=length):
+            return wrong
+        if why := footer.unreadable(body):
+            said = f"its footer cannot be read: {raw(self.job.plan.columns, why)}"
+            return (Fault(said, WRITTEN_ANEW),)
+        return footer.beyond_limits(body, limits)
 
     def rows(self, plan: Plan, each: Inspection, schema: pa.Schema, most: int) -> Iterable[pa.Table]:
         if not plan.files.kind.is_text:

@@ -13,6 +13,7 @@ from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.limits import beyond
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.inspection import EMPTY, GONE, Inspection
+from lakegate.audit.schema.kinds import FIRST
 from spark_jobs.formats.footer import Ends, Footer, Unreadable
 from spark_jobs.formats.format import Read
 from spark_jobs.formats.registry import FORMATS
@@ -21,7 +22,7 @@ from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, is_caused_by, is_unreachable, root_cause
 from spark_jobs.jvm.isolate import THREADS
 
-_FIRST, _LAST = 4, 256  # bytes; the last ones hold ORC's postscript
+_LAST = 256  # bytes; the last ones hold ORC's postscript
 
 
 def inspect_all(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Inspection]:
@@ -64,7 +65,7 @@ def _read_footer(spark: SparkSession, plan: Plan, file: JobFile, read: Read) -> 
 
 
 def _read_once(spark: SparkSession, plan: Plan, uri: str, read: Read) -> Footer:
-    length, first, last = hadoop.ends(spark, uri, _FIRST, _LAST)
+    length, first, last = hadoop.ends(spark, uri, FIRST, _LAST)
     if length == 0:
         return Footer(faults=(EMPTY,))
     try:

@@ -11,9 +11,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lakegate.audit.advice import Advice, Fault
+from lakegate.audit.model.files import FileKind
 from lakegate.audit.model.limits import Limits, beyond
 from lakegate.audit.schema.fit import FileColumn
-from lakegate.audit.schema.inspection import UPLOADED_WHOLE, Inspection, another_format
+from lakegate.audit.schema.inspection import UPLOADED_WHOLE, Inspection
+from lakegate.audit.schema.kinds import not_of
 from lakegate.audit.schema.names import display_name
 from lakegate.counts import count
 from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
@@ -80,7 +82,7 @@ def _in_utc(spark: SparkSession) -> bool:
 def _length(spark: SparkSession, ends: Ends) -> int:
     """Return the bytes that describe the columns, by the postscript at the file's end."""
     if not ends.first.startswith(_MAGIC):
-        raise Unreadable("it is not an ORC file", advice=another_format("ORC"))
+        raise Unreadable(not_of(FileKind.ORC, ends.first))
     size = ends.last[-1]
     if not ends.last[:-1].endswith(_MAGIC) or not len(_MAGIC) < size < ends.length:
         raise Unreadable(TRUNCATED)

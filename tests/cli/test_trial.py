@@ -129,7 +129,7 @@ def test_a_contract_that_observes_says_what_enforcing_would_do_and_ends_with_0(
     ("body", "fault"),
     [
         (b"", "it is empty: 0 bytes"),
-        (b"id,customer\n1,a\n", "it is not a parquet file"),
+        (b"id,customer\n1,a\n", "it is not a parquet file: it looks like CSV"),
         (b"PAR1" + b"\0" * 20, "it is truncated: it begins as a parquet file and does not end as one"),
         (b"PAR1" + b"\0" * 20 + b"PARE", "it is encrypted"),
         (b"PAR1" + b"\xff" * 8 + b"PAR1", "its footer says that it has 4,294,967,295 bytes, and there are 4"),

@@ -91,7 +91,7 @@ def test_good_files_pass_and_each_bad_one_is_told_its_own_fault(run: Run, on_nes
         IDS[2]: ("duplicates-id: 1 of 2 rows, expected none",),
         IDS[3]: ("failing-x: 1 of 1 row, expected none",),
         IDS[4]: ("it is empty: 0 bytes",),
-        IDS[5]: ("it is not a parquet file",),
+        IDS[5]: ("it is not a parquet file: it looks like CSV",),
         IDS[6]: ("failing-name: 1 of 1 row, expected none",),
     }
     assert report.audited == lake.head(job.branch) != job.base

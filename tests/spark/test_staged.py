@@ -60,7 +60,7 @@ def inspection(spark: SparkSession, folder: Path, body: bytes, by: Plan | None =
     ("wrong", "said"),
     [
         ("empty object", "it is empty: 0 bytes"),
-        ("text named parquet", "it is not a parquet file"),
+        ("text named parquet", "it is not a parquet file: it looks like CSV"),
         ("truncated parquet", "it is truncated: it begins as a parquet file and does not end as one"),
         ("encrypted parquet", "it is encrypted"),
         ("encrypted columns", "it is encrypted"),

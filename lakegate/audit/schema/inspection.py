@@ -46,15 +46,6 @@ class Inspection:
         return self.file.id
 
 
-def another_format(name: str) -> Advice:
-    """Return the advice for a file that is not of the contract's format, which is called so."""
-    return Advice(
-        vendor=f"write it as {name}",
-        contract="say its format, at the contract's landing server, if all files of the table have it",
-        lines="format: parquet  # or csv, json, avro, orc",
-    )
-
-
 def fit_all(
     plan: Plan,
     there: Struct | None,

@@ -1,7 +1,9 @@
 """The ends of a parquet file: they say where its footer is, or which fault it has."""
 
 from lakegate.audit.advice import Advice, Fault
-from lakegate.audit.schema.inspection import UPLOADED_WHOLE, WRITTEN_ANEW, another_format
+from lakegate.audit.model.files import FileKind
+from lakegate.audit.schema.inspection import UPLOADED_WHOLE, WRITTEN_ANEW
+from lakegate.audit.schema.kinds import not_of
 from lakegate.counts import count
 
 ENCRYPTED = Fault("it is encrypted", Advice(vendor="write it without encryption of its own: storage encrypts it"))
@@ -16,7 +18,7 @@ def footer_length(length: int, first: bytes, last: bytes) -> int | Fault:
     if last.endswith(_ENCRYPTED_MAGIC):
         return ENCRYPTED
     if not first.startswith(_MAGIC):
-        return Fault("it is not a parquet file", another_format("parquet"))
+        return not_of(FileKind.PARQUET, first)
     if not last.endswith(_MAGIC) or length < _SMALLEST:
         return TRUNCATED
     claimed, room = int.from_bytes(last[-TAIL:-4], "little"), length - _SMALLEST

@@ -3,17 +3,19 @@ line. It shows neither names nor values.
 """
 
 import csv
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from lakegate.audit.advice import Advice, Fault, setting
-from lakegate.audit.model.files import FileFormat
+from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.kinds import NO_TEXT, of_format
 from lakegate.audit.schema.names import REPLACEMENT, folded
 from lakegate.audit.schema.types import canonical
 from lakegate.audit.text.fields import header_names
-from lakegate.audit.text.first_bytes import NO_TEXT, UTF_16
+from lakegate.audit.text.first_bytes import UTF_16
 from lakegate.audit.text.values import NO_NUMBER, NUMBER, spelling
 from lakegate.counts import count
 
@@ -34,6 +36,8 @@ def dialect_fault(plan: Plan, header: str) -> Fault | None:
         return UTF_16 if line else None
     if not form.header or NO_TEXT.search(line.encode()):
         return None
+    if fault := _json_fault(line):
+        return fault
     names = [folded(column.name) for column in plan.columns]
     found = _known(form, line, names)
     if fault := _encoding_fault(form, line, names, found):
@@ -41,6 +45,19 @@ def dialect_fault(plan: Plan, header: str) -> Fault | None:
     if found:
         return None
     return next(_other_dialects(form, line, names), None) or _no_header(plan, line)
+
+
+def _json_fault(line: str) -> Fault | None:
+    """Return the fault of a file of JSON in place of CSV."""
+    vendor = "write it as CSV"
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        found = [] if line.strip() in ("[", "[{") else {} if line.strip() == "{" else None
+        return Fault("it is JSON over several lines", Advice(vendor=vendor)) if found is not None else None
+    if isinstance(found, dict):
+        return Fault("it is JSON lines", of_format(FileKind.JSON, vendor))
+    return Fault("it is a JSON array", Advice(vendor=vendor)) if isinstance(found, list) else None
 
 
 def _known(form: FileFormat, line: str, names: Sequence[str]) -> int:

@@ -3,18 +3,16 @@
 import re
 
 from lakegate.audit.advice import Advice, Fault, setting
-from lakegate.audit.model.files import SUFFIXES
+from lakegate.audit.model.files import SUFFIXES, FileKind
 from lakegate.audit.model.limits import Limits
 from lakegate.audit.schema.inspection import UPLOADED_WHOLE
+from lakegate.audit.schema.kinds import begins_as, of_format
 
-FIRST = 64
-"""The bytes that show another format."""
 _ASKED = "write it as the contract says, as text"
 
 
-def _of_format(name: str, word: str) -> Fault:
-    said = "say so, at the contract's landing server, if all files of the table are"
-    return Fault(f"it is {name}", Advice(vendor=_ASKED, contract=said, lines=f"format: {word}"))
+def _of_format(name: str, word: FileKind) -> Fault:
+    return Fault(f"it is {name}", of_format(word, _ASKED))
 
 
 def _unsaid(codec: str) -> Fault:
@@ -35,9 +33,9 @@ def _unread(codec: str) -> Fault:
 
 UTF_16 = Fault("it is UTF-16", Advice(vendor="write it as UTF-8"))
 _OTHER_FORMATS = {
-    b"PAR1": _of_format("a parquet file", "parquet"),
-    b"ORC": _of_format("an ORC file", "orc"),
-    b"Obj\x01": _of_format("an Avro file", "avro"),
+    b"PAR1": _of_format("a parquet file", FileKind.PARQUET),
+    b"ORC": _of_format("an ORC file", FileKind.ORC),
+    b"Obj\x01": _of_format("an Avro file", FileKind.AVRO),
     b"PK\x03\x04": Fault("it is a zip file", Advice(vendor="unzip it first, or to compress it by gzip, bzip2 or zstd")),
     b"\xff\xfe": UTF_16,
     b"\xfe\xff": UTF_16,
@@ -52,7 +50,6 @@ _OTHERWISE = Fault(
     Advice(vendor="compress it as its name ends, or to leave that end off an uncompressed file"),
 )
 _NO_END = Fault("it does not end as bzip2 does: it is cut off, or something stands behind its end", UPLOADED_WHOLE)
-NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 # The most bytes that one byte can hold: deflate's limit, and blocks of bzip2 and zstd that repeat one letter.
 _MOST_RATIO = {SUFFIXES["gzip"]: 1032, SUFFIXES["bzip2"]: 1_100_000, SUFFIXES["zstd"]: 32_768}
 _BEGINS = {
@@ -75,7 +72,7 @@ def fault_of_ends(suffix: str, start: bytes, end: bytes) -> Fault | None:
     if suffix == SUFFIXES["bzip2"] and not _ends_as_bzip2(end):
         return _NO_END
     others = {} if suffix else _OTHER_FORMATS
-    return next((other for magic, other in others.items() if _begins_as(start, magic)), None)
+    return next((other for magic, other in others.items() if begins_as(start, magic)), None)
 
 
 def compression(name: str) -> str:
@@ -86,11 +83,6 @@ def compression(name: str) -> str:
 def may_exceed(limits: Limits, suffix: str, size: int) -> bool:
     """Return True if a compressed file of so many bytes could hold more than the limit."""
     return size * _MOST_RATIO[suffix] > limits.uncompressed
-
-
-def _begins_as(start: bytes, magic: bytes) -> bool:
-    """Return True if a file begins as another format. A header may begin with the same letters, but goes on as text."""
-    return start.startswith(magic) and bool(not magic.isalnum() or NO_TEXT.search(start))
 
 
 def _ends_as_bzip2(end: bytes) -> bool:

@@ -11,8 +11,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lakegate.audit.advice import Advice, Fault
+from lakegate.audit.model.files import FileKind
 from lakegate.audit.model.limits import Limits, beyond, more_than
-from lakegate.audit.schema.inspection import UPLOADED_WHOLE, another_format
+from lakegate.audit.schema.inspection import UPLOADED_WHOLE
+from lakegate.audit.schema.kinds import not_of
 from spark_jobs.formats.avro import schema as avro_schema
 from spark_jobs.formats.avro.blocks import SYNC, Read, Short, number, piece
 from spark_jobs.formats.avro.claims import Blocks, rows_in
@@ -42,7 +44,7 @@ class _Header:
 def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
     """Return the columns and the rows; a file beyond a limit has faults and no columns."""
     if not ends.first.startswith(_MAGIC):
-        raise Unreadable("it is not an Avro file", advice=another_format("Avro"))
+        raise Unreadable(not_of(FileKind.AVRO, ends.first))
     with hadoop.opened(spark, uri) as stream:
         header = _header(partial(hadoop.part, spark, stream), ends.length, limits)
         if not ends.last.endswith(header.sync):

@@ -12,7 +12,8 @@ from lakegate.audit.model.files import SUFFIXES
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.limits import Limits, more_than
 from lakegate.audit.schema.inspection import EMPTY, GONE
-from lakegate.audit.text.first_bytes import FIRST, TAIL, compression, fault_of_ends, may_exceed
+from lakegate.audit.schema.kinds import FIRST
+from lakegate.audit.text.first_bytes import TAIL, compression, fault_of_ends, may_exceed
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, is_caused_by
 from spark_jobs.jvm.gateway import jvm
