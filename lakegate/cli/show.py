@@ -1,6 +1,6 @@
 """`show`: one batch in full, in a terminal or as JSON, failures first and next commands last. It changes nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -16,11 +16,12 @@ from lakegate.cli.report import decision_words, lane, took
 from lakegate.cli.terminal import busy, clean, console, indented, say, say_json
 from lakegate.counts import count
 from lakegate.landing.lifecycle import State
-from lakegate.operations.batch import BatchView, Try, has_rows, rows_command
+from lakegate.operations.batch import BatchView, Try, has_rows, is_decided, rows_command
 from lakegate.operations.questions import ShowBatch
 from lakegate.ports import Decided
 
 SAMPLE = 5  # rows of a check; the page and --json have all of the report's
+NONE: Mapping[str, str] = {}
 PASSED = 5  # files; --all lists every one
 
 
@@ -87,25 +88,38 @@ def _attempt(view: BatchView, attempt: Try, *, every_check: bool) -> Iterator[Re
     yield from (Text(clean(f"  {line}"), style="dim") for line in _audited(report))
     if report.unnoted:
         yield indented(f"not noted: {report.unnoted}", 2)
-    yield from verdicts(report, view.batch, every_check=every_check)
+    yield from verdicts(report, view.batch, view.decided, every_check=every_check)
 
 
-def verdicts(report: Report, batch: str = "", *, every_check: bool) -> Iterator[RenderableType]:
-    """Yield what a report says of its files, the worst first. Of a `batch` all failing rows can be listed."""
+def verdicts(
+    report: Report, batch: str = "", decided: Mapping[str, str] = NONE, *, every_check: bool
+) -> Iterator[RenderableType]:
+    """Yield what a report says of its files, the worst first, and last those that were `decided` since. Of a `batch`
+    all failing rows can be listed.
+    """
     if report.error:
         yield indented(report.error, 2, "red")
         for advice in report.advice:
             yield from _advice(advice, 4)
     if told := observes(report):
         yield indented(told, 2, "magenta")
-    yield f"  {tally(report)}"
-    files = files_of(report)
+    closed = [file for file in files_of(report) if is_decided(file, decided)]
+    yield f"  {tally(report)}" + (f", {len(closed):,} of them decided since" if closed else "")
+    files = [file for file in files_of(report) if file not in closed]
     passed = [file for file in files if file.verdict is Verdict.PASS]
     hidden = [] if every_check else passed[PASSED:]
     for file in files[: len(files) - len(hidden)]:
         yield from _file(batch, report, file, every_check=every_check)
     if hidden:
         yield f"  and {count(len(hidden), 'more file')} passed (--all)"
+    for file in closed:
+        yield from _closed(file, decided[file.id], every_check=every_check)
+
+
+def _closed(file: FileReport, decision: str, *, every_check: bool) -> Iterator[RenderableType]:
+    """Yield the decision on a file that failed, without what was wrong with it, unless all is asked for."""
+    yield Text("  ") + terminal.state("decided") + Text(clean(f"  {file.key}  {decision}"))
+    yield from _checks(checks_of(file, every_check=True)) if every_check else ()
 
 
 def _audited(report: Report) -> Iterator[str]:

@@ -2,7 +2,7 @@
 no verdict.
 """
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 
 from lakegate.audit.evaluation.mask import Mask
@@ -12,8 +12,9 @@ from lakegate.audit.model.report import WORST_FIRST, CheckResult, FileReport, Re
 from lakegate.audit.summary import files_of
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import PREFIX, Attempt
+from lakegate.landing.lifecycle import Decision
 from lakegate.operations.masks import mask_of, masked_report
-from lakegate.ports import Decided, Usage
+from lakegate.ports import Decided, Note, Usage
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.attempts.reports import read_report
@@ -44,8 +45,9 @@ class Try:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchView:
-    """A batch's attempts and decisions, and the next commands. If asked for, `past` has the values of each check (by
-    id) in the files that were published before, oldest first.
+    """A batch's attempts and decisions, and the next commands. `decided` says how file versions, by id, were published
+    or discarded. If asked for, `past` has the values of each check (by id) in the files that were published before,
+    oldest first.
     """
 
     batch: str
@@ -53,6 +55,7 @@ class BatchView:
     attempts: tuple[Try, ...]
     decisions: tuple[Decided, ...]
     next: tuple[str, ...]
+    decided: dict[str, str] = field(default_factory=dict)
     past: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
 
@@ -66,8 +69,28 @@ def look(service: Service, batch: str) -> BatchView:
     attempts = _attempts(service, tables[0], batch, {attempt.number for attempt in kept.values()}, decisions)
     mask = mask_of(service.store, tables[0])
     tries = tuple(_try(service, attempt, mask, kept=attempt.branch in kept) for attempt in attempts)
-    commands = _next(service, rejections(service, tables[0], batch, decisions), tries)
-    return BatchView(batch=batch, table=tables[0], attempts=tries, decisions=decisions, next=commands)
+    rejected = rejections(service, tables[0], batch, decisions)
+    decided = _decided(rejected, decisions)
+    commands = _next(service, rejected, tries, decided)
+    return BatchView(batch=batch, table=tables[0], attempts=tries, decisions=decisions, next=commands, decided=decided)
+
+
+def _decided(found: Rejected, decisions: Iterable[Decided]) -> dict[str, str]:
+    """Return how the batch's file versions were published or discarded, by id."""
+    notes = [decided.note for decided in decisions if decided.note.decision is not Decision.REJECTED]
+    words = {(file.key, file.version_id): _decision(note) for note in notes for file in note.files}
+    return {
+        entry.file(receipt.bucket, receipt.key).id: words[receipt.key, entry.version_id]
+        for receipt in found.receipts.values()
+        for entry in receipt.entries
+        if entry.decision is not Decision.REJECTED and (receipt.key, entry.version_id) in words
+    }
+
+
+def _decision(note: Note) -> str:
+    """Return `approved by ann: it is known`, or `published with a2`."""
+    verb = "approved" if note.overrules else str(note.decision)
+    return f"{verb} by {note.by}: {note.why}" if note.by else f"{verb} with a{note.attempt}"
 
 
 def _attempts(
@@ -112,11 +135,11 @@ def _try(service: Service, attempt: Attempt, mask: Mask, *, kept: bool) -> Try:
     )
 
 
-def _next(service: Service, found: Rejected, tries: tuple[Try, ...]) -> tuple[str, ...]:
+def _next(service: Service, found: Rejected, tries: tuple[Try, ...], decided: Container[str]) -> tuple[str, ...]:
     batch, table = found.batch, found.table
-    commands = rows_commands(batch, tries)
+    commands = rows_commands(batch, tries, decided)
     kept = [attempt for attempt in tries if attempt.kept]
-    appended = [(attempt.branch, ids) for attempt in kept if (ids := _appended(attempt))]
+    appended = [(attempt.branch, ids) for attempt in kept if (ids := _appended(attempt, decided))]
     commands += rows_query(table, *appended[-1]) if appended else []
     commands += _quarantine_commands(batch, table, tries)
     if found.files and not in_progress(service, found):
@@ -137,12 +160,12 @@ def _ways_on(service: Service, found: Rejected, *, tried: bool, appended: bool) 
     return [*again, *approve, f'lakegate discard {found.batch} --why "…"']
 
 
-def _appended(attempt: Try) -> list[str]:
-    """Return the ids of the files that have rows on the branch, or none for an attempt that was not audited: its rows
-    are not reliable.
+def _appended(attempt: Try, decided: Container[str]) -> list[str]:
+    """Return the ids of the files that have rows on the branch and are not decided, or none for an attempt that was not
+    audited: its rows are not reliable.
     """
     files = attempt.report.files if attempt.report and not attempt.report.error else ()
-    return [file.id for file in files if file.data_files]
+    return [file.id for file in files if file.data_files and file.id not in decided]
 
 
 def _quarantine_commands(batch: str, table: str, tries: Iterable[Try]) -> list[str]:
@@ -153,15 +176,21 @@ def _quarantine_commands(batch: str, table: str, tries: Iterable[Try]) -> list[s
     return [f'lakegate query "{statement}"' for statement in sql]
 
 
-def rows_commands(batch: str, tries: Iterable[Try]) -> list[str]:
+def rows_commands(batch: str, tries: Iterable[Try], decided: Container[str]) -> list[str]:
     """Return the command that lists all rows that fail the worst check of the last attempt that is kept, or whose
-    faults were observed.
+    faults were observed, in files that have not failed and been decided since.
     """
     last = [attempt for attempt in tries if attempt.report and (attempt.kept or _is_observed(attempt.report))][-1:]
     files = [file for attempt in last if attempt.report for file in files_of(attempt.report)]
-    failed = [check for file in files for check in file.checks if has_rows(file, check)]
+    still_open = [file for file in files if not is_decided(file, decided)]
+    failed = [check for file in still_open for check in file.checks if has_rows(file, check)]
     worst = sorted(failed, key=lambda check: WORST_FIRST.index(check.verdict))
     return [rows_command(batch, check) for check in worst[:1]]
+
+
+def is_decided(file: FileReport, decided: Container[str]) -> bool:
+    """Return True if an attempt's audit rejects the file, and it was published or discarded since."""
+    return file.verdict is Verdict.FAIL and file.id in decided
 
 
 def _is_observed(report: Report) -> bool:

@@ -1,5 +1,6 @@
 """`--file`: of a batch's rejected files a person decides some; without it the command lists all that it will decide."""
 
+import re
 import sys
 from typing import Any
 
@@ -105,3 +106,48 @@ def test_files_are_of_one_batch(desk: Desk, batch: str) -> None:
     result = desk.run("retry", batch, "20130131T0000-00000000", "--file", desk.world.key("1"))
     assert result.exit_code == 2
     assert "give one BATCH with it" in result.stderr
+
+
+def lines_of(text: str, key: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if key in line]
+
+
+@pytest.mark.parametrize(
+    ("act", "says"),
+    [
+        (("approve", "--why", "known"), r"approved by \S+: known"),
+        (("discard", "--why", "known"), r"discarded by \S+: known"),
+        (("retry",), "published with a2"),
+    ],
+)
+def test_a_file_that_is_decided_by_itself_is_shown_with_its_decision_and_in_no_next_command(
+    desk: Desk, batch: str, act: tuple[str, ...], says: str
+) -> None:
+    """The others fail as before, and the commands are for them."""
+    key = desk.world.key("1")
+    desk.world.mend("1")
+    before = desk.json("show", batch)["next"]
+    command, *more = act
+    assert desk.run(command, batch, *more, "--file", key).exit_code == 0
+    desk.world.run()
+    shown, view = desk.run("show", batch).stdout, desk.json("show", batch)
+    file = next(file for file in view["attempts"][0]["report"]["files"] if file["key"] == key)
+    decided = view["decided"][file["id"]]
+    assert re.fullmatch(says, decided)
+    assert f"decided  {key}  {decided}" in lines_of(shown, key)
+    assert not [line for line in lines_of(shown, key) if line.startswith("fail")]
+    assert "8 failed, 1 of them decided since" in shown
+    assert any(file["id"] in line for line in before)
+    assert not any(file["id"] in line for line in view["next"])
+    assert [line for line in view["next"] if "lakegate query" in line]
+    assert sum(line.strip().startswith("fail") and "nyc/flights/" in line for line in shown.splitlines()) == 7
+    assert f"{decided}. What its audit found:" in desk.run("show", batch, "--html", "-").stdout
+
+
+def test_once_all_files_are_decided_nothing_is_left_to_do(desk: Desk, batch: str) -> None:
+    for number, name in enumerate(NAMES):
+        act = ("approve", "discard")[number % 2]
+        assert desk.run(act, batch, "--why", "known", "--file", desk.world.key(name)).exit_code == 0
+    view = desk.json("show", batch)
+    assert len(view["decided"]) == 8
+    assert view["next"] == []

@@ -20,11 +20,11 @@ from lakegate.cli.page.summary import failures, folded, parts, unfolded
 from lakegate.cli.report import decision_words, lane, took
 from lakegate.cli.terminal import busy, clean, complain
 from lakegate.counts import count
-from lakegate.operations.batch import BatchView, has_rows, rows_command
+from lakegate.operations.batch import BatchView, has_rows, is_decided, rows_command
 from lakegate.operations.questions import ShowBatch
 
 PRINTED = Path("-")
-OF_THE_BATCH = (decision_words, files_of, has_rows, lane, observes, rows_command, tally, took)
+OF_THE_BATCH = (decision_words, files_of, has_rows, is_decided, lane, observes, rows_command, tally, took)
 OF_A_FILE = (advised, aside, bar, checks_of, columns_of, failures, folded, parts, scale, shown, unfolded)
 NEWLINE = Markup("\n")
 """The line end between two of a contract's lines: any within a text is a stranger's, and is spelt out."""
