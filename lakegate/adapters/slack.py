@@ -229,7 +229,7 @@ def _enforced(message: Message) -> str:
 
 def _published(message: Message) -> str:
     if message.kind in ON_MAIN:
-        quarantined = f", {message.quarantined_rows:,} in quarantine" if message.quarantined_rows else ""
+        quarantined = f", {count(message.quarantined_rows, 'row')} in quarantine" if message.quarantined_rows else ""
         instead = f", in place of {count(message.replaced_rows, 'row')}" if message.replaced_rows else ""
         return f"{count(message.published_rows, 'row', 'is', 'are')} on main{instead}{quarantined}"
     if not message.published_files:
@@ -247,7 +247,7 @@ def _file(file: MessageFile, most: int, look: str) -> str:
     while kept and len("\n".join([*lines, *kept])) > SECTION - 100:
         kept.pop()
     hidden = len(reasons) - len(kept)
-    return "\n".join([*lines, *kept, *([f"• and {hidden:,} more: {look}"] if hidden else [])])
+    return "\n".join([*lines, *kept, *([f"• and {count(hidden, 'more reason')}: {look}"] if hidden else [])])
 
 
 def _reason(reason: str, advice: Advice) -> str:

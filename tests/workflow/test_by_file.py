@@ -1,5 +1,6 @@
 """Decisions by file: of one batch's rejected files a person approves, discards or retries some, and the rest stay."""
 
+import shlex
 from contextlib import suppress
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from lakegate.errors import LakegateError, Misconfigured, Refused
 from lakegate.landing.lifecycle import Decision
 from lakegate.workflow.approve import approve
+from lakegate.workflow.ledger.rejected import NAMED, _keys_like
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import UnderWay, discard, retry
 from lakegate.workflow.settle import settle
@@ -130,6 +132,39 @@ def test_a_file_that_cannot_be_decided_is_refused_by_name_and_nothing_is_decided
     assert batch in str(raised.value)
     assert f"lakegate show {batch}" in str(raised.value)
     assert (decisions(world), world.branches(), world.job_runs()) == before
+
+
+LANDED = ("orders/2026/january.csv", "orders/2026/february.csv", "orders/2026/march.csv", "other/january.csv")
+
+
+@pytest.mark.parametrize("act", ["approve", "discard", "retry"])
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("march.csv", LANDED[2:3]),
+        ("s3://landing/orders/2026/february.csv", LANDED[1:2]),
+        ("orders/febuary.csv", LANDED[1:2]),
+        ("FEBRUARY.CSV", LANDED[1:2]),
+        ("january.csv", (LANDED[0], LANDED[3])),
+        ("/orders/2026/march.csv", LANDED[2:3]),
+    ],
+)
+def test_a_wrong_key_is_answered_by_the_keys_that_may_be_meant(act: str, key: str, meant: tuple[str, ...]) -> None:
+    world, batch = rejected(*LANDED)
+    with pytest.raises(Misconfigured) as raised:
+        _act(world, batch, act, (key,))
+    wanted = " or ".join(f"--file {world.key(name)}" for name in meant)
+    assert f"Did you mean {wanted}? " in str(raised.value)
+
+
+@given(st.text(min_size=1, max_size=30))
+def test_a_key_that_is_like_none_is_answered_by_keys_of_the_batch(key: str) -> None:
+    names = ("a 'b'.csv", *LANDED)
+    told = _keys_like(key, names)
+    if told.startswith("Did you mean "):
+        assert shlex.split(told.removeprefix("Did you mean ").removesuffix("? "))[1] in names
+    else:
+        assert told == f"It has {', '.join(names[:NAMED])} and 2 more. "
 
 
 def _act(world: World, batch: str, act: str, chosen: tuple[str, ...]) -> object:

@@ -1,8 +1,10 @@
 """Rejected files of a batch, as main has them now. It decides nothing, and does not ask who works on them."""
 
+import shlex
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 from lakegate.counts import count
 from lakegate.errors import Misconfigured, Refused
@@ -16,6 +18,10 @@ from lakegate.ports import MAIN, Decided, Ref
 from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.ledger.receipts import receipts_at
 from lakegate.workflow.service import Service
+
+NAMED = 3
+"""Keys that an error names, and `show` has the others."""
+_COMPARED, _LONGEST = 1_000, 100  # keys, and letters of a name, that a wrong key is compared with
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,12 +110,29 @@ def _not_rejected(service: Service, found: Rejected, key: str, decisions: Sequen
     states += [it.note.decision for it in decisions if key in {file.key for file in it.note.files}]
     last = next(iter(states), None)
     if last is None:
+        keys = list(dict.fromkeys(file.key for it in decisions for file in it.note.files))
         return Misconfigured(
-            f"batch {found.batch} of {found.table} has decided no file {key}. Its files and their keys: "
-            f"lakegate show {found.batch}"
+            f"batch {found.batch} of {found.table} has decided no file {key}. {_keys_like(key, keys)}"
+            f"All of its files: lakegate show {found.batch}"
         )
     state = "no longer rejected" if last is Decision.REJECTED else f"{last} and not rejected"
     return found.refused(f"{key} is {state}; run: lakegate show {found.batch}")
+
+
+def _keys_like(key: str, keys: Sequence[str]) -> str:
+    """Return the keys that may have been meant instead, or else the first ones, as a sentence."""
+    names = {other: _name(other) for other in keys[:_COMPARED]}
+    near = set(get_close_matches(_name(key), names.values(), n=NAMED, cutoff=0.85))
+    alike = [other for other, name in names.items() if name == _name(key)]
+    alike = alike or [other for other, name in names.items() if name in near]
+    if alike and key:
+        return f"Did you mean {' or '.join(f'--file {shlex.quote(other)}' for other in alike[:NAMED])}? "
+    rest = f" and {len(keys) - NAMED:,} more" if len(keys) > NAMED else ""
+    return f"It has {', '.join(keys[:NAMED])}{rest}. " if keys else ""
+
+
+def _name(key: str) -> str:
+    return key.rpartition("/")[2][-_LONGEST:].casefold()
 
 
 def _why_none(decisions: Sequence[Decided]) -> str:
