@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from lakegate.audit.model.files import FileKind
 from lakegate.audit.model.limits import beyond
 from lakegate.audit.model.plan import Plan
+from lakegate.audit.schema.faults import INDEX
 from lakegate.audit.schema.fit import NOTHING, FileColumn, faults
 from lakegate.audit.schema.inspection import NO_ROWS
 from lakegate.audit.schema.kinds import MAGIC
@@ -43,6 +44,7 @@ _TYPED: dict[FileKind, Callable[[Path], Sample]] = {
 _ENDINGS = re.compile(r"(?i)[.](parquet|orc|avro|csv|tsv|txt|jsonl?|ndjson)([.](gz|bz2|zst|zstd))?$")
 _NO_PLACE = re.compile("[^a-z0-9]+")
 _DATED = re.compile(r"[-_. ]*[0-9][-_.T:0-9]*$")
+_INDEX = "an index of Pandas: write files without it by index=False, and leave this column out"
 _PART = 10  # of the rows of the smallest sample, the fewest that a file may have
 _DAY_MICROSECONDS = 86_400_000_000
 
@@ -129,7 +131,7 @@ def _column(name: str, kind: Type, numbers: Numbers, samples: Sequence[Sample], 
         suggestions=suggested(name, kind, numbers, is_key=is_key),
         pattern=first.form.patterns.get(name, ""),
         nulls=Said(value=list(first.form.column_nulls[name]), why=first.nulls[name]) if name in first.nulls else None,
-        remark=remark,
+        remark=remark or (_INDEX if INDEX.fullmatch(name) else ""),
     )
 
 

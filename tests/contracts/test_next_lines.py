@@ -203,6 +203,15 @@ CASES = [
         ),
     ),
     Case(
+        kind=kinds.index,
+        file={"__index_level_0__": "bigint"},
+        said='column "__index_level_0__" is an index of Pandas, which the contract has not',
+        told=(
+            "Ask the vendor to write the frame with index=False, or to name its index and write frame.reset_index(), "
+            "if it has values."
+        ),
+    ),
+    Case(
         kind=kinds.many_unknown,
         file={"a": "int", "b": "date", "c": "binary", "no": "decimal(5,0)"},
         said='4 columns are not in the contract: "a", "b", "c" and 1 more',
@@ -395,6 +404,23 @@ def test_the_lines_of_any_column_are_read_as_that_column(name: str, kind: Type) 
     document["schema"][0]["properties"] = parsed(lines.column(name, kind))
     plan = compiled(document)
     assert [(column.name, parse(column.type)) for column in plan.columns] == [(name, kept(kind))]
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("many", [["n"], ["n", "m", "logicalType: string", "o"], ["n", *"abcdefghijk"]])
+def test_columns_of_text_are_told_to_be_typed_by_a_person(form: str, many: list[str]) -> None:
+    document = parsed(CONTRACT)
+    document["servers"][0]["format"] = form
+    document["schema"][0]["properties"] = [
+        {"name": "id", "logicalType": "integer"},
+        {"name": "o2", "logicalType": "date"},
+    ]
+    plan = compiled(document)
+    for known in ({"id": "int", "o2": "date"}, {"id": "int"}, {}):
+        for fault in faults(plan, _columns({**known, **dict.fromkeys(many, "string")}), ""):
+            if "- name" in fault.advice.lines:
+                assert ("# or the type of its values: text says none" in fault.advice.lines) == (form != "parquet")
+                assert [column["name"] for column in parsed(fault.advice.lines)][-len(many) :] == many
 
 
 def test_many_columns_are_let_be_and_not_listed_one_by_one() -> None:

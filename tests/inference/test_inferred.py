@@ -192,3 +192,9 @@ def test_no_bound_is_suggested_that_every_value_of_the_type_meets(digits: int, p
     values = [Decimal(value).scaleb(-places) for value in (1, 5) * 100]
     made = inferred(pa.table({"d": pa.array(values, pa.decimal128(digits, places))}), "a.parquet", "parquet")
     assert isinstance(made, Contract), made
+
+
+def test_an_index_that_pandas_wrote_as_a_column_is_remarked_on(tmp_path: Path) -> None:
+    path = tmp_path / "indexed.parquet"
+    pq.write_table(pa.table({"n": [1, 2], "__index_level_0__": [5, 7]}), path)
+    assert "an index of Pandas: write files without it by index=False" in infer([path])

@@ -3,6 +3,7 @@
 A type is called by Spark's name where it is found, and described where somebody is asked to write it.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from lakegate.audit.advice import Advice, Fault, setting
@@ -11,8 +12,11 @@ from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Atom, Type, digits, kind
 from lakegate.counts import count
 
+INDEX = re.compile("__index_level_[0-9]+__")
+"""Names of columns that Pandas gives to an index without a name."""
 FEW = 3
 """So many names are listed one by one; of more, as many are named and the rest is counted."""
+_STRING = re.compile("(?m)^( +logicalType: string)$")
 _MOST_LINES = 20  # columns whose lines an advice has
 _BELONGS = 4  # a file with fewer than one in so many of the contract's columns is of another table
 _ALIKE = 0.75  # a file has at least this share of the columns of its table, and the table of the file's
@@ -55,7 +59,12 @@ def is_of_another_table(names: Sequence[str], known: int, wanted: int) -> bool:
 
 
 def another_table(
-    found: Mapping[str, Type], known: Sequence[str], wanted: Sequence[str], neighbours: Mapping[str, Sequence[str]]
+    found: Mapping[str, Type],
+    known: Sequence[str],
+    wanted: Sequence[str],
+    neighbours: Mapping[str, Sequence[str]],
+    *,
+    is_text: bool = False,
 ) -> Fault:
     """Return the fault of a file that is hardly one of the table, which says whose it is if it is a neighbour's."""
     has = f"it has {f'{len(known)}' if known else 'none'} of the contract's {count(len(wanted), 'column')}"
@@ -64,7 +73,7 @@ def another_table(
         advice = Advice(vendor=f"upload it to the place of {whose}'s files, and files with the contract's columns here")
         return Fault(f"{said}; its columns are those of {whose}", advice)
     own = [name for name in found if name not in known]
-    there = lines.columns((name, found[name]) for name in [*found][:_MOST_LINES])
+    there = _lines({name: found[name] for name in [*found][:_MOST_LINES]}, is_text=is_text)
     there += f"\n# and {len(found) - _MOST_LINES:,} more" if there and len(found) > _MOST_LINES else ""
     advice = Advice(
         vendor=f"send files with the contract's columns ({named(wanted)}) here, and these to their own table's place",
@@ -121,16 +130,29 @@ def renamed(label: str, name: str, near: str) -> Fault:
     )
 
 
-def unknown(label: str, name: str, found: Type) -> Fault:
+def _lines(found: Mapping[str, Type], *, is_text: bool) -> str:
+    """Return the lines of columns. Text has no types: each column is called a string, for a person to correct."""
+    said = lines.columns(found.items())
+    return _STRING.sub(r"\1  # or the type of its values: text says none", said) if is_text else said
+
+
+def index(names: Sequence[str]) -> Fault:
+    """Return the fault of a frame's index that Pandas has written as columns."""
+    said = f"{'column' if len(names) == 1 else 'columns'} {named(names)} {'is' if len(names) == 1 else 'are'} an index"
+    vendor = "write the frame with index=False, or to name its index and write frame.reset_index(), if it has values"
+    return Fault(f"{said} of Pandas, which the contract has not", Advice(vendor=vendor))
+
+
+def unknown(label: str, name: str, found: Type, *, is_text: bool = False) -> Fault:
     return Fault(
         f"column {display_name(label)} is not in the contract",
-        _unknown([label], lines.column(name, found), is_nested=label != name),
+        _unknown([label], _lines({name: found}, is_text=is_text), is_nested=label != name),
     )
 
 
-def many_unknown(label: str, found: Mapping[str, Type]) -> Fault:
+def many_unknown(label: str, found: Mapping[str, Type], *, is_text: bool = False) -> Fault:
     what = f"fields of {display_name(label)}" if label else "columns"
-    there = lines.columns(found.items()) if len(found) <= _MOST_LINES else ""
+    there = _lines(found, is_text=is_text) if len(found) <= _MOST_LINES else ""
     said = f"{len(found):,} {what} are not in the contract: {named([*found])}"
     return Fault(said, _unknown([*found], there, is_nested=bool(label)))
 

@@ -99,7 +99,11 @@ def agree(
     fits: list[Fit] = []
     for found in files:
         comparison = _Comparison(
-            policy=plan.policy, partitions=plan.partitions, is_new=there is None, neighbours=neighbours
+            policy=plan.policy,
+            partitions=plan.partitions,
+            is_new=there is None,
+            neighbours=neighbours,
+            is_text=plan.files.kind.is_text,
         )
         grown = comparison.file(found, contract, table)
         alone = _Comparison(policy=plan.policy, partitions=plan.partitions).file(found, contract, before)
@@ -127,6 +131,7 @@ class _Comparison:
     is_new: bool = True
     neighbours: Mapping[str, Sequence[str]] = field(default_factory=dict)
     says: str = "the contract says"
+    is_text: bool = False
     faults: list[Fault] = field(default_factory=list)
     discards: list[str] = field(default_factory=list)
 
@@ -135,7 +140,9 @@ class _Comparison:
         names, types = [column.name for column in found], {column.name: _type_of(column) for column in found}
         known = [name for name in contract.fields if name in types or _alike(name, types)]
         if told.is_of_another_table([*types], len(known), len(contract.fields)) and self._lacks(known):
-            self.faults.append(told.another_table(types, known, [*contract.fields], self.neighbours))
+            self.faults.append(
+                told.another_table(types, known, [*contract.fields], self.neighbours, is_text=self.is_text)
+            )
             return table
         if broken := _without_letters(Struct(types), contract):
             self.faults.append(told.no_text(broken))
@@ -188,10 +195,14 @@ class _Comparison:
         lacking = {name: part for name, part in found.fields.items() if name not in contract.fields}
         asked = {name: part for name, part in lacking.items() if freezes or _alike(name, contract.fields)}
         new = {name: part for name, part in asked.items() if not _is_renamed(name, found, contract)}
+        if index := [name for name in new if told.INDEX.fullmatch(name) and not label]:
+            yield told.index(index)
+        new = {name: part for name, part in new.items() if name not in index}
         if len(new) > told.FEW:
-            yield told.many_unknown(label, new)
+            yield told.many_unknown(label, new, is_text=self.is_text)
         else:
-            yield from (told.unknown(within(label, found, name), name, part) for name, part in new.items())
+            words = {name: within(label, found, name) for name in new}
+            yield from (told.unknown(words[name], name, part, is_text=self.is_text) for name, part in new.items())
 
     def new(self, label: str, name: str, part: Type, contract: Struct, table: Struct) -> Type | None:
         if self.policy.new_columns is Stance.FREEZE or _alike(name, contract.fields):

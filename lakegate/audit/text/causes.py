@@ -10,6 +10,7 @@ from typing import Any
 from lakegate.audit.advice import Advice, setting
 from lakegate.audit.evaluation import samples
 from lakegate.audit.evaluation.advice import put_aside
+from lakegate.audit.evaluation.mask import MASK
 from lakegate.audit.evaluation.verdicts import malformed_checks
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.plan import MetricKind, Plan, Severity, TableColumn
@@ -17,6 +18,7 @@ from lakegate.audit.model.report import CheckResult
 from lakegate.audit.schema import lines
 from lakegate.audit.schema.faults import described
 from lakegate.audit.schema.inspection import Inspection
+from lakegate.audit.schema.kinds import of_format
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Atom, canonical, digits, parse
 from lakegate.audit.text.fields import header_names
@@ -176,8 +178,12 @@ def _wider(kind: Atom, texts: Sequence[str]) -> Atom | None:
     return None
 
 
-def _object(_rows: Rows) -> Advice:
-    return Advice(vendor="write one whole JSON object in each line, and nothing beside it")
+def _object(rows: Rows) -> Advice:
+    vendor = "write one whole JSON object in each line, and nothing beside it"
+    texts = [str(row.get("text", MASK)).strip() for row in rows]
+    if MASK in texts or any(not text or text[0] in '{[]}"' for text in texts):
+        return Advice(vendor=vendor)
+    return of_format(FileKind.CSV, vendor)
 
 
 def _halves(_rows: Rows) -> Advice:

@@ -36,14 +36,6 @@ _OPEN = Fault(
         lines=setting("quote", '""'),
     ),
 )
-_NO_OBJECTS = Fault(
-    "none of its lines is a JSON object with keys",
-    Advice(
-        vendor="write one JSON object in each line",
-        contract="say so, at the contract's landing server, if it is CSV and all files of the table are",
-        lines=f"format: {FileKind.CSV}",
-    ),
-)
 _TWICE = Fault("an object has a key twice", Advice(vendor="write each key of an object once"))
 _NO_NAMES = {
     FileKind.CSV: "its first line names none of the contract's columns",
@@ -129,8 +121,6 @@ def _line_faults(form: FileFormat, found: Scan) -> tuple[Fault, ...]:
         return (NO_ROWS,)
     if _has_header(form) and not found.header.strip():
         return (_BLANK,)
-    if form.kind is FileKind.JSON and not found.keys:
-        return (_NO_OBJECTS,)
     return (_OPEN,) if found.left_open else ()
 
 
