@@ -104,7 +104,7 @@ def verdicts(
     if told := observes(report):
         yield indented(told, 2, "magenta")
     closed = [file for file in files_of(report) if is_decided(file, decided)]
-    yield f"  {tally(report)}" + (f", {len(closed):,} of them decided since" if closed else "")
+    yield f"  {tally(report)}" + (f"; decided since: {len(closed):,} of those that failed" if closed else "")
     files = [file for file in files_of(report) if file not in closed]
     passed = [file for file in files if file.verdict is Verdict.PASS]
     hidden = [] if every_check else passed[PASSED:]

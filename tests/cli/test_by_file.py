@@ -136,7 +136,7 @@ def test_a_file_that_is_decided_by_itself_is_shown_with_its_decision_and_in_no_n
     assert re.fullmatch(says, decided)
     assert f"decided  {key}  {decided}" in lines_of(shown, key)
     assert not [line for line in lines_of(shown, key) if line.startswith("fail")]
-    assert "8 failed, 1 of them decided since" in shown
+    assert "8 files: 8 failed; decided since: 1 of those that failed" in shown
     assert any(file["id"] in line for line in before)
     assert not any(file["id"] in line for line in view["next"])
     assert [line for line in view["next"] if "lakegate query" in line]
