@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,34 +31,39 @@ _FEW = 16  # rows of texts that repeat the beginning of the one before
 _DICTIONARIES = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 
 
+Rows = TypeVar("Rows", pa.RecordBatch, pa.Table, pa.RecordBatch | pa.Table)
+
+
 class TooLarge(Refused):
     """Rows take more memory than there is for them."""
 
 
-def bounded(batches: Iterable[pa.RecordBatch], most: int = MOST) -> Iterator[pa.RecordBatch]:
+def bounded(batches: Iterable[Rows], most: int = MOST, of: str = "memory") -> Iterator[Rows]:
     """Yield the batches. Raise TooLarge once they take more than `most` bytes together."""
     taken = 0
     for batch in batches:
         taken += batch.nbytes
         if taken > most:
-            raise _too_large("its rows take", most)
+            raise _too_large("its rows take", most, of)
         yield batch
 
 
-def _too_large(what: str, most: int) -> TooLarge:
-    return TooLarge(f"{what} more than {count(most, 'byte')} of memory")
+def _too_large(what: str, most: int, of: str = "memory") -> TooLarge:
+    return TooLarge(f"{what} more than {count(most, 'byte')} of {of}")
 
 
-def parquet_batches(source: Any, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """Yield these columns of a parquet file's rows, all by default, with no dictionary in them. Raise TooLarge at a row
-    that takes more than `MOST` bytes.
+def parquet_batches(
+    source: Any, columns: Sequence[str] | None = None, *, far: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """Yield these columns of a parquet file's rows, all by default, with no dictionary in them. A `far` file is asked
+    for all columns of a row group at once. Raise TooLarge at a row that takes more than `MOST` bytes.
     """
     plain = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")  # Spark reads no finer
     leaves = [leaf for leaf in _leaves(plain.metadata) if columns is None or leaf.is_of(columns)]
     if any(leaf.is_nested and leaf.most > NESTED for leaf in leaves):
         raise TooLarge(f"a row group has more than {NESTED:,} values of one column")
     named = [leaf.path for leaf in leaves if leaf.has_dictionary]
-    file = pq.ParquetFile(source, read_dictionary=named, coerce_int96_timestamp_unit="us")
+    file = pq.ParquetFile(source, read_dictionary=named, coerce_int96_timestamp_unit="us", pre_buffer=far)
     names = plain.schema_arrow.names if columns is None else list(columns)
     types = pa.schema([plain.schema_arrow.field(name) for name in names])
     rows = _rows_at_once(plain.metadata, leaves)

@@ -13,9 +13,11 @@ from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.table import ALWAYS_TRUE, Table
 
 from lakegate.adapters.aws import CONFIG
+from lakegate.adapters.decoding import TooLarge
 from lakegate.adapters.http import TimeoutAdapter
 from lakegate.adapters.iceberg import RefCatalog, check_storage, iceberg_errors
 from lakegate.adapters.iceberg.nested import keep_nulls
+from lakegate.adapters.scan import read
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.errors import Conflict, Misconfigured
 from lakegate.ports import Ref
@@ -57,7 +59,7 @@ class IcebergLake:
             some: BooleanExpression = ALWAYS_TRUE
             if files and FILE_COLUMN in found.schema().column_names:  # a table that lakegate did not write lacks it
                 some = In(term=Reference(FILE_COLUMN), values=set(map(literal, files)))
-            return found.scan(row_filter=some, selected_fields=tuple(columns), limit=limit).to_arrow()
+            return read(found.scan(row_filter=some, selected_fields=tuple(columns), limit=limit))
 
     def _load(self, ref: Ref, table: str) -> Table | None:
         with reading(ref):
@@ -93,3 +95,5 @@ def reading(ref: Ref) -> Iterator[None]:
             yield
     except Conflict as error:
         raise Misconfigured(f"there is no {ref}: {error}. Run: lakegate status") from error
+    except TooLarge as error:
+        raise Misconfigured(f"reading {ref}: {error}. Ask for fewer columns, or for fewer rows by LIMIT") from error

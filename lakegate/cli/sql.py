@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -17,13 +18,20 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from lakegate.adapters.decoding import MOST
+from lakegate.adapters.spool import spool
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.cli.installation import Lake
+from lakegate.counts import count
 from lakegate.duckdb.macros import MACROS
 from lakegate.errors import Misconfigured
 from lakegate.ports import Ref
 
 READS = (exp.Query, exp.Describe, exp.Summarize)
+MEMORY = 1024**3
+"""Bytes of DuckDB's memory: what is beyond them is on disk, in `TMPDIR`."""
+LESS = "ask for fewer rows by LIMIT, for fewer columns, or for the beginning of a text by left(column, 100)"
+_PLAIN = 16  # bytes of a value without a length
 PLAIN_SELECT = {"expressions", "from_", "limit"}
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -121,8 +129,14 @@ def run(
     """Run the statement on the tables of one commit. `files` limits a table to the rows of these file versions, and
     `before` holds statements to execute first. Raise Misconfigured if DuckDB refuses the statement.
     """
-    with duckdb.connect() as engine:
-        for setting in (*MACROS, *before):
+    with duckdb.connect() as engine, TemporaryDirectory(prefix="lakegate-query-") as folder:
+        spill = exp.Literal.string(folder).sql(dialect="duckdb")
+        for setting in (
+            *MACROS,
+            *before,
+            f"SET memory_limit = '{MEMORY // 1024**2}MiB'",
+            f"SET temp_directory = {spill}",
+        ):
             engine.execute(setting)
         for name in statement.tables:
             _offer(engine, name, _load(lake, statement, ref, name, files.get(name, statement.files)))
@@ -131,13 +145,33 @@ def run(
         engine.execute("SET lock_configuration = true")
         try:
             answer = engine.execute(statement.sql)
-            rows, names = answer.fetchall(), [column[0] for column in answer.description or ()]
+            rows, names = _fetch(answer), [column[0] for column in answer.description or ()]
         except duckdb.CatalogException as error:
             there = ", ".join(lake.tables(ref)) or "none"
             raise Misconfigured(f"the query failed: {_short(error)} Tables on {ref}: {there}") from error
         except duckdb.Error as error:
             raise Misconfigured(f"the query failed on {ref}: {_short(error)}") from error
     return Result(columns=_distinct(names), rows=rows)
+
+
+def _fetch(answer: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
+    """Return the answer's rows. Raise Misconfigured once their texts take more memory than a person's answer may."""
+    rows, size = list[tuple[Any, ...]](), 0
+    while (row := answer.fetchone()) is not None:
+        size += _size(row)
+        if size > MOST:
+            raise Misconfigured(f"the answer has more than {count(MOST, 'byte')}: {LESS}")
+        rows.append(row)
+    return rows
+
+
+def _size(value: Any) -> int:
+    """Return about how many bytes a value of DuckDB takes in the answer."""
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(_size(part) for pair in value.items() for part in pair)
+    return sum(map(_size, value)) if isinstance(value, list | tuple) else _PLAIN
 
 
 def _load(lake: Lake, statement: Statement, ref: Ref, name: str, files: Sequence[str]) -> Any:
@@ -172,15 +206,29 @@ def _offer(engine: duckdb.DuckDBPyConnection, name: str, rows: Any) -> None:
 
 def _readable(rows: pa.Table) -> pa.Table:
     """Return the rows with a mark for bytes that are not UTF-8, because DuckDB would refuse such a text."""
-    for at, column in enumerate(rows.columns):
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            try:
-                column.validate(full=True)
-            except pa.ArrowInvalid:
-                texts = [value.as_buffer() for value in column]
-                read = [None if text is None else text.to_pybytes().decode(errors="replace") for text in texts]
-                rows = rows.set_column(at, rows.field(at).name, pa.array(read, column.type))
-    return rows
+    if all(map(_is_readable, rows.columns)):
+        return rows
+    return spool(rows.schema, map(_marked, rows.to_batches()))
+
+
+def _is_readable(column: pa.ChunkedArray | pa.Array) -> bool:
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            return False
+    return True
+
+
+def _marked(rows: pa.RecordBatch) -> pa.RecordBatch:
+    columns = [column if _is_readable(column) else _marked_texts(column) for column in rows.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
+
+
+def _marked_texts(column: pa.Array) -> pa.Array:
+    texts = (value.as_buffer() for value in column)
+    marked = [None if text is None else text.to_pybytes().decode(errors="replace") for text in texts]
+    return pa.array(marked, column.type)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

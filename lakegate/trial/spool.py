@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from lakegate.adapters.spool import spool
 from lakegate.audit.data_files.statistics import DataFileStatistics
 from lakegate.express.reading import Reader
 
@@ -23,11 +24,7 @@ class Spool:
     def table(self, paths: tuple[str, ...], schema: pa.Schema, parts: Iterable[pa.Table]) -> pa.Table:
         """Return these parts as one table, whose values are read where they are asked for."""
         if paths not in self._tables:
-            place = str(self._folder / f"{len(self._tables)}.arrow")
-            with pa.ipc.new_file(place, schema) as writer:
-                for part in parts:
-                    writer.write_table(part)
-            self._tables[paths] = pa.ipc.open_file(pa.memory_map(place)).read_all()
+            self._tables[paths] = spool(schema, parts, self._folder)
         return self._tables[paths]
 
 

@@ -17,6 +17,7 @@ from lakegate.audit import bounded_http
 from lakegate.audit.evaluation import samples
 from lakegate.audit.model import limits
 from lakegate.audit.model.limits import DEFAULTS
+from lakegate.cli import sql
 from lakegate.contracts import reading
 from lakegate.contracts.checks import check
 from lakegate.contracts.odcs import document, size_limits
@@ -69,6 +70,7 @@ def size(count: int) -> str:
 
 REGISTRY = "`contract push`, which is refused; of those that are there already, `status` names the longest"
 INIT = "`contract init`; no contract is made, and a part of the file may be given"
+ASKED = "`query`, `show --rows` and the dashboard, which say what to ask instead"
 ON_DISK = "`try`; the rest is on disk, in `TMPDIR`"
 EXPRESS, TO_SPARK = Express(), "the express lane; Spark takes the batch"
 PUSH, INSPECT, AUDIT = "`contract check`; the contract is refused", "the inspection; the file is rejected", "the audit"
@@ -146,6 +148,12 @@ PARTS: dict[str, list[Row]] = {
         row("bytes of a file's rows in memory at once", size(trial.PART), ON_DISK),
         row("bytes of memory of DuckDB", size(trial.MEMORY), ON_DISK),
         row("partitions that one file writes", "none", "not asked by `try`"),
+    ],
+    "Rows that a person reads": [
+        row("bytes of one row in memory", size(decoding.MOST), ASKED),
+        row("bytes of an answer's texts", size(sql.MOST), ASKED),
+        row("bytes of memory of DuckDB", size(sql.MEMORY), "`query`; the rest is on disk, in `TMPDIR`"),
+        row("bytes of one table's columns that a statement reads", "half of the free disk in `TMPDIR`", ASKED),
     ],
     "Batches and sweeps": [
         row("files of a batch", ingestion.MOST_FILES, "receiving; the rest are another batch", "batchFiles"),
