@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -9,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyiceberg.expressions import EqualTo, GreaterThan, IsNull
+from pyiceberg.expressions.parser import parse
 from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.schema import Schema
-from pyiceberg.table import ALWAYS_TRUE, FileScanTask, Table
+from pyiceberg.table import FileScanTask, Table
 from pyiceberg.types import (
     BinaryType,
     DateType,
@@ -30,6 +31,7 @@ from pyiceberg.types import (
 )
 
 from lakegate.adapters import decoding, scan
+from lakegate.adapters.decoding import parquet_batches
 from lakegate.adapters.scan import BoundedScan, read
 from lakegate.cli import sql
 from lakegate.cli.sql import Statement, run
@@ -66,7 +68,7 @@ TYPES: dict[str, list[pa.DataType]] = {
     "parts": [pa.list_(pa.struct([("x", pa.int64()), ("y", pa.string())])), pa.list_(pa.struct([("y", pa.string())]))],
     "of": [pa.map_(pa.string(), pa.struct([("z", pa.string())]))],
 }
-FILTERS = (ALWAYS_TRUE, GreaterThan("n", 3), IsNull("text"), EqualTo("text", "b"))
+FILTERS = ("true", "n > 3", "text is null", "text = 'b'")
 
 
 def value(dice: Random, name: str) -> Any:
@@ -129,7 +131,7 @@ def test_rows_are_those_that_pyiceberg_reads(seed: int, tmp_path: Path, monkeypa
     given = tasks(dice, table, tmp_path)
     for condition in FILTERS:
         for limit in (None, 1, 45):
-            of = (table.metadata, table.io, wanted, condition, True, limit)
+            of = (table.metadata, table.io, wanted, parse(condition), True, limit)
             expected = ArrowScan(*of).to_table(given).to_pylist()
             assert [row for batch in BoundedScan(*of).to_record_batches(given) for row in batch.to_pylist()] == expected
 
@@ -142,9 +144,13 @@ def test_types_are_those_that_pyiceberg_reads(tmp_path: Path) -> None:
 
 def test_a_scan_with_a_limit_opens_no_file_beyond(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = [file(Random(0), tmp_path / f"{at:02}.parquet") for at in range(30)]
-    table, decoded = table_of(paths, tmp_path), []
-    whole = scan.parquet_batches
-    monkeypatch.setattr(scan, "parquet_batches", lambda *of, **how: (decoded.append(of), whole(*of, **how))[1])
+    table, decoded = table_of(paths, tmp_path), list[Sequence[str]]()
+
+    def decode(source: Any, columns: Sequence[str], *, far: bool) -> Iterator[pa.RecordBatch]:
+        decoded.append(columns)
+        return parquet_batches(source, columns, far=far)
+
+    monkeypatch.setattr(scan, "parquet_batches", decode)
     assert read(table.scan(limit=50)).num_rows == 50
     assert len(decoded) == 2
 

@@ -76,8 +76,8 @@ def written(folder: Path, names: Iterable[str]) -> list[Path]:
 @pytest.mark.parametrize("names", [FEW, extended(sorted(bombs.PARQUET.keys() - set(FEW)))], ids=["few", "others"])
 def test_rows_of_gigabytes_in_kilobytes_are_shown_in_bounded_memory(names: Sequence[str], tmp_path: Path) -> None:
     said = answers("SELECT * FROM {} LIMIT 50", *written(tmp_path, names))
-    for name, line in zip(names, said, strict=True):
-        assert ("more than 268,435,456 bytes" in line and "LIMIT" in line) if name in HUGE else line == "50 rows"
+    kinds = ["less" if "more than 268,435,456 bytes" in line and "LIMIT" in line else line for line in said]
+    assert kinds == ["less" if name in HUGE else "50 rows" for name in names]
 
 
 @pytest.mark.parametrize(

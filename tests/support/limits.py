@@ -151,7 +151,7 @@ PARTS: dict[str, list[Row]] = {
     ],
     "Rows that a person reads": [
         row("bytes of one row in memory", size(decoding.MOST), ASKED),
-        row("bytes of an answer's texts", size(sql.MOST), ASKED),
+        row("bytes of an answer's texts", size(decoding.MOST), ASKED),
         row("bytes of memory of DuckDB", size(sql.MEMORY), "`query`; the rest is on disk, in `TMPDIR`"),
         row("bytes of one table's columns that a statement reads", "half of the free disk in `TMPDIR`", ASKED),
     ],
