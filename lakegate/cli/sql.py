@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
+from sys import getsizeof
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -28,8 +29,8 @@ from lakegate.errors import Misconfigured
 from lakegate.ports import Ref
 
 READS = (exp.Query, exp.Describe, exp.Summarize)
-MEMORY = 1024**3
-"""Bytes of DuckDB's memory: what is beyond them is on disk, in `TMPDIR`."""
+MEMORY, THREADS = 512 * 1024**2, 2
+"""Bytes of DuckDB's memory: what is beyond them is on disk, in `TMPDIR`. Each thread holds rows of its own beside."""
 LESS = "ask for fewer rows by LIMIT, for fewer columns, or for the beginning of a text by left(column, 100)"
 _PLAIN = 16  # bytes of a value without a length
 PLAIN_SELECT = {"expressions", "from_", "limit"}
@@ -135,6 +136,7 @@ def run(
             *MACROS,
             *before,
             f"SET memory_limit = '{MEMORY // 1024**2}MiB'",
+            f"SET threads = {THREADS}",
             f"SET temp_directory = {spill}",
         ):
             engine.execute(setting)
@@ -149,6 +151,8 @@ def run(
         except duckdb.CatalogException as error:
             there = ", ".join(lake.tables(ref)) or "none"
             raise Misconfigured(f"the query failed: {_short(error)} Tables on {ref}: {there}") from error
+        except (MemoryError, duckdb.OutOfMemoryException) as error:
+            raise Misconfigured(f"the query takes more memory than there is for it: {LESS}") from error
         except duckdb.Error as error:
             raise Misconfigured(f"the query failed on {ref}: {_short(error)}") from error
     return Result(columns=_distinct(names), rows=rows)
@@ -166,9 +170,9 @@ def _fetch(answer: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
 
 
 def _size(value: Any) -> int:
-    """Return about how many bytes a value of DuckDB takes in the answer."""
+    """Return about how many bytes a value of DuckDB takes in the answer: a text with one wide letter, four for each."""
     if isinstance(value, str | bytes):
-        return len(value)
+        return getsizeof(value)
     if isinstance(value, dict):
         return sum(_size(part) for pair in value.items() for part in pair)
     return sum(map(_size, value)) if isinstance(value, list | tuple) else _PLAIN

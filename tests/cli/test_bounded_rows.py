@@ -158,14 +158,25 @@ def test_a_scan_with_a_limit_opens_no_file_beyond(tmp_path: Path, monkeypatch: p
 def test_an_answer_of_more_than_a_person_reads_says_what_to_ask(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sql, "MOST", 1_000)
+    monkeypatch.setattr(sql, "MOST", 1_400)
     pq.write_table(pa.table({"text": ["x" * 100] * 11, "n": range(11)}), tmp_path / "0.parquet")
     lake = LakeOfOne(table_of([tmp_path / "0.parquet"], tmp_path))
     for many in (f"SELECT text FROM {NAME}", f"SELECT [{{'a': text}}] FROM {NAME}", f"SELECT text::BLOB FROM {NAME}"):
-        with pytest.raises(Misconfigured, match=r"more than 1,000 bytes: ask for fewer rows by LIMIT"):
+        with pytest.raises(Misconfigured, match=r"more than 1,400 bytes: ask for fewer rows by LIMIT"):
             run(lake, Statement.parse(many), MAIN)
     assert len(run(lake, Statement.parse(f"SELECT left(text, 50) FROM {NAME}"), MAIN).rows) == 11
     assert len(run(lake, Statement.parse(f"SELECT text FROM {NAME} LIMIT 9"), MAIN).rows) == 9
+    with pytest.raises(Misconfigured, match=r"more than 1,400 bytes"):  # one wide letter, and each takes four bytes
+        run(lake, Statement.parse(f"SELECT text || '\U0001f600' FROM {NAME} LIMIT 5"), MAIN)
+
+
+def test_a_query_without_memory_says_what_to_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql, "MEMORY", 16 * 1024**2)
+    pq.write_table(pa.table({"n": range(11)}), tmp_path / "0.parquet")
+    lake = LakeOfOne(table_of([tmp_path / "0.parquet"], tmp_path))
+    many = f"SELECT len(list(of)) FROM {NAME}, range(1000000) numbers(of)"
+    with pytest.raises(Misconfigured, match=r"more memory than there is for it: ask for fewer rows by LIMIT"):
+        run(lake, Statement.parse(many), MAIN)
 
 
 def test_bytes_that_are_no_text_are_marked_in_each_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
