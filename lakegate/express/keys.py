@@ -41,12 +41,15 @@ _MINE, _THEIRS = "_lakegate_mine", "_lakegate_theirs"
 
 @dataclass(frozen=True, kw_only=True)
 class Base:
-    """Tables at the attempt's base, by name. The plan's own counts without the data files that are `replaced`."""
+    """Tables at the attempt's base, by name. The plan's own counts without the data files that are `replaced`, and
+    `reading` makes the reader of data files.
+    """
 
     load: Callable[[str], ExpressTable | None]
     fetch: Callable[[str], bytes]
     limits: Limits
     replaced: Sequence[DataFile] = ()
+    reading: Callable[..., Reader] = Reader
 
     def data(self, plan: Plan, name: str) -> DataFiles:
         """Return the data files of a table, none if it is not there. Raise HandedOver if delete files hide rows."""
@@ -124,8 +127,8 @@ def keys_of(plan: Plan, metric: Metric, target: Reference, batch: Batch, base: B
     _check_types(plan, mine, theirs)
     near = _near(base.data(plan, target.table), key_ranges(batch.data, mine), theirs)
     _check_size(near, base.limits)
-    types = schema_to_pyarrow(table.own.schema(), include_field_ids=False)
-    rows = Reader(base.fetch, fields, types, table.names()).rows(near.statistics.values(), target.columns)
+    types = schema_to_pyarrow(table.own.schema().select(*target.columns), include_field_ids=False)
+    rows = base.reading(base.fetch, fields, types, table.names()).rows(near.statistics.values(), target.columns)
     return rows.rename_columns(list(metric.columns))
 
 

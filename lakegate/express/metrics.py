@@ -101,7 +101,9 @@ class DuckDB:
         return found
 
     def places(self, metric: Metric, rows: pa.Table, keys: int) -> list[int]:
-        """Return the places of the rows to show a person; of keys that repeat, those of the first so many keys."""
+        """Return the places of the rows to show a person; of keys that repeat, the first so many of each
+        of the first so many keys.
+        """
         with self._over(_placed(rows)) as connection:
             found = connection.execute(_places_sql(metric, _typed(rows), keys)).fetchall()
         return [at for (at,) in found]
@@ -144,9 +146,11 @@ def _places_sql(metric: Metric, rows: Rows, keys: int) -> str:
     at = duckdb_identifier(AT)
     if metric.kind is not MetricKind.DUPLICATES:
         return f"SELECT {at} FROM {rows.relation} WHERE {KINDS[metric.kind].failing(metric, rows)} ORDER BY {at}"
-    names = listed(metric.columns)
-    twice = f"SELECT {names} FROM {rows.relation} WHERE {whole(metric.columns)} GROUP BY ALL HAVING count(*) > 1"
-    return f"SELECT {at} FROM {rows.relation} WHERE ({names}) IN ({twice} ORDER BY ALL LIMIT {keys}) ORDER BY {at}"
+    twice = (
+        f"SELECT {listed(metric.columns)}, min({at}, {keys}) AS places FROM {rows.relation} "
+        f"WHERE {whole(metric.columns)} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT {keys}"
+    )
+    return f"SELECT unnest(places) AS {at} FROM ({twice}) ORDER BY ALL"
 
 
 def _placed(rows: pa.Table) -> pa.Table:

@@ -1,14 +1,15 @@
 """Rows that a branch holds, read back from its data files: what is judged is what main will hold."""
 
-import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from operator import attrgetter
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.io.pyarrow import PYARROW_PARQUET_FIELD_ID_KEY
 
+from lakegate.adapters.decoding import TooLarge, bounded, parquet_batches
 from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.schema.fit import FILE_COLUMN
@@ -34,12 +35,16 @@ class Reader:
 
     def rows(self, files: Iterable[DataFileStatistics], names: Sequence[str]) -> pa.Table:
         """Return these columns of the rows in these data files, in the order of their paths. Raise HandedOver if a file
-        is not as this engine has written it.
+        is not as this engine has written it, or its rows take more memory than the engine has.
         """
         schema = pa.schema([(name, self._types.field(name).type) for name in names])
         wanted = sorted(files, key=attrgetter("path"))
         self._fetch_all([file.path for file in wanted])
-        return pa.concat_tables([schema.empty_table(), *(self._read(file, schema) for file in wanted)])
+        parts = (part for file in wanted for part in self._parts(file, schema))
+        try:
+            return pa.concat_tables([schema.empty_table(), *bounded(parts)])
+        except TooLarge as error:
+            raise HandedOver("The rows that are read take more memory than the express engine has.") from error
 
     def _fetch_all(self, paths: Sequence[str]) -> None:
         """Fetch the data files that were not, several at once."""
@@ -48,29 +53,32 @@ class Reader:
             with ThreadPoolExecutor(_AT_ONCE) as pool:
                 self._bodies.update(zip(unread, pool.map(self._fetch, unread), strict=True))
 
-    def _read(self, file: DataFileStatistics, schema: pa.Schema) -> pa.Table:
+    def _parts(self, file: DataFileStatistics, schema: pa.Schema) -> Iterator[pa.Table]:
+        """Yield the file's rows, as many at once as their bytes allow."""
+        number = 0
         try:
-            found = pq.ParquetFile(io.BytesIO(self._bodies[file.path]))
-            rows = self._columns_of(found, file, schema)
+            for part in self._columns_of(pa.BufferReader(self._bodies[file.path]), file, schema):
+                number += part.num_rows
+                yield part
         except (pa.ArrowException, KeyError, ValueError) as error:
             raise HandedOver("A data file on the branch is not as the express engine writes it.") from error
-        if rows.num_rows != file.rows:
+        if number != file.rows:
             raise HandedOver("A data file on the branch has other rows than its manifest says.")
-        return rows
 
-    def _columns_of(self, found: pq.ParquetFile, file: DataFileStatistics, schema: pa.Schema) -> pa.Table:
-        """Return the columns as every reader finds them: by field ids, or by the table's names in a file without any.
+    def _columns_of(self, body: Any, file: DataFileStatistics, schema: pa.Schema) -> Iterator[pa.Table]:
+        """Yield the columns as every reader finds them: by field ids, or by the table's names in a file without any.
         Such a file was registered. It may lack columns, and it has none of the file version.
         """
-        stored = self._stored(found.schema_arrow)
-        there = [stored[self._columns[name].id] for name in schema.names if self._columns[name].id in stored]
-        rows, number = found.read(columns=there, use_threads=False), found.metadata.num_rows
-        columns = []
-        for field in schema:
-            name = stored.get(self._columns[field.name].id)
-            its = self._absent(file, field, number) if name is None else rows.column(name).cast(field.type)
-            columns.append(its)
-        return pa.Table.from_arrays(columns, schema=schema)
+        stored = self._stored(pq.ParquetFile(body).schema_arrow)
+        names = {field.name: stored.get(self._columns[field.name].id) for field in schema}
+        for rows in parquet_batches(body, [name for name in names.values() if name is not None]):
+            columns = [
+                self._absent(file, field, rows.num_rows)
+                if (name := names[field.name]) is None
+                else rows.column(name).cast(field.type)
+                for field in schema
+            ]
+            yield pa.Table.from_arrays(columns, schema=schema)
 
     def _stored(self, schema: pa.Schema) -> dict[int, str]:
         """Return the file's own names of its columns, by field id."""

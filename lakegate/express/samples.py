@@ -25,6 +25,9 @@ from lakegate.audit.schema.types import canonical
 from lakegate.express.metrics import DuckDB
 
 _DIGITS = 10  # tell any number of 32 bits from its neighbours
+_BYTES = (pa.binary(), pa.large_binary())
+_TEXTS = (*_BYTES, pa.string(), pa.large_string())
+_LONGEST = 4 * TEXT  # bytes of as many letters
 _FOUND = (MetricKind.NULLS, MetricKind.FAILING, MetricKind.DUPLICATES)
 """Kinds of metrics whose failing rows are in the table."""
 
@@ -52,9 +55,20 @@ def _sample(plan: Plan, metric: Metric, rows: pa.Table, duckdb: DuckDB, limit: i
 def rows_at(plan: Plan, names: Sequence[str], rows: pa.Table, places: Sequence[int]) -> list[Row]:
     """Return these columns of the rows at these places, as the report shows them."""
     known = {column.name: column for column in plan.columns}
-    taken = rows.select(names).take(pa.array(places, pa.int64()))
-    columns = [[shown(known[name], value) for value in values_of(taken.column(name))] for name in names]
+    some = rows.select(names)  # whose pieces Arrow's take would join, all of them
+    taken = pa.concat_tables([some.slice(0, 0), *(some.slice(at, 1) for at in places)])
+    columns = [[shown(known[name], value) for value in _cut(taken.column(name))] for name in names]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _cut(column: pa.ChunkedArray) -> list[Any]:
+    """Return the values, of texts no more than is shown: Python would have all of each."""
+    if column.type not in _TEXTS:
+        return values_of(column)
+    starts = [None if (text := value.as_buffer()) is None else text[:_LONGEST].to_pybytes() for value in column]
+    if column.type in _BYTES:
+        return starts
+    return [None if start is None else start.decode(errors="ignore") for start in starts]
 
 
 def values_of(column: pa.ChunkedArray) -> list[Any]:

@@ -18,12 +18,7 @@ from lakegate.express.plan import spark_only
 from lakegate.trial.local import LocalFiles, job_files, mapped
 from lakegate.trial.questions import Unasked, askable, unasked, without
 from lakegate.trial.scratch import BRANCH, Scratch
-from lakegate.trial.spool import Spool
-from lakegate.wap.engine import LIMITS, NOTHING, RunEngine, job_of
-
-_MIB = 1024**2
-PART, MEMORY = 64 * _MIB, 1024 * _MIB
-"""Bytes of a file's rows in memory at once, and of DuckDB's memory: what is beyond them is on the disk."""
+from lakegate.wap.engine import NOTHING, RunEngine, job_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,8 +85,7 @@ def _asked(run: Run, plan: Plan) -> Report:
 @contextmanager
 def _engine(plan: Plan, paths: Sequence[Path]) -> Iterator[tuple[RunEngine, LocalFiles]]:
     with TemporaryDirectory(prefix="lakegate-try-") as place:
-        folder = Path(place)
-        scratch, of_job = Scratch(folder=folder), job_files(paths)
+        scratch, of_job = Scratch(folder=Path(place)), job_files(paths)
         job = job_of(BRANCH, BRANCH, NOTHING, plan, of_job, Lane.EXPRESS)
         found = {file.id: mapped(path) for file, path in zip(of_job, paths, strict=True)}
         files = LocalFiles(job=job, bodies=found)
@@ -101,8 +95,6 @@ def _engine(plan: Plan, paths: Sequence[Path]) -> Iterator[tuple[RunEngine, Loca
             branch=scratch.branch,
             key=str(uuid4()),
             files=files,
-            limits=replace(LIMITS, arrow=PART, memory=MEMORY, spill=str(folder / "duckdb")),
-            reading=Spool(folder),
         )
         try:
             yield engine, files

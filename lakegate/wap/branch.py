@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import Any, Self
 from uuid import UUID, uuid4, uuid5
 
+from lakegate.adapters.decoding import TooLarge
 from lakegate.audit.errors import HandedOver, JobError
 from lakegate.audit.model.files import FileKind
 from lakegate.audit.model.job import Job, JobFile
@@ -40,6 +41,7 @@ _ASIDE = (
     "append the rest, or leave the data to the service"
 )
 _FEW = 3  # reasons in an error's text; the report has all
+_FEWER = "free some, set TMPDIR to a folder of a larger disk, or append fewer rows"
 _NOT_IN_A_RUN = "leave such data to the service"
 
 
@@ -253,6 +255,9 @@ class Branch:
         except HandedOver as error:
             why = _NOT_HERE if self.spark is None else _NOT_IN_A_RUN
             raise Refused(f"{self.table}: {error.reason} Nothing is published: {why}") from error
+        except (TooLarge, MemoryError) as error:
+            short = str(error) if isinstance(error, TooLarge) else "its rows take more memory than there is"
+            raise Refused(f"{self.table}: {short}. Nothing is published: {_FEWER}") from error
         except JobError as error:  # which tells a command of the service
             raise Refused(f"{str(error).partition(' Run: lakegate ')[0]} Nothing is published") from error
 

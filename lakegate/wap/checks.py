@@ -51,7 +51,7 @@ def checked(plan: Plan, checks: Sequence[Check], entry: FileReport, rows: pa.Tab
 
 def _result(plan: Plan, check: Check, rows: pa.Table) -> CheckResult:
     failing = _failing(check, rows)
-    number = rows.num_rows if failing is None else failing.num_rows
+    number = rows.num_rows if failing is None else len(failing)
     return CheckResult(
         check=id_of(check),
         name=name_of(check),
@@ -63,24 +63,24 @@ def _result(plan: Plan, check: Check, rows: pa.Table) -> CheckResult:
         failing_rows=number,
         rows=rows.num_rows,
         source=Source.QUERY,
-        sample=_sample(plan, failing) if failing is not None else (),
+        sample=_sample(plan, rows, failing) if failing is not None else (),
     )
 
 
-def _failing(check: Check, rows: pa.Table) -> pa.Table | None:
-    """Return the rows that fail; None if all do, as a whole. Only a plain True, or a truth value for each row, passes:
-    a function that forgets to return must not.
+def _failing(check: Check, rows: pa.Table) -> Any:
+    """Return the places of the rows that fail, as Arrow has them; None if all do, as a whole. Only a plain True, or a
+    truth value for each row, passes: a function that forgets to return must not.
     """
     said = check(rows)
     if isinstance(said, bool) or type(said).__name__ == "bool_":
-        return rows.slice(0, 0) if said else None
+        return pa.array([], pa.uint64()) if said else None
     try:
         mask = pa.chunked_array(said) if hasattr(said, "__arrow_c_stream__") else pa.array(said)
     except (pa.ArrowException, TypeError) as error:
         raise _strange(check, said) from error
     if not pa.types.is_boolean(mask.type) or len(mask) != rows.num_rows:
         raise _strange(check, said)
-    return rows.filter(pc.invert(pc.fill_null(mask, fill_value=False)))
+    return pc.indices_nonzero(pc.invert(pc.fill_null(mask, fill_value=False)))
 
 
 def _strange(check: Check, said: object) -> Misconfigured:
@@ -89,7 +89,8 @@ def _strange(check: Check, said: object) -> Misconfigured:
     )
 
 
-def _sample(plan: Plan, failing: pa.Table) -> tuple[dict[str, Any], ...]:
+def _sample(plan: Plan, rows: pa.Table, failing: Any) -> tuple[dict[str, Any], ...]:
     """Return some of the failing rows as the report shows rows, with masked values hidden."""
-    names = [column.name for column in plan.columns if column.name in failing.column_names]
-    return within_bytes(rows_at(plan, names, failing, evenly(range(failing.num_rows), ROWS)), _BYTES)
+    names = [column.name for column in plan.columns if column.name in rows.column_names]
+    places = [failing[at].as_py() for at in evenly(range(len(failing)), ROWS)]
+    return within_bytes(rows_at(plan, names, rows, places), _BYTES)

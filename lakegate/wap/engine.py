@@ -6,9 +6,11 @@ What it cannot compute exactly it does not compute: it raises HandedOver, and sa
 # ruff: noqa: ARG002 - the arguments are a protocol's
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +19,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
+from lakegate.adapters.decoding import MOST
 from lakegate.audit.data_files.statistics import asked
 from lakegate.audit.definition import STATISTICS
 from lakegate.audit.engine import Proved
@@ -35,28 +38,32 @@ from lakegate.express.keys import Base
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.reading import Reader
-from lakegate.express.rows import BrokenText, rows_of
+from lakegate.express.rows import BrokenText, parts_of
 from lakegate.wap.commits import snapshot_of
 from lakegate.wap.history import Append, appends_on, summary, written_by
 from lakegate.wap.port import Open, Workplace
+from lakegate.wap.spool import Spool
 from lakegate.wap.table import RunTable, pinned
 from lakegate.wap.view import RunView
 
 _GIB = 1024**3
+_THREADS = 4  # of DuckDB: each holds rows of its own in memory
 NOTHING = "0"
 """The commit of a base without a snapshot."""
 LIMITS = Limits(
     bytes=64 * _GIB,
     uncompressed=256 * _GIB,
     rows=1_000_000_000,
-    arrow=256 * _GIB,
+    arrow=MOST,
     files=10_000,
     compared=10_000,
     partitions=10_000,
-    memory=4 * _GIB,
-    threads=os.cpu_count() or 1,
+    memory=_GIB,
+    threads=min(_THREADS, os.cpu_count() or 1),
 )
-"""Limits of a process that is a person's own: its memory ends it, and nothing is published."""
+"""Limits of a process that is a person's own: `arrow` are bytes of a file's rows in memory at once, and the rest is on
+disk, as is what DuckDB has beyond its memory.
+"""
 
 
 def job_of(branch: str, batch: str, base: str, plan: Plan, files: tuple[JobFile, ...], lane: Lane = Lane.SPARK) -> Job:
@@ -98,8 +105,8 @@ class RunFiles:
         return [footer.inspect(file, self.bodies[file.id], limits) for file in self.job.files]
 
     def rows(self, plan: Plan, each: Inspection, schema: pa.Schema, most: int) -> Iterable[pa.Table]:
-        """Return a file's rows as the table will hold them, in parts, all of them at most so many bytes in memory."""
-        return [rows_of(plan, each, self.bodies[each.id], schema, most)]
+        """Return a file's rows as the table will hold them, in parts of about so many bytes in memory."""
+        return parts_of(plan, each, self.bodies[each.id], schema, most)
 
     def refused(self, each: Inspection, error: BrokenText) -> Inspection:
         """Return a file that cannot be appended with its faults. Raise Unfit if then none is to be."""
@@ -120,7 +127,7 @@ class RunFiles:
 @dataclass(kw_only=True)
 class RunEngine:
     """One append, or one audit, of a run. `branch` is the branch as this step has found it; `asked_for` are columns
-    that the table on main may get before the audit, and `reading` makes the reader of data files.
+    that the table on main may get before the audit. Its rows are in a folder that goes with it.
     """
 
     job: Job
@@ -130,7 +137,6 @@ class RunEngine:
     files: RunFiles
     limits: Limits = LIMITS
     asked_for: Collection[str] = ()
-    reading: Callable[..., Reader] = Reader
     seen: dict[str, int | None] = field(default_factory=dict)
     viewed: Any = None
 
@@ -139,12 +145,23 @@ class RunEngine:
         self._others: dict[str, RunTable | None] = {}
 
     @cached_property
+    def folder(self) -> TemporaryDirectory[str]:
+        return TemporaryDirectory(prefix="lakegate-rows-")
+
+    @cached_property
+    def reading(self) -> Spool:
+        """A maker of readers of data files."""
+        return Spool(Path(self.folder.name))
+
+    @cached_property
     def duckdb(self) -> DuckDB:
-        return DuckDB(self.limits)
+        return DuckDB(replace(self.limits, spill=str(Path(self.folder.name) / "duckdb")))
 
     def close(self) -> None:
         if "duckdb" in vars(self):
             self.duckdb.close()
+        if "folder" in vars(self):
+            self.folder.cleanup()
 
     @property
     def storage(self) -> Nowhere:
@@ -188,8 +205,10 @@ class RunEngine:
 
     def _reader(self) -> Reader:
         table = self._known(self._table())
+        named = {column.name for column in self.job.plan.columns}
         schema = schema_to_pyarrow(table.own.schema(), include_field_ids=False)
-        return self.reading(self._fetch, table.fields(), schema, table.names())
+        types = pa.schema([column for column in schema if column.name in named])
+        return self.reading(self._fetch, table.fields(), types, table.names())
 
     def _table(self) -> Table:
         if self.branch.head is None:
@@ -200,7 +219,7 @@ class RunEngine:
         def load(name: str) -> RunTable | None:
             return proved.base if name == self.job.plan.table else self._other(name)
 
-        return Base(load=load, fetch=self._fetch, limits=self.limits)
+        return Base(load=load, fetch=self._fetch, limits=self.limits, reading=self.reading)
 
     def _fetch(self, path: str) -> bytes:
         with self._table().io.new_input(path).open() as body:

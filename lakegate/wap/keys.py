@@ -34,22 +34,28 @@ def repeats(appends: Mapping[str, pa.Table], theirs: pa.Table | None) -> Repeats
 
 def orphans(appends: Mapping[str, pa.Table], theirs: pa.Table | None) -> Orphans:
     """Return how many rows of each append have a key that is none of `theirs`."""
+    counted = _counted(appends)
     known = None if theirs is None else theirs.group_by(theirs.column_names).aggregate([])
-    whole = {file: rows.drop_null() for file, rows in appends.items()}
-    lost = {
-        file: rows if known is None else rows.join(known, rows.column_names, join_type="left anti")
-        for file, rows in whole.items()
-    }
-    return Orphans(rows={file: rows.num_rows for file, rows in lost.items() if rows.num_rows})
+    lost = counted if known is None else counted.join(known, known.column_names, join_type="left anti")
+    rows = lost.group_by(_FILE).aggregate([(_ROWS, "sum")])
+    return Orphans(rows=dict(zip(rows[_FILE].to_pylist(), rows[f"{_ROWS}_sum"].to_pylist(), strict=True)))
 
 
 def _counted(appends: Mapping[str, pa.Table]) -> pa.Table:
     """Return each key once for each append that has it, with the number of its rows. A null makes it no key."""
-    whole = {file: rows.drop_null() for file, rows in appends.items()}
-    parts = [rows.append_column(_FILE, pa.repeat(pa.scalar(file), rows.num_rows)) for file, rows in whole.items()]
-    rows = pa.concat_tables(parts)
-    counted = rows.group_by(rows.column_names).aggregate([([], "count_all")])
-    return counted.rename_columns([*rows.column_names, _ROWS])
+    counted = pa.concat_tables(part for file, rows in appends.items() for part in _counted_in(file, rows))
+    keys = [name for name in counted.column_names if name != _ROWS]
+    return counted.group_by(keys).aggregate([(_ROWS, "sum")]).rename_columns([*keys, _ROWS])
+
+
+def _counted_in(file: str, rows: pa.Table) -> Iterator[pa.Table]:
+    """Yield the same of one append, of few rows at once, because they are copied."""
+    for part in (rows.slice(0, 0), *(pa.Table.from_batches([batch]) for batch in rows.to_batches())):
+        whole = part.drop_null()
+        told = whole.append_column(_FILE, pa.repeat(pa.scalar(file), whole.num_rows))
+        yield (
+            told.group_by(told.column_names).aggregate([([], "count_all")]).rename_columns([*told.column_names, _ROWS])
+        )
 
 
 def _patterns(counted: pa.Table, keys: Sequence[str], *, taken: bool) -> Iterator[Pattern]:

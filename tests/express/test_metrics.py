@@ -102,7 +102,7 @@ def test_rows_to_show_are_those_that_fail_and_the_first_keys_that_repeat(duck: D
     rows = pa.table({"id": [5, 3, 5, 3, None, None, 4], "x": [-1.0, 1.0, -2.0, None, 1.0, 1.0, 1.0]})
     assert duck.places(failing("x", "COALESCE(x < 0, FALSE)"), rows, 1) == [0, 2]
     assert duck.places(nulls("id"), rows, 1) == [4, 5]
-    assert duck.places(duplicates("id"), rows, 1) == [1, 3]
+    assert duck.places(duplicates("id"), rows, 1) == [1]  # as many rows of a key as keys
     assert duck.places(duplicates("id"), rows, 2) == [0, 1, 2, 3]
 
 

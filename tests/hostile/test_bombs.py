@@ -8,9 +8,11 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tests.hostile import bombs
+from tests.support.runs import CONTRACT
 
 extended = partial(pytest.param, marks=pytest.mark.extended)
 ROOT = Path(__file__).parents[2]
@@ -87,6 +89,77 @@ def test_a_query_of_gigabytes_in_kilobytes_ends_with_what_to_ask(name: str, tmp_
     [said] = answers("SELECT * FROM {}", *written(tmp_path, [name]))
     assert "more than 268,435,456 bytes" in said
     assert "LIMIT" in said
+
+
+RUN = """\
+import resource, sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from lakegate.contracts import load
+from lakegate.errors import Refused
+from lakegate.trial.trial import try_files
+from lakegate.wap import wap
+from tests.support.runs import catalog
+def run(file):
+    with wap(catalog(folder), contract) as branch:
+        branch.append(str(file))
+        return branch.audit()
+door = {"wap": run, "try": lambda file: try_files(contract.plan, [file]).report}[sys.argv[1]]
+contract, megabytes = load(sys.argv[3], "orders.yaml"), int(sys.argv[2])
+with TemporaryDirectory() as place:
+    folder = Path(place)
+    catalog(folder).close()
+    [there] = [int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmData")]
+    resource.setrlimit(resource.RLIMIT_DATA, (there * 1024 + megabytes * 2**20,) * 2)
+    try:
+        for check in door(Path(sys.argv[4])).files[0].checks:
+            print(check.failing_rows)
+    except Refused as error:
+        print(str(error))
+"""
+MORE = 700  # megabytes of data, beside what a process has once it has imported everything
+KEYS = """\
+    quality:
+      - {metric: duplicateValues, arguments: {properties: [a]}, mustBe: 0, customProperties: \
+[{property: scope, vendor: lakegate, value: table}]}
+      - {metric: duplicateValues, arguments: {properties: [a]}, mustBe: 0}
+"""
+SHORT = (
+    CONTRACT[: CONTRACT.index("      - {name: id")]
+    + "      - {name: a, logicalType: string, \
+logicalTypeOptions: {maxLength: 10}}\n"
+)
+
+
+def verdicts(door: str, contract: str, body: bytes, folder: Path, more: int = MORE) -> list[str]:
+    """Return how many rows fail each check of a file, or why it was not audited."""
+    file = folder / "bomb.parquet"
+    file.write_bytes(body)
+    command = [sys.executable, "-c", RUN, door, str(more), contract, str(file)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def with_a_null(rows: int) -> bytes:
+    """Rows that name one text, but the first."""
+    places = pa.array([None, *[0] * (rows - 1)], pa.int32())
+    return bombs.parquet({"a": pa.DictionaryArray.from_arrays(places, pa.array(["x" * bombs.LETTERS]))})
+
+
+@pytest.mark.parametrize(("door", "keys"), [("wap", ""), extended("wap", KEYS), extended("try", KEYS)])
+def test_a_file_of_gigabytes_in_kilobytes_is_audited_in_bounded_memory(door: str, keys: str, tmp_path: Path) -> None:
+    """Its texts are keys that repeat, one is none, and each row of the others fails: some are in the report."""
+    rows = 12_000
+    failing = verdicts(door, SHORT + keys, with_a_null(rows), tmp_path)
+    assert sorted(map(int, failing)) == ([rows - 2, rows - 2, rows - 1] if keys else [rows - 1])
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("name", ["texts", "few longer texts", "late texts"])
+def test_other_files_of_gigabytes_are_audited_or_say_what_to_do(name: str, tmp_path: Path) -> None:
+    [line] = verdicts("wap", SHORT, bombs.PARQUET[name](), tmp_path, more=1_000)
+    assert line == str(bombs.ROWS) or "give the run a spark session" in line.lower()
 
 
 def outcomes(script: str, *files: Path) -> list[str]:

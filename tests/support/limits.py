@@ -25,7 +25,7 @@ from lakegate.contracts.regex import cost, portable
 from lakegate.contracts.sql import growth, statements
 from lakegate.express.limits import Limits as Express
 from lakegate.landing import ingestion, routes
-from lakegate.trial import trial
+from lakegate.wap import engine
 from lakegate.workflow import backlog, reconcile, registry, status
 from lakegate.workflow.cleaning import candidates
 from lakegate.workflow.ledger import decisions
@@ -71,7 +71,7 @@ def size(count: int) -> str:
 REGISTRY = "`contract push`, which is refused; of those that are there already, `status` names the longest"
 INIT = "`contract init`; no contract is made, and a part of the file may be given"
 ASKED = "`query`, `show --rows` and the dashboard, which say what to ask instead"
-ON_DISK = "`try`; the rest is on disk, in `TMPDIR`"
+ON_DISK = "`try` and `lakegate.wap`; the rest is on disk, in `TMPDIR`"
 EXPRESS, TO_SPARK = Express(), "the express lane; Spark takes the batch"
 PUSH, INSPECT, AUDIT = "`contract check`; the contract is refused", "the inspection; the file is rejected", "the audit"
 PARTS: dict[str, list[Row]] = {
@@ -145,8 +145,13 @@ PARTS: dict[str, list[Row]] = {
         row("bytes of memory of DuckDB", size(EXPRESS.memory), TO_SPARK),
     ],
     "Files that are tried": [
-        row("bytes of a file's rows in memory at once", size(trial.PART), ON_DISK),
-        row("bytes of memory of DuckDB", size(trial.MEMORY), ON_DISK),
+        row("bytes of a file's rows in memory at once", size(engine.LIMITS.arrow), ON_DISK),
+        row("bytes of memory of DuckDB", size(engine.LIMITS.memory), ON_DISK),
+        row(
+            "bytes of rows that are read for the audit",
+            "half of the free disk in `TMPDIR`",
+            "`try` and `lakegate.wap`, which end; nothing is published",
+        ),
         row("partitions that one file writes", "none", "not asked by `try`"),
     ],
     "Rows that a person reads": [

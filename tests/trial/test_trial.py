@@ -24,8 +24,8 @@ from lakegate.inference.inferred import infer
 from lakegate.reading.arrow import arrow_type
 from lakegate.synthetic.rows import Maker
 from lakegate.trial.local import job_files, mapped
-from lakegate.trial.spool import Spool
 from lakegate.trial.trial import try_files
+from lakegate.wap.spool import Spool
 from tests.spark.test_differential import differences
 from tests.support.drawn import Contract, Files, Table, contract, parents, table
 from tests.support.plans import failing, none_of, nulls

@@ -1,6 +1,6 @@
 """A reader whose rows are on disk, mapped into memory: checks of a large file take the memory that there is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,8 @@ import pyarrow as pa
 from lakegate.adapters.spool import spool
 from lakegate.audit.data_files.statistics import DataFileStatistics
 from lakegate.express.reading import Reader
+
+_AT_ONCE = 8  # data files that are fetched concurrently
 
 
 class Spool:
@@ -21,15 +23,16 @@ class Spool:
     def __call__(self, *of: Any) -> "SpooledReader":
         return SpooledReader(self, *of)
 
-    def table(self, paths: tuple[str, ...], schema: pa.Schema, parts: Iterable[pa.Table]) -> pa.Table:
+    def table(self, paths: Sequence[str], schema: pa.Schema, parts: Iterable[pa.Table]) -> pa.Table:
         """Return these parts as one table, whose values are read where they are asked for."""
-        if paths not in self._tables:
-            self._tables[paths] = spool(schema, parts, self._folder)
-        return self._tables[paths]
+        key = (*schema.names, "", *paths)
+        if key not in self._tables:
+            self._tables[key] = spool(schema, parts, self._folder)
+        return self._tables[key]
 
 
 class SpooledReader(Reader):
-    """A reader that decodes each data file once, whole, and then keeps it in the spool."""
+    """A reader that decodes each data file once, all of its own columns, and then keeps it in the spool."""
 
     def __init__(self, spool: Spool, *of: Any) -> None:
         super().__init__(*of)
@@ -37,10 +40,12 @@ class SpooledReader(Reader):
 
     def rows(self, files: Iterable[DataFileStatistics], names: Sequence[str]) -> pa.Table:
         wanted = sorted(files, key=attrgetter("path"))
-        parts = map(self._part, wanted)
-        return self._spool.table(tuple(file.path for file in wanted), self._types, parts).select(list(names))
+        return self._spool.table([file.path for file in wanted], self._types, self._decoded(wanted)).select(list(names))
 
-    def _part(self, file: DataFileStatistics) -> pa.Table:
-        found = super().rows([file], self._types.names)
-        self._bodies.pop(file.path)
-        return found
+    def _decoded(self, files: Sequence[DataFileStatistics]) -> Iterator[pa.Table]:
+        for first in range(0, len(files), _AT_ONCE):
+            some = files[first : first + _AT_ONCE]
+            self._fetch_all([file.path for file in some])
+            for file in some:
+                yield from self._parts(file, self._types)
+                self._bodies.pop(file.path)
