@@ -1,7 +1,7 @@
 """Text files as samples: their encoding, and their rows as the job reads them by a plan (`lakegate.reading`)."""
 
 import codecs
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.inspection import NO_ROWS, fit_all
 from lakegate.audit.schema.types import Type
+from lakegate.audit.text.dialect import wide_letters
 from lakegate.audit.text.first_bytes import fault_of_ends
 from lakegate.inference.sample import unfit
 from lakegate.reading.lines import lines
@@ -53,8 +54,8 @@ def form_of(path: Path, kind: FileKind) -> FileFormat:
     if odd:
         said = f"line {odd:,} is not UTF-8, and other lines are: write all of them as UTF-8"
         raise unfit(path.name, said)
-    if start.count(0) > len(start) / 4:
-        raise unfit(path.name, "it looks like UTF-16, which is not read: write it as UTF-8")
+    if wide := wide_letters(start.count(0), len(start)):
+        raise unfit(path.name, in_words(wide))
     return replace(FileFormat(kind=kind), encoding=encoding)
 
 
@@ -67,6 +68,17 @@ def _is(found: Source, encoding: str) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def with_encodings_agreed(found: Sequence[tuple[Path, FileFormat]]) -> list[tuple[Path, FileFormat]]:
+    """Return the formats, those of files of ASCII alone with the encoding of the others: it is the same in each."""
+    if len({form.encoding for _, form in found}) == 1:
+        return list(found)
+    ascii_alone = {path for path, form in found if form.encoding == "UTF-8" and _is(source(path, form.kind), "ascii")}
+    others = [form.encoding for path, form in found if path not in ascii_alone]
+    return [
+        (path, replace(form, encoding=others[0]) if others and path in ascii_alone else form) for path, form in found
+    ]
 
 
 def _odd_line(found: Source) -> int:

@@ -16,7 +16,7 @@ from lakegate.inference.delimited import Texts, texts_of
 from lakegate.inference.json_lines import objects_of
 from lakegate.inference.sample import Sample, unfit
 from lakegate.inference.spelled import Spelled, spelled
-from lakegate.inference.text import plan_of, rows
+from lakegate.inference.text import plan_of, rows, with_encodings_agreed
 from lakegate.shown import shown, spelt
 
 _WORDS = ("delimiter", "quote", "escape", "encoding", "header")
@@ -75,7 +75,7 @@ def _samples(
 
 def _one_form(found: Sequence[tuple[Path, FileFormat]]) -> FileFormat:
     """Return the dialect of all files. Raise NoContract if two differ."""
-    (first, form), *others = found
+    (first, form), *others = with_encodings_agreed(found)
     for path, other in others:
         if differing := [word for word in _WORDS if getattr(form, word) != getattr(other, word)]:
             told = ", ".join(f"{word} {getattr(other, word)!r}, not {getattr(form, word)!r}" for word in differing)

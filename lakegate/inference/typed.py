@@ -19,6 +19,7 @@ from lakegate.audit.schema.fit import NOTHING
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, leaves
 from lakegate.express.footer import spark_type
+from lakegate.inference.avro_moments import out_of_range
 from lakegate.inference.sample import NoContract, Sample, check_names, held, unfit
 
 _PARQUET = {
@@ -185,8 +186,18 @@ def avro(path: Path) -> Sample:
     except UnicodeDecodeError:
         raise unfit(path.name, "it has text that is not UTF-8") from None
     except Exception as error:
-        raise unfit(path.name, "it cannot be read as Avro: it is not whole, or not as its schema says") from error
+        why = _out_of_range(path) or "it cannot be read as Avro: it is not whole, or not as its schema says"
+        raise unfit(path.name, why) from error
     return _sample(path, FileKind.AVRO, columns, rows)
+
+
+def _out_of_range(path: Path) -> str:
+    """Return which moment of a file no reader takes; "" if that is not its fault."""
+    try:
+        with path.open("rb") as file:
+            return out_of_range(Records(file))
+    except Exception:  # noqa: BLE001 - it is broken in another way, which was found first
+        return ""
 
 
 def _of_records(path: Path, records: Records) -> tuple[dict[str, Type], pa.Table]:

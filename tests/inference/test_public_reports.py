@@ -382,7 +382,7 @@ def test_the_queries_of_a_wide_file_grow_with_its_columns(
         ('{"a": 1}\n{"a": 1, "A": 2}\n', "a.jsonl", 'columns "a" and "A" are the same in any case'),
         ('{"a": 1}\n{"a": {"b": 1}, "a": 2}\n', "a.jsonl", "line 2: it has a key twice"),
         ('{"a": 1}\n{"a": "\\ud83d"}\n', "a.jsonl", "line 2 has half of a surrogate pair"),
-        ("id,name\n1,a\n".encode("utf-16-le"), "a.csv", "it looks like UTF-16"),
+        ("id,name\n1,a\n".encode("utf-16-le"), "a.csv", "it is UTF-16"),
         ("id,name\n1,é\n".encode() + b"2,\xe9\n", "a.csv", "line 3 is not UTF-8, and other lines are"),
         (gzip.compress(b"id,name\n1,a\n" * 99)[:-9], "a.csv.gz", "it is not whole"),
         ("sep=;\nid;name\n1;a\n", "a.csv", "its first line says 'sep=;'"),

@@ -15,7 +15,7 @@ from lakegate.audit.schema.kinds import NO_TEXT, of_format
 from lakegate.audit.schema.names import REPLACEMENT, folded
 from lakegate.audit.schema.types import canonical
 from lakegate.audit.text.fields import header_names
-from lakegate.audit.text.first_bytes import UTF_16
+from lakegate.audit.text.first_bytes import UTF_16, UTF_32
 from lakegate.audit.text.values import NO_NUMBER, NUMBER, spelling
 from lakegate.counts import count
 
@@ -23,7 +23,7 @@ _LONGEST = 256 * 1024  # characters of a first line that are looked at
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", ":": "colons", "^": "carets", "~": "tildes"}
 _QUOTES = ('"', "'", "`")
 _KNOWN = 2  # a dialect is the file's if at least one in so many of the contract's columns is read by it
-_NULS = 3  # of so many characters of UTF-16, one or two are NUL
+_NULS = 3  # of so many characters of UTF-16, one or two are NUL; of UTF-32 more
 _ALL = "at the contract's landing server, if all files of the table are"
 
 
@@ -32,8 +32,8 @@ def dialect_fault(plan: Plan, header: str) -> Fault | None:
     this.
     """
     line, form = header[:_LONGEST], plan.files
-    if len(line) <= line.count("\0") * _NULS <= 2 * len(line):
-        return UTF_16 if line else None
+    if wide := wide_letters(line.count("\0"), len(line)):
+        return wide
     if not form.header or NO_TEXT.search(line.encode()):
         return None
     if fault := _json_fault(line):
@@ -45,6 +45,13 @@ def dialect_fault(plan: Plan, header: str) -> Fault | None:
     if found:
         return None
     return next(_other_dialects(form, line, names), None) or _no_header(plan, line)
+
+
+def wide_letters(nuls: int, of: int) -> Fault | None:
+    """Return the fault of a text with so many NUL among its bytes or letters: each of its letters has two or four."""
+    if not nuls or of > nuls * _NULS:
+        return None
+    return UTF_16 if nuls * _NULS <= 2 * of else UTF_32
 
 
 def _json_fault(line: str) -> Fault | None:

@@ -31,12 +31,15 @@ def _unread(codec: str) -> Fault:
     return Fault(said, Advice(vendor="compress it by gzip, bzip2 or zstd, or not at all"))
 
 
+UTF_32 = Fault("it is UTF-32", Advice(vendor="write it as UTF-8"))
 UTF_16 = Fault("it is UTF-16", Advice(vendor="write it as UTF-8"))
 _OTHER_FORMATS = {
     b"PAR1": _of_format("a parquet file", FileKind.PARQUET),
     b"ORC": _of_format("an ORC file", FileKind.ORC),
     b"Obj\x01": _of_format("an Avro file", FileKind.AVRO),
     b"PK\x03\x04": Fault("it is a zip file", Advice(vendor="unzip it first, or to compress it by gzip, bzip2 or zstd")),
+    b"\xff\xfe\x00\x00": UTF_32,
+    b"\x00\x00\xfe\xff": UTF_32,
     b"\xff\xfe": UTF_16,
     b"\xfe\xff": UTF_16,
     b"\x1f\x8b": _unsaid("gzip"),
