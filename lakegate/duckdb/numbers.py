@@ -256,8 +256,10 @@ def rounded(node: exp.Expr) -> exp.Expr:
 
 
 def whole(node: exp.Expr) -> exp.Expr:
-    """Return CEIL or FLOOR, whose result has no places and may be large."""
+    """Return CEIL or FLOOR, whose result has no places and may be large. DuckDB's own makes a double of a whole one."""
     kind = type_of(node)
+    if type_of(node.this) in (INT, BIGINT):
+        return cast(node.this.copy(), "bigint")
     if kind and kind.is_decimal:
         return cast(type(node)(this=node.this), _sql(kind))
     return called(f"spark_{node.key}", node.this)

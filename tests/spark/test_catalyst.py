@@ -53,6 +53,8 @@ def spark() -> Iterator[Catalyst]:
         ("cast(v + interval 3 hours as string)", "date", 15_736, "2013-01-31 03:00:00"),
         ("100 - v = -1e10", "float", 1e10, True),
         ("exp(v) > 2.718281828459045", "int", 1, True),
+        ("floor(v) = v", "bigint", 2**53 + 1, True),
+        ("ceil(v) = v", "bigint", -(2**53) - 1, True),
     ],
 )
 def test_what_was_seen_to_differ_is_said_or_handed_over(

@@ -18,6 +18,8 @@ from typing import Any
 from sqlglot import exp
 
 from lakegate.contracts.columns.types import TEMPORAL, Type, physical
+from lakegate.contracts.outcomes.lengths import CASED, CUT, JOINED, is_beginning, length_of
+from lakegate.contracts.outcomes.relations import BITS, is_part, is_same, is_sure, signs_between
 from lakegate.contracts.outcomes.values import (
     ANY,
     COUNTS,
@@ -25,15 +27,21 @@ from lakegate.contracts.outcomes.values import (
     INFINITE,
     NAN,
     NOTHING,
+    TINY,
     Exact,
     Values,
+    common_step,
     constant,
+    holds,
     hull,
+    is_multiple,
     number_between,
     of_type,
     pieces,
+    places_of,
     truth,
 )
+from lakegate.duckdb.numbers import DATE, DOUBLE, FLOAT, annotate, type_of
 
 _BUDGET = 8_000  # nodes that are judged for one question
 _EXPONENT = 400  # of a number, beyond which no arithmetic is done
@@ -49,7 +57,7 @@ _SIGNS: Mapping[type[exp.Expr], Collection[int]] = {  # of a difference, for whi
     exp.LTE: (-1, 0),
 }
 _BOUNDS: Mapping[type[exp.Expr], tuple[int, int]] = {
-    **dict.fromkeys((exp.Length, exp.StrPosition), (0, 2**31 - 1)),
+    exp.StrPosition: (0, 2**31 - 1),
     **dict.fromkeys((exp.Day, exp.DayOfMonth), (1, 31)),
     exp.Quarter: (1, 4),
     exp.Month: (1, 12),
@@ -63,7 +71,14 @@ _BOUNDS: Mapping[type[exp.Expr], tuple[int, int]] = {
 _ROUNDS = (exp.Ceil, exp.Floor, exp.Round)
 _SPREADS = (exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance, exp.VariancePop)
 _AMONG_THEM = (exp.Min, exp.Max, exp.Avg, exp.Median, exp.Quantile)
-_TEXTS = (exp.Lower, exp.Upper, exp.Trim, exp.Substring, exp.Concat, exp.DPipe, exp.Replace, exp.Left, exp.Right)
+_TEXTS = (*JOINED, *CUT, *CASED, exp.Replace)
+_AGAIN = (  # done a second time they change nothing
+    *(exp.Abs, exp.Sign, exp.Ceil, exp.Floor, exp.Mod, exp.Greatest, exp.Least, exp.Coalesce, exp.Nullif),
+    *(exp.Trim, exp.Left, exp.Right, *CASED),
+)
+_NUMBER = re.compile(r"-?([0-9.]+(E-?[0-9]+)?|Infinity)|NaN")  # as Spark writes it
+_FAINT = Fraction(1, 10**30)  # a product of doubles may be 0 instead
+_OFF = Fraction(1, 2**20)  # more than arithmetic of floats is off, as a part of its operands
 _CHANGED: Mapping[type[exp.Expr], Callable[[str], str]] = {exp.Lower: str.lower, exp.Upper: str.upper}
 ATOMS = (*_SIGNS, exp.Between, exp.In, exp.Like, exp.StartsWith, exp.EndsWith, exp.Contains)
 """Comparisons."""
@@ -82,36 +97,57 @@ class Outcomes:
         self._cuts: dict[Any, set[Exact]] = {}
         self._bases: dict[Any, Values] = {}
         self._ids: dict[int, int] = {}
+        self._known: dict[Any, int] = {}
+        self._memory: dict[int, Values] = {}
         self._unchanged: dict[int, exp.Expr] = {}
         self._uses: Counter[Any] = Counter()
-        known: dict[Any, int] = {}
+        kinds = {name.lower(): _number_type(known) for name, known in columns.items() if isinstance(known, Type)}
         for tree in trees:
-            self._number(tree, known)
+            annotate(tree, kinds)
+            self._number(tree)
 
-    def _number(self, tree: exp.Expr, known: dict[Any, int]) -> None:
+    def _number(self, tree: exp.Expr) -> None:
         """Give each node a number, which is the same for those that are alike."""
         for node in reversed(list(tree.walk())):  # a node comes after its parent
             if self._is_unchanged(node):
                 self._unchanged[id(node)], self._ids[id(node)] = node.this, self._ids[id(node.this)]
                 continue
             parts = [(word, self._plain(value)) for word, value in node.args.items() if value not in (None, False)]
-            key = self._ids[id(node)] = known.setdefault((type(node), tuple(parts)), len(known))
+            key = self._ids[id(node)] = self._known.setdefault((type(node), tuple(parts)), len(self._known))
             if isinstance(node, exp.AggFunc) or any(map(self._is_over_rows, node.iter_expressions())):
                 self._over_rows.add(key)
 
     def _is_unchanged(self, node: exp.Expr) -> bool:
-        """Return True for parentheses, and for a column in a function that changes none of its values."""
+        """Return True for parentheses, for a cast to the type that the value has, and for what is done once more."""
         if isinstance(node, exp.Paren):
             return True
-        inner = node.this.unnest() if isinstance(node, (*_ROUNDS, exp.Cast)) else None
-        known = self.columns.get(inner.name) if isinstance(inner, exp.Column) else None
-        if not isinstance(known, Type) or known.kind not in ("whole", "decimal"):
+        again = isinstance(node, _AGAIN) or (isinstance(node, exp.Substring) and is_beginning(node))
+        inner = self._inner(node.this) if again or isinstance(node, exp.Cast | exp.Round) else None
+        if isinstance(node, exp.Round) and type_of(node) not in (FLOAT, DOUBLE):
             return False
-        given = of_type(known)
         if isinstance(node, exp.Cast):
-            return _holds(physical(node.args["to"].sql(dialect="spark")), given)
-        places = _places(node.args.get("decimals"))
-        return places is not None and _is_multiple(given.step, Fraction(1, 10**places))
+            to, known = physical(node.args["to"].sql(dialect="spark")), self.columns.get(self._inner(node.this).name)
+            if isinstance(inner, exp.Column):
+                return isinstance(known, Type) and not (known.grows or known.widens) and to.name == known.name
+            return to.kind == "string" and self._is_text(node.this)
+        if type(node) is not type(inner):
+            return False
+        own = ("this",) if inner.args.get("position") else ("this", "position")
+        words = [{word: value for word, value in each.args.items() if value} for each in (node, inner)]
+        return all(words[0].get(word) == words[1].get(word) for word in {*words[0], *words[1]}.difference(own))
+
+    def _is_text(self, node: exp.Expr) -> bool:
+        inner = self._inner(node)
+        known = self.columns.get(inner.name) if isinstance(inner, exp.Column) else None
+        if isinstance(inner, exp.Coalesce | exp.Nullif | exp.Greatest | exp.Least):
+            return self._is_text(inner.this)
+        return isinstance(inner, _TEXTS) or (isinstance(known, Type) and known.kind == "string")
+
+    def _inner(self, node: exp.Expr) -> exp.Expr:
+        """Return the node within all that changes nothing."""
+        while id(node) in self._unchanged:
+            node = self._unchanged[id(node)]
+        return node
 
     def _is_over_rows(self, node: exp.Expr) -> bool:
         """Return True if there is an aggregate in it, whose 64 bits are enough."""
@@ -125,10 +161,22 @@ class Outcomes:
     def assume(self, node: exp.Expr, outcome: Values) -> None:
         """Take a node, and all that are alike, for these values."""
         self.assumptions[self._ids[id(node)]] = outcome
+        self._memory.clear()
+
+    def key(self, node: exp.Expr) -> int:
+        """Return the number of a node, which is that of all that are alike."""
+        return self._ids[id(node)]
+
+    def known_length(self, node: exp.Expr) -> Values | None:
+        """Return the lengths of a text that are known of the piece of now."""
+        key = self._known.get((exp.Length, (("this", self.key(node)),)))
+        known = self._world.get(key)
+        return known if known is not None and known.exist else None
 
     def possible(self, node: exp.Expr, where: Sequence[exp.Expr] = ()) -> Values:
         """Return the values that a node may have where all conditions are true."""
         self._world, self._cuts, self._bases, self._uses = {}, {}, {}, Counter()
+        self._memory.clear()
         widest, outcome = self.of(node), list[Values]()
         for each in where:
             self.of(each)
@@ -136,11 +184,13 @@ class Outcomes:
         counts = Counter(self._ids[id(part)] for part in parts)
         for world in self._worlds(counts):
             self._world = world
+            self._memory.clear()
             if all(self.of(each).include(1) for each in where):
                 outcome = [hull([*outcome, self.of(node)])]
                 if outcome == [widest]:
                     break
         self._world = {}
+        self._memory.clear()
         return outcome[0] if outcome else replace(NOTHING, null=False)
 
     def _worlds(self, counts: Counter[Any]) -> Iterator[dict[Any, Values]]:
@@ -157,14 +207,18 @@ class Outcomes:
 
     def of(self, node: exp.Expr) -> Values:
         """Return the values of a node in the pieces of now."""
-        while id(node) in self._unchanged:
-            node = self._unchanged[id(node)]
+        node = self._inner(node)
+        if id(node) not in self._memory:
+            self._memory[id(node)] = self._record(self._ids[id(node)], self._judged(node))
+        return self._memory[id(node)]
+
+    def _judged(self, node: exp.Expr) -> Values:
         key = self._ids[id(node)]
         for known in (self._world, self.assumptions):
             if key in known:
-                return self._record(key, known[key])
+                return known[key]
         judge = _JUDGES.get(type(node))
-        return self._record(key, judge(self, node) if judge else ANY)
+        return judge(self, node) if judge else ANY
 
     def _record(self, key: Any, outcome: Values) -> Values:
         if not self._world:
@@ -208,7 +262,11 @@ class Outcomes:
         if isinstance(written, exp.Literal) and of.kind not in ("string", "boolean", "binary"):
             value = _moment(of, written.name) if of.kind in TEMPORAL else _number(written.name, of.has_nan)
             return constant(sign * value.low) if value else of_type(of)
-        return hull([of_type(of, tuple(self.texts))], null=given.null or of.kind != "string")
+        if type_of(inner) not in (None, FLOAT, DOUBLE) and holds(of, given):
+            return given
+        if of.kind == "string":
+            return replace(self.text(node), null=given.null)
+        return hull([of_type(of, tuple(self.texts))], null=True)
 
     def _is_number(self, node: exp.Expr) -> bool:
         known = self.columns.get(node.name) if isinstance(node, exp.Column) else None
@@ -219,6 +277,7 @@ class Outcomes:
         return self._compare(type(node), node.this, node.expression)
 
     def _compare(self, by: type[exp.Expr], one: exp.Expr, other: exp.Expr) -> Values:
+        one, other = self._bare(one), self._bare(other)
         a, b = self.of(one), self.of(other)
         self._cut(one, b)
         self._cut(other, a)
@@ -231,6 +290,12 @@ class Outcomes:
         equal, differ = (both, either) if by is exp.NullSafeEQ else (either, both)
         return truth(true=true or equal, false=false or differ, null=False)
 
+    def _bare(self, node: exp.Expr) -> exp.Expr:
+        """Return the operand of functions that change nothing but its type, which no comparison minds."""
+        while is_same(self, node := node.unnest()):
+            node = node.this
+        return node
+
     def _order(self, one: exp.Expr, a: Values, other: exp.Expr, b: Values) -> Collection[int]:
         """Return the signs that the difference of two values may have."""
         if not (a.exist and b.exist):
@@ -241,7 +306,8 @@ class Outcomes:
         sign = -1 if key[0] > key[1] else 1
         pair = min(key), max(key)
         outcome = [-1] * (a.low < b.high) + [1] * (a.high > b.low)
-        outcome += [0] * (max(a.low, b.low) <= min(a.high, b.high) and not _never_equal(one, a, other, b))
+        outcome += [0] * (max(a.low, b.low) <= min(a.high, b.high) and not self._never_equal(one, a, other, b))
+        outcome = [each for each in outcome if each in signs_between(self, one, other)]
         if pair in self._world:
             return {int(sign * self._world[pair].low)} & {*outcome}
         if not self._world and outcome and a.point is None and b.point is None:
@@ -249,6 +315,24 @@ class Outcomes:
             self._record(pair, Values(min(signs), max(signs), null=False, step=1))
             self._cut_at(pair, [constant(0)])
         return outcome
+
+    def _never_equal(self, one: exp.Expr, a: Values, other: exp.Expr, b: Values) -> bool:
+        """Return True if no value of one is among the other's: between two multiples, a capital among small letters, or
+        a text of another length.
+        """
+        for node, of, text, value in ((one, a, other, b), (other, b, one, a)):
+            if value.point is not None and not of.include(value.point):
+                return True
+            if isinstance(text, exp.Literal) and text.is_string:
+                length, letters = length_of(self, node), _CHANGED.get(type(node), str)
+                is_other = text.name.isascii() and letters(text.name) != text.name
+                return is_other or not length.include(len(text.name)) or not self._may_be_written(node, text.name)
+        return False
+
+    def _may_be_written(self, node: exp.Expr, text: str) -> bool:
+        """Return False if a text is no number, and only numbers are written so."""
+        is_of_number = isinstance(node, exp.Cast) and type_of(node.this.unnest()) not in (None, DATE)
+        return not is_of_number or _NUMBER.fullmatch(text) is not None
 
     def between(self, node: exp.Between) -> Values:
         low = self._compare(exp.GTE, node.this, node.args["low"])
@@ -275,7 +359,8 @@ class Outcomes:
 
     def like(self, node: exp.Expr) -> Values:
         """Return the truth of LIKE and its like, which only a pattern of everything decides."""
-        text, every = self.of(node.this), _is_of_every_text(node)
+        text = self.of(node.this)
+        every = _is_of_every_text(node) or is_part(self, node.expression, node.this, type(node))
         key = type(node), self._ids[id(node.this)], self._ids[id(node.expression)]
         null = any(each.null for each in self._parts(node))
         usual = truth(true=text.exist, false=text.exist and not every, null=null)
@@ -334,6 +419,7 @@ class Outcomes:
 
     def nullif(self, node: exp.Nullif) -> Values:
         outcome, same = self.of(node.this), self._compare(exp.EQ, node.this, node.expression)
+        self._cut(node.this, self.of(node.expression))  # it is of two kinds: null there, and all others
         if same.point == 1 or not outcome.exist:
             return NOTHING
         return hull([outcome], null=outcome.null or same.include(1))
@@ -341,33 +427,64 @@ class Outcomes:
     def sum_of(self, node: exp.Binary) -> Values:
         a, b = self.of(node.this), self.of(node.expression)
         null = a.null or b.null
-        if isinstance(node.expression, exp.Interval) or not (a.exist and b.exist and a.are_finite and b.are_finite):
+        if not (a.exist and b.exist):
+            return NOTHING
+        if isinstance(node.expression, exp.Interval) or not (a.are_finite and b.are_finite):
             return ANY
         if isinstance(node, exp.Sub):
             if self._ids[id(node.this)] == self._ids[id(node.expression)]:
                 return Values(0, 0, null=null)
             if self._is_part(node.expression, node.this):
                 return Values(0, a.high, null=null)
-            b = Values(-b.high, -b.low, null=b.null)
-        return number_between([a.low + b.low, a.high + b.high], null=null)
+            b = Values(-b.high, -b.low, null=b.null, step=b.step)
+        return self._number_between(node, [a.low + b.low, a.high + b.high], null=null, step=common_step([a, b]))
+
+    def _number_between(self, node: exp.Expr, ends: Sequence[Exact], *, null: bool, step: Exact | None) -> Values:
+        """Return the result of arithmetic by its type: floats are off a little, and whole numbers may begin again."""
+        kind, low, high = type_of(node), min(ends), max(ends)
+        if is_sure(kind, low, high):
+            return Values(low, high, null=null, step=step)
+        if kind in BITS:
+            return Values(-(2 ** (BITS[kind] - 1)), 2 ** (BITS[kind] - 1) - 1, null=null, step=1)
+        if kind in (FLOAT, DOUBLE):
+            off = max(-low, high) * _OFF
+            return number_between([_off(low, -off), _off(high, off)], null=null)
+        return ANY if kind else number_between(ends, null=null, step=step)
 
     def times(self, node: exp.Mul) -> Values:
         a, b = self.of(node.this), self.of(node.expression)
         if not (a.exist and b.exist):
-            return ANY
+            return NOTHING
         if self._is_over_rows(node) and min(a.low, b.low) >= 0:
             return Values(a.low * b.low, min(a.high * b.high, ENDLESS), null=a.null or b.null)
         if not (a.are_finite and b.are_finite):
-            return ANY
-        return number_between([x * y for x in (a.low, a.high) for y in (b.low, b.high)], null=a.null or b.null)
+            is_square = self.key(node.this) == self.key(node.expression) and type_of(node) == DOUBLE
+            return Values(0, NAN, null=a.null) if is_square else ANY
+        ends, null = [x * y for x in (a.low, a.high) for y in (b.low, b.high)], a.null or b.null
+        steps = [common_step([each]) for each in (a, b)]
+        step = steps[0] * steps[1] if steps[0] and steps[1] else None
+        if self.key(node.this) == self.key(node.expression):
+            ends = [each for each in ends if each >= 0] if a.low * a.high > 0 else [0, *(x for x in ends if x >= 0)]
+        return self._number_between(node, ends, null=null, step=step)
 
     def quotient(self, node: exp.Div) -> Values:
         a, b = self.of(node.this), self.of(node.expression)
+        if b.point is not None and a.exist and a.are_finite and not self._is_over_rows(node):
+            return self._share(node, a, b.point)
         if not (a.exist and b.exist) or min(a.low, b.low) < 0 or not (self._is_over_rows(node) or a.are_finite):
             return ANY
         factor, part = _factor_of(node.this)
         most = self._of_each(part, node.expression)
         return Values(0, ENDLESS if most is None else factor * most)
+
+    def _share(self, node: exp.Div, of: Values, by: Exact) -> Values:
+        """Return the quotient by a number that is written out. A decimal's is rounded to six places or more."""
+        if not by:
+            return NOTHING
+        kind, (low, high) = type_of(node), sorted((Fraction(of.low) / by, Fraction(of.high) / by))
+        off = Fraction(1, 10**6) if kind and kind.is_decimal else 0
+        outcome = self._number_between(node, [low - off, high + off], null=True, step=None)
+        return replace(outcome, low=max(outcome.low, 0)) if low >= 0 else outcome
 
     def _of_each(self, part: exp.Expr, of: exp.Expr) -> Exact | None:
         """Return how much of the first there is at most for each that the second counts."""
@@ -391,37 +508,69 @@ class Outcomes:
 
     def remainder(self, node: exp.Mod) -> Values:
         a, by = self.of(node.this), self.of(node.expression)
-        if by.point is None or not by.point or not a.exist or not a.are_finite:
+        if by.point == 0:
+            return NOTHING
+        if by.point is None or not a.exist or not a.are_finite:
             return ANY
-        if _is_multiple(a.step, by.point):
+        if is_multiple(a.step, by.point):
             return Values(0, 0, null=a.null)
-        most: Exact = max(by.point, -by.point)
-        step = a.step if a.step and _is_multiple(most, a.step) else None
+        most = max(by.point, -by.point)
+        step = a.step if a.step and is_multiple(most, a.step) else None
         most -= step or 0
         return Values(0 if a.low >= 0 else -most, most if a.high > 0 else 0, null=a.null, step=step)
 
     def negative(self, node: exp.Neg) -> Values:
         outcome = self.of(node.this)
         if not outcome.exist or not outcome.are_finite:
-            return ANY
+            return ANY if outcome.exist else NOTHING
         if isinstance(node.this.unnest(), exp.Literal):
             return constant(-outcome.low)
-        return number_between([-outcome.low, -outcome.high], null=outcome.null)
+        return self._number_between(node, [-outcome.low, -outcome.high], null=outcome.null, step=outcome.step)
 
     def not_negative(self, node: exp.Expr) -> Values:
         outcome = self.of(node.this)
         return Values(0, max(outcome.high, NAN if not outcome.are_finite else ENDLESS), null=outcome.null)
 
+    def days_between(self, node: exp.DateDiff) -> Values:
+        null = any(each.null for each in self._parts(node))
+        return Values(0, 0, null=null) if self.key(node.this) == self.key(node.expression) else ANY
+
+    def absolute(self, node: exp.Abs) -> Values:
+        outcome = self.of(node.this)
+        if not outcome.exist or not outcome.are_finite:
+            return self.not_negative(node)
+        low, high = max(outcome.low, -outcome.high, 0), max(-outcome.low, outcome.high)
+        return Values(low, high, null=outcome.null, step=outcome.step)
+
     def sign(self, node: exp.Sign) -> Values:
         outcome = self.of(node.this)
-        return Values(-1 if outcome.low < 0 else 0, NAN if outcome.high >= NAN else 1, null=outcome.null)
+        low, step = -1 if outcome.low < 0 else 0, 1 if outcome.high < NAN else None
+        return Values(low, 1 if step else NAN, null=outcome.null, step=step)
 
     def rounded(self, node: exp.Expr) -> Values:
-        outcome = self.of(node.this)
-        return Values(0 if outcome.low >= 0 else -ENDLESS, ENDLESS, null=outcome.null)
+        """Return the multiples of a place that may be rounded to. Before the point, a whole number may begin again."""
+        outcome, places, kind = self.of(node.this), places_of(node.args.get("decimals")), type_of(node.this.unnest())
+        if places is None or not outcome.exist:
+            return ANY if outcome.exist else NOTHING
+        is_double = kind in (FLOAT, DOUBLE) and isinstance(node, exp.Round)
+        if kind is None or is_double or not outcome.are_finite:
+            return Values(0 if outcome.low >= 0 else -ENDLESS, ENDLESS, null=outcome.null)
+        unit = Fraction(1, 10**places)
+        if is_multiple(outcome.step, unit):
+            return outcome
+        low = (-(-outcome.low // unit) if isinstance(node, exp.Ceil) else outcome.low // unit) * unit
+        high = (outcome.high // unit if isinstance(node, exp.Floor) else -(-outcome.high // unit)) * unit
+        return Values(low, high, null=outcome.null, step=unit)
+
+    def length(self, node: exp.Length) -> Values:
+        null = self.of(node.this).null
+        return replace(length_of(self, node.this), null=null)
 
     def text(self, node: exp.Expr) -> Values:
-        return Values(0, len(self.texts) + 1, null=any(each.null for each in self._parts(node)))
+        """Return the places of a text, which is behind the empty one if it has a letter."""
+        first = self.texts.get("", 0)
+        low = first + TINY if first and length_of(self, node).low else first
+        return Values(low, len(self.texts) + 1, null=any(each.null for each in self._parts(node)))
 
     def anonymous(self, node: exp.Anonymous) -> Values:
         is_size = node.name in ("ARRAY_SIZE", "OCTET_LENGTH")
@@ -459,6 +608,19 @@ def _is_of_every_text(node: exp.Expr) -> bool:
     if not isinstance(pattern, exp.Literal):
         return False
     return bool(pattern.name) and not pattern.name.strip("%") if isinstance(node, exp.Like) else not pattern.name
+
+
+def _number_type(of: Type) -> str:
+    """Return the name of a column's type, in which it may be computed with; none if files may widen it beyond."""
+    if of.kind == "whole" and of.grows:
+        return "bigint"
+    return "double" if of.widens else "" if of.grows else of.name
+
+
+def _off(end: Exact, off: Exact) -> Exact:
+    """Return an end as far off as a result of floats may be; what is near 0 may be 0."""
+    moved = end + off
+    return moved if max(end, -end) > _FAINT else min(moved, 0) if off < 0 else max(moved, 0)
 
 
 def _in_bytes(text: str) -> bytes:
@@ -504,41 +666,10 @@ def _count_of(node: exp.Expr, of: Values) -> Values:
     return Values(0, min(different, COUNTS.high), null=False, step=1)
 
 
-def _never_equal(one: exp.Expr, a: Values, other: exp.Expr, b: Values) -> bool:
-    """Return True if no value of one is among the other's: between two multiples, or a capital among small letters."""
-    for node, of, text, value in ((one, a, other, b), (other, b, one, a)):
-        if value.point is not None and not of.include(value.point):
-            return True
-        if isinstance(text, exp.Literal) and text.is_string and text.name.isascii() and type(node) in _CHANGED:
-            return _CHANGED[type(node)](text.name) != text.name
-    return False
-
-
 def _uncast(node: exp.Expr) -> exp.Expr:
     while isinstance(node, exp.Paren | exp.Cast):
         node = node.this
     return node
-
-
-def _is_multiple(of: Exact | None, step: Exact) -> bool:
-    return of is not None and Fraction(of) / Fraction(step) % 1 == 0
-
-
-def _holds(kind: Type, given: Values) -> bool:
-    """Return True if a type has each of these numbers as it is."""
-    if kind.kind not in ("whole", "decimal"):
-        return False
-    own = of_type(kind)
-    return (
-        own.low <= given.low and given.high <= own.high and own.step is not None and _is_multiple(given.step, own.step)
-    )
-
-
-def _places(node: exp.Expr | None) -> int | None:
-    """Return the places that are rounded to, none if nothing is said; None if only a row tells them."""
-    if node is None:
-        return 0
-    return int(node.name) if isinstance(node, exp.Literal) and re.fullmatch("[0-9]{1,2}", node.name) else None
 
 
 def _factor_of(node: exp.Expr) -> tuple[Exact, exp.Expr]:
@@ -606,7 +737,10 @@ _JUDGES: Mapping[type[exp.Expr], _Judge] = {
     exp.Div: Outcomes.quotient,
     exp.Mod: Outcomes.remainder,
     exp.Neg: Outcomes.negative,
-    **dict.fromkeys((exp.Abs, exp.Sqrt, exp.Exp), Outcomes.not_negative),
+    exp.Abs: Outcomes.absolute,
+    exp.DateDiff: Outcomes.days_between,
+    exp.Length: Outcomes.length,
+    **dict.fromkeys((exp.Sqrt, exp.Exp), Outcomes.not_negative),
     exp.Sign: Outcomes.sign,
     **dict.fromkeys(_ROUNDS, Outcomes.rounded),
     **dict.fromkeys(_TEXTS, Outcomes.text),

@@ -4,9 +4,13 @@ Truths are 0 and 1, texts their places among the texts that are written out, dat
 more values for possible than there are is safe, and fewer are never taken.
 """
 
+import math
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+
+from sqlglot import exp
 
 from lakegate.audit.schema.types import Atom, digits
 from lakegate.contracts.columns.types import Type
@@ -16,7 +20,7 @@ Exact = int | Fraction
 INFINITE = 10**400  # beyond every double
 NAN = 10**401  # Spark's order has it behind infinity
 ENDLESS = 10**500
-_TINY = Fraction(1, INFINITE)  # less than what lies between two doubles
+TINY = Fraction(1, INFINITE)  # less than what lies between two doubles
 _WRAPS = 2**31  # sums of 32 bits begin again from below
 _DAY = 86_400_000_000
 _WIDEST = 38  # digits of a decimal
@@ -70,22 +74,52 @@ def hull(several: Collection[Values], *, null: bool | None = None) -> Values:
     null = any(each.null for each in several) if null is None else null
     if not real:
         return replace(NOTHING, null=null)
-    steps = {each.step for each in real}
-    step = steps.pop() if len(steps) == 1 else None
+    step = common_step(real)
     return Values(min(each.low for each in real), max(each.high for each in real), null=null, step=step)
 
 
-def number_between(ends: Sequence[Exact], *, null: bool) -> Values:
+def common_step(several: Collection[Values]) -> Exact | None:
+    """Return the greatest number of which all values are multiples; None if there is none."""
+    given = [each.step if each.point is None else each.point for each in several]
+    steps = [Fraction(each) for each in given if each is not None]
+    if len(steps) < len(several):
+        return None
+    under = math.lcm(*(step.denominator for step in steps))
+    over = math.gcd(*(int(step * under) for step in steps))
+    return Fraction(over, under) if over else None
+
+
+def number_between(ends: Sequence[Exact], *, null: bool, step: Exact | None = None) -> Values:
     """Return the result of arithmetic; any number if it may begin again from below."""
     low, high = min(ends), max(ends)
-    return Values(low, high, null=null) if low >= -_WRAPS and high < _WRAPS else ANY
+    return Values(low, high, null=null, step=step) if low >= -_WRAPS and high < _WRAPS else ANY
+
+
+def is_multiple(of: Exact | None, step: Exact) -> bool:
+    return of is not None and Fraction(of) / Fraction(step) % 1 == 0
+
+
+def holds(kind: Type, given: Values) -> bool:
+    """Return True if a type has each of these numbers as it is."""
+    if kind.kind not in ("whole", "decimal"):
+        return False
+    own = of_type(kind)
+    is_finer = own.step is not None and is_multiple(given.step, own.step)
+    return own.low <= given.low and given.high <= own.high and is_finer
+
+
+def places_of(node: exp.Expr | None) -> int | None:
+    """Return the places that are rounded to, none if nothing is said; None if only a row tells them."""
+    if node is None:
+        return 0
+    return int(node.name) if isinstance(node, exp.Literal) and re.fullmatch("[0-9]{1,2}", node.name) else None
 
 
 def pieces(of: Values, cuts: Collection[Exact]) -> list[Values]:
     """Return the values in pieces, each of them at a cut or between two, and null as one of its own."""
     within = sorted({cut for cut in cuts if of.low <= cut <= of.high})
-    lows = [of.low, *(_above(cut, of.step or _TINY) for cut in within)]
-    highs = [*(-_above(-cut, of.step or _TINY) for cut in within), of.high]
+    lows = [of.low, *(_above(cut, of.step or TINY) for cut in within)]
+    highs = [*(-_above(-cut, of.step or TINY) for cut in within), of.high]
     between = [Values(low, high, null=False, step=of.step) for low, high in zip(lows, highs, strict=True)]
     parts = [*(each for each in between if each.exist), *(constant(cut) for cut in within if of.include(cut))]
     return [*parts, NOTHING] if of.null else parts

@@ -1,0 +1,118 @@
+"""Lengths that a text may have in characters, by what it is made of. It orders no texts."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from lakegate.contracts.columns.types import Type
+from lakegate.contracts.outcomes.values import Exact, Values, constant, hull
+from lakegate.duckdb.numbers import branches, type_of
+
+if TYPE_CHECKING:
+    from lakegate.contracts.outcomes.expressions import Outcomes
+
+LENGTHS = Values(0, 2**31 - 16, null=False, step=1)  # no text of Spark's is longer
+JOINED = (exp.Concat, exp.DPipe)
+CUT = (exp.Trim, exp.Substring, exp.Left, exp.Right)
+CASED = (exp.Lower, exp.Upper)
+"""Functions of texts."""
+_MOST_LETTERS = 3  # that one letter becomes in the other case
+_WRITTEN: Mapping[str, tuple[Exact, Exact]] = {
+    "boolean": (4, 5),
+    "int": (1, 11),
+    "bigint": (1, 20),
+    "date": (10, LENGTHS.high),
+    "timestamp": (19, LENGTHS.high),
+    "timestamp_ntz": (19, LENGTHS.high),
+}
+
+
+def length_of(outcomes: "Outcomes", node: exp.Expr) -> Values:
+    """Return the lengths that a text may have where it is not null."""
+    node = node.unnest()
+    if (known := outcomes.known_length(node)) is not None:
+        return known
+    judge = _LENGTHS.get(type(node))
+    return judge(outcomes, node) if judge else LENGTHS
+
+
+def letters(node: exp.Expr) -> int | None:
+    """Return how many letters a piece from the beginning or the end has at most; None if only a row tells it."""
+    number = node.args.get("length") if isinstance(node, exp.Substring) else node.args.get("expression")
+    if not isinstance(number, exp.Literal) or isinstance(node, exp.Trim):
+        return None
+    return int(number.name) if re.fullmatch("[0-9]{1,9}", number.name) else None
+
+
+def is_beginning(node: exp.Expr) -> bool:
+    """Return True for a piece that its text begins with."""
+    if isinstance(node, exp.Trim):
+        return str(node.args.get("position")).upper() == "TRAILING"
+    start = node.args.get("start")
+    return isinstance(node, exp.Left) or (isinstance(start, exp.Literal) and start.name in ("0", "1"))
+
+
+def is_end(node: exp.Expr) -> bool:
+    """Return True for a piece that its text ends with."""
+    if isinstance(node, exp.Trim):
+        return str(node.args.get("position")).upper() == "LEADING"
+    start = node.args.get("start")
+    is_rest = isinstance(start, exp.Literal) and node.args.get("length") is None
+    return isinstance(node, exp.Right) or is_rest
+
+
+def _joined(outcomes: "Outcomes", node: exp.Expr) -> Values:
+    parts = [length_of(outcomes, part) for part in node.iter_expressions()]
+    return _lengths(sum(part.low for part in parts), sum(part.high for part in parts))
+
+
+def _cased(outcomes: "Outcomes", node: exp.Expr) -> Values:
+    inner = length_of(outcomes, node.this)
+    return _lengths(inner.low, inner.high * _MOST_LETTERS)
+
+
+def _cut(outcomes: "Outcomes", node: exp.Expr) -> Values:
+    inner, most = length_of(outcomes, node.this), letters(node)
+    if isinstance(node, exp.Trim) and node.expression is None and _is_number(node.this.unnest()):
+        return inner
+    if most is None:
+        return _lengths(0, inner.high)
+    whole = isinstance(node, exp.Left | exp.Right) or is_beginning(node)
+    return _lengths(min(most, inner.low) if whole else 0, min(most, inner.high))
+
+
+def _is_number(node: exp.Expr) -> bool:
+    """Return True for a number, or a date, that is written as a text, without a space."""
+    return isinstance(node, exp.Cast) and type_of(node.this.unnest()) is not None
+
+
+def _chosen(outcomes: "Outcomes", node: exp.Expr) -> Values:
+    return hull([length_of(outcomes, part) for part in branches(node)], null=False)
+
+
+def _written(outcomes: "Outcomes", node: exp.Expr) -> Values:
+    """Return the lengths of a value that is written as a text."""
+    inner = node.this.unnest()
+    known = outcomes.columns.get(inner.name) if isinstance(inner, exp.Column) else None
+    number = type_of(inner)
+    name = known.name if isinstance(known, Type) and number is None else number.name if number else ""
+    if name in _WRITTEN or number is not None:
+        return _lengths(*_WRITTEN.get(name, (1, LENGTHS.high)))
+    return length_of(outcomes, inner) if type(inner) in _LENGTHS else LENGTHS
+
+
+def _lengths(low: Exact, high: Exact) -> Values:
+    return Values(low, min(high, LENGTHS.high), null=False, step=1)
+
+
+_LENGTHS: Mapping[type[exp.Expr], Callable[["Outcomes", Any], Values]] = {
+    exp.Literal: lambda _, node: constant(len(node.name)),
+    **dict.fromkeys(JOINED, _joined),
+    **dict.fromkeys(CASED, _cased),
+    **dict.fromkeys(CUT, _cut),
+    exp.Nullif: lambda outcomes, node: length_of(outcomes, node.this),
+    **dict.fromkeys((exp.Cast, exp.TryCast), _written),
+    **dict.fromkeys((exp.Coalesce, exp.Greatest, exp.Least, exp.If, exp.Case), _chosen),
+}
