@@ -92,10 +92,10 @@ def truths(spark: Catalyst, rules: Iterable[str]) -> Iterator[tuple[str, set[boo
 @pytest.mark.parametrize("seed", [39, *(pytest.param(it, marks=pytest.mark.extended) for it in range(10))])
 def test_no_row_changes_a_rule_that_is_refused_as_constant(seed: int) -> None:
     dice = Random(seed)
-    refused = {text: why for text in (rule(dice) for _ in range(1200)) if "holds for" in (why := refusal(text))}
+    refused = {text: why for text in (rule(dice) for _ in range(500)) if "holds for" in (why := refusal(text))}
 
     with catalyst.opened() as spark:
         wrong = [text for text, may_be in truths(spark, refused) if ("holds for no row" in refused[text]) in may_be]
 
     assert wrong == []
-    assert len(refused) > 100
+    assert len(refused) > 50

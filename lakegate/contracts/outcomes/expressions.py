@@ -508,10 +508,13 @@ class Outcomes:
 
     def remainder(self, node: exp.Mod) -> Values:
         a, by = self.of(node.this), self.of(node.expression)
-        if by.point == 0:
+        if by.point == 0 or not (a.exist and by.exist):
             return NOTHING
-        if by.point is None or not a.exist or not a.are_finite:
+        if not (a.are_finite and by.are_finite):
             return ANY
+        if by.point is None:
+            most = min(max(-a.low, a.high), max(-by.low, by.high))
+            return Values(0 if a.low >= 0 else -most, most if a.high > 0 else 0)
         if is_multiple(a.step, by.point):
             return Values(0, 0, null=a.null)
         most = max(by.point, -by.point)
