@@ -122,11 +122,11 @@ class Outcomes:
         if isinstance(node, exp.Paren):
             return True
         again = isinstance(node, _AGAIN) or (isinstance(node, exp.Substring) and is_beginning(node))
-        inner = self._inner(node.this) if again or isinstance(node, exp.Cast | exp.Round) else None
+        inner = self.inner(node.this) if again or isinstance(node, exp.Cast | exp.Round) else None
         if isinstance(node, exp.Round) and type_of(node) not in (FLOAT, DOUBLE):
             return False
         if isinstance(node, exp.Cast):
-            to, known = physical(node.args["to"].sql(dialect="spark")), self.columns.get(self._inner(node.this).name)
+            to, known = physical(node.args["to"].sql(dialect="spark")), self.columns.get(self.inner(node.this).name)
             if isinstance(inner, exp.Column):
                 return isinstance(known, Type) and not (known.grows or known.widens) and to.name == known.name
             return to.kind == "string" and self._is_text(node.this)
@@ -137,13 +137,13 @@ class Outcomes:
         return all(words[0].get(word) == words[1].get(word) for word in {*words[0], *words[1]}.difference(own))
 
     def _is_text(self, node: exp.Expr) -> bool:
-        inner = self._inner(node)
+        inner = self.inner(node)
         known = self.columns.get(inner.name) if isinstance(inner, exp.Column) else None
         if isinstance(inner, exp.Coalesce | exp.Nullif | exp.Greatest | exp.Least):
             return self._is_text(inner.this)
         return isinstance(inner, _TEXTS) or (isinstance(known, Type) and known.kind == "string")
 
-    def _inner(self, node: exp.Expr) -> exp.Expr:
+    def inner(self, node: exp.Expr) -> exp.Expr:
         """Return the node within all that changes nothing."""
         while id(node) in self._unchanged:
             node = self._unchanged[id(node)]
@@ -207,7 +207,7 @@ class Outcomes:
 
     def of(self, node: exp.Expr) -> Values:
         """Return the values of a node in the pieces of now."""
-        node = self._inner(node)
+        node = self.inner(node)
         if id(node) not in self._memory:
             self._memory[id(node)] = self._record(self._ids[id(node)], self._judged(node))
         return self._memory[id(node)]

@@ -31,7 +31,7 @@ _WRITTEN: Mapping[str, tuple[Exact, Exact]] = {
 
 def length_of(outcomes: "Outcomes", node: exp.Expr) -> Values:
     """Return the lengths that a text may have where it is not null."""
-    node = node.unnest()
+    node = outcomes.inner(node)
     if (known := outcomes.known_length(node)) is not None:
         return known
     judge = _LENGTHS.get(type(node))

@@ -92,7 +92,7 @@ def is_same(outcomes: "Outcomes", node: exp.Expr) -> bool:
 
 def distances(outcomes: "Outcomes", node: exp.Expr) -> Distances:
     """Return how far an expression is from all that it is near to, itself among them."""
-    node = node.unnest()
+    node = outcomes.inner(node)
     judge = _DISTANCES.get(type(node))
     return {**(judge(outcomes, node) if judge else {}), outcomes.key(node): SAME}
 
@@ -109,7 +109,7 @@ def _signs(one: Distances, other: Distances) -> set[int]:
 
 def _lengths(outcomes: "Outcomes", node: exp.Expr) -> Distances:
     """Return how much longer a text is than all that it is made of."""
-    node = node.unnest()
+    node = outcomes.inner(node)
     own = {("length", outcomes.key(node)): SAME}
     if isinstance(node, JOINED):
         parts = list(node.iter_expressions())
