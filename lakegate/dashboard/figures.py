@@ -11,6 +11,7 @@ from lakegate.audit.model.plan import MetricKind, Unit
 from lakegate.audit.model.report import WORST_FIRST, CheckResult, Report, Verdict
 from lakegate.audit.summary import tally
 from lakegate.cli.report import decision_words
+from lakegate.cli.sql import plain
 from lakegate.counts import count
 from lakegate.landing.attempts import named_minute
 from lakegate.operations.batch import BatchView, Try, has_rows, is_of, is_quarantined
@@ -20,6 +21,7 @@ from lakegate.workflow.overview.line import Line
 from lakegate.workflow.status import Status
 
 Row = tuple[Any, ...]
+LETTERS = 1_000  # of a value on a page
 KINDS = {"published": "pass", "rejected": "fail", "unrouted": "warn", "discarded": "quiet", "superseded": "quiet"}
 """Colours of states, by the verdict whose colour they have; states of files under way are `moving`."""
 
@@ -139,6 +141,14 @@ def listed_checks(report: Report) -> list[CheckResult]:
         if has_rows(file, check) and not is_quarantined(file, check) and not is_of(check, MetricKind.MALFORMED)
     }
     return sorted(found.values(), key=lambda check: WORST_FIRST.index(check.verdict))
+
+
+def cell(value: Any) -> Any:
+    """Return DuckDB's value for a page: of a long one its beginning, and how much is left out."""
+    known = plain(value)
+    text = str(known) if isinstance(known, str | list | dict) else ""
+    more = len(text) - LETTERS
+    return f"{text[:LETTERS]}… and {count(more, 'more character')}" if more > 0 else known
 
 
 def failing_first(failing: Iterable[Sequence[Row]], others: Sequence[Row], most: int) -> list[Row]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lakegate.audit.model.plan import Severity, Unit
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Source, Verdict
-from lakegate.dashboard.figures import failing_first, faults, possible, said, tiles, timeline
+from lakegate.dashboard.figures import LETTERS, cell, failing_first, faults, possible, said, tiles, timeline
 from lakegate.operations.batch import BatchView, look
 from lakegate.operations.tables import audited
 from lakegate.workflow.status import status
@@ -106,3 +107,14 @@ def test_rows_with_lists_and_objects_are_told_apart() -> None:
         ([1], {"a": 1}),
         ([2], {"a": 1}),
     ]
+
+
+@pytest.mark.parametrize("letter", ["x", "\u00e9", "\U0001f600"])
+def test_a_long_value_is_cut_and_says_how_much_is_left_out(letter: str) -> None:
+    assert cell(letter * LETTERS) == letter * LETTERS
+    assert cell(letter * (LETTERS + 1)) == f"{letter * LETTERS}… and 1 more character"
+    assert cell(letter * (LETTERS + 2_000)) == f"{letter * LETTERS}… and 2,000 more characters"
+    for nested in ([letter] * LETTERS, {"a": letter * LETTERS}, b"x" * LETTERS):
+        shown = cell(nested)
+        assert (len(shown) < LETTERS + 50, shown.endswith(" more characters")) == (True, True)
+    assert [cell(value) for value in ([1], {"a": None}, 1, None, True)] == [[1], {"a": None}, 1, None, True]

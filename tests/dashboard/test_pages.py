@@ -97,6 +97,14 @@ def test_rows_that_fail_come_first_beside_mains(screen: Screen) -> None:
     assert "those that fail first" in text(at)
 
 
+def test_a_long_text_of_a_row_is_cut_and_says_so(screen: Screen) -> None:
+    reported(screen.desk, SHOP, {"shop/orders/2.parquet": orders((1, -1.0, "x" * 5_000))})
+    at = screen.open("rows", branch=f"wap-shop.orders-{BATCH}-a1")
+    assert not at.exception
+    assert "x" * 1_000 + "… and 4,000 more characters" in text(at)
+    assert "x" * 1_001 not in text(at)
+
+
 def test_rows_are_shown_where_the_job_that_knows_the_checks_is_gone(screen: Screen) -> None:
     reported(screen.desk, SHOP, {"shop/orders/2.parquet": BAD})
     branch = f"wap-shop.orders-{BATCH}-a1"

@@ -23,6 +23,7 @@ from lakegate.contracts.checks import check
 from lakegate.contracts.odcs import document, size_limits
 from lakegate.contracts.regex import cost, portable
 from lakegate.contracts.sql import growth, statements
+from lakegate.dashboard import figures
 from lakegate.express.limits import Limits as Express
 from lakegate.landing import ingestion, routes
 from lakegate.wap import engine
@@ -158,6 +159,7 @@ PARTS: dict[str, list[Row]] = {
         row("bytes of one row in memory", size(decoding.MOST), ASKED),
         row("bytes of an answer's texts", size(decoding.MOST), ASKED),
         row("bytes of memory of DuckDB", size(sql.MEMORY), "`query`; the rest is on disk, in `TMPDIR`"),
+        row("characters of a value on a page", figures.LETTERS, "the dashboard; how many more there are is said"),
         row("bytes of one table's columns that a statement reads", "half of the free disk in `TMPDIR`", ASKED),
     ],
     "Batches and sweeps": [

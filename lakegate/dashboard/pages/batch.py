@@ -6,12 +6,11 @@ import streamlit as st
 
 from lakegate.cli.query import SHOWN
 from lakegate.cli.rows import remarks
-from lakegate.cli.sql import plain
 from lakegate.cli.terminal import clean
 from lakegate.counts import count
 from lakegate.dashboard import acts, links, markup, session
 from lakegate.dashboard.edge import told
-from lakegate.dashboard.figures import possible, timeline
+from lakegate.dashboard.figures import cell, possible, timeline
 from lakegate.operations.batch import BatchView, has_rows
 from lakegate.operations.questions import ShowBatch
 from lakegate.operations.sights import BATCH
@@ -70,7 +69,7 @@ def _failing(view: BatchView) -> None:
     says = f"{listed.failing.check.name}: {count(len(found), 'row')}"
     markup.show("remark", text=says + (f", the first {SHOWN} are shown" if len(found) > SHOWN else ""))
     at_fault = listed.failing.check.columns
-    shown = [[plain(value) for value in row] for row in found[:SHOWN]]
+    shown = [[cell(value) for value in row] for row in found[:SHOWN]]
     markup.show("rows", says=says, columns=columns, rows=shown, at_fault=at_fault)
     for remark in remarks(listed):
         markup.show("remark", text=remark)

@@ -14,12 +14,11 @@ from lakegate.audit.model.report import Report
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.names import folded
 from lakegate.cli.query import pinned
-from lakegate.cli.sql import plain
 from lakegate.cli.terminal import clean
 from lakegate.counts import count
 from lakegate.dashboard import links, markup, session
 from lakegate.dashboard.edge import told
-from lakegate.dashboard.figures import Row, failing_first, faults, listed_checks
+from lakegate.dashboard.figures import Row, cell, failing_first, faults, listed_checks
 from lakegate.duckdb.dialect import duckdb_identifier, duckdb_text
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
@@ -130,7 +129,7 @@ def _rows(part: Part, mask: Mask, at_fault: set[str]) -> None:
     except Misconfigured as why:
         markup.show("remark", text=str(why))
         return
-    others = [hide([plain(row[place]) for place in places], hidden) for row in found]
+    others = [hide([cell(row[place]) for place in places], hidden) for row in found]
     shown = failing_first([[hide(row, hidden) for row in rows] for rows in first], others, SHOWN)
     faulty = {name for name in columns if folded(name) in at_fault}
     markup.show("rows", says=part.says, columns=columns, rows=shown, at_fault=faulty)
@@ -147,7 +146,7 @@ def _failing(report: Report, columns: Sequence[str]) -> list[list[Row]]:
 
 
 def _in_order(names: Sequence[str], row: Row, columns: Sequence[str]) -> Row:
-    values = dict(zip(map(folded, names), map(plain, row), strict=True))
+    values = dict(zip(map(folded, names), map(cell, row), strict=True))
     return tuple(values.get(folded(name)) for name in columns)
 
 
