@@ -32,6 +32,7 @@ _QUOTED = re.compile('"(?:[^"]|"")*"')
 _SEPARATOR = re.compile('(?i)"?sep=."?')  # a word to one program alone
 _YEAR = re.compile("(19|20)[0-9]{2}")
 _NAME = re.compile(r"[^\W\d]")
+_SPACED = re.compile('[,;\t|] +"|[,;|][ \t]+"')
 _MOST = 0.5  # of lines, which have as many fields as the first one
 
 
@@ -52,7 +53,10 @@ def texts_of(path: Path) -> Texts:
         raise unfit(path.name, NO_ROWS)
     if _SEPARATOR.fullmatch(head[0]):
         raise unfit(path.name, f"its first line says {head[0]!r}: remove it, because the first line is the header")
-    form, rows = _judged(path, _proposals(path, form, head))
+    spaced = next((number for number, line in enumerate(head, 1) if _SPACED.search(_QUOTED.sub('""', line))), 0)
+    form, rows = _judged(path, _proposals(path, form, head), spaced)
+    if spaced and form.quote and any(map(_is_spaced, rows.columns)):
+        raise unfit(path.name, _beside_quote(spaced))
     has_header = _has_header(rows)
     names = _names(path, rows, has_header=has_header)
     rows = rows.rename_columns(names).slice(int(has_header))
@@ -120,9 +124,21 @@ def _check_one_column(path: Path, head: Sequence[str], counts: dict[str, list[in
             raise unfit(path.name, f"{told}: if {sign!r} is its delimiter, each line has as many fields as its header")
 
 
-def _judged(path: Path, proposals: Iterator[_Proposal]) -> tuple[FileFormat, pa.Table]:
+def _beside_quote(line: int) -> str:
+    """Return what is wrong with a line in which a field begins with a space and goes on with a quote."""
+    said = f"line {line:,} has a space before a quote, which the job then takes for a sign of the value"
+    return f"{said}: write no space between a delimiter and a quote"
+
+
+def _is_spaced(values: pa.ChunkedArray) -> bool:
+    """Return True if at least every other value is in quotes behind a space, or the first one, which may be a name."""
+    spaced = pc.match_substring_regex(values, r'(?s)^[ \t]+".*"[ \t]*$')
+    return bool(spaced[0].as_py()) or 2 * (pc.sum(spaced).as_py() or 0) >= max(len(values) - values.null_count - 1, 1)
+
+
+def _judged(path: Path, proposals: Iterator[_Proposal], spaced: int) -> tuple[FileFormat, pa.Table]:
     """Return the first dialect that the whole file is in, and its fields. Raise NoContract, with the first line that is
-    not, if there is none.
+    not, if there is none, or with the `spaced` line, in which a space stands before a quote.
     """
     wrong: list[str] = []
     for proposal in proposals:
@@ -131,6 +147,8 @@ def _judged(path: Path, proposals: Iterator[_Proposal]) -> tuple[FileFormat, pa.
             return _with_quote(path, proposal, found)
         wrong += [found] if isinstance(found, str) else []
     beyond = next((why for why in wrong if why.startswith(UNTOLD)), "")
+    if spaced:
+        raise unfit(path.name, _beside_quote(spaced))
     raise unfit(path.name, beyond if "quote" in wrong[0] and beyond else wrong[0])
 
 

@@ -123,3 +123,35 @@ def test_ascii_goes_with_every_encoding_and_others_with_none_but_their_own(
         return
     [other] = {*pair} - {"ASCII"}
     assert (f"encoding: {other}\n" in infer(paths)) == (other != "UTF-8")
+
+
+SPACED = [
+    (1, 'id, "name"\n1, "x"\n2, "y"\n'),
+    (2, 'id,name\n1, "x, z"\n2, "y"\n'),
+    (2, 'id,name\n1, "x"\n2, "y"\n3,\n'),
+    (3, 'id,name\n1,"x"\n2, "y"\n'),
+    (2, 'id;name;n\n1;\t"x";1\n2;"y";2\n'),
+    (2, 'id\tname\n1\t  "x"\n2\t "y"\n'),
+]
+
+
+@pytest.mark.parametrize(("line", "said"), SPACED)
+def test_a_space_before_a_quote_is_said_with_its_line(line: int, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.csv"
+    path.write_text(said)
+    with pytest.raises(NoContract, match=f"line {line} has a space before a quote"):
+        infer([path])
+
+
+def test_a_value_with_a_space_and_quotes_among_others_is_a_value(tmp_path: Path) -> None:
+    path = tmp_path / "file.csv"
+    rows = [f"{number},word {number}" for number in range(9)]
+    path.write_text("\n".join(["id,said", *rows, '10, "so to say"', '11,a "b" c']) + "\n")
+    assert "- name: said" in infer([path])
+
+
+def test_a_space_before_a_quote_within_quotes_is_not_what_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "file.csv"
+    path.write_text('id,said\n1,"a, ""b"" c"\n2,x,y\n')
+    with pytest.raises(NoContract, match="line 3 has 3 fields, not 2"):
+        infer([path])
