@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import parquet
 
+from lakegate.adapters.decoding import TooLarge, bounded, parquet_batches
 from lakegate.audit.model.plan import Check, MetricKind, Plan
 from lakegate.cli.exits import Exit
 from lakegate.cli.terminal import busy, say, say_json
@@ -79,7 +80,12 @@ def _reference(said: str) -> tuple[str, pa.Table]:
     """Parse `TABLE=FILE` into a table's name and its rows."""
     table, _, file = said.partition("=")
     try:
-        return table, parquet.read_table(file)
+        batches = list(bounded(parquet_batches(file)))
+        return table, pa.Table.from_batches(batches, None if batches else parquet.read_schema(file))
+    except TooLarge as error:
+        raise Misconfigured(
+            f"--reference {said!r}: {error}; give a file of its key's columns alone, or fewer rows"
+        ) from error
     except (OSError, pa.ArrowException) as error:
         raise Misconfigured(f"--reference {said!r} is not TABLE=FILE with a parquet file: {error}") from error
 

@@ -10,6 +10,7 @@ from pyarrow import parquet
 
 from lakegate.contracts.checks.custom import COLUMN
 from tests.cli.desk import Desk
+from tests.hostile import bombs
 from tests.support.catalogue import KINDS
 from tests.synthetic.test_rows import HEAD
 
@@ -129,3 +130,14 @@ def test_a_column_of_which_every_row_is_null_is_told(desk: Desk, tmp_path: Path)
     assert "no value of 'b' was found that passes its checks, so it is null in every row" in told.stdout
     told = desk.run("generate", contract, out, "--rows", "20", "--json")
     assert json.loads(told.stdout)["only_null"] == ["b"]
+
+
+def test_a_reference_of_gigabytes_in_kilobytes_is_refused_with_what_to_give(desk: Desk, tmp_path: Path) -> None:
+    contract, customers = kind_of("relationships", COLUMN, tmp_path), tmp_path / "customers.parquet"
+    customers.write_bytes(bombs.parquet({"id": pa.array(range(6_000), pa.int32()), "name": bombs.named(6_000)}))
+    told = desk.run("generate", contract, tmp_path / "good.parquet", "--reference", f"shop.customers={customers}")
+    said = " ".join(told.stderr.split())
+    assert (told.exit_code, "more than 268,435,456 bytes of memory; give a file of its key's columns" in said) == (
+        2,
+        True,
+    )
