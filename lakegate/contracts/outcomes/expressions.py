@@ -103,7 +103,8 @@ class Outcomes:
         self._uses: Counter[Any] = Counter()
         kinds = {name.lower(): _number_type(known) for name, known in columns.items() if isinstance(known, Type)}
         for tree in trees:
-            annotate(tree, kinds)
+            if kinds:  # else its numbers are a bound of any size
+                annotate(tree, kinds)
             self._number(tree)
 
     def _number(self, tree: exp.Expr) -> None:
