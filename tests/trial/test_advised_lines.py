@@ -120,7 +120,7 @@ class Cause:
 
 CAUSES = {
     "too few fields": Cause(
-        rows=(GOOD, "2,1.50"), vendor='write 4 fields in each row, and to put " around values that hold ,',
+        rows=(GOOD, "2,1.50"), vendor='write 4 fields in each row, and to quote values that hold , by "',
         contract="put such rows aside, by lines at two places",
     ),
     "too many fields": Cause(

@@ -114,7 +114,7 @@ class _Known:
         sign = "a tab" if self.form.delimiter == "\t" else self.form.delimiter
         vendor = f"write {count(width, 'field')} in each row"
         if self.form.quote:
-            return Advice(vendor=f"{vendor}, and to put {self.form.quote} around values that hold {sign}")
+            return Advice(vendor=f"{vendor}, and to quote values that hold {sign} by {self.form.quote}")
         if any('"' in str(row.get("text", "")) for row in rows):
             return Advice(vendor=vendor, contract=f"say its quotes, {_SERVER}", lines=setting("quote", "'\"'"))
         return Advice(vendor=f"{vendor}, with {sign} in no value")
