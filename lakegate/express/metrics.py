@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.evaluation.drift import Past
+from lakegate.audit.evaluation.samples import evenly
 from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate
 from lakegate.audit.model.plan import Metric, MetricKind, Plan
 from lakegate.audit.model.report import CheckResult, Source, Verdict
@@ -29,6 +30,7 @@ from lakegate.express.limits import Limits
 AT = "_lakegate_at"  # the place of a row; no contract's column may have this name
 _ROWS = Rows(relation="_lakegate_rows_read", order=AT)
 _EXACT = (exp.Count, exp.CountIf, exp.Min, exp.Max)
+_AT_ONCE = 10_000  # numbers that Python gets
 _NEAR, _TOLD = 1e-9, 1e-12
 """By how much a number may differ with the order of summing, when its verdict is at stake, and when its spelling is."""
 
@@ -100,13 +102,24 @@ class DuckDB:
             raise HandedOver("The file has a value by which only Spark can say whether its row fails a check.")
         return found
 
-    def places(self, metric: Metric, rows: pa.Table, keys: int) -> list[int]:
-        """Return the places of the rows to show a person; of keys that repeat, the first so many of each
-        of the first so many keys.
+    def places(self, metric: Metric, rows: pa.Table, most: int) -> list[int]:
+        """Return the places of at most so many rows to show, from all that fail; of keys that repeat, the first so many
+        of each of the first so many keys.
         """
+        typed = _typed(rows)
         with self._over(_placed(rows)) as connection:
-            found = connection.execute(_places_sql(metric, _typed(rows), keys)).fetchall()
-        return [at for (at,) in found]
+            if metric.kind is MetricKind.DUPLICATES:
+                return [at for (at,) in connection.execute(_keys_sql(metric, typed, most)).fetchall()]
+            [(every,)] = connection.execute(f"SELECT count(*) FROM ({_places_sql(metric, typed)})").fetchall()
+            wanted = set(evenly(range(every), most))
+            return [at for n, at in enumerate(_streamed(connection, _places_sql(metric, typed))) if n in wanted]
+
+
+def _streamed(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[int]:
+    """Yield the numbers that a query has, few at once: all may be too many for Python."""
+    answer = connection.execute(sql)
+    while some := answer.fetchmany(_AT_ONCE):
+        yield from (number for (number,) in some)
 
 
 def _check_means(metrics: Sequence[Metric], schema: pa.Schema) -> None:
@@ -142,13 +155,16 @@ def _number(metric: Metric, value: Any) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-def _places_sql(metric: Metric, rows: Rows, keys: int) -> str:
+def _places_sql(metric: Metric, rows: Rows) -> str:
     at = duckdb_identifier(AT)
-    if metric.kind is not MetricKind.DUPLICATES:
-        return f"SELECT {at} FROM {rows.relation} WHERE {KINDS[metric.kind].failing(metric, rows)} ORDER BY {at}"
+    return f"SELECT {at} FROM {rows.relation} WHERE {KINDS[metric.kind].failing(metric, rows)} ORDER BY {at}"
+
+
+def _keys_sql(metric: Metric, rows: Rows, most: int) -> str:
+    at = duckdb_identifier(AT)
     twice = (
-        f"SELECT {listed(metric.columns)}, min({at}, {keys}) AS places FROM {rows.relation} "
-        f"WHERE {whole(metric.columns)} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT {keys}"
+        f"SELECT {listed(metric.columns)}, min({at}, {most}) AS places FROM {rows.relation} "
+        f"WHERE {whole(metric.columns)} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT {most}"
     )
     return f"SELECT unnest(places) AS {at} FROM ({twice}) ORDER BY ALL"
 

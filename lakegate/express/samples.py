@@ -13,7 +13,6 @@ from lakegate.audit.evaluation.samples import (
     TEXT,
     Row,
     by_keys,
-    evenly,
     rows_per_sample,
     shown_columns,
     to_sample,
@@ -49,7 +48,7 @@ def _sample(plan: Plan, metric: Metric, rows: pa.Table, duckdb: DuckDB, limit: i
     places = duckdb.places(metric, rows, limit)
     if metric.kind is MetricKind.DUPLICATES:
         return by_keys(rows_at(plan, shown_columns(plan, metric), rows, places), metric, limit)
-    return rows_at(plan, shown_columns(plan, metric), rows, evenly(places, limit))
+    return rows_at(plan, shown_columns(plan, metric), rows, places)
 
 
 def rows_at(plan: Plan, names: Sequence[str], rows: pa.Table, places: Sequence[int]) -> list[Row]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from lakegate.audit.errors import HandedOver
+from lakegate.audit.evaluation.samples import evenly
 from lakegate.audit.model.plan import Check, Metric, MetricKind, Operator, Plan, Severity, TableColumn, Unit
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB, check_told, is_exact
@@ -100,8 +101,8 @@ def test_it_opens_no_file(duck: DuckDB) -> None:
 
 def test_rows_to_show_are_those_that_fail_and_the_first_keys_that_repeat(duck: DuckDB) -> None:
     rows = pa.table({"id": [5, 3, 5, 3, None, None, 4], "x": [-1.0, 1.0, -2.0, None, 1.0, 1.0, 1.0]})
-    assert duck.places(failing("x", "COALESCE(x < 0, FALSE)"), rows, 1) == [0, 2]
-    assert duck.places(nulls("id"), rows, 1) == [4, 5]
+    assert duck.places(failing("x", "COALESCE(x < 0, FALSE)"), rows, 2) == [0, 2]
+    assert duck.places(nulls("id"), rows, 2) == [4, 5]
     assert duck.places(duplicates("id"), rows, 1) == [1]  # as many rows of a key as keys
     assert duck.places(duplicates("id"), rows, 2) == [0, 1, 2, 3]
 
@@ -169,3 +170,11 @@ def test_a_value_is_shown_as_spark_spells_it(kind: str, given: Any, seen: Any) -
 def test_a_masked_value_is_not_shown_and_a_null_is() -> None:
     column = TableColumn(name="x", type="string", masked=True)
     assert (shown(column, "secret"), shown(column, None)) == ("•••", None)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 7, 100, 101, 1_000])
+def test_of_many_rows_that_fail_some_are_shown_from_all_of_them(duck: DuckDB, number: int) -> None:
+    rows = pa.table({"id": pa.array([at if at % 3 else None for at in range(3 * number)], pa.int64())})
+    fails = range(0, 3 * number, 3)
+    for most in (1, 2, 3, 6, 7, 99, 100):
+        assert duck.places(nulls("id"), rows, most) == evenly(list(fails), most)
