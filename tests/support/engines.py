@@ -111,10 +111,10 @@ class Compared:
                 if other is HANDED_OVER:
                     self.handed_over += 1
                 elif not same(one, other):
-                    self.wrong.append(f"{text}: Spark {one!r}, express {other!r} of {_asked(text, types, row)}")
+                    self.wrong.append(f"{text}: Spark {one!r}, express {other!r} of {asked(text, types, row)}")
 
 
-def _asked(text: str, types: Mapping[str, str], row: Sequence[Any]) -> dict[str, Any]:
+def asked(text: str, types: Mapping[str, str], row: Sequence[Any]) -> dict[str, Any]:
     return {name: value for name, value in zip(types, row, strict=True) if f"`{name}`" in text}
 
 
