@@ -395,7 +395,7 @@ def test_the_more_files_failed_the_fewer_reasons_of_each_are_told(files: int, ea
     told = blocks(replace(REJECTED, files=(MessageFile(key="k", reasons=reasons),) * files))
     sections = [block["text"]["text"] for block in told if "• check" in str(block)]
     assert [section.count("• check") for section in sections] == [each] * min(files, 20)
-    assert all(f"• and {30 - each} more: `lakegate show {BATCH}`" in section for section in sections)
+    assert all(f"• and {30 - each} more reasons: `lakegate show {BATCH}`" in section for section in sections)
 
 
 def test_reasons_that_grow_when_escaped_still_fit() -> None:
