@@ -12,6 +12,7 @@ from ruamel.yaml import YAML
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.plan import Plan
+from lakegate.audit.text.dialect import wide_letters
 from lakegate.audit.text.scan import Scan, inspect
 from lakegate.contracts import load
 from tests.support.plans import plan
@@ -133,3 +134,8 @@ def test_a_header_that_may_be_the_contract_s_is_left_to_its_columns(header: str)
 
 def test_of_a_long_first_line_a_part_is_looked_at() -> None:
     assert told(of(replace(CSV, delimiter=";")), "id,name,day,amount," + "x" * 10_000_000)
+
+
+@pytest.mark.parametrize("text", ["\0", "\0" * 4, "\0" * 500, "a" + "\0" * 40, "\0" * 40 + "a,b"])
+def test_a_text_of_nearly_nothing_but_nul_is_of_no_wide_letters(text: str) -> None:
+    assert wide_letters(text.count("\0"), len(text)) is None

@@ -61,7 +61,7 @@ PREDICATES = (
         if one != two
     ),
     *(f"{one} {sign} {two} > 1 or a > 1" for one in NUMBERS for sign, two in (("+", "d"), ("*", "x"), ("%", "b"))),
-    *(f"{one} {sign} {two} > 1 or a > 1" for one in NUMBERS for sign, two in (("-", "a"), ("/", "b"))),
+    *(f"{one} {sign} {two} > 1 or a > 99" for one in NUMBERS for sign, two in (("-", "a"), ("/", "b"))),
     *(f"abs({n}) + ceil({n}) + floor({n}) - sign({n}) > a" for n in NUMBERS),
     *(f"round({n}) + round({n}, 2) + round({n}, -2) > a" for n in NUMBERS),
     *(f"sqrt({n}) + power({n}, 2) + exp({n}) + ln({n}) > a or isnan({n})" for n in NUMBERS),

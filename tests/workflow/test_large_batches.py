@@ -104,7 +104,7 @@ def test_thousands_of_faults_in_a_strangers_words_are_kept_whole_and_told_in_sho
     said = json.dumps(blocks(message), ensure_ascii=False)
     assert len(said) < 10_000
     assert not any(sign in said for sign in ("\\u0000", "\\u001b", "\u202e", "\u2028", "<!", "<https", "`*b"))
-    assert re.search(r"and 4,99\d more: `lakegate show ", said)
+    assert re.search(r"and 4,99\d more reasons: `lakegate show ", said)
     world.mend(ODD)
     retry(world.service, attempt.batch)
     world.run()

@@ -48,8 +48,11 @@ def dialect_fault(plan: Plan, header: str) -> Fault | None:
 
 
 def wide_letters(nuls: int, of: int) -> Fault | None:
-    """Return the fault of a text with so many NUL among its bytes or letters: each of its letters has two or four."""
-    if not nuls or of > nuls * _NULS:
+    """Return the fault of a text with so many NUL among its bytes or letters: each of its letters has two or four.
+
+    A line of UTF-32 has three NUL a letter, and those of its line's end. A text with more of them is of no letters.
+    """
+    if not nuls or of > nuls * _NULS or nuls == of or nuls * 4 > of * 3 + 4:
         return None
     return UTF_16 if nuls * _NULS <= 2 * of else UTF_32
 
