@@ -39,7 +39,7 @@ class World(Simulation):
 
 
 def names_a_table(worker: Worker) -> bool:
-    """Whether its next call is about the note that says whom a plain name is for."""
+    """Return True if the next call is about the note that says whom a plain name is for."""
     call = worker.waiting
     return bool(call and call.method in STEPS_OF_NAMING and str(call.arguments[0]).startswith(PREFIX))
 

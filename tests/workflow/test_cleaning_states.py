@@ -243,7 +243,7 @@ def test_whatever_is_read_has_all_of_its_files_and_what_nothing_needs_goes() -> 
 
 
 def test_what_an_attempt_left_on_a_branch_that_is_gone_is_not_read_for_the_next_one() -> None:
-    """Whether it may be reused was once asked of files that cleaning had deleted since."""
+    """An attempt is reused only if cleaning must have kept its files."""
     machine = Cleaning()
     machine.begin(unique=True, days=5)
     machine.drop_two_at_once()

@@ -10,13 +10,14 @@ FIRST = 64
 MAGIC = {b"PAR1": FileKind.PARQUET, b"ORC": FileKind.ORC, b"Obj\x01": FileKind.AVRO}
 """First bytes of files with types of their own."""
 NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-_NAMES = {
+NAMES = {
     FileKind.PARQUET: "a parquet file",
     FileKind.ORC: "an ORC file",
     FileKind.AVRO: "an Avro file",
     FileKind.CSV: "CSV",
     FileKind.JSON: "JSON lines",
 }
+"""Formats as messages call them."""
 _OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{]")
 
 
@@ -36,12 +37,12 @@ def begins_as(first: bytes, magic: bytes) -> bool:
 
 def not_of(kind: FileKind, first: bytes) -> Fault:
     """Return the fault of a file that is not of the contract's format, with the line for the one that it is of."""
-    said, vendor = f"it is not {_NAMES[kind]}", f"write it as {_NAMES[kind]}"
+    said, vendor = f"it is not {NAMES[kind]}", f"write it as {NAMES[kind]}"
     other = kind_of(first)
     if other is None or other is kind:
         return Fault(said, Advice(vendor=vendor))
     seems = "looks like" if other.is_text else "is"
-    return Fault(f"{said}: it {seems} {_NAMES[other]}", of_format(other, vendor))
+    return Fault(f"{said}: it {seems} {NAMES[other]}", of_format(other, vendor))
 
 
 def of_format(kind: FileKind, vendor: str) -> Advice:

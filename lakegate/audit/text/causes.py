@@ -69,7 +69,7 @@ def _together(known: "_Known", result: CheckResult, causes: Sequence[Advice]) ->
 
 @dataclass(frozen=True, kw_only=True)
 class _Known:
-    """What is known of a file beside its rows."""
+    """A file's contract and layout, by which the causes of its rows are named."""
 
     plan: Plan
     layout: Sequence[str]

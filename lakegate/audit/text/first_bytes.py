@@ -3,16 +3,12 @@
 import re
 
 from lakegate.audit.advice import Advice, Fault, setting
-from lakegate.audit.model.files import SUFFIXES, FileKind
+from lakegate.audit.model.files import SUFFIXES
 from lakegate.audit.model.limits import Limits
 from lakegate.audit.schema.inspection import UPLOADED_WHOLE
-from lakegate.audit.schema.kinds import begins_as, of_format
+from lakegate.audit.schema.kinds import MAGIC, NAMES, begins_as, of_format
 
 _ASKED = "write it as the contract says, as text"
-
-
-def _of_format(name: str, word: FileKind) -> Fault:
-    return Fault(f"it is {name}", of_format(word, _ASKED))
 
 
 def _unsaid(codec: str) -> Fault:
@@ -34,9 +30,7 @@ def _unread(codec: str) -> Fault:
 UTF_32 = Fault("it is UTF-32", Advice(vendor="write it as UTF-8"))
 UTF_16 = Fault("it is UTF-16", Advice(vendor="write it as UTF-8"))
 _OTHER_FORMATS = {
-    b"PAR1": _of_format("a parquet file", FileKind.PARQUET),
-    b"ORC": _of_format("an ORC file", FileKind.ORC),
-    b"Obj\x01": _of_format("an Avro file", FileKind.AVRO),
+    **{magic: Fault(f"it is {NAMES[kind]}", of_format(kind, _ASKED)) for magic, kind in MAGIC.items()},
     b"PK\x03\x04": Fault("it is a zip file", Advice(vendor="unzip it first, or to compress it by gzip, bzip2 or zstd")),
     b"\xff\xfe\x00\x00": UTF_32,
     b"\x00\x00\xfe\xff": UTF_32,
