@@ -42,7 +42,6 @@ from lakegate.audit.evaluation.reuse import combined, of_table_scope
 from lakegate.audit.evaluation.verdicts import evaluate, good, malformed_checks, verdict
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Mode, Plan, TableColumn
 from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Replaced, Report, Verdict
 from lakegate.audit.ref import Ref
@@ -492,7 +491,6 @@ def _file_report(run: Run, inspection: Inspection) -> FileReport:
     checks = run.checks.get(inspection.id, ())
     data = run.files.get(inspection.id, [])
     audited = bool(data or checks) and not inspection.faults
-    unregistered = _unregistered(run, inspection) if data else ""
     return FileReport(
         id=inspection.id,
         key=inspection.file.key,
@@ -506,19 +504,8 @@ def _file_report(run: Run, inspection: Inspection) -> FileReport:
         quarantined=as_reported(run.quarantined.get(inspection.id, [])),
         replaces=_replaces(run, inspection),
         advice=tuple(fault.advice for fault in inspection.faults),
-        registered=inspection.registered and bool(data) and not unregistered,
-        unregistered=unregistered,
         would_quarantine=rows_observed(checks) if run.sets_aside else rows_aside(checks),
     )
-
-
-def _unregistered(run: Run, inspection: Inspection) -> str:
-    """Return why the file is no data file itself, although its contract asks for that; "" if it is, or need not be."""
-    if not run.job.registers:
-        return ""
-    if run.job.lane is Lane.SPARK:
-        return "Spark audited the batch, and only the express lane registers files"
-    return "rows of it went to quarantine" if inspection.id in run.quarantined else inspection.unregistered
 
 
 def _replaces(run: Run, inspection: Inspection) -> Replaced:

@@ -139,7 +139,7 @@ def _file(batch: str, report: Report, file: FileReport, *, every_check: bool) ->
         yield indented(fault, 4, "red")
         yield from _advice(advice, 6)
     yield from (indented(change, 4, "yellow") for change in file.changes)
-    yield from (indented(line, 4) for line in (*file.unread, *file.written))
+    yield from (indented(line, 4) for line in file.unread)
     checks = checks_of(file, every_check=every_check)
     yield from _checks(checks)
     for check in checks:

@@ -20,7 +20,6 @@ from pyiceberg.table import Table, WriteTask
 
 from lakegate.adapters.iceberg.commits import append, one_commit, one_try
 from lakegate.adapters.iceberg.errors import iceberg_errors
-from lakegate.adapters.iceberg.specs import NAMES, add_specs, names_of
 from lakegate.audit.errors import HandedOver
 from lakegate.counts import count
 
@@ -85,12 +84,6 @@ def _parts(table: Table, rows: pa.Table, most: int) -> list[tuple[Values, pa.Tab
     return [(tuple(its), rows.slice(start, number)) for (*its, number), start in zip(each, starts, strict=False)]
 
 
-def partitions_of(spec: PartitionSpec, schema: Schema, rows: pa.Table) -> pa.Table:
-    """Return the partitions that the rows are in: a column for each of the spec's fields, one at least."""
-    values = _values(spec, schema, rows)
-    return values.group_by(values.column_names).aggregate([])
-
-
 def _values(spec: PartitionSpec, schema: Schema, rows: pa.Table) -> pa.Table:
     """Return the values of the spec's fields, one at least, for each row."""
     columns = [_of_field(field, schema, rows) for field in spec.fields]
@@ -117,18 +110,12 @@ def _length(values: Iterable[Any]) -> int:
     return sum(len(value.encode()) for value in values if isinstance(value, str))
 
 
-def commit(table: Table, files: Sequence[DataFile], registered: PartitionSpec | None = None) -> None:
-    """Append the data files in one commit, some of them `registered` under this spec. Raise OutcomeUnknown if nobody
-    knows whether it was made.
-    """
+def commit(table: Table, files: Sequence[DataFile]) -> None:
+    """Append the data files in one commit. Raise OutcomeUnknown if nobody knows whether it was made."""
     with (
         iceberg_errors(f"appending to {'.'.join(table.name())}", changes=True),
         one_commit(table) as transaction,
     ):
-        if registered:
-            add_specs(table, transaction, [registered])
-            if not names_of(table):
-                transaction.set_properties({NAMES: table.schema().name_mapping.model_dump_json()})
         append(table, transaction, files)
 
 

@@ -5,21 +5,17 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from uuid import uuid4
 
-import pyarrow as pa
 import requests
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.manifest import DataFile
-from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.table import Table as IcebergTable
 
 from lakegate.adapters.http import TimeoutAdapter, mount
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
-from lakegate.adapters.iceberg.specs import spec_of_registered
 from lakegate.adapters.refs import segment
 from lakegate.audit.definition import AUDITS, QUARANTINE
 from lakegate.audit.engine import Proved
@@ -34,7 +30,7 @@ from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.counts import count
 from lakegate.errors import Conflict, OutcomeUnknown
-from lakegate.express import appending, footer, noting, own, quarantine, registering
+from lakegate.express import appending, footer, noting, own, quarantine
 from lakegate.express.creating import create
 from lakegate.express.keys import Base
 from lakegate.express.limits import Limits
@@ -101,7 +97,7 @@ class ExpressFiles:
 
 @dataclass(kw_only=True)
 class ExpressEngine:
-    """One job. `http` reaches Nessie, with the job's identity, and `copies` are what registered files hold, by path."""
+    """One job. `http` reaches Nessie, with the job's identity."""
 
     job: Job
     process: Process
@@ -109,7 +105,6 @@ class ExpressEngine:
     duckdb: DuckDB
     catalogs: dict[Ref, RefCatalog] = field(default_factory=dict)
     there: ExpressTable | None = None
-    copies: dict[str, bytes] = field(default_factory=dict)
 
     @classmethod
     @contextmanager
@@ -163,7 +158,7 @@ class ExpressEngine:
 
     def view(self, plan: Plan, proved: Proved[ExpressTable]) -> ExpressView:
         schema = schema_to_pyarrow(proved.table.own.schema(), include_field_ids=False)
-        reader = Reader(self.objects.read, proved.columns, schema, proved.table.names(), self.copies)
+        reader = Reader(self.objects.read, proved.columns, schema, proved.table.names())
         return ExpressView.of(plan, proved, reader, self.duckdb, self._base(proved), self.job.baseline)
 
     def _base(self, proved: Proved[ExpressTable]) -> Base:
@@ -190,54 +185,20 @@ class ExpressEngine:
         if self.there is None:
             raise JobError(f"batch {self.job.batch}: no table was prepared. Run: lakegate retry {self.job.batch}")
         table, left = self.there.own, self.limits.arrow
-        schema, files, told = schema_to_pyarrow(table.schema(), include_field_ids=False), [], []
-        spec = spec_of_registered(table) if self.job.registers else None
+        schema, files = schema_to_pyarrow(table.schema(), include_field_ids=False), []
         for each in inspections:
-            body = self.files.bodies.pop(each.id)
-            rows = rows_of(plan, each, body, schema, left)
+            rows = rows_of(plan, each, self.files.bodies.pop(each.id), schema, left)
             left -= rows.nbytes
-            its, now = self._brought(table, spec, each, body, rows)
-            files += its
-            told.append(now)
-        self._commit(self.job.plan.table, table, files, spec if any(each.registered for each in told) else None)
-        return told
+            files += appending.write(table, rows, self.process.data, self.limits.partitions)
+        self._commit(self.job.plan.table, table, files)
+        return list(inspections)
 
-    def _commit(
-        self, name: str, table: IcebergTable, files: Sequence[DataFile], registered: PartitionSpec | None = None
-    ) -> None:
+    def _commit(self, name: str, table: IcebergTable, files: Sequence[DataFile]) -> None:
         try:
-            appending.commit(table, files, registered)
+            appending.commit(table, files)
         except (Conflict, OutcomeUnknown):  # a request that is delivered twice is told that it came too late
             if not self._is_there(name, {file.file_path for file in files}):
                 raise
-
-    def _brought(
-        self, table: IcebergTable, spec: PartitionSpec | None, each: Inspection, body: bytes, rows: pa.Table
-    ) -> tuple[list[DataFile], Inspection]:
-        """Bring a file's rows to the table's folder: the file itself, if there is a spec for such files and it can be
-        one.
-        """
-        why = ""
-        if spec:
-            try:
-                return [self._registered(table, spec, each, body, rows)], replace(each, registered=True)
-            except registering.Unregistered as error:
-                why = str(error)
-        return appending.write(table, rows, self.process.data, self.limits.partitions), replace(each, unregistered=why)
-
-    def _registered(
-        self, table: IcebergTable, spec: PartitionSpec, each: Inspection, body: bytes, rows: pa.Table
-    ) -> DataFile:
-        """Return the entry of the file's copy, which the storage makes, and which is read back for the audit. No other
-        run writes under its name.
-        """
-        path = table.location_provider().new_data_location(f"registered-{uuid4()}.parquet")
-        found = registering.data_file(table, spec, path, body, rows, each.id)
-        self.objects.copy(each.file.uri, path)
-        self.copies[path] = self.objects.read(path, len(body))
-        if self.copies[path] != body:
-            raise HandedOver("A staged copy is not what it was when it was inspected.")
-        return found
 
     def _is_there(self, name: str, paths: Collection[str]) -> bool:
         """Return True if a table on the branch has just these data files beyond its base: the answer was lost, and not

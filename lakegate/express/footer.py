@@ -161,15 +161,6 @@ def spark_type(column: pq.ColumnSchema) -> str | None:
     return _TYPES.get((column.physical_type, name))
 
 
-def is_as_iceberg_writes(column: pq.ColumnSchema) -> bool:
-    """Return True if a column of a known kind is stored as Iceberg stores it: moments in microseconds, and no decimals
-    of any length.
-    """
-    if column.logical_type.type == "TIMESTAMP":
-        return bool(json.loads(column.logical_type.to_json()).get("timeUnit") == "microseconds")
-    return bool(column.logical_type.type != "DECIMAL" or column.physical_type != "BYTE_ARRAY")
-
-
 def _moment(said: Mapping[str, object]) -> str | None:
     if said.get("timeUnit") not in ("microseconds", "milliseconds"):
         return None

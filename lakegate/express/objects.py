@@ -49,15 +49,6 @@ class Objects:
         with aws_errors(f"writing {uri}"):
             self._s3.put_object(Bucket=bucket, Key=key, Body=body)
 
-    def copy(self, source: str, target: str) -> None:
-        """Let the storage copy an object, without its tags and metadata: none of its bytes come here."""
-        (bucket, key), (from_bucket, from_key) = _place(target), _place(source)
-        whence = {"Bucket": from_bucket, "Key": from_key}
-        with aws_errors(f"copying {source} to {target}"):
-            self._s3.copy_object(
-                Bucket=bucket, Key=key, CopySource=whence, MetadataDirective="REPLACE", TaggingDirective="REPLACE"
-            )
-
     def create(self, uri: str, body: bytes) -> bool:
         """Write an object that is not there yet; return False if it is."""
         bucket, key = _place(uri)

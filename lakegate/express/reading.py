@@ -12,14 +12,13 @@ from pyiceberg.io.pyarrow import PYARROW_PARQUET_FIELD_ID_KEY
 from lakegate.adapters.decoding import TooLarge, bounded, parquet_batches
 from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
 from lakegate.audit.errors import HandedOver
-from lakegate.audit.schema.fit import FILE_COLUMN
 
 _AT_ONCE = 8  # data files that are fetched concurrently
 
 
 class Reader:
     """A reader of data files, each fetched once. `types` are Arrow's types of the columns, `names` the field ids that
-    the table has for names in files without ids, and `known` are files of the batch itself that were read already.
+    the table has for names in files without ids.
     """
 
     def __init__(
@@ -28,10 +27,9 @@ class Reader:
         columns: Mapping[str, IcebergField],
         types: pa.Schema,
         names: Mapping[str, int] | None = None,
-        known: Mapping[str, bytes] | None = None,
     ) -> None:
         self._fetch, self._columns, self._types, self._names = fetch, columns, types, names or {}
-        self._known, self._bodies = frozenset(known or ()), dict(known or {})
+        self._bodies: dict[str, bytes] = {}
 
     def rows(self, files: Iterable[DataFileStatistics], names: Sequence[str]) -> pa.Table:
         """Return these columns of the rows in these data files, in the order of their paths. Raise HandedOver if a file
@@ -57,7 +55,7 @@ class Reader:
         """Yield the file's rows, as many at once as their bytes allow."""
         number = 0
         try:
-            for part in self._columns_of(pa.BufferReader(self._bodies[file.path]), file, schema):
+            for part in self._columns_of(pa.BufferReader(self._bodies[file.path]), schema):
                 number += part.num_rows
                 yield part
         except (pa.ArrowException, KeyError, ValueError) as error:
@@ -65,19 +63,14 @@ class Reader:
         if number != file.rows:
             raise HandedOver("A data file on the branch has other rows than its manifest says.")
 
-    def _columns_of(self, body: Any, file: DataFileStatistics, schema: pa.Schema) -> Iterator[pa.Table]:
+    def _columns_of(self, body: Any, schema: pa.Schema) -> Iterator[pa.Table]:
         """Yield the columns as every reader finds them: by field ids, or by the table's names in a file without any.
-        Such a file was registered. It may lack columns, and it has none of the file version.
+        Such a file was registered by an earlier release.
         """
         stored = self._stored(pq.ParquetFile(body).schema_arrow)
-        names = {field.name: stored.get(self._columns[field.name].id) for field in schema}
-        for rows in parquet_batches(body, [name for name in names.values() if name is not None]):
-            columns = [
-                self._absent(file, field, rows.num_rows)
-                if (name := names[field.name]) is None
-                else rows.column(name).cast(field.type)
-                for field in schema
-            ]
+        names = [stored[self._columns[name].id] for name in schema.names]
+        for rows in parquet_batches(body, names):
+            columns = [rows.column(name).cast(field.type) for name, field in zip(names, schema, strict=True)]
             yield pa.Table.from_arrays(columns, schema=schema)
 
     def _stored(self, schema: pa.Schema) -> dict[int, str]:
@@ -88,12 +81,3 @@ class Reader:
             if (number := (each.metadata or {}).get(PYARROW_PARQUET_FIELD_ID_KEY))
         }
         return own or {self._names[name]: name for name in schema.names if name in self._names}
-
-    def _absent(self, file: DataFileStatistics, field: pa.Field, rows: int) -> pa.Array:
-        """Return the values of a column that the file lacks: its file version, or nulls. Those of another table's file
-        may be in its partition, which nobody looks at here.
-        """
-        value = file.constant(self._columns[field.name]) if field.name == FILE_COLUMN else None
-        if value is None and file.path not in self._known:
-            raise KeyError(field.name)
-        return pa.repeat(pa.scalar(value, field.type), rows)

@@ -25,13 +25,6 @@ class Engine(StrEnum):
     EXPRESS = "express"  # the express lane for whatever it can audit
 
 
-class Write(StrEnum):
-    """Ways in which a file's rows come to its table."""
-
-    APPEND = "append"  # they are written anew, in the table's own layout
-    REGISTER = "register"  # a copy of the file itself became a data file; contracts may not ask for it any more
-
-
 class Notice(StrEnum):
     """Subjects of messages that people get only if a contract asks for them."""
 

@@ -205,7 +205,7 @@ CASES: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
     "a way to write that is none": (
         ORDERS,
         ORDERS + "    customProperties: [{property: write, vendor: lakegate, value: registre}]\n",
-        [("    customProperties: [", "'registre', and it can be append or register")],
+        [("    customProperties: [", "write is 'registre', and it can only be append")],
     ),
     "reuploads twice": (
         ORDERS,

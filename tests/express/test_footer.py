@@ -50,6 +50,7 @@ def of(kind: pa.DataType, **options: Any) -> bytes:
         (pa.timestamp("us", "America/New_York"), "timestamp"),
         (pa.timestamp("ms"), "timestamp_ntz"),
         (pa.decimal128(7, 2), "decimal(7,2)"),
+        (pa.dictionary(pa.int32(), pa.decimal128(7, 2)), "decimal(7,2)"),
         (pa.null(), NOTHING),
     ],
 )
@@ -70,6 +71,11 @@ def test_a_plain_column_has_the_type_that_spark_reads_it_as(kind: pa.DataType, s
 def test_a_type_that_spark_reads_in_its_own_way_is_handed_over(kind: pa.DataType) -> None:
     with pytest.raises(HandedOver):
         inspected(of(kind))
+
+
+def test_moments_of_96_bits_are_handed_over() -> None:
+    with pytest.raises(HandedOver, match="of a type that only Spark knows"):
+        inspected(of(pa.timestamp("us", "UTC"), use_deprecated_int96_timestamps=True))
 
 
 @pytest.mark.parametrize(

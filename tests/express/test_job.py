@@ -25,7 +25,6 @@ from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.codec import to_json, to_plain
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import (
     Budget,
     Metric,
@@ -40,14 +39,13 @@ from lakegate.audit.model.plan import (
     Stance,
     TableColumn,
 )
-from lakegate.audit.model.report import DataFile, FileReport, Replaced, Report, Source, Verdict
+from lakegate.audit.model.report import DataFile, Replaced, Report, Source, Verdict
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.cli.terminal import sound
 from lakegate.express.engine import ExpressEngine
 from lakegate.express.job import TAKEN, Outcome, run_job
 from lakegate.express.limits import Limits
-from lakegate.express.objects import Objects
 from lakegate.express.process import Process
 from lakegate.ports import FileChanges
 from tests.support.data_files import data_file
@@ -56,6 +54,7 @@ from tests.support.lanes import for_express, handed_over, make_table
 from tests.support.nessie import ROOT, Lake, unique
 from tests.support.plans import duplicates, failing, none_of, nulls, orphans, plan
 from tests.support.proxy import Fault, Request, proxy
+from tests.support.registered import register
 from tests.support.schemas import of_report
 from tests.support.tables import rows_of
 
@@ -396,130 +395,69 @@ def test_a_file_that_takes_more_memory_than_there_is_ends_no_function(
     assert handed_over(lake, job)
 
 
-def registering(lake: Lake, by: Plan, *files: bytes, base: str = "", **more: Any) -> tuple[Job, Report]:
-    uri, job = job_for(lake, by, *files, base=base, lane=Lane.EXPRESS, registers=True, **more)
-    assert run_job(uri, Process()) is Outcome.REPORTED, handed_over(lake, job)
-    return job, report_of(lake, job)
-
-
-def how(report: Report) -> list[tuple[bool, str]]:
-    return [(file.registered, file.unregistered) for file in report.files]
-
-
-NOT_ONE_PARTITION = (False, "it has rows of several partitions")
-
-
-def test_a_registered_file_is_judged_as_one_that_was_appended(lake: Lake) -> None:
-    """But for the places of its rows, and its word of them."""
-    some, aside = replace(none_of(ALL_ROWS), operator=Operator.GREATER), none_of(METRICS[1], Severity.QUARANTINE)
-    checks = (some, aside, *(none_of(metric) for metric in METRICS if metric != METRICS[1]))
-    by = a_plan("months(`at`)", metrics=(*METRICS, ALL_ROWS), checks=checks, budget=Budget(percent=50))
-    two = parquet(pa.concat_tables([_table(rows(1, month=1)), _table(rows(2, 3, month=3))]))
-    bad = parquet(pa.concat_tables([_table(rows(7, 8)), _table(rows(9, x=-1.0))]))
-    files = (rows(1, 2, 3), rows(4, None), rows(5, 5), two, bad, rows(6, name="c"), b"")
-    _, appended = reported(lake, by, *files)
-    job, report = registering(lake, by, *files)
-    passed, told = (True, ""), (False, "rows of it went to quarantine")
-    assert how(report) == [passed, passed, passed, NOT_ONE_PARTITION, told, passed, (False, "")]
-    assert [_judged(file) for file in report.files] == [_judged(file) for file in appended.files]
-    assert report.depends_on == appended.depends_on
-    assert {data.path: data.rows for file in report.files for data in file.data_files} == {
-        path: file.record_count for path, file in held(lake, job).items()
-    }
-    Draft202012Validator(of_report()).validate(sound(to_plain(report)))
-
-
-def _judged(file: FileReport) -> FileReport:
-    """What an audit says of a file, wherever its rows are."""
-    left = (DataFile(path="", rows=sum(data.rows for data in file.data_files)),)
-    aside = tuple(replace(data, path="") for data in file.quarantined)
-    return replace(file, data_files=left, quarantined=aside, registered=False, unregistered="")
-
-
-def test_a_registered_file_is_its_own_copy_in_the_tables_folder(lake: Lake) -> None:
-    body = rows(1, 2)
-    job, report = registering(lake, a_plan(), body)
-    [data] = report.files[0].data_files
-    table = RefCatalog(lake.nessie_uri, lake.warehouse, Ref(job.branch)).find_table(job.plan.table)
-    assert table is not None
-    assert data.path.startswith(f"{table.location()}/data/registered-")
-    assert Objects().read(data.path) == body
-    [entry] = held(lake, job).values()
-    assert (entry.file_size_in_bytes, entry.record_count) == (len(body), 2)
-    assert table.spec().fields == ()  # what is written is parted as ever
+def registered(lake: Lake, by: Plan, *files: bytes) -> tuple[str, dict[str, DataFile]]:
+    """A commit whose table has these files as earlier releases registered them, and their data files."""
+    branch = unique("founding")
+    lake.branch(branch)
+    make_table(lake, by, branch)
+    entries = register(lake, branch, by.table, dict(zip(IDS, files, strict=False)))
+    data = {file: DataFile(path=entry.file_path, rows=entry.record_count) for file, entry in entries.items()}
+    return lake.head(branch), data
 
 
 def test_keys_are_looked_for_in_registered_files_too(lake: Lake) -> None:
     by = replace(a_plan("months(`at`)"), metrics=(TAKEN_KEYS,), checks=(none_of(TAKEN_KEYS),))
-    _, first = registering(lake, by, rows(1, 2), rows(3))
-    _, second = registering(lake, by, rows(4), base=first.audited)
-    assert how(second) == [(True, "")]
-    uri, job = job_for(lake, by, rows(5), rows(3), base=second.audited)
+    base, _ = registered(lake, by, rows(1, 2), rows(3))
+    _, report = reported(lake, by, rows(4), base=base)
+    assert report.files[0].verdict is Verdict.PASS
+    uri, job = job_for(lake, by, rows(5), rows(3), base=report.audited)
     assert run_job(uri, Process()) is Outcome.HANDED_OVER
     assert "A key repeats" in handed_over(lake, job)
 
 
 def test_registered_files_move_to_a_table_that_knows_of_none_and_leave_it_again(lake: Lake) -> None:
-    """As a rebase moves them, on a main whose table has had other commits, and a replacement takes them off."""
+    """As a rebase moves those of a branch that a person approves, on a main whose table has had other commits."""
     by = a_plan("months(`at`)")
-    job, report = registering(
-        lake, by, rows(1, 2), parquet(pa.concat_tables([_table(rows(3)), _table(rows(4, month=3))]))
-    )
-    assert how(report) == [(True, ""), NOT_ONE_PARTITION]
-    tables, own = IcebergTables(lake.nessie_uri, lake.warehouse), unique("wap-rebase")
+    job, _ = reported(lake, by, parquet(pa.concat_tables([_table(rows(3)), _table(rows(4, month=3))])))
+    [entry] = register(lake, job.branch, by.table, {IDS[5]: rows(1, 2)}).values()
+    tables, own, audited = IcebergTables(lake.nessie_uri, lake.warehouse), unique("wap-rebase"), lake.head(job.branch)
     _, other = reported(lake, by, rows(9), base=job.base)  # what others have published meanwhile
     lake.branch(own, other.audited)
-    tables.evolve(by.table, own, Ref(job.branch, job.base), Ref(job.branch, report.audited))
+    tables.evolve(by.table, own, Ref(job.branch, job.base), Ref(job.branch, audited))
     paths = frozenset(held(lake, job))
-    tables.append(by.table, own, Ref(job.branch, report.audited), paths)
+    tables.append(by.table, own, Ref(job.branch, audited), paths)
     assert tables.identity(Ref(own), by.table) == tables.identity(Ref(job.branch), by.table)
     assert _ids(lake, own, by) == {1, 2, 3, 4, 9}
     assert tables.compare(by.table, Ref(own, other.audited), Ref(own)) == FileChanges(added=paths)
-    [registered] = [data.path for data in report.files[0].data_files]
     there = held(lake, job, Ref(own))
-    assert there[registered].partition[1] == IDS[0]
-    assert {there[path].spec_id for path in paths - {registered}} == {0} != {there[registered].spec_id}
-    tables.remove(by.table, own, frozenset({registered}))
+    assert there[entry.file_path].partition[1] == IDS[5]
+    assert {there[path].spec_id for path in paths - {entry.file_path}} == {0} != {there[entry.file_path].spec_id}
+    tables.remove(by.table, own, frozenset({entry.file_path}))
     assert _ids(lake, own, by) == {3, 4, 9}
 
 
-def test_a_registered_file_is_replaced_by_a_job_that_registers_none(lake: Lake) -> None:
-    """As a new version of its key comes, once the contract cannot ask to register files any more."""
+def test_a_registered_file_is_replaced_by_a_job_that_writes_its_rows_anew(lake: Lake) -> None:
+    """As a new version of its key comes."""
     by = a_plan("months(`at`)")
-    _, first = registering(lake, by, rows(1, 2), rows(3))
-    assert how(first) == [(True, ""), (True, "")]
-    old = first.files[1]
-    uri, job = job_for(lake, by, rows(4, 5), base=first.audited)
-    IcebergTables(lake.nessie_uri, lake.warehouse).remove(
-        by.table, job.branch, frozenset(data.path for data in old.data_files)
-    )
-    replaces = Replaced(versions=(old.id,), data_files=old.data_files)
-    job = replace(job, files=(replace(job.files[0], id=IDS[5], replaces=replaces),))
-    freeze(lake, uri, job)
+    base, there = registered(lake, by, rows(1, 2), rows(3))
+    uri, job = job_for(lake, by, rows(4, 5), base=base)
+    old = IDS[1]
+    IcebergTables(lake.nessie_uri, lake.warehouse).remove(by.table, job.branch, frozenset({there[old].path}))
+    replaces = Replaced(versions=(old,), data_files=(there[old],))
+    freeze(lake, uri, replace(job, files=(replace(job.files[0], id=IDS[5], replaces=replaces),)))
     assert run_job(uri, Process()) is Outcome.REPORTED, handed_over(lake, job)
     report = report_of(lake, job)
-    assert how(report) == [(False, "")]
-    assert held(lake, job).keys() == {data.path for data in (*first.files[0].data_files, *report.files[0].data_files)}
-    assert _ids(lake, job.branch, by) == {1, 2, 4, 5}
+    assert held(lake, job).keys() == {there[IDS[0]].path, *(data.path for data in report.files[0].data_files)}
+    assert {row["id"]: row["_lakegate_file"] for row in rows_of(lake, job.branch, by.table)} == {
+        1: IDS[0],
+        2: IDS[0],
+        4: IDS[5],
+        5: IDS[5],
+    }
 
 
 def _ids(lake: Lake, branch: str, by: Plan) -> set[int]:
     return {row["id"] for row in rows_of(lake, branch, by.table)}
-
-
-def test_a_staged_copy_that_is_another_by_then_is_handed_over(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    uri, job = job_for(lake, a_plan(), rows(1), lane=Lane.EXPRESS, registers=True)
-    copy = Objects.copy
-
-    def late(self: Objects, source: str, target: str) -> None:
-        key = source.removeprefix(f"s3://{lake.bucket}/")
-        lake.s3().put_object(Bucket=lake.bucket, Key=key, Body=rows(2))
-        copy(self, source, target)
-
-    monkeypatch.setattr(Objects, "copy", late)
-    assert run_job(uri, Process()) is Outcome.HANDED_OVER
-    assert "not what it was" in handed_over(lake, job)
-    assert not held(lake, job)
 
 
 def test_what_is_found_becomes_rows_of_the_audits_table_with_a_data_file_for_each_file(lake: Lake) -> None:

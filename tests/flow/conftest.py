@@ -113,6 +113,11 @@ class Installation:
         assert file is not None
         return file
 
+    def landed(self, file: FileVersion) -> bytes:
+        """The bytes of a file version."""
+        where = {"Bucket": self.landing, "Key": file.key, "VersionId": file.version_id}
+        return bytes(self.lake.s3().get_object(**where)["Body"].read())
+
     def attempt(self, *files: FileVersion) -> Attempt:
         attempt = Attempt(table=self.table, batch=batch_id(self.table, files), number=1)
         start_attempt(self.service, attempt, files)

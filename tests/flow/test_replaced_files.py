@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.lake import storage
 from lakegate.audit.evaluation.quarantine import quarantine_of
-from lakegate.landing.attempts import Attempt
+from lakegate.audit.model.codec import to_json
+from lakegate.audit.model.report import DataFile
+from lakegate.landing.attempts import Attempt, batch_id
+from lakegate.landing.files import FileVersion
 from lakegate.ports import Ref
+from lakegate.workflow.attempts.reports import read_report, report_name
 from tests.flow.conftest import Installation
+from tests.support.registered import register
 from tests.support.tables import rows_of
 
 pytestmark = [pytest.mark.nessie, pytest.mark.spark]
@@ -21,6 +27,43 @@ SCOPE = "customProperties: [{property: scope, vendor: lakegate, value: table}]"
 B = "name: b, logicalType: integer, logicalTypeOptions: {format: i64, minimum: 0}"
 ASIDE = "customProperties: [{property: severity, vendor: lakegate, value: quarantine}]"
 BUDGET = "{property: quarantineBudget, vendor: lakegate, value: {rows: 5}}"
+
+
+def registered_instead(installation: Installation, attempt: Attempt, *files: FileVersion) -> dict[str, str]:
+    """The files themselves become data files in the place of those that the attempt wrote, as of an earlier release.
+    Return their paths by file version. The attempt's report names that of the first file alone.
+    """
+    lake, service = installation.lake, installation.service
+    bodies = {file.id: installation.landed(file) for file in files}
+    service.tables.remove(installation.table, "main", service.tables.paths(Ref("main"), installation.table))
+    entries = register(lake, "main", installation.table, bodies)
+    report = read_report(service.store, attempt)
+    assert report is not None
+    first = files[0].id
+    data = (DataFile(path=entries[first].file_path, rows=entries[first].record_count),)
+    told = tuple(replace(file, data_files=data) if file.id == first else file for file in report.files)
+    service.store.write(report_name(attempt), to_json(replace(report, files=told)).encode())
+    return {file: entry.file_path for file, entry in entries.items()}
+
+
+def test_registered_files_are_read_and_replaced_whether_reports_name_them_or_not(installation: Installation) -> None:
+    installation.push(ID, B)
+    old, other, more = (installation.drop({"id": [at, at + 1], "b": [at, at]}) for at in (1, 3, 5))
+    installation.publish(old, other, more)
+    attempt = Attempt(table=installation.table, batch=batch_id(installation.table, (old, other, more)), number=1)
+    paths = registered_instead(installation, attempt, old, other, more)
+    assert ids(installation) == [1, 2, 3, 4, 5, 6]
+
+    between = installation.attempt(installation.drop({"id": [9], "b": [9]}))
+    named = installation.drop({"id": [2, 7], "b": [7, 7]}, key=old.key)
+    new = installation.attempt(named, installation.drop({"id": [3, 8], "b": [8, 8]}, key=other.key))
+    installation.runner.submit_all()
+    installation.settle(between, new)  # the later one is rebased
+    assert {row["id"]: row["b"] for row in installation.rows()} == {2: 7, 3: 8, 5: 5, 6: 5, 7: 7, 8: 8, 9: 9}
+    left = installation.service.tables.paths(Ref("main"), installation.table)
+    assert left & set(paths.values()) == {paths[more.id]}
+    assert installation.runner.submit_all() == []
+    assert installation.branches() == []
 
 
 def ids(installation: Installation, ref: str = "main") -> list[object]:

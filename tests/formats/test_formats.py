@@ -45,6 +45,13 @@ def test_a_report_of_format_1_is_read() -> None:
     assert from_json(Report, to_json(report)) == report
 
 
+def test_words_of_earlier_releases_on_registered_files_are_passed_over() -> None:
+    job, report = json.loads(kept("job-1")), json.loads(kept("report-4"))
+    files = [file | {"registered": True, "unregistered": ""} for file in report["files"]]
+    assert from_json(Report, json.dumps(report | {"files": files})) == from_json(Report, kept("report-4"))
+    assert from_json(Job, json.dumps(job | {"registers": True})) == from_json(Job, kept("job-1"))
+
+
 def test_a_report_of_format_2_has_what_to_write_next() -> None:
     report = from_json(Report, kept("report-2"))
     _, failed, encrypted = report.files

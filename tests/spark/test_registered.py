@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from io import BytesIO
@@ -15,18 +14,17 @@ from pyspark.sql import SparkSession
 
 from lakegate.adapters.iceberg import IcebergTables
 from lakegate.audit.model.codec import to_json
-from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Plan, SchemaPolicy, Stance
-from lakegate.audit.model.report import Report
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.express.job import Outcome, run_job
 from lakegate.express.process import Process
 from lakegate.ports import Ref
 from spark_jobs.jvm.session import open_catalog
-from tests.support.jobs import report_of, stage
+from tests.support.jobs import stage
 from tests.support.lanes import for_express, handed_over
 from tests.support.nessie import Lake, unique
 from tests.support.plans import nulls, plan
+from tests.support.registered import register
 from tests.support.tables import rows_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.nessie]
@@ -61,14 +59,16 @@ FILES = {
 }
 
 
-def audited(lake: Lake, by: Plan, files: Mapping[str, bytes]) -> Report:
+def with_registered(lake: Lake, by: Plan) -> str:
+    """A branch whose table has rows of one file that was appended, and the other files as they are."""
     branch = unique("wap-flights")
-    staged = stage(lake, by, branch, lake.branch(branch), files)
-    job = replace(for_express(lake, staged.job), lane=Lane.EXPRESS, registers=True)
+    staged = stage(lake, by, branch, lake.branch(branch), {FIVE: FILES[FIVE]})
+    job = for_express(lake, staged.job)
     key = staged.uri.removeprefix(f"s3://{lake.bucket}/")
     lake.s3().put_object(Bucket=lake.bucket, Key=key, Body=to_json(job).encode())
     assert run_job(staged.uri, Process()) is Outcome.REPORTED, handed_over(lake, job)
-    return report_of(lake, job)
+    register(lake, branch, by.table, {file: body for file, body in FILES.items() if file != FIVE})
+    return branch
 
 
 def test_spark_reads_registered_files_as_what_they_are_and_compacts_them_with_all_others(
@@ -78,17 +78,10 @@ def test_spark_reads_registered_files_as_what_they_are_and_compacts_them_with_al
         monkeypatch.setenv(name, value)
     lenient = SchemaPolicy(missing_columns=Stance.ALLOW)
     by = replace(plan(f"{unique('nyc')}.flights", COLUMNS, [nulls("id")], ["months(`at`)"]), policy=lenient)
-    report = audited(lake, by, FILES)
-    assert {file.id: (file.registered, file.unregistered) for file in report.files} == {
-        ONE: (True, ""),
-        TWO: (True, ""),
-        THREE: (True, ""),
-        FOUR: (True, ""),
-        FIVE: (False, "it has rows of several partitions"),
-    }
-    [job] = [stage(lake, by, report.branch, report.base, {}).job]
+    branch = with_registered(lake, by)
+    [job] = [stage(lake, by, branch, lake.head(branch), {}).job]
     catalog = unique("theirs")
-    open_catalog(on_nessie, catalog, job, Ref(report.branch))
+    open_catalog(on_nessie, catalog, job, Ref(branch))
     name = f"{catalog}.{by.table}"
 
     def found(where: str) -> list[tuple[Any, ...]]:
@@ -115,7 +108,7 @@ def test_spark_reads_registered_files_as_what_they_are_and_compacts_them_with_al
         f"CALL {catalog}.system.rewrite_data_files(table => '{by.table}', options => map('rewrite-all', 'true'))"
     )
     assert found("true") == everything
-    paths = IcebergTables(lake.nessie_uri, lake.warehouse).paths(Ref(report.branch), by.table)
+    paths = IcebergTables(lake.nessie_uri, lake.warehouse).paths(Ref(branch), by.table)
     assert all("/data/at_month=" in path for path in paths)  # in the table's own layout
     assert len(paths) < len(FILES)
-    assert len(rows_of(lake, report.branch, by.table)) == len(everything)
+    assert len(rows_of(lake, branch, by.table)) == len(everything)

@@ -1,5 +1,5 @@
-"""Partition specs of one table beside its default one. A data file that was registered, and not written, is under such
-a spec: it does not hold the id of its file version, and readers take that from its partition.
+"""Partition specs of one table beside its default one. A data file that an earlier release registered, and did not
+write, is under such a spec: it does not hold the id of its file version, and readers take that from its partition.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,21 +9,8 @@ from pyiceberg.partitioning import PARTITION_FIELD_ID_START, PartitionField, Par
 from pyiceberg.table import Table, TableProperties, Transaction
 from pyiceberg.table.name_mapping import NameMapping
 from pyiceberg.table.update import AddPartitionSpecUpdate
-from pyiceberg.transforms import IdentityTransform
-
-from lakegate.audit.schema.fit import FILE_COLUMN
 
 NAMES = TableProperties.DEFAULT_NAME_MAPPING
-
-
-def spec_of_registered(table: Table) -> PartitionSpec:
-    """Return the table's partitions followed by the file version: a spec that the table has, or is yet to get."""
-    own = table.spec().fields
-    [column] = [field.field_id for field in table.schema().fields if field.name == FILE_COLUMN]
-    if any(field.source_id == column for field in own):
-        return table.spec()
-    by_file = PartitionField(source_id=column, field_id=0, transform=IdentityTransform(), name=FILE_COLUMN)
-    return spec_like(table, [*own, by_file])
 
 
 def spec_like(table: Table, fields: Sequence[PartitionField]) -> PartitionSpec:

@@ -55,8 +55,6 @@ class Job:
     If it `notes_audits`, it appends what its audit found to the audits table of the branch. This one and the quarantine
     have the table's `distinct` name, or else the plain one.
 
-    If it `registers`, a copy of each file that can be a data file becomes one, and the rows of all others are appended.
-
     With a `client` the job sends the catalog this client's tokens, and else with a `token_audience` tokens of its own
     role for this audience.
     The catalog's certificate may be of an authority in `nessie_ca`, certificates as PEM text.
@@ -86,7 +84,6 @@ class Job:
     lane_why: str = ""
     handover_uri: str = ""
     neighbours: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    registers: bool = False
     notify: tuple[str, ...] = ()
     notes_audits: bool = False
     distinct: bool = False

@@ -151,9 +151,6 @@ class FileReport:
     that the contract lacks), `discards` its columns that were not read. It was judged without the rows that it
     `replaces`.
 
-    Its one data file is a copy of itself if it is `registered`; `unregistered` is why its rows were appended, although
-    its contract asks to register files.
-
     Of an observing contract, `would_quarantine` is how many of its rows enforcing would quarantine, if it would not
     reject it.
     """
@@ -170,8 +167,6 @@ class FileReport:
     evolves: tuple[str, ...] = ()
     discards: tuple[str, ...] = ()
     replaces: Replaced = field(default_factory=Replaced)
-    registered: bool = False
-    unregistered: str = ""
     advice: tuple[Advice, ...] = ()
     would_quarantine: int = 0
 
@@ -236,13 +231,6 @@ class FileReport:
     def unread(self) -> tuple[str, ...]:
         """Columns of the file that the table does not get, one line each."""
         return tuple(f'column "{name}" of the file is not read' for name in self.discards)
-
-    @property
-    def written(self) -> tuple[str, ...]:
-        """The way in which its rows came to the table, as a line; none unless its contract asks to register files."""
-        if self.registered:
-            return ("registered: a copy of the file is its data file",)
-        return (f"not registered, its rows were appended: {self.unregistered}",) if self.unregistered else ()
 
     def _reasons(self, verdict: Verdict) -> tuple[str, ...]:
         return tuple(check.reason for check in self.checks if check.verdict is verdict)

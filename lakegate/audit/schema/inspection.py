@@ -26,8 +26,7 @@ class Inspection:
     reads.
 
     `rows` of a text file are its lines, whether they parse or not; `layout` are all its columns as they stand in it;
-    `sound` if all its bytes are known to be text of its encoding. Once appended it is `registered`, or `unregistered`
-    for a reason; neither if nobody asked to register it.
+    `sound` if all its bytes are known to be text of its encoding.
     """
 
     file: JobFile
@@ -38,8 +37,6 @@ class Inspection:
     discards: tuple[str, ...] = ()
     layout: tuple[str, ...] = ()
     sound: bool = False
-    registered: bool = False
-    unregistered: str = ""
 
     @property
     def id(self) -> str:

@@ -56,4 +56,4 @@ def folded(files: Iterable[FileReport]) -> list[FileReport]:
 
 
 def _is_quiet(file: FileReport) -> bool:
-    return file.verdict is Verdict.PASS and not (file.warnings or file.unread or file.unregistered)
+    return file.verdict is Verdict.PASS and not (file.warnings or file.unread)

@@ -2,21 +2,30 @@
 
 from lakegate.contracts.odcs.document import Item
 from lakegate.contracts.odcs.settings import choice, setting, whole_number
-from lakegate.landing.ingestion import MOST_FILES, Engine, Ingestion, Reuploads, Write
+from lakegate.landing.ingestion import MOST_FILES, Engine, Ingestion, Reuploads
+
+_REGISTER = (
+    "write: register is refused, because readers disagree about a stranger's bytes, so that rows that no check had "
+    "seen were published: write append, or leave it out"
+)
 
 
 def ingestion_of(table: Item) -> Ingestion:
     """Return the table's settings or the usual ones; note a fault for one that cannot be kept to."""
     usual = Ingestion()
-    if choice(table, "write", Write) is Write.REGISTER and (said := setting(table, "write")):
-        said.fault(
-            "write: register is refused, because readers disagree about a stranger's bytes, so that rows that no check "
-            "had seen were published: write append, or leave it out",
-            "value: append",
-        )
+    _check_write(table)
     return Ingestion(
         reuploads=choice(table, "reuploads", Reuploads),
         engine=choice(table, "engine", Engine),
         batch_files=whole_number(table, "batchFiles", usual.batch_files, most=MOST_FILES),
         batch_bytes=whole_number(table, "batchBytes", usual.batch_bytes),
     )
+
+
+def _check_write(table: Item) -> None:
+    """Note a fault unless rows are written anew: earlier releases took `register`, too."""
+    said = setting(table, "write")
+    value = said.plain("value", "append") if said else "append"
+    if said and value != "append":
+        why = _REGISTER if value == "register" else f"write is {value!r}, and it can only be append"
+        said.fault(why, "value: append")

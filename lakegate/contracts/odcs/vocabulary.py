@@ -272,7 +272,7 @@ TABLE_SETTINGS: Place = _enforced(
     "`batch_window`, and small ones of a quiet table start at once "
     "([Waiting for company](lifecycle.md#waiting-for-company))",
     write="how rows come to the table: `append` (the default) writes them anew, in the table's own layout. `register` "
-    "is refused ([Registered files](../how-to/register-files.md))",
+    "is refused ([Registered files](../how-to/upgrading.md#registered-files))",
     batchFiles="how many files are ingested together at most; 1 to 1,000, the default. A batch that has so many "
     "waits for no more ([Waiting for company](lifecycle.md#waiting-for-company)). A retry cuts a batch by the limit of "
     "then ([Retry after an outage](../how-to/after-an-outage.md))",
