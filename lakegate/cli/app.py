@@ -495,23 +495,12 @@ def doctor(
     message: Annotated[
         bool, typer.Option("--message", help="Send a message to the Slack channel, which alone shows that it works.")
     ] = False,
-    checklist: Annotated[
-        bool, typer.Option("--checklist", help="List what nobody has tried on AWS, with the commands that show it.")
-    ] = False,
-    walk: Annotated[
-        Path | None,
-        typer.Option(
-            "--walk",
-            metavar="FILE",
-            help="Ask for each line of that list what became of it, and keep the answers in a file.",
-        ),
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Examine an installation: each line is ok, or what is wrong and what to run. Exit 1 if something is wrong."""
     from lakegate.cli.doctor import doctor as run
 
-    raise typer.Exit(run(probe=probe, message=message, checklist=checklist, answers=walk, as_json=as_json))
+    raise typer.Exit(run(probe=probe, message=message, as_json=as_json))
 
 
 def main() -> None:

@@ -5,7 +5,6 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from lakegate import bootstrap, bundles
@@ -25,11 +24,9 @@ from lakegate.cli.exits import Exit
 from lakegate.cli.profile import load_profile, remote
 from lakegate.cli.profile import outputs as outputs_of
 from lakegate.cli.terminal import busy, say, say_json
-from lakegate.cli.walk import walk
 from lakegate.counts import count
 from lakegate.deployment.choices import Choices
 from lakegate.doctor import checks
-from lakegate.doctor.checklist import lines
 from lakegate.doctor.finding import Finding, Verdict, ok, tried, unknown
 from lakegate.operations.acts import TryRulesOfActs
 from lakegate.operations.operation import Operation, Operations
@@ -47,10 +44,8 @@ NESSIE = (
 Check = Callable[[], list[Finding]]
 
 
-def doctor(*, probe: bool, message: bool, checklist: bool, answers: Path | None, as_json: bool) -> int:
-    """Print every finding, and walk through the checklist if there is a file for its answers. Return 1 if something is
-    wrong.
-    """
+def doctor(*, probe: bool, message: bool, as_json: bool) -> int:
+    """Print every finding. Return 1 if something is wrong."""
     load_profile()
     adopt_region()
     findings = examine(CommandLine.from_env().stack, probe=probe, message=message)
@@ -58,10 +53,7 @@ def doctor(*, probe: bool, message: bool, checklist: bool, answers: Path | None,
         say_json(findings)
     else:
         tell(findings)
-        if checklist:
-            say("", "What nobody has tried on AWS yet:", *lines())
-    held = walk(answers) if answers else True
-    return code(findings) if held else Exit.REJECTED
+    return code(findings)
 
 
 def examine(stack: str, *, probe: bool, message: bool = False) -> list[Finding]:

@@ -218,11 +218,9 @@ def test_the_doctor_tells_what_it_cannot_reach_from_what_is_wrong(
     assert not found.keys() & {"Nessie's release", "warehouse", "strangers"}  # it is told once that nobody answers
     assert "jobs may use 32, and the account has 16" in found["vCPUs"]["said"]
     boto3.client("events").disable_rule(Name="sweep")
-    told = CliRunner().invoke(app, ["doctor", "--checklist", "--walk", "answers.yaml"], input="stop\n")
+    told = CliRunner().invoke(app, ["doctor"])
     assert told.exit_code == 1
     assert "✗ intake: closed" in told.stdout
-    assert "What nobody has tried on AWS yet" in told.stdout
-    assert "0 held, 0 failed" in told.stdout
 
 
 def test_a_person_at_the_terminal_is_asked_for_the_region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
