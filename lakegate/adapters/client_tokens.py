@@ -13,13 +13,12 @@ from lakegate.adapters.http import RedirectedError, TimeoutAdapter, may_quote, m
 from lakegate.adapters.renewed import Issued, Renewed
 from lakegate.adapters.secrets import secret_text
 from lakegate.audit import issuer
-from lakegate.audit.bounded_http import place
+from lakegate.audit.bounded_http import LARGEST, place
 from lakegate.audit.model.client import Client
 from lakegate.errors import LakegateError, Misconfigured, Retryable
 from lakegate.ports import Clock
 
 SHORTEST = timedelta(minutes=4)  # life of a token: of a shorter one no half outlives a call
-LARGEST = 1024**2  # bytes of an answer
 LONGEST = 10  # digits of a life: 300 years
 WRONG_CLIENT = "invalid_client"
 CORRECT = "Correct token_endpoint, token_scope and token_clients, and run: lakegate deploy SETTINGS"

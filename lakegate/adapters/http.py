@@ -5,25 +5,21 @@ because a request is meant for one place.
 """
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
 from http import HTTPStatus
 from ssl import SSLContext
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import requests
 from requests.adapters import HTTPAdapter
-from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import ConnectionPool
-from urllib3.exceptions import MaxRetryError, NameResolutionError, NewConnectionError
-from urllib3.util import Retry
+from urllib3.exceptions import NameResolutionError, NewConnectionError
+from urllib3.util import Retry, Timeout
 
-from lakegate.audit.bounded_http import BOUNDS, LARGEST, SECONDS, Bounds, bounded, place, redirected, trusting
+from lakegate.audit.bounded_http import place, redirected, trusting
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Tokens
 
+SECONDS = 90.0  # for a call as a whole, retries included
 TIMEOUT = (5.0, 60.0)  # seconds to connect, and between two pieces of an answer
 CHUNK = 64 * 1024
 RETRIES = 3
@@ -50,50 +46,26 @@ WRONG_ADDRESS = (
 )
 
 
-class _Retry(Retry):
-    def is_retry(self, *given: Any, **more: Any) -> bool:
-        """Return True if the call may be retried: never once its total time is over."""
-        return _has_time() and super().is_retry(*given, **more)
+class _Waits(Timeout):
+    """The time-outs of a call's tries, none of which waits beyond the deadline of all."""
 
-    def increment(
-        self,
-        method: str | None = None,
-        url: str | None = None,
-        response: BaseHTTPResponse | None = None,
-        error: Exception | None = None,
-        _pool: ConnectionPool | None = None,
-        _stacktrace: TracebackType | None = None,
-    ) -> Self:
-        if error and _pool and not _has_time():
-            raise MaxRetryError(_pool, url or "", error)
-        return super().increment(method, url, response, error, _pool, _stacktrace)
+    def __init__(self, connect: float, read: float, seconds: float) -> None:
+        super().__init__(connect=connect, read=read)
+        self.longest, self.seconds, self.until = (connect, read), seconds, time.monotonic() + seconds
 
-
-def _has_time() -> bool:
-    bounds = BOUNDS.get()
-    return bounds is None or bounds.left > 0
-
-
-class _Connection(HTTPConnection):
-    response_class = staticmethod(bounded)  # type: ignore[assignment]
-
-
-class _Secure(HTTPSConnection):
-    response_class = staticmethod(bounded)  # type: ignore[assignment]
-
-
-class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Connection
-
-
-class _SecurePool(HTTPSConnectionPool):
-    ConnectionCls = _Secure
+    def clone(self) -> Timeout:
+        """Return the time-outs of the next try, as urllib3 asks for them. Raise TimeoutError if no time is left."""
+        left = self.until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError(f"no whole answer came in {self.seconds:g} s")
+        connect, read = (min(wait, left) for wait in self.longest)
+        return Timeout(connect=connect, read=read)
 
 
 class TimeoutAdapter(HTTPAdapter):
-    """An adapter that adds a time-out to calls without one, retries reads, and gives up unbounded answers. An answer
-    fails if it is not complete after `seconds`, retries included, or if it exceeds `largest` bytes. Servers may have
-    certificates of `authorities` (PEM text) beside the usual ones.
+    """An adapter that gives each call its time-outs, and retries reads. A call fails if it has no whole answer after
+    `seconds`, retries included, or, if it has a `largest` size, an answer of more bytes. Servers may have certificates
+    of `authorities` (PEM text) beside the usual ones.
     """
 
     def __init__(
@@ -102,14 +74,15 @@ class TimeoutAdapter(HTTPAdapter):
         retries: int = RETRIES,
         *,
         seconds: float = SECONDS,
-        largest: int = LARGEST,
+        largest: int | None = None,
         authorities: str = "",
     ) -> None:
         context = _trusting(authorities)
         self._trust: Any = {"ssl_context": context} if context else {}
         self.timeout, self.seconds, self.largest = timeout, seconds, largest
-        reads = _Retry(
+        reads = Retry(
             total=retries,
+            other=0,  # such as a certificate that is not trusted
             backoff_factor=0.2,
             allowed_methods=("GET", "HEAD"),
             status_forcelist=PASSING,
@@ -119,52 +92,32 @@ class TimeoutAdapter(HTTPAdapter):
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         super().init_poolmanager(*args, **{**self._trust, **kwargs})
-        self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
 
     def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
-        found = super().proxy_manager_for(*args, **{**self._trust, **kwargs})
-        found.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
-        return found
+        return super().proxy_manager_for(*args, **{**self._trust, **kwargs})
 
     def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
-        kwargs["timeout"] = kwargs.get("timeout") or self.timeout
-        with self._bounds(request):
-            answer = super().send(request, *args, **kwargs)
-            self._refuse_redirect(answer)
-            self._read(answer)
-            return answer
-
-    @contextmanager
-    def _bounds(self, request: requests.PreparedRequest) -> Iterator[None]:
-        """Set this call's bounds, and raise an error that names them if they ended the call."""
-        bounds = Bounds.of(self.seconds, self.largest)
-        token = BOUNDS.set(bounds)
+        waits = _Waits(*self.timeout, self.seconds)
         try:
-            yield
+            answer = super().send(request, *args, **{**kwargs, "timeout": waits})
+            _refuse_redirect(answer)
+            self._read(answer, waits.until)
         except requests.RequestException as exc:
             exc.request = request  # so that the error message can name the address
-            if bounds.left > 0 or not _is_timeout(exc):
-                raise
-            why = f"{place(request.url or '')} has not answered in full after {self.seconds:g} s"
-            raise requests.ReadTimeout(why, request=request) from exc
-        finally:
-            BOUNDS.reset(token)
+            raise
+        return answer
 
-    def _refuse_redirect(self, answer: requests.Response) -> None:
-        if HTTPStatus.MULTIPLE_CHOICES <= answer.status_code < HTTPStatus.BAD_REQUEST:
-            answer.close()
-            told = answer.headers.get("Location", "")
-            raise RedirectedError(redirected(answer.url, told), request=answer.request, response=answer)
-
-    def _read(self, answer: requests.Response) -> None:
-        """Read and decompress the whole body within the bounds, so that no later read is unbounded."""
+    def _read(self, answer: requests.Response, until: float) -> None:
+        """Read the whole body in the time that is left."""
         body = bytearray()
         for piece in answer.iter_content(CHUNK):
             body += piece
-            if len(body) > self.largest:
+            if self.largest and len(body) > self.largest:
                 answer.close()
-                why = f"{place(answer.url)} answers with more than {self.largest:,} bytes"
-                raise EndlessAnswerError(why, request=answer.request)
+                raise EndlessAnswerError(f"{place(answer.url)} answers with more than {self.largest:,} bytes")
+            if time.monotonic() > until:
+                answer.close()
+                raise requests.ReadTimeout(f"{place(answer.url)} has not answered in full after {self.seconds:g} s")
         answer._content = bytes(body)  # noqa: SLF001 (where Requests itself stores a fully read body)
 
     def close(self) -> None:
@@ -187,6 +140,12 @@ class IdentifiedAdapter(TimeoutAdapter):
 def door(uri: str, tokens: Tokens | None, authorities: str = "") -> TimeoutAdapter:
     """Return the adapter by which all clients call the server at `uri`. Without tokens it sends no identity."""
     return IdentifiedAdapter(uri, tokens, authorities) if tokens else TimeoutAdapter(authorities=authorities)
+
+
+def _refuse_redirect(answer: requests.Response) -> None:
+    if HTTPStatus.MULTIPLE_CHOICES <= answer.status_code < HTTPStatus.BAD_REQUEST:
+        answer.close()
+        raise RedirectedError(redirected(answer.url, answer.headers.get("Location", "")))
 
 
 def _trusting(authorities: str) -> SSLContext | None:
@@ -217,11 +176,6 @@ def may_quote(exc: requests.RequestException) -> bool:
     """Return True if the error's text may have words of an answer."""
     ours = (*WRONG_ADDRESS, EndlessAnswerError, requests.Timeout)
     return _was_sent(exc) and not isinstance(exc, ours)
-
-
-def _is_timeout(exc: requests.RequestException) -> bool:
-    """Return True if more time might have helped: the call was sent, and neither address nor answer is at fault."""
-    return _was_sent(exc) and not isinstance(exc, (*WRONG_ADDRESS, EndlessAnswerError))
 
 
 def _was_sent(exc: requests.RequestException) -> bool:

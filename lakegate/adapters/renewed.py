@@ -7,7 +7,7 @@ from threading import Lock
 
 import structlog
 
-from lakegate.audit.bounded_http import SECONDS
+from lakegate.adapters.http import SECONDS
 from lakegate.errors import Retryable
 from lakegate.ports import Clock
 

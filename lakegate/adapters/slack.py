@@ -34,7 +34,6 @@ log = structlog.get_logger()
 Block = dict[str, Any]
 
 SECONDS = 20  # per answer
-LARGEST = 1024**2  # bytes per answer
 SECTION, HEADER, SUMMARY = 3000, 150, 200  # characters: Slack's limits, and ours for a notification
 BLOCKS = 9000  # characters of all blocks as JSON: Slack documents no limit, and was seen to refuse about 11,300
 FILES, REASONS = 20, 3
@@ -92,13 +91,13 @@ def _said(exc: SlackApiError) -> str:
 
 class _Client(WebClient):
     """Slack's own client, except for how it sends a request. The original follows redirects with the token, and waits
-    as long as any bytes arrive.
+    as long as any bytes arrive; it has no public way to do otherwise.
     """
 
     def _perform_urllib_http_request_internal(self, url: str, req: Request) -> dict[str, Any]:
         if not url.lower().startswith(("http://", "https://")):
             raise SlackRequestError(f"Slack is at no address of the web: {place(url)}")
-        answer, body = asked(req, self.timeout, largest=LARGEST, context=self.ssl, proxy=self.proxy or "")
+        answer, body = asked(req, self.timeout, context=self.ssl, proxy=self.proxy or "")
         charset = answer.headers.get_content_charset() or "utf-8"
         return {"status": answer.status, "headers": answer.headers, "body": body.decode(charset, "replace")}
 

@@ -13,12 +13,12 @@ from urllib.request import Request
 from pyspark.sql import SparkSession
 
 from lakegate.audit import issuer
-from lakegate.audit.bounded_http import asked, place, trusting
+from lakegate.audit.bounded_http import LARGEST, asked, place, trusting
 from lakegate.audit.model.client import Client
 from spark_jobs.jvm.gateway import jvm
 
 SECONDS = 3600  # STS gives no longer life; the catalog that a token opens keeps it until the job ends
-WITHIN, LARGEST = 30, 1024**2  # seconds and bytes of an issuer's answer
+WITHIN = 30  # seconds for an issuer's answer
 
 _OF_ISSUER = ("org.apache.iceberg.rest.auth", "org.apache.iceberg.util.Tasks")  # the second tries a token again
 
@@ -112,7 +112,7 @@ def _of_client(client: Client, password: str, authorities: str) -> str:
     request = Request(client.endpoint, data=form, headers={"Accept": "application/json"})  # noqa: S310 - the settings'
     refused = f"{place(client.endpoint)} gives the client {client.id} no token"
     try:
-        _, body = asked(request, WITHIN, largest=LARGEST, context=trusting(authorities))
+        _, body = asked(request, WITHIN, context=trusting(authorities))
     except HTTPError as error:
         answer = issuer.answer_of(_body(error))
         code = issuer.error_code(answer, client.id, password)

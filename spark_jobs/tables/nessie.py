@@ -7,7 +7,6 @@ from urllib.request import Request
 from lakegate.audit.bounded_http import asked, trusting
 
 TIMEOUT_SECONDS = 30
-LARGEST = 1024**2  # bytes: a branch's name and its hash
 
 
 def head(nessie_uri: str, branch: str, token: str = "", authorities: str = "") -> str:
@@ -17,5 +16,5 @@ def head(nessie_uri: str, branch: str, token: str = "", authorities: str = "") -
     url = f"{nessie_uri}/api/v2/trees/{urllib.parse.quote(branch, safe='')}"
     identity = {"Authorization": f"Bearer {token}"} if token else {}
     request = Request(url, headers=identity)  # noqa: S310 (the job's own address)
-    _, body = asked(request, TIMEOUT_SECONDS, largest=LARGEST, context=trusting(authorities))
+    _, body = asked(request, TIMEOUT_SECONDS, context=trusting(authorities))
     return str(json.loads(body)["reference"]["hash"])

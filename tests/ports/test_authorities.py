@@ -79,7 +79,7 @@ def test_a_client_trusts_no_other_and_trying_again_is_no_use(
 
 def test_the_functions_python_trusts_what_the_jobs_does(uri: str) -> None:
     """Python 3.13 by itself refuses what our authority signs, which has no identifier of its key."""
-    ask = "from lakegate.audit.bounded_http import opener, trusting; opener({}).open({!r}, timeout=30).close()"
+    ask = "from lakegate.audit.bounded_http import asked, trusting; asked({1!r}, 30, context={0})"
     for context, succeeds in ((f"trusting({OURS.pem!r})", True), (f"trusting({ANOTHER.pem!r})", False)):
         script = ask.format(context, f"{uri}/api/v2/trees/main")
         done = subprocess.run(

@@ -18,19 +18,22 @@ from urllib.error import URLError
 
 import pytest
 
-from lakegate.adapters import slack
-from lakegate.adapters.http import TimeoutAdapter
+from lakegate.adapters import client_tokens, slack
+from lakegate.adapters.channels import posting
+from lakegate.adapters.client_tokens import ClientTokens
+from lakegate.adapters.http import CHUNK, TimeoutAdapter, _Waits
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
 from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.slack import SlackNotifier
 from lakegate.audit.bounded_http import asked
+from lakegate.audit.model.client import Client
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Message, MessageKind, Ref
+from lakegate.testing import MemoryClock
 from spark_jobs.tables import nessie
 from tests.ports.test_runner import SETTINGS
 
 SECONDS = 0.2
-LARGEST = 100_000
 PAUSE = 0.02
 ENDLESS = 50_000_000  # bytes: more than is sent before a client gives up
 PACKED = gzip.compress(b" " * ENDLESS)
@@ -129,14 +132,6 @@ def dripping_chunks() -> Iterator[bytes]:
         yield b"1\r\n \r\n"
 
 
-def dripping_nothing() -> Iterator[bytes]:
-    """A packed body that never becomes any bytes."""
-    yield head("200 OK", "Content-Encoding: gzip") + gzip.compress(b"")
-    while True:
-        time.sleep(PAUSE)
-        yield gzip.compress(b"")
-
-
 def endless_body() -> Iterator[bytes]:
     yield head("200 OK")
     for _ in range(ENDLESS // 10_000):
@@ -155,13 +150,28 @@ def deep_body() -> Iterator[bytes]:
 DRIPS = [dripping_head, dripping_headers, dripping_status, dripping_body, dripping_chunks]
 
 
+def silence() -> Iterator[bytes]:
+    """Nothing, for as long as anybody waits."""
+    while True:
+        time.sleep(PAUSE)
+        yield b""
+
+
+def long_body() -> Iterator[bytes]:
+    """A body that keeps coming, faster than any time-out between two pieces."""
+    yield head("200 OK")
+    while True:
+        time.sleep(PAUSE)
+        yield b" " * CHUNK
+
+
 def catalog(uri: str) -> NessieCatalog:
-    return NessieCatalog(uri, TimeoutAdapter(seconds=SECONDS, largest=LARGEST))
+    return NessieCatalog(uri, TimeoutAdapter(seconds=SECONDS))
 
 
 def iceberg_catalog(uri: str) -> Any:
     with iceberg_errors("opening"):
-        return RefCatalog(uri, "lake", Ref("main"), http=TimeoutAdapter(seconds=SECONDS, largest=LARGEST))
+        return RefCatalog(uri, "lake", Ref("main"), http=TimeoutAdapter(seconds=SECONDS))
 
 
 @pytest.fixture
@@ -236,57 +246,79 @@ def test_the_job_follows_no_redirect(status: int) -> None:
         assert other.requests == []
 
 
-@pytest.mark.parametrize("drip", [*DRIPS, dripping_nothing], ids=lambda drip: drip.__name__)
 @pytest.mark.parametrize("call", CALLS)
-def test_an_answer_in_drips_is_given_up_at_the_deadline_of_the_whole_call(
-    call: str, drip: Callable[[], Iterator[bytes]]
-) -> None:
-    with serving(drip) as server:
-        with pytest.raises(LakegateError) as caught, _in_our_words():
+def test_a_call_without_an_answer_is_given_up_at_the_deadline_of_all_its_tries(call: str) -> None:
+    with serving(silence) as server:
+        with pytest.raises(LakegateError, match=server.uri) as caught, _in_our_words():
             CALLS[call](server.uri)
         assert server.first.wait(timeout=300)  # a busy machine may not have read it yet
         assert len(server.requests) == 1
+    assert isinstance(caught.value, OutcomeUnknown | Retryable)
+
+
+def test_a_try_after_another_has_the_time_that_is_left() -> None:
+    waits = _Waits(5.0, 60.0, 0.2)
+    first = waits.clone()
+    assert 0 < float(str(first.read_timeout)) <= 0.2
+    assert 0 < float(str(waits.clone().connect_timeout)) <= float(str(first.connect_timeout))
+    waits.until = time.monotonic()
+    with pytest.raises(TimeoutError, match=r"no whole answer came in 0\.2 s"):
+        waits.clone()
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_an_answer_that_keeps_coming_is_given_up_at_the_deadline_of_the_whole_call(call: str) -> None:
+    with serving(long_body) as server, pytest.raises(LakegateError) as caught, _in_our_words():
+        CALLS[call](server.uri)
     assert f"{server.uri} has not answered in full after {SECONDS} s" in str(caught.value)
     assert isinstance(caught.value, OutcomeUnknown | Retryable)
 
 
-def test_a_change_that_is_answered_in_drips_may_have_been_made() -> None:
-    with serving(dripping_body) as server, pytest.raises(OutcomeUnknown):
+@pytest.mark.parametrize("answer", [silence, long_body], ids=lambda answer: answer.__name__)
+def test_a_change_that_is_not_answered_in_time_may_have_been_made(answer: Callable[[], Iterator[bytes]]) -> None:
+    with serving(answer) as server, pytest.raises(OutcomeUnknown):
         catalog(server.uri).compact(HASH, ["key"], None)
 
 
-@pytest.mark.parametrize("drip", DRIPS, ids=lambda drip: drip.__name__)
-def test_slack_in_drips_is_given_up(drip: Callable[[], Iterator[bytes]]) -> None:
-    with serving(drip) as server, pytest.raises(OutcomeUnknown):
-        tell(server.uri)
+def test_slack_and_the_job_give_up_at_their_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nessie, "TIMEOUT_SECONDS", SECONDS)
+    with serving(silence) as server:
+        with pytest.raises(OutcomeUnknown):
+            tell(server.uri)
+        with pytest.raises(OSError, match=r"no whole answer came in 0\.2 s"):
+            nessie.head(server.uri, "main")
+
+
+# Strangers: receivers of events, and OIDC issuers.
+
+
+def post(uri: str) -> None:
+    posting.post("sending an event", uri, b"{}", {})
 
 
 @pytest.mark.parametrize("drip", DRIPS, ids=lambda drip: drip.__name__)
-def test_the_job_gives_up_an_answer_in_drips(
+def test_a_stranger_s_answer_in_drips_is_given_up_at_the_deadline(
     drip: Callable[[], Iterator[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nessie, "TIMEOUT_SECONDS", SECONDS)
-    with serving(drip) as server, pytest.raises(OSError, match=r"no whole answer came in 0\.2 s"):
-        nessie.head(server.uri, "main")
+    monkeypatch.setattr(posting, "SECONDS", SECONDS)
+    with serving(drip) as server, pytest.raises(OutcomeUnknown, match=r"no whole answer came in 0\.2 s"):
+        post(server.uri)
 
 
-@pytest.mark.usefixtures("patient")
+def test_a_stranger_s_answer_without_an_end_is_given_up_at_its_largest() -> None:
+    with serving(endless_body) as server, pytest.raises(OutcomeUnknown, match="more than 1,048,576 bytes"):
+        post(server.uri)
+
+
 @pytest.mark.parametrize("body", [endless_body, packed_body], ids=lambda body: body.__name__)
-@pytest.mark.parametrize("call", CALLS)
-def test_an_answer_without_an_end_is_given_up_at_its_largest(call: str, body: Callable[[], Iterator[bytes]]) -> None:
-    with serving(body) as server, pytest.raises(LakegateError) as caught, _in_our_words():
-        CALLS[call](server.uri)
-    assert "more than 100,000 bytes" in str(caught.value)
-    assert server.uri in str(caught.value)
-
-
-@pytest.mark.usefixtures("patient")
-def test_slack_and_the_job_take_no_answer_without_an_end() -> None:
-    with serving(endless_body) as server:
-        with pytest.raises(OutcomeUnknown, match="more than 1,048,576 bytes"):
-            tell(server.uri)
-        with pytest.raises(OSError, match="more than 1,048,576 bytes"):
-            nessie.head(server.uri, "main")
+def test_an_issuer_s_answer_without_an_end_is_given_up_at_its_largest(
+    body: Callable[[], Iterator[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_tokens, "secret_text", lambda *_: "secret")
+    with serving(body) as server:
+        tokens = ClientTokens(Client(id="ingest", secret="s", endpoint=f"{server.uri}/token"), MemoryClock())
+        with pytest.raises(Retryable, match="more than 1,048,576 bytes"):
+            tokens.issue()
 
 
 @pytest.mark.usefixtures("patient")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lakegate import bootstrap, shown
-from lakegate.adapters import avro_blocks, decoding, slack, sqs
+from lakegate.adapters import avro_blocks, decoding, http, slack, sqs
 from lakegate.adapters.channels import document as event_document
 from lakegate.adapters.channels import lineage
 from lakegate.adapters.nessie import notes
@@ -206,12 +206,15 @@ PARTS: dict[str, list[Row]] = {
     "Network": [
         row(
             "a call to Nessie or S3's catalog as a whole, in seconds",
-            bounded_http.SECONDS,
+            http.SECONDS,
             "every client; the call is made again later",
         ),
-        row("an answer, in bytes", size(bounded_http.LARGEST), "every client"),
         row("a call to Slack as a whole, in seconds", slack.SECONDS, "the notifier; the message is sent later"),
-        row("an answer of Slack", size(slack.LARGEST), "the notifier"),
+        row(
+            "an answer of a webhook's receiver, an OIDC issuer or Slack",
+            size(bounded_http.LARGEST),
+            "whoever asked; a longer one is as none",
+        ),
         row("the job's own call to Nessie, in seconds", nessie.TIMEOUT_SECONDS, "the job"),
         row("redirects that are followed", "0", "every client, which says where to"),
     ],

@@ -11,7 +11,6 @@ from lakegate.audit.bounded_http import asked, place
 from lakegate.errors import Misconfigured, OutcomeUnknown, Refused, Retryable
 
 SECONDS = 10  # for an answer: people wait for their message meanwhile
-LARGEST = 1024**2  # bytes of an answer, which nobody reads
 LATER = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
 
@@ -23,7 +22,7 @@ def post(what: str, url: str, body: bytes, headers: Mapping[str, str]) -> None:
     """Post a JSON body. Raise Denied if the receiver does not accept who sends it."""
     told = {"content-type": "application/json", "user-agent": "lakegate", **headers}
     with _errors(f"{what} to {place(url)}"):
-        asked(Request(url, data=body, headers=told, method="POST"), SECONDS, largest=LARGEST)  # noqa: S310 (settings ask for https)
+        asked(Request(url, data=body, headers=told, method="POST"), SECONDS)  # noqa: S310 (settings ask for https)
 
 
 def tried_twice(send: Callable[[], None], forget: Callable[[], None]) -> None:
