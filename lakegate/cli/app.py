@@ -437,12 +437,12 @@ def deploy(
     ],
     *,
     accept: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A setting whose loss is meant; may be given again.")
+        list[str] | None, typer.Option(metavar="NAME", help="A setting whose change is meant; may be given again.")
     ] = None,
     probe: Annotated[bool, typer.Option(help="Run a small Spark job afterwards, as doctor --probe does.")] = True,
 ) -> None:
-    """Deploy an environment's settings to AWS, and examine the installation. Exit 1, and deploy nothing, if that loses
-    a deployed choice which no --accept names. Where AWS asks that no job runs, files wait until it is over.
+    """Deploy an environment's settings to AWS, and examine the installation. Refuse (exit 1) to drop or change a
+    deployed setting unless --accept names it. Where AWS asks that no job runs, files wait until it is over.
     """
     from lakegate.cli import away
     from lakegate.cli.deploy import deploy as run

@@ -1,4 +1,4 @@
-"""`lakegate deploy`: what a settings file would lose of what is deployed, then the cdk command, in stillness if needed.
+"""`lakegate deploy`: what a settings file changes of what is deployed, then the cdk command, in stillness if needed.
 
 Deploying needs `infra`, which is in a home and no part of the installed package: there, `away` goes to it first.
 """
@@ -32,8 +32,8 @@ BOOTSTRAP = "bootstrap"  # accepts CDK's own bucket and roles
 
 
 def deploy(file: Path, accepted: Sequence[str], *, probe: bool) -> int:
-    """Bring an installation to an environment's settings file, and examine it. Raise Refused if that loses what nobody
-    has accepted.
+    """Bring an installation to an environment's settings file, and examine it. Raise Refused if that drops or changes
+    what nobody has accepted.
     """
     cdk, after = Cdk(home=home().root), judged(file)
     name = str(after.values["name"])

@@ -136,28 +136,28 @@ def test_a_choice_that_is_dropped_stops_the_deployment_until_it_is_accepted(worl
     after = Config(ephemeral=True, nessie_uri=NESSIE, vcpus=64)
     told = world.deploy(after)
     assert told.exit_code == 1
-    assert "dropped: slack_secret, lake/slack → none: messages go to the functions' logs alone" in told.stdout
-    assert "changed: vcpus, 32 → 64" in told.stdout
-    assert "--accept slack_secret --accept slack_channel" in told.stderr
+    assert "dropped: slack_secret, lake/slack → none\n" in told.stdout
+    assert "changed: vcpus, 32 → 64\n" in told.stdout
+    assert "--accept slack_secret --accept slack_channel --accept vcpus\n" in told.stderr
     assert world.deployed == []
-    world.deploy(after, "--accept", "slack_secret")
+    world.deploy(after, "--accept", "slack_secret", "--accept", "slack_channel")
     assert world.deployed == []
-    told = world.deploy(after, "--accept", "slack_secret", "--accept", "slack_channel")
+    told = world.deploy(after, "--accept", "slack_secret", "--accept", "slack_channel", "--accept", "vcpus")
     assert world.deployed == ["ENABLED"]
     assert "lakegate is deployed" in told.stdout
 
 
 def test_an_application_changes_while_nothing_begins_a_job(world: World) -> None:
     world.make(BEFORE)
-    told = world.deploy(Config(**{**vars(BEFORE), "release": "emr-7.12.0"}))
+    told = world.deploy(Config(**{**vars(BEFORE), "release": "emr-7.12.0"}), "--accept", "release")
     assert (world.deployed, world.sweep()) == (["DISABLED"], "ENABLED")
-    assert "added: release, emr-spark-8.1.0 → emr-7.12.0: jobs run in the other release's image" in told.stdout
+    assert "changed: release, emr-spark-8.1.0 → emr-7.12.0\n" in told.stdout
 
 
 def test_a_cdk_command_that_fails_leaves_the_intake_open(world: World) -> None:
     world.make(BEFORE)
     world.fails = True
-    told = world.deploy(Config(**{**vars(BEFORE), "release": "emr-7.12.0"}))
+    told = world.deploy(Config(**{**vars(BEFORE), "release": "emr-7.12.0"}), "--accept", "release")
     assert told.exit_code == 2
     assert "cdk deploy has failed" in told.stderr
     assert (world.deployed, world.sweep()) == (["DISABLED"], "ENABLED")
