@@ -119,7 +119,8 @@ class BoundedScan(ArrowScan):
     def _missing(self, task: FileScanTask, stored: Schema) -> dict[int, Any]:
         """Return the values, by field id, of columns that are in the data file's partition only."""
         about, spec = self._table_metadata, self._table_metadata.specs().get(task.file.spec_id)
-        return _get_column_projection_values(task.file, self._projected_schema, about.schema(), spec, stored.field_ids)
+        schema = about.schema()  # the filter's columns as well, which may not be asked for
+        return _get_column_projection_values(task.file, schema, schema, spec, stored.field_ids)
 
     def _condition(self, stored: Schema, missing: dict[int, Any]) -> Any:
         """Return the filter in Arrow's terms and the data file's names, or None."""

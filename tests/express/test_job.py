@@ -20,6 +20,7 @@ from pyiceberg.types import NestedField, StringType
 
 from lakegate.adapters.iceberg import IcebergTables, RefCatalog
 from lakegate.adapters.iceberg.tables import data_files
+from lakegate.adapters.lake import IcebergLake
 from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.codec import to_json, to_plain
@@ -428,6 +429,8 @@ def test_registered_files_move_to_a_table_that_knows_of_none_and_leave_it_again(
     tables.append(by.table, own, Ref(job.branch, audited), paths)
     assert tables.identity(Ref(own), by.table) == tables.identity(Ref(job.branch), by.table)
     assert _ids(lake, own, by) == {1, 2, 3, 4, 9}
+    people = IcebergLake(lake.nessie_uri, lake.warehouse)
+    assert people.rows(Ref(own), by.table, ["id"], None, [IDS[5]]).to_pydict() == {"id": [1, 2]}
     assert tables.compare(by.table, Ref(own, other.audited), Ref(own)) == FileChanges(added=paths)
     there = held(lake, job, Ref(own))
     assert there[entry.file_path].partition[1] == IDS[5]
