@@ -11,8 +11,8 @@ from lakegate.audit.model.plan import Plan
 from lakegate.contracts import load
 from lakegate.express.plan import spark_only
 from lakegate.landing.canary import CONTRACT
-from lakegate.synthetic.rows import Maker
 from tests.support.expressed import Expressed, narrowed
+from tests.support.synthetic.rows import Maker
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("contracts", "bench/audit/contracts")

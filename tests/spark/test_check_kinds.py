@@ -1,7 +1,7 @@
 """Every kind of check that docs/reference/checks.md has, over made-up rows: good ones, failing ones, none, and nothing
 but nulls.
 
-What failing rows are is for lakegate.synthetic to find; here the audit says whether they are.
+What failing rows are is for tests.support.synthetic to find; here the audit says whether they are.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from lakegate.audit.model.plan import MetricKind, Plan
 from lakegate.audit.model.report import CheckResult, Verdict
 from lakegate.contracts import load
 from lakegate.contracts.checks.custom import COLUMN
-from lakegate.synthetic.rows import Maker
 from spark_jobs.metrics.measure import measure_all
 from spark_jobs.tables.ddl import prepare
 from tests.support import held
 from tests.support.catalogue import KINDS, SERVER, Kind
 from tests.support.plans import plan
+from tests.support.synthetic.rows import Maker
 
 pytestmark = pytest.mark.spark
 ROWS = 12

@@ -18,8 +18,8 @@ from lakegate.audit.model.plan import Check, Metric, MetricKind, Operator, Plan
 from lakegate.contracts import load
 from lakegate.errors import Misconfigured
 from lakegate.synthetic.files import writable, write
-from lakegate.synthetic.rows import Maker
 from tests.support.plans import none_of, nulls, plan
+from tests.support.synthetic.rows import Maker
 from tests.synthetic.test_rows import HEAD
 
 ROWS = 500

@@ -3,12 +3,12 @@
 from lakegate.audit.model.files import FileKind
 from lakegate.audit.model.plan import MetricKind
 from lakegate.synthetic.files import WRITERS
-from lakegate.synthetic.rows import KINDS
+from tests.support.synthetic.rows import KINDS
 
 
 def test_every_kind_of_metric_has_its_row() -> None:
     missing = ", ".join(sorted(set(MetricKind) ^ KINDS.keys()))
-    assert not missing, f"add to KINDS in lakegate/synthetic/rows.py how rows are made up that fail {missing}"
+    assert not missing, f"add to KINDS in tests/support/synthetic/rows.py how rows are made up that fail {missing}"
 
 
 def test_every_typed_kind_of_file_can_be_written() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from lakegate.contracts import load
-from lakegate.synthetic.rows import Maker
 from tests.support.plans import plan
+from tests.support.synthetic.rows import Maker
 from tests.synthetic.test_rows import HEAD
 
 ROWS = 20

@@ -7,7 +7,7 @@ import pytest
 from lakegate.audit.model.plan import Plan
 from lakegate.contracts import load
 from lakegate.errors import Misconfigured
-from lakegate.synthetic.rows import Maker
+from tests.support.synthetic.rows import Maker
 from tests.synthetic.test_rows import HEAD
 
 KNOWN = "quality: [{metric: invalidValues, arguments: {validValues: [1, 2, 3]}, mustBe: 0, severity: quarantine}]"

@@ -9,8 +9,8 @@ import pytest
 
 from lakegate.audit.model.plan import Check, Metric, MetricKind, Operator, Plan, Reference, Scope, TableColumn
 from lakegate.errors import Misconfigured
-from lakegate.synthetic.rows import Maker
 from tests.support.plans import none_of
+from tests.support.synthetic.rows import Maker
 
 PARENTS = pa.table({"p": [1, 2, 3], "q": ["u", "v", "w"]})
 KEYS = [("a",), ("a", "b")]

@@ -14,10 +14,10 @@ from lakegate.audit.model.plan import Metric, MetricKind, Plan
 from lakegate.contracts import load
 from lakegate.contracts.metrics.texts import FORMATS
 from lakegate.errors import Misconfigured
-from lakegate.synthetic.rows import Maker, Rows
 from tests.support.duck import failed_checks
 from tests.support.plans import none_of
 from tests.support.plans import plan as plan_by
+from tests.support.synthetic.rows import Maker, Rows
 
 HEAD = """
 apiVersion: v3.1.0

@@ -22,7 +22,6 @@ from lakegate.express import footer
 from lakegate.express.rows import parts_of
 from lakegate.inference.inferred import infer
 from lakegate.reading.arrow import arrow_type
-from lakegate.synthetic.rows import Maker
 from lakegate.trial.local import job_files, mapped
 from lakegate.trial.trial import try_files
 from lakegate.wap.spool import Spool
@@ -31,6 +30,7 @@ from tests.support.drawn import Contract, Files, Table, contract, parents, table
 from tests.support.plans import failing, none_of, nulls
 from tests.support.plans import plan as made
 from tests.support.said import POOLS
+from tests.support.synthetic.rows import Maker
 from tests.support.told import Told, judged, settled, wanted
 
 ROOT = Path(__file__).parents[2]
