@@ -17,7 +17,7 @@ _LONGEST_OFFSET = 18 * 3600
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.](\d{1,6})0*)?)?)?(?:(Z)|([+-])(\d\d):(\d\d))?", re.ASCII
 )
-_PIECE = re.compile(r"y+|M+|d+|H+|h+|m+|s+|S+|a|X+|x+|'[^']*'|.", re.DOTALL)
+_PIECE = re.compile(r"y+|M+|d+|H+|h+|m+|s+|S+|a|X+|x+|'(?:''|[^'])*'|.", re.DOTALL)
 # What Java surely takes, and what it may take: years of more digits, signs.
 _SURE = {"yyyy": "[0-9]{4}", "yy": "[0-9]{2}", "MMM": "[A-Za-z]{3}", "a": "[AaPp][Mm]"}
 _MAYBE = {"yyyy": r"(?:[0-9]{4}|[+][0-9]{5,}|-[0-9]{4,})", "yy": "[0-9]{2}", "MMM": r"[^\W\d_]{3,4}", "a": r"[^\W\d_]+"}
@@ -98,7 +98,8 @@ def _named(pieces: list[str]) -> list[str]:
 
 def _form(piece: str, forms: dict[str, str]) -> str:
     if not piece[0].isalpha():
-        return _letters(piece[1:-1] if piece[0] == "'" and len(piece) > 1 else piece)
+        quoted = piece[1:-1].replace("''", "'") or "'"  # two quotes are one
+        return _letters(quoted if piece[0] == "'" and len(piece) > 1 else piece)
     if piece in forms:
         return f"({forms[piece]})"
     if piece[0] == "S":
