@@ -372,24 +372,23 @@ def generate(
     rows: Annotated[int, typer.Option("--rows", "-n", metavar="N", min=0, help="The number of rows.")] = 1000,
     seed: Annotated[int, typer.Option(metavar="S", help="The same seed makes the same rows.")] = 1,
     fault: Annotated[
-        str | None, typer.Option(metavar="CHECK", help="The name of the one check that the file must fail.")
-    ] = None,
-    reference: Annotated[
-        list[str] | None,
-        typer.Option(metavar="TABLE=FILE", help="A table that foreign keys refer to, as a parquet file."),
-    ] = None,
-    past: Annotated[
-        list[str] | None,
-        typer.Option(metavar="CHECK=1,2,…", help="The earlier numbers of a drift check, oldest first."),
+        str | None,
+        typer.Option(
+            metavar="CHECK",
+            help="The check that the file fails: by a null, a value out of range, of no such pattern, not in the enum, "
+            "or a repeated key.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make up a file for a contract: a good one, or one that fails one named check. Needs no installation."""
+    """Make up a file for a contract, by its types, ranges, enums, patterns and keys: a good one, or one with a fault.
+    Needs no installation.
+    """
     from lakegate.cli.generate import generate as run
     from lakegate.cli.installation import quiet_logs
 
     quiet_logs()
-    raise typer.Exit(run(contract, out, rows, seed, fault, reference or [], past or [], as_json=as_json))
+    raise typer.Exit(run(contract, out, rows, seed, fault, as_json=as_json))
 
 
 @app.command()

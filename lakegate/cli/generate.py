@@ -1,100 +1,48 @@
-"""`generate`: a file of made-up rows for a contract. Making the rows is lakegate.synthetic's part."""
+"""`generate`: a file of made-up rows for a contract, and the checks that it fails."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-import pyarrow as pa
-from pyarrow import parquet
-
-from lakegate.adapters.decoding import TooLarge, bounded, parquet_batches
-from lakegate.audit.model.plan import Check, MetricKind, Plan
 from lakegate.cli.exits import Exit
 from lakegate.cli.terminal import busy, say, say_json
 from lakegate.contracts import load
-from lakegate.contracts.odcs.vocabulary import hint
 from lakegate.counts import count
 from lakegate.errors import Misconfigured
+from lakegate.inference import text
 from lakegate.synthetic.files import write
 from lakegate.synthetic.rows import Maker
+from lakegate.trial.questions import without
 
 
-def generate(
-    contract: Path,
-    out: Path,
-    rows: int,
-    seed: int,
-    fault: str | None,
-    references: Sequence[str],
-    past: Sequence[str],
-    *,
-    as_json: bool,
-) -> Exit:
-    """Write one file that passes the contract, or fails exactly the check named by `fault`."""
-    _refuse_to_overwrite(out, [contract, *(Path(said.partition("=")[2]) for said in references)])
-    plan = load(contract.read_bytes(), str(contract)).plan
-    check = _named(plan, fault) if fault is not None else None
-    if check and not rows:
+def generate(contract: Path, out: Path, rows: int, seed: int, fault: str | None, *, as_json: bool) -> Exit:
+    """Write one file that keeps the contract's rules, or breaks the one whose check `fault` names."""
+    if not out.parent.is_dir():
+        raise Misconfigured(f"{out}: there is no folder {out.parent}")
+    if out.exists() and out.samefile(contract):
+        raise Misconfigured(f"{out} would overwrite the contract; name another OUT (it comes after CONTRACT)")
+    if fault and not rows:
         raise Misconfigured("a file without rows is rejected before its checks: leave out --fault, or --rows 0")
-    before = dict(_past(plan, said) for said in past)
-    with busy("making up rows"):
-        maker = Maker(plan=plan, seed=seed, references=dict(map(_reference, references)), past=before)
-        broken = check is not None and plan.metric(check.metric).kind is MetricKind.MALFORMED
-        made = _made(maker, rows, check)
-        write(made, plan, out, broken=broken)
-    nulls, fails = maker.only_null(made), check.name if check else None
+    plan = load(contract.read_bytes(), str(contract)).plan
+    unasked = {it.id: it.name for it in plan.checks if plan.metric(it.metric).refers_to or it.drift}
+    with busy("making up rows"), TemporaryDirectory() as folder:
+        maker, part = Maker(without(plan, unasked), seed, rows), Path(folder) / out.name
+        made = maker.failing(fault) if fault else maker.good()
+        write(made, plan, part)
+        # Text may say less than was drawn, so it is judged as it is read.
+        fails = maker.fails(text.rows(part, plan) if plan.files.kind.is_text else made) if rows else []
+        out.write_bytes(part.read_bytes())
+    empty = [name for name in made.column_names if rows and made[name].null_count == rows]
     if as_json:
-        say_json({"file": str(out), "table": plan.table, "rows": made.num_rows, "fails": fails, "only_null": nulls})
+        lists = {"fails": fails, "unasked": list(unasked.values()), "only_null": empty}
+        say_json({"file": str(out), "table": plan.table, "rows": rows, **lists})
     else:
-        verdict = f"fails {fails!r} and nothing else" if check else "passes" if rows else "is rejected for that"
-        say(f"{out}: {count(made.num_rows, 'row')} for {plan.table}, which {verdict}{''.join(map(_empty, nulls))}")
+        verdict = f"fails {_listed(fails)}" if fails else "passes" if rows else "is rejected for that"
+        nulls = f"; no value was found that passes, so it is null in every row: {_listed(empty)}" if empty else ""
+        others = f"; not asked, for want of other files: {_listed(unasked.values())}" if unasked else ""
+        say(f"{out}: {count(rows, 'row')} for {plan.table}, which {verdict}{nulls}{others}")
     return Exit.DONE
 
 
-def _empty(column: str) -> str:
-    return f"; no value of {column!r} was found that passes its checks, so it is null in every row"
-
-
-def _refuse_to_overwrite(out: Path, read: Sequence[Path]) -> None:
-    if same := next((file for file in read if out.exists() and file.exists() and out.samefile(file)), None):
-        raise Misconfigured(
-            f"{out} would overwrite {same}, from which the rows are made; name another OUT (it comes after CONTRACT)"
-        )
-
-
-def _made(maker: Maker, rows: int, check: Check | None) -> pa.Table:
-    if not rows:
-        return maker.empty()
-    return maker.failing(rows, check) if check else maker.good(rows)
-
-
-def _past(plan: Plan, said: str) -> tuple[str, tuple[float, ...]]:
-    """Parse `CHECK=NUMBER,NUMBER,…` into the check's metric and its past values, oldest first."""
-    name, _, numbers = said.rpartition("=")
-    try:
-        return _named(plan, name).metric, tuple(float(number) for number in numbers.split(","))
-    except ValueError as error:
-        raise Misconfigured(f"--past {said!r} is not CHECK=NUMBER,NUMBER,…: {error}") from error
-
-
-def _reference(said: str) -> tuple[str, pa.Table]:
-    """Parse `TABLE=FILE` into a table's name and its rows."""
-    table, _, file = said.partition("=")
-    try:
-        batches = list(bounded(parquet_batches(file)))
-        return table, pa.Table.from_batches(batches, None if batches else parquet.read_schema(file))
-    except TooLarge as error:
-        raise Misconfigured(
-            f"--reference {said!r}: {error}; give a file of its key's columns alone, or fewer rows"
-        ) from error
-    except (OSError, pa.ArrowException) as error:
-        raise Misconfigured(f"--reference {said!r} is not TABLE=FILE with a parquet file: {error}") from error
-
-
-def _named(plan: Plan, fault: str) -> Check:
-    """Return the check of this name or id. Raise Misconfigured, with all names, if there is none."""
-    found = next((check for check in plan.checks if fault in (check.id, check.name)), None)
-    if found is None:
-        names = [check.name for check in plan.checks]
-        known = "".join(f"\n  {name}" for name in names) or " none at all"
-        raise Misconfigured(f"{plan.table} has no check {fault!r}{hint(fault, names)}; it has:{known}")
-    return found
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))

@@ -26,11 +26,11 @@ from lakegate.counts import count
 from lakegate.errors import ContractFaults, Misconfigured
 from lakegate.inference import text_samples, typed
 from lakegate.inference.agreement import agreed, as_agreed
+from lakegate.inference.evaluator import DuckDBEvaluator
 from lakegate.inference.numbers import Numbers, measured
 from lakegate.inference.sample import NoContract, Sample, unfit
 from lakegate.inference.suggestions import Said, key_of, suggested
 from lakegate.inference.writing import Column, Draft, written
-from lakegate.synthetic.evaluator import DuckDBEvaluator
 
 NAMESPACE = "raw"
 """The namespace of a table that nobody has named."""
@@ -187,7 +187,7 @@ def _check(made: str, samples: Sequence[Sample], tables: Sequence[pa.Table]) -> 
     except ContractFaults as error:
         said = "; ".join(dict.fromkeys(fault.message for fault in error.faults))
         raise unfit(samples[0].name, said) from error
-    evaluator = DuckDBEvaluator(plan, {})
+    evaluator = DuckDBEvaluator(plan)
     for sample, rows in zip(samples, tables, strict=True):
         if sample.form.kind.is_text and replace(plan.files, limits=sample.form.limits) != sample.form:
             raise unfit(sample.name, "a contract cannot say how it is written")

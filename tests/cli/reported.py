@@ -20,16 +20,17 @@ from lakegate.audit.model.plan import Metric, MetricKind
 from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Report, Verdict
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.contracts import load
+from lakegate.inference.evaluator import DuckDBEvaluator
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN
-from lakegate.synthetic.evaluator import DuckDBEvaluator
 from lakegate.testing.lake import EPOCH
 from lakegate.workflow.attempts.job import job_name
 from lakegate.workflow.attempts.reports import begun_name, report_name
 from tests.cli.desk import Desk
+from tests.support.synthetic.evaluator import LakeEvaluator
 
 BATCH = "20130131T0405-1a2b3c4d"
 
@@ -53,7 +54,7 @@ def reported(
     claims = [Receipt(bucket="landing", key=key).with_decision(Entry.of(file, Decision.PUBLISHED, attempt))
               for key, file in landed.items()]  # fmt: skip
     head = service.ledger.commit_receipts(attempt.branch, base, claims)
-    evaluator = DuckDBEvaluator(plan, others or {})
+    evaluator = LakeEvaluator(plan, others or {})
     desk.rows.held |= {(attempt.branch, name): table for name, table in (others or {}).items()}
     good = [_file(evaluator, landed[key].id, key, rows) for key, rows in files.items()]
     bad = [FileReport(id=landed[key].id, key=key, verdict=Verdict.FAIL, faults=(why,),

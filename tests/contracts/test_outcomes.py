@@ -31,11 +31,11 @@ from lakegate.duckdb.macros import MACROS
 from lakegate.errors import ContractFaults, Misconfigured
 from lakegate.express.plan import spark_only
 from lakegate.reading.arrow import arrow_type
-from lakegate.synthetic.arrow import table_of
-from lakegate.synthetic.evaluator import DuckDBEvaluator
+from lakegate.synthetic.rows import table_of
 from tests.contracts.test_sql import FIELDS
 from tests.support import drawn
 from tests.support.duck import translated
+from tests.support.synthetic.evaluator import LakeEvaluator
 
 COLUMNS: dict[str, dict[str, Any]] = {
     "id": {"logicalType": "integer"},
@@ -625,7 +625,7 @@ def _why_none(plan: Plan, check: Check) -> str:
     return "DuckDB has no arrays as Spark has" if spark_only(plan) else ""
 
 
-def _fails(judge: DuckDBEvaluator, rows: pa.Table, check: Check) -> bool:
+def _fails(judge: LakeEvaluator, rows: pa.Table, check: Check) -> bool:
     try:
         return check.id in judge.failing(rows)
     except (duckdb.InternalException, Misconfigured):  # as the express lane, which then hands the file over
@@ -643,6 +643,6 @@ def test_each_check_of_a_contract_that_is_accepted_has_a_file_that_fails_it(seed
 
     for check in plan.checks:
         one = _alone(plan, check)
-        judges = [DuckDBEvaluator(one, none, {check.metric: each}) for each in (past if check.drift else past[:1])]
+        judges = [LakeEvaluator(one, none, {check.metric: each}) for each in (past if check.drift else past[:1])]
         files = product(judges, _files(dice, one, check, table))
         assert any(_fails(judge, rows, check) for judge, rows in files) or _why_none(one, check), check

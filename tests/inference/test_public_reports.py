@@ -21,13 +21,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakegate.contracts import Contract, load
+from lakegate.inference import evaluator, typed
 from lakegate.inference import spelled as types
-from lakegate.inference import typed
 from lakegate.inference.delimited import USUAL
 from lakegate.inference.inferred import infer
 from lakegate.inference.sample import NoContract
 from lakegate.reading.values import reader
-from lakegate.synthetic import evaluator
 
 
 def inferred(body: bytes | str, name: str, folder: Path) -> Contract:

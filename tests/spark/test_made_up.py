@@ -13,12 +13,12 @@ from pyspark.sql import Row, SparkSession
 
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.errors import Misconfigured
-from lakegate.synthetic.files import write
 from spark_jobs.appending.rows import rows_of
 from tests.spark.test_text import read, written
 from tests.support.inspected import inspections
 from tests.support.jobs import parquet
 from tests.support.plans import plan
+from tests.support.synthetic.files import write
 from tests.support.synthetic.rows import Maker
 
 pytestmark = pytest.mark.spark

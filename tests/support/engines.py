@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from lakegate.duckdb.dialect import STRICTLY, translated
 from lakegate.duckdb.macros import MACROS
+from lakegate.inference.evaluator import as_judged
 from lakegate.reading.arrow import arrow_type
-from lakegate.synthetic.evaluator import as_judged
 from tests.support.catalyst import Catalyst, Rows
 
 HANDED_OVER = object()

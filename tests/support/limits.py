@@ -159,11 +159,6 @@ PARTS: dict[str, list[Row]] = {
         row("bytes of one row in memory", size(decoding.MOST), ASKED),
         row("bytes of an answer's texts", size(decoding.MOST), ASKED),
         row("bytes of memory of DuckDB", size(sql.MEMORY), "`query`; the rest is on disk, in `TMPDIR`"),
-        row(
-            "bytes of the rows of a `--reference`",
-            size(decoding.MOST),
-            "`generate`, which says what to give",
-        ),
         row("characters of a value on a page", figures.LETTERS, "the dashboard; how many more there are is said"),
         row("bytes of one table's columns that a statement reads", "half of the free disk in `TMPDIR`", ASKED),
     ],

@@ -17,8 +17,8 @@ from pyarrow import orc, parquet
 
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.types import parse
-from lakegate.synthetic.avro import encoded
 from tests.support.plans import plan
+from tests.support.synthetic.avro import encoded
 
 ODD_NAMES = [
     "id", "ID", "Id", "customer_id", "email", "order id", "a.b", "a:b", "x: y", "# no", "- dash", "'q'", '"dq"', "{x}",

@@ -17,8 +17,8 @@ from lakegate.audit.model.limits import Limits
 from lakegate.audit.model.plan import Check, Metric, MetricKind, Operator, Plan
 from lakegate.contracts import load
 from lakegate.errors import Misconfigured
-from lakegate.synthetic.files import writable, write
 from tests.support.plans import none_of, nulls, plan
+from tests.support.synthetic.files import writable, write
 from tests.support.synthetic.rows import Maker
 from tests.synthetic.test_rows import HEAD
 

@@ -2,7 +2,7 @@
 
 from lakegate.audit.model.files import FileKind
 from lakegate.audit.model.plan import MetricKind
-from lakegate.synthetic.files import WRITERS
+from tests.support.synthetic.files import WRITERS
 from tests.support.synthetic.rows import KINDS
 
 
@@ -13,4 +13,4 @@ def test_every_kind_of_metric_has_its_row() -> None:
 
 def test_every_typed_kind_of_file_can_be_written() -> None:
     missing = ", ".join(sorted({kind for kind in FileKind if not kind.is_text} ^ WRITERS.keys()))
-    assert not missing, f"add to WRITERS in lakegate/synthetic/files.py how a file is written as {missing}"
+    assert not missing, f"add to WRITERS in tests/support/synthetic/files.py how a file is written as {missing}"

@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from lakegate.synthetic.spelling import holds, spelled
+from tests.support.synthetic.spelling import holds, spelled
 
 AT = datetime(2024, 3, 9, 14, 5, 6, 120_000, tzinfo=UTC)
 

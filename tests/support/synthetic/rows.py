@@ -19,11 +19,11 @@ from lakegate.audit.model.report import Verdict
 from lakegate.counts import count
 from lakegate.errors import Misconfigured
 from lakegate.reading.arrow import arrow_type
-from lakegate.synthetic.arrow import table_of
-from lakegate.synthetic.evaluator import DuckDBEvaluator
-from lakegate.synthetic.files import writable
+from lakegate.synthetic.rows import table_of
 from tests.support.synthetic.aims import aims
 from tests.support.synthetic.candidates import candidates, hints
+from tests.support.synthetic.evaluator import LakeEvaluator
+from tests.support.synthetic.files import writable
 
 TRIES = 60
 _POOL = 500
@@ -57,7 +57,7 @@ class Maker:
     seed: int
     references: Mapping[str, pa.Table] = field(default_factory=dict)
     past: Past = field(default_factory=dict)
-    evaluator: DuckDBEvaluator = field(init=False)
+    evaluator: LakeEvaluator = field(init=False)
     pools: dict[str, Pool] = field(init=False)
     parents: dict[str, Rows] = field(init=False)
 
@@ -66,7 +66,7 @@ class Maker:
         for metric in self.plan.metrics:
             if metric.refers_to:
                 self.parents.setdefault(metric.refers_to.table, {}).update(self._parents(metric, metric.refers_to))
-        self.evaluator = DuckDBEvaluator(self.plan, self.references, self.past)
+        self.evaluator = LakeEvaluator(self.plan, self.references, self.past)
         self.random = Random(self.seed)
         self.pools = {}
 

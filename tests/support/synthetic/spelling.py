@@ -9,7 +9,7 @@ _MICROSECONDS = 6
 _CENTURY = range(2000, 2100)  # of a year in two digits
 _LETTERS: Mapping[str, Callable[[datetime, int], str]] = {
     "y": lambda at, digits: f"{at.year:04}"[-digits:],
-    "M": lambda at, digits: f"{at:%b}" if digits > 2 else f"{at.month:0{digits}}",  # noqa: PLR2004 - MMM is a name
+    "M": lambda at, digits: f"{at:%b}" if digits > 2 else f"{at.month:0{digits}}",
     "d": lambda at, digits: f"{at.day:0{digits}}",
     "H": lambda at, digits: f"{at.hour:0{digits}}",
     "h": lambda at, digits: f"{at.hour % 12 or 12:0{digits}}",

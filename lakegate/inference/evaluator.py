@@ -1,4 +1,4 @@
-"""A plan's checks over rows in memory, by DuckDB: made-up rows are evaluated before they are believed.
+"""A plan's checks over rows in memory, by DuckDB: what a contract is made of, or made up for it, is evaluated by it.
 
 It reads Spark's expressions in DuckDB's dialect, and takes the verdicts from the audit itself.
 """
@@ -7,7 +7,7 @@ It reads Spark's expressions in DuckDB's dialect, and takes the verdicts from th
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +30,6 @@ _STAR = re.compile(r"(?<!count\()[*]", re.IGNORECASE)
 _FILE = "made up"
 _AT = "_lakegate_at"  # the place of a row
 _ROWS = Rows(relation="made_up", order=_AT)
-_GIVEN = "given"  # the plan's own table
 AT_ONCE = 50
 """Metrics of a query: DuckDB's work, and its depth, grow with their square."""
 UNKNOWN = "unknown"
@@ -43,21 +42,15 @@ class _OnlySpark(Exception):
 
 
 class DuckDBEvaluator:
-    """An evaluator of a plan's checks on arrow tables. `references` are the tables that its foreign keys refer to, by
-    name; the plan's own table is there with the rows that it has besides those that are evaluated. `past` is what the
-    files before measured, by metric id.
-    """
+    """An evaluator of a plan's checks on arrow tables. The plan has no foreign keys."""
 
-    def __init__(self, plan: Plan, references: Mapping[str, pa.Table], past: Past | None = None) -> None:
+    def __init__(self, plan: Plan) -> None:
         _refuse_digits_of_floats(plan)
         self.plan = plan
-        self.past = past or {}
+        self.past: Past = {}
         self._connection = duckdb.connect()
         for statement in (*MACROS, *_SETTINGS):
             self._connection.execute(statement)
-        self._given = references.get(plan.table)
-        for name, table in references.items():
-            self._connection.register(name if name != plan.table else _GIVEN, table)
 
     def results(self, rows: pa.Table) -> tuple[CheckResult, ...]:
         """Return the result of every check of the plan, as the audit of a file with these rows alone would. Once
@@ -133,9 +126,8 @@ class DuckDBEvaluator:
         return {metric.id: value for metric, value in zip(metrics, found, strict=True)}
 
     def _all(self, query: str, rows: pa.Table) -> list[tuple[Any, ...]]:
-        self._connection.register("made_up", as_judged(rows))
         try:
-            self._offer_parents(rows)
+            self._offer(rows)
             return self._connection.execute(query).fetchall()
         except (duckdb.DataError, duckdb.InvalidInputException) as error:
             raise _OnlySpark from error
@@ -144,22 +136,11 @@ class DuckDBEvaluator:
         finally:
             self._connection.unregister("made_up")
 
+    def _offer(self, rows: pa.Table) -> None:
+        self._connection.register("made_up", as_judged(rows))
+
     def _beyond(self, error: BaseException | None) -> Misconfigured:
         return Misconfigured(f"table {self.plan.table}: DuckDB cannot judge made-up rows by its contract: {error}")
-
-    def _offer_parents(self, rows: pa.Table) -> None:
-        """Offer the rows, and those that the table has besides, as the parents of a table that refers to
-        itself.
-        """
-        own = [it.refers_to for it in self.plan.metrics if it.refers_to and it.refers_to.table == self.plan.table]
-        columns = dict.fromkeys(name for reference in own for name in reference.columns)
-        if columns and columns.keys() <= set(rows.column_names):
-            parents = [
-                f"SELECT {', '.join(map(duckdb_identifier, columns))} FROM {table}"
-                for table in ("made_up", *([duckdb_identifier(_GIVEN)] if self._given is not None else []))
-            ]
-            view = f"CREATE OR REPLACE TEMP VIEW {duckdb_identifier(self.plan.table)} AS {' UNION ALL '.join(parents)}"
-            self._connection.execute(view)
 
 
 def _refuse_digits_of_floats(plan: Plan) -> None:

@@ -1,0 +1,49 @@
+"""Texts that match a pattern, as Python's own reader of patterns has taken it apart."""
+
+import re
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from lakegate.contracts.regex.charset import ONE, REPEATS, Nodes, characters, is_one, op
+from lakegate.contracts.regex.portable import parser
+
+_END = re.compile(r"(?<!\\)(?:\\\\)*\\z")  # Python spells the end of a text differently
+_VISIBLE = frozenset(range(32, 127))
+
+
+def tree(pattern: str) -> Nodes:
+    """Return a pattern taken apart."""
+    nodes: Nodes = parser.parse(_END.sub(lambda end: end[0][:-1] + "Z", pattern), re.ASCII)
+    return nodes
+
+
+def matching(nodes: Nodes, random: Random, more: int) -> str:
+    """Return a text. One of the repetitions may add so many letters to what it has to."""
+    chosen = random.randrange(len(nodes) or 1)
+    spare = [more if place == chosen else random.choice((0, 0, 1, 3)) for place in range(len(nodes))]
+    return "".join(_piece(*node, random, added) for node, added in zip(nodes, spare, strict=True))
+
+
+def _piece(kind: Any, value: Any, random: Random, more: int) -> str:
+    if kind in ONE:
+        return random.choice(_letters(kind, value))
+    if kind in REPEATS:
+        low, high, body = value
+        added = random.choice((0, random.randint(0, more), more))
+        if is_one(body):
+            return "".join(random.choices(_letters(*body[0]), k=min(low + added, high)))
+        added //= len(matching(body, random, 0)) or 1
+        return "".join(matching(body, random, 1) for _ in range(min(low + added, high)))
+    if kind is op.BRANCH:
+        return matching(random.choice(value[1]), random, more)
+    return matching(value[3], random, more) if kind is op.SUBPATTERN else ""
+
+
+def _letters(kind: Any, value: Any) -> Sequence[str]:
+    """Return letters that a piece takes: those of ASCII that can be seen, or else the ends of its ranges."""
+    if kind is op.LITERAL:
+        return chr(value)
+    ranges = [ends for member, ends in value if member in (op.LITERAL, op.RANGE)] if kind is op.IN else []
+    ends = [code for pair in ranges for code in (pair if isinstance(pair, tuple) else (pair,))]
+    return [chr(code) for code in sorted(characters(kind, value) & _VISIBLE) or ends or [ord(" ")]]
