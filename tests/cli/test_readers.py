@@ -16,8 +16,7 @@ import sqlglot
 from botocore.validate import validate_parameters
 
 from lakegate.access import Role
-from lakegate.cli.readers.engine import Engine
-from lakegate.cli.readers.engines import ENGINES
+from lakegate.cli.readers.engines import ENGINES, Engine
 from lakegate.cli.readers.place import Place
 from lakegate.cli.readers.reading import Reading
 from lakegate.cli.terminal import clean

@@ -5,8 +5,7 @@ tables only if nobody names one.
 from collections.abc import Mapping, Sequence
 
 from lakegate.cli.installation import Installation
-from lakegate.cli.readers.engine import Engine
-from lakegate.cli.readers.engines import ENGINES
+from lakegate.cli.readers.engines import ENGINES, Engine
 from lakegate.cli.readers.reading import Reading, table_of
 from lakegate.cli.terminal import say, say_json
 from lakegate.errors import Misconfigured
