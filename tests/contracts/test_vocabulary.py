@@ -112,6 +112,6 @@ def test_the_page_has_every_type_and_logical_type() -> None:
 
 
 def test_the_page_has_every_format_of_a_text() -> None:
-    page = text("how-to/check-texts.md")
+    page = text("how-to/checks.md")
 
     assert [name for name, known in FORMATS.items() if f"| `{name}` | {known.note}" not in page] == []

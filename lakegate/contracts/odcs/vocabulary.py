@@ -160,8 +160,8 @@ STRING_OPTIONS: Place = _enforced(
     minLength="characters (Unicode code points); `minLength: 1` forbids the empty text. Nulls don't count",
     maxLength="as `minLength`",
     pattern="a regular expression that each text must have somewhere in it (`^` and `$` tie it to the ends): "
-    "[Check texts](../how-to/check-texts.md)",
-    format="[Check texts](../how-to/check-texts.md) lists them; `password` and `binary` are description",
+    "[Check texts](../how-to/checks.md#texts)",
+    format="[Check texts](../how-to/checks.md#texts) lists them; `password` and `binary` are description",
 )
 BINARY_OPTIONS: Place = _refused(
     **dict.fromkeys(("minLength", "maxLength", "pattern", "format"), "a binary column has no text")
