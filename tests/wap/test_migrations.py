@@ -1,4 +1,4 @@
-"""The pages for those who come from elsewhere: what each says to write publishes once, and a null stops it."""
+"""The page for those who come from elsewhere: the code of each part publishes once, and a null stops it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lakegate.audit.ref import Ref
 from lakegate.cli.app import app
 from lakegate.wap import AuditFailed, wap
 from tests.support.nessie import Lake, unique
-from tests.support.pages import DOCS, commands, fences
+from tests.support.pages import DOCS, Fence, commands, fences
 from tests.support.runs import branches_of, catalog
 
 
@@ -30,15 +30,27 @@ def here(tmp_path: Path) -> Iterator[Catalog]:
     found.close()
 
 
-def said(page: str, folder: Path, monkeypatch: pytest.MonkeyPatch, **other: str) -> dict[str, Any]:
-    """The names that a page's Python defines, run beside the page's contract; `other` are other words of that."""
-    [contract] = [it.text for it in fences(DOCS / page) if it.language == "yaml"]
-    for word, its in other.items():
-        contract = contract.replace(word, its)
+PAGE = DOCS / "how-to/from-elsewhere.md"
+ARTICLE, ORCHESTRATOR = "## The article and its function", "## Tasks of an orchestrator"
+
+
+def part(title: str) -> list[Fence]:
+    """Return the fences below one heading of the page."""
+    lines = PAGE.read_text().splitlines()
+    start = lines.index(title)
+    end = next((at for at in range(start + 1, len(lines)) if lines[at].startswith("## ")), len(lines))
+    return [fence for fence in fences(PAGE) if start < fence.line <= end]
+
+
+def defined(title: str, folder: Path, monkeypatch: pytest.MonkeyPatch, **words: str) -> dict[str, Any]:
+    """Return the names that a part's Python defines, run beside its contract, in which `words` replace others."""
+    [contract] = [fence.text for fence in part(title) if fence.language == "yaml"]
+    for word, other in words.items():
+        contract = contract.replace(word, other)
     (folder / "contract.yaml").write_text(contract)
     monkeypatch.chdir(folder)
     names: dict[str, Any] = {}
-    for fence in fences(DOCS / page):
+    for fence in part(title):
         if fence.language == "python":
             exec(fence.text, names)
     return names
@@ -54,7 +66,7 @@ def written(folder: Path, name: str, rows: dict[str, Any]) -> str:
 
 
 def test_tasks_of_airflow(here: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    task = said("how-to/from-airflow.md", tmp_path, monkeypatch)
+    task = defined(ORCHESTRATOR, tmp_path, monkeypatch)
     for _ in range(2):  # the whole DAG again, and each task twice
         branch = task["create"](here, "run 1")
         for _ in range(2):
@@ -71,36 +83,28 @@ def test_tasks_of_airflow(here: Catalog, tmp_path: Path, monkeypatch: pytest.Mon
     assert (on_main(here, "shop.orders"), branches_of(here.load_table("shop.orders"))) == (1, [bad])
 
 
-ROWS = {
-    "how-to/from-dbos.md": ("trips.yellow_trips", {"passenger_count": [1, 2], "fare": [1.0, 2.0]}, "passenger_count"),
-    "how-to/from-prefect.md": ("crm.people", {"name": ["a", "b"], "age": [1, 2]}, "age"),
-}
-
-
-@pytest.mark.parametrize("page", ROWS)
-def test_steps_in_the_place_of_bauplan_s(
-    page: str, here: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    step, (table, good, checked) = said(page, tmp_path, monkeypatch), ROWS[page]
-    publish = step.get("publish") or step["run_quality_checks_and_merge"]
-    drop = step.get("delete_branch") or step["delete_branch_if_exists"]
+def test_steps_in_the_place_of_bauplan_s(here: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    step, good = defined(ORCHESTRATOR, tmp_path, monkeypatch), {"id": [1, 2], "amount": [1.0, 2.0]}
     for _ in range(2):
-        branch = step["source_to_iceberg_table"](here, "w 1", written(tmp_path, "good.parquet", good))
-        assert publish(here, "w 1", branch) == 2
-    bad = written(tmp_path, "bad.parquet", {**good, checked: pa.array([1, None], pa.int64())})
-    branch = step["source_to_iceberg_table"](here, "w 2", bad)
-    with pytest.raises(AuditFailed, match=f"{checked} required: 1 of 2 rows"):
-        publish(here, "w 2", branch)
-    drop(here, "w 2", branch)
-    assert (on_main(here, table), branches_of(here.load_table(table))) == (2, [])
+        branch = step["create"](here, "w 1")
+        step["write"](here, "w 1", branch, written(tmp_path, "good.parquet", good))
+        assert step["publish"](here, "w 1", branch) == 2
+    bad = written(tmp_path, "bad.parquet", {**good, "id": pa.array([1, None], pa.int64())})
+    branch = step["create"](here, "w 2")
+    step["write"](here, "w 2", branch, bad)
+    with pytest.raises(AuditFailed, match="id required: 1 of 2 rows"):
+        step["publish"](here, "w 2", branch)
+    step["delete"](here, "w 2", branch)
+    assert (on_main(here, "shop.orders"), branches_of(here.load_table("shop.orders"))) == (2, [])
 
 
 def test_files_of_the_article_s_generator(here: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = "how-to/from-the-article.md"
-    said(page, tmp_path, monkeypatch)
+    defined(ARTICLE, tmp_path, monkeypatch)
     (tmp_path / "contract.yaml").rename("customers.yaml")
-    asked = [it for fence in fences(DOCS / page) for it in commands(fence.text) if it.startswith("lakegate generate")]
-    for command in asked:
+    lines = [line for fence in part(ARTICLE) for line in commands(fence.text)]
+    generating = [line for line in lines if line.startswith("lakegate generate")]
+    assert len(generating) == len(("good.parquet", "bad.parquet"))
+    for command in generating:
         assert CliRunner().invoke(app, shlex.split(command)[1:]).exit_code == 0
 
     def published(file: str) -> int:
@@ -121,7 +125,7 @@ def test_a_function_in_the_place_of_the_article_s(lake: Lake, tmp_path: Path, mo
     monkeypatch.setenv("NESSIE_ENDPOINT", lake.nessie_uri)
     monkeypatch.setenv("WAREHOUSE", lake.warehouse)
     monkeypatch.setenv("LANDING", tmp_path.as_uri())
-    handle = said("how-to/from-lambda.md", tmp_path, monkeypatch, **{"lake.": f"{namespace}."})["lambda_handler"]
+    handle = defined(ARTICLE, tmp_path, monkeypatch, **{"lake.": f"{namespace}."})["lambda_handler"]
     columns = {"my_col_0": pa.array([1, 2], pa.int32()), "my_col_2": [1.0, None]}
     written(tmp_path, "good file.parquet", {**columns, "my_col_1": ["a", "b"]})
     written(tmp_path, "bad.parquet", {**columns, "my_col_1": ["a", None]})
