@@ -152,7 +152,7 @@ class Examination:
             own = bootstrap.tokens(self.settings)
             return checks.token(client.id, own.token(), self.settings.token_audience) if client and own else []
 
-        return tried("tokens", read, "get the right to read the client's secret (docs/how-to/oidc-clients.md)")
+        return tried("tokens", read, "get the right to read the client's secret (docs/how-to/identities.md)")
 
     def nessie(self) -> list[Finding]:
         def read() -> list[Finding]:

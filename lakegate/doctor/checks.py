@@ -91,7 +91,7 @@ def token(client: str, text: str, audience: str) -> list[Finding]:
     """Judge the token that an OIDC issuer gives a client, by its claims. Nessie alone verifies it."""
     subject, claims = "tokens", _claims(text)
     if claims is None:
-        todo = "have the issuer give its access tokens as JWTs (docs/how-to/oidc-clients.md)"
+        todo = "have the issuer give its access tokens as JWTs (docs/how-to/identities.md)"
         return [wrong(subject, f"{client} gets one that is no JWT, which Nessie cannot verify", todo)]
     given = claims.get("aud", [])
     meant = given if isinstance(given, list) else [given]
@@ -101,7 +101,7 @@ def token(client: str, text: str, audience: str) -> list[Finding]:
             wrong(
                 subject,
                 said,
-                "have the issuer give them for it, or correct token_audience (docs/how-to/oidc-clients.md)",
+                "have the issuer give them for it, or correct token_audience (docs/how-to/identities.md)",
             )
         ]
     named = [name for name, value in claims.items() if value == client]

@@ -11,7 +11,7 @@ import pytest
 
 from infra.config import Config
 
-MANUAL = Path(__file__).parents[2] / "docs/how-to/oidc-clients.md"
+MANUAL = Path(__file__).parents[2] / "docs/how-to/identities.md"
 DIGEST = "0123456789abcdef" * 4
 STACK: dict[str, Any] = {
     "token_audience": "lakegate",
@@ -63,7 +63,7 @@ def test_a_catalog_stack_that_trusts_an_oidc_issuer_needs_the_claim_and_no_audie
 
 
 def test_the_manual_s_clients_are_whole() -> None:
-    (text,) = re.findall(r"```toml\n(.*?)```", MANUAL.read_text(), re.DOTALL)
+    (text, _) = re.findall(r"```toml\n(.*?)```", MANUAL.read_text(), re.DOTALL)
     chosen: dict[str, Any] = STACK | tomllib.loads(text)
     assert Config.read(chosen.get).token_endpoint
 

@@ -22,7 +22,7 @@ HEAD = f"""# Commands
 - **`--json`** prints JSON on standard output, and nothing else. What is for people goes to standard error.
 - **Which installation** a command means is said by environment variables: `AWS_PROFILE`, `AWS_REGION` and the others of the AWS command, and `LAKEGATE_STACK` if the installation's name is not `lakegate`. A file `.lakegate.env` in the working directory has precedence over them, or the file that `LAKEGATE_ENV_FILE` names.
 - **The local cloud** is such an installation: `lakegate local up` writes its `.lakegate.env`, and `lakegate local down` removes it. An installed lakegate finds it from any folder. That of a checkout is found in the checkout alone; elsewhere set `LAKEGATE_ENV_FILE` to the path of its `.lakegate.env`, in the line that `local up` prints.
-- **Rights**: [Let people use the command line](../how-to/people.md).
+- **Rights**: [Let people use the command line](../how-to/identities.md#people-who-use-the-command-line).
 
 `make reference` writes this page from the code.
 """  # noqa: E501 - a line of the page

@@ -82,7 +82,7 @@ PARTS: dict[str, list[Option]] = {
             "token_audience",
             "the audience of the tokens by which Nessie knows each role. A catalog stack needs it, unless an OIDC "
             "issuer has clients, and has the rules; a Nessie of yours needs rules, and an `https://` address "
-            "([Identities in Nessie](../how-to/identities.md))",
+            "([Identities and rights](../how-to/identities.md))",
             "none: no identities",
         ),
         option(
@@ -93,7 +93,7 @@ PARTS: dict[str, list[Option]] = {
             "token_endpoint token_scope token_claim token_clients",
             "the address at which an OIDC issuer gives tokens, the scopes that are asked for, the claim that has a "
             "client's id (for a catalog stack), and a client for each role, `<role>=<client id>:<secret's name>` "
-            "([Identities by clients of an OIDC issuer](../how-to/oidc-clients.md))",
+            "([Clients of an OIDC issuer](../how-to/identities.md#clients-of-an-oidc-issuer))",
             "none: tokens come from AWS STS",
         ),
     ],
@@ -213,7 +213,7 @@ PARTS: dict[str, list[Option]] = {
         option(
             "uploaders",
             "ARNs of accounts, roles or users that may upload to the landing bucket; with a prefix, "
-            "`<arn>=<prefix>/`, below that alone ([Let vendors upload](../how-to/uploaders.md))",
+            "`<arn>=<prefix>/`, below that alone ([Let vendors upload](../how-to/identities.md#vendors-who-upload))",
             "none: who has rights in the stack's own account",
         ),
         option(
