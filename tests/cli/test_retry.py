@@ -9,7 +9,7 @@ import pytest
 from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
 from tests.cli.desk import Desk, cancelled, crashed
 
-OUTAGE = Path(__file__).parents[2] / "docs/how-to/after-an-outage.md"
+OUTAGE = Path(__file__).parents[2] / "docs/how-to/restoring.md"
 UNKNOWN = "20130101T0000-0123abcd"
 
 

@@ -275,7 +275,7 @@ TABLE_SETTINGS: Place = _enforced(
     "is refused ([Registered files](../how-to/upgrading.md#registered-files))",
     batchFiles="how many files are ingested together at most; 1 to 1,000, the default. A batch that has so many "
     "waits for no more ([Waiting for company](lifecycle.md#waiting-for-company)). A retry cuts a batch by the limit of "
-    "then ([Retry after an outage](../how-to/after-an-outage.md))",
+    "then ([Retry after an outage](../how-to/restoring.md#after-an-outage))",
     batchBytes="how many bytes at most; 100,000,000,000 by default. A larger file is a batch of its own",
 )
 
