@@ -21,7 +21,6 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from bench.receipts import START, Installation, receipts_of, the_file
-from lakegate.adapters.nessie import NessieCatalog
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.plan import Severity
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Source, Verdict
@@ -33,6 +32,7 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.operations.operation import Direct
 from lakegate.operations.questions import PAGE, ListDecisions
 from lakegate.ports import MAIN, DecidedFile, Note
+from lakegate.publishing.nessie import NessieCatalog
 from lakegate.workflow.attempts.reports import report_name
 from lakegate.workflow.ledger.receipts import main_receipts
 from tests.support.nessie import ROOT, running

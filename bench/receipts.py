@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from lakegate.adapters.nessie import NessieCatalog
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, DecidedFile, Note, Ref
+from lakegate.publishing.nessie import NessieCatalog
 from lakegate.testing import (
     MemoryClock,
     MemoryDeadLetters,

@@ -15,10 +15,8 @@ from lakegate.adapters.emf import EmfTelemetry
 from lakegate.adapters.emr import EmrJobRunner
 from lakegate.adapters.express import ExpressJobRunner
 from lakegate.adapters.http import TimeoutAdapter, door
-from lakegate.adapters.iceberg import IcebergTables
 from lakegate.adapters.immutable_cache import ImmutableCache
 from lakegate.adapters.lanes import LaneRunner
-from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.s3 import S3Landing, S3Store
 from lakegate.adapters.slack import SlackNotifier
 from lakegate.adapters.sqs import SqsDeadLetters, SqsReminders
@@ -28,6 +26,7 @@ from lakegate.express.limits import Limits
 from lakegate.express.plan import spark_only
 from lakegate.landing.lane import Express
 from lakegate.ports import Tokens
+from lakegate.publishing.nessie import NessieCatalog, NessieTables
 from lakegate.settings import Settings
 from lakegate.shown import in_json
 from lakegate.workflow.service import Service
@@ -48,7 +47,7 @@ def service(settings: Settings) -> Service:
         branches=catalog,
         ledger=catalog,
         publisher=catalog,
-        tables=IcebergTables(settings.nessie_uri, settings.warehouse, http),
+        tables=NessieTables(settings.nessie_uri, settings.warehouse, http),
         runner=LaneRunner(spark, express) if express else spark,
         landing=S3Landing(settings.landing_bucket, settings.service_bucket, prefixes),
         store=store,

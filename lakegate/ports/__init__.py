@@ -22,11 +22,8 @@ an in-memory implementation of each port; the same contract tests run on it and 
 
 from lakegate.audit.ref import Ref
 from lakegate.ports.catalog import (
-    MAIN,
-    Branch,
     Branches,
     Catalog,
-    Changes,
     Decided,
     DecidedFile,
     Ledger,
@@ -44,10 +41,11 @@ from lakegate.ports.landing import Landing
 from lakegate.ports.notices import Message, MessageFile, MessageKind, Notifier
 from lakegate.ports.reminders import Reminders
 from lakegate.ports.store import Store
-from lakegate.ports.tables import FileChanges, TableIdentity, Tables
+from lakegate.ports.tables import Tables
 from lakegate.ports.telemetry import Signal, Telemetry
 from lakegate.ports.tokens import Tokens
 from lakegate.ports.warehouse import StoredFile, Warehouse
+from lakegate.publishing.port import MAIN, Branch, Changes, FileChanges, TableIdentity
 
 __all__ = [
     "MAIN",

@@ -1,30 +1,18 @@
-"""Ports of the catalog by what they promise: branches, a ledger of decisions, and a publisher.
+"""Ports of the service's catalog by what they promise: branches, a ledger of decisions, and a publisher.
 
-One adapter may keep all three promises, as Nessie's does. A catalog whose branches are of single tables, as Iceberg's
-own are, can keep them if a batch's receipts are in the snapshot that brings its rows.
-
-A commit is named by its hash, an opaque text: its contents never change, and outlive its branch. Methods raise Conflict
-if a named branch, or a commit, is gone.
+They have what publishing needs (`lakegate.publishing.port`), with the whole catalog as its scope, and more. One adapter
+may keep all three promises, as Nessie's does.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from lakegate.audit.ref import Ref
 from lakegate.landing.lifecycle import Decision, State, state_of
 from lakegate.landing.receipts import Receipt
-
-MAIN = "main"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Branch:
-    """An open `wap-*` branch and its head."""
-
-    name: str
-    head: str
+from lakegate.publishing import port
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,28 +35,8 @@ class MetadataFile:
     is_view: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Changes:
-    """A difference between two commits: tables and namespaces by dotted name, receipts by landing key, the rest by its
-    key.
-
-    `receipts` holds the receipt on the newer side (None: it was deleted there).
-    """
-
-    tables: frozenset[str] = frozenset()
-    namespaces: frozenset[str] = frozenset()
-    receipts: Mapping[str, Receipt | None] = field(default_factory=dict)
-    others: frozenset[str] = frozenset()
-
-
-class Branches(Protocol):
-    """Isolated lines of commits that are made from main. Nothing on a branch shows on main, or on another branch."""
-
-    def head(self, branch: str) -> str | None:
-        """Return the branch's head, or None if there is no such branch."""
-
-    def list_branches(self) -> list[Branch]:
-        """Return all open branches whose names start with `wap-`."""
+class Branches(port.Branches, Protocol):
+    """Branches of the whole catalog."""
 
     def references(self) -> list[Reference]:
         """Return all branches and tags, whoever made them."""
@@ -77,26 +45,6 @@ class Branches(Protocol):
         """Yield the metadata files of all tables and views at `since`, and those of every commit after it, up to
         `head`. `since` is a commit (a hash) that `head` was made from, or a moment: then the commits that were a head
         since that moment count. A file may come several times.
-        """
-
-    def create_branch(self, name: str, at: str) -> None:
-        """Create a branch at any commit (a hash). Raise Conflict if it exists already."""
-
-    def delete_branch(self, name: str, expected: str | None = None) -> None:
-        """Delete a branch, whatever its head, or only if its head is still `expected`; an absent one is fine."""
-
-    def base(self, branch: str) -> str:
-        """Return the commit of main that the branch was made from, before and after it is merged."""
-
-    def changes(self, base: str, head: str) -> Changes:
-        """Return the difference between a commit and a later one made from it (both hashes). Raise Refused if it was
-        not made from it. The cost is that of the commits between them, independent of everything else.
-        """
-
-    def changed_tables(self, base: str, head: str, tables: Iterable[str]) -> frozenset[str]:
-        """Return those of these tables that differ between two commits (both hashes).
-
-        It costs two look-ups, however much lies between. A table that was made or dropped has changed too.
         """
 
     def table_folders(self, commit: str, tables: Iterable[str]) -> dict[str, str]:
@@ -207,16 +155,8 @@ class Ledger(Protocol):
         """
 
 
-class Publisher(Protocol):
-    """Publish a branch atomically, never forced: main gets all rows and receipts that the branch changed, or none, and
-    only while main holds what the branch was made from in each of those tables and receipts.
-    """
-
-    def merge(self, branch: str, head: str, note: Note) -> None:
-        """Publish exactly `head` of the branch on main, in one commit that carries the note.
-
-        Raise Conflict if main changed a table or receipt that the branch changed too. Repeating it is harmless.
-        """
+class Publisher(port.Publisher[Note], Protocol):
+    """Publisher of a decision: rows and receipts come to main in one commit, which carries the note."""
 
     def replay(self, branch: str, base: str, commit: str, without: Iterable[str]) -> str:
         """Repeat the changes from `base` to `commit` on a branch that stands at `base`, in one new commit, without the

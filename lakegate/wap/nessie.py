@@ -15,13 +15,13 @@ from pyiceberg.table.refs import MAIN_BRANCH
 
 from lakegate.adapters.http import TimeoutAdapter
 from lakegate.adapters.iceberg import RefCatalog
-from lakegate.adapters.nessie import NessieCatalog
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.errors import Conflict, OutcomeUnknown, Refused
 from lakegate.express.appending import set_properties
 from lakegate.express.creating import create
 from lakegate.express.tables import fit
 from lakegate.ports import MAIN, Ref
+from lakegate.publishing.nessie import NessieCatalog
 from lakegate.wap.commits import appending, commit, find, snapshot_of
 from lakegate.wap.history import SNAPSHOT
 from lakegate.wap.names import check_made, made_at

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
+from lakegate.adapters.iceberg.identity import table_identity
 from lakegate.adapters.iceberg.manifests import TableState
 from lakegate.adapters.iceberg.specs import carried
-from lakegate.adapters.iceberg.tables import table_identity
 from lakegate.audit.data_files import manifests
 from lakegate.audit.model.plan import Plan
 from lakegate.errors import Conflict, OutcomeUnknown, Refused, Retryable

@@ -18,8 +18,8 @@ from jsonschema import Draft202012Validator
 from pyiceberg.schema import Schema
 from pyiceberg.types import NestedField, StringType
 
-from lakegate.adapters.iceberg import IcebergTables, RefCatalog
-from lakegate.adapters.iceberg.tables import data_files
+from lakegate.adapters.iceberg import RefCatalog
+from lakegate.adapters.iceberg.manifests import data_files
 from lakegate.adapters.lake import IcebergLake
 from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.evaluation.quarantine import quarantine_of
@@ -49,6 +49,7 @@ from lakegate.express.job import TAKEN, Outcome, run_job
 from lakegate.express.limits import Limits
 from lakegate.express.process import Process
 from lakegate.ports import FileChanges
+from lakegate.publishing.nessie import NessieTables
 from tests.support.data_files import data_file
 from tests.support.jobs import has_begun, parquet, report_of, stage
 from tests.support.lanes import for_express, handed_over, make_table
@@ -292,7 +293,7 @@ def test_a_version_that_was_taken_off_before_is_replaced_and_its_keys_are_free(l
     refused = run_job(uri, Process())
     assert refused is Outcome.FAILED  # its rows are still there
     uri, other = job_for(lake, by, rows(3, 4), base=first.audited)
-    IcebergTables(lake.nessie_uri, lake.warehouse).remove(by.table, other.branch, gone)
+    NessieTables(lake.nessie_uri, lake.warehouse).remove(by.table, other.branch, gone)
     other = replace(other, files=(replace(other.files[0], id=IDS[5], replaces=replaces),))
     freeze(lake, uri, other)
     assert run_job(uri, Process()) is Outcome.REPORTED, handed_over(lake, other)
@@ -421,7 +422,7 @@ def test_registered_files_move_to_a_table_that_knows_of_none_and_leave_it_again(
     by = a_plan("months(`at`)")
     job, _ = reported(lake, by, parquet(pa.concat_tables([_table(rows(3)), _table(rows(4, month=3))])))
     [entry] = register(lake, job.branch, by.table, {IDS[5]: rows(1, 2)}).values()
-    tables, own, audited = IcebergTables(lake.nessie_uri, lake.warehouse), unique("wap-rebase"), lake.head(job.branch)
+    tables, own, audited = NessieTables(lake.nessie_uri, lake.warehouse), unique("wap-rebase"), lake.head(job.branch)
     _, other = reported(lake, by, rows(9), base=job.base)  # what others have published meanwhile
     lake.branch(own, other.audited)
     tables.evolve(by.table, own, Ref(job.branch, job.base), Ref(job.branch, audited))
@@ -445,7 +446,7 @@ def test_a_registered_file_is_replaced_by_a_job_that_writes_its_rows_anew(lake: 
     base, there = registered(lake, by, rows(1, 2), rows(3))
     uri, job = job_for(lake, by, rows(4, 5), base=base)
     old = IDS[1]
-    IcebergTables(lake.nessie_uri, lake.warehouse).remove(by.table, job.branch, frozenset({there[old].path}))
+    NessieTables(lake.nessie_uri, lake.warehouse).remove(by.table, job.branch, frozenset({there[old].path}))
     replaces = Replaced(versions=(old,), data_files=(there[old],))
     freeze(lake, uri, replace(job, files=(replace(job.files[0], id=IDS[5], replaces=replaces),)))
     assert run_job(uri, Process()) is Outcome.REPORTED, handed_over(lake, job)

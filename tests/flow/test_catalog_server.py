@@ -25,8 +25,7 @@ from requests.adapters import HTTPAdapter
 from infra.catalog.settings import HEALTH
 from lakegate import bootstrap
 from lakegate.access import Role
-from lakegate.adapters.iceberg import IcebergTables, RefCatalog
-from lakegate.adapters.nessie import NessieCatalog
+from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.warehouse import S3Warehouse
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.job import Job
@@ -38,6 +37,7 @@ from lakegate.errors import PASSING
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, Ref
+from lakegate.publishing.nessie import NessieCatalog, NessieTables
 from lakegate.testing import MemoryNotifier
 from lakegate.workflow.attempts.claims import list_open_attempts
 from lakegate.workflow.receive import receive
@@ -132,7 +132,7 @@ class Kept:
             branches=catalog,
             ledger=catalog,
             publisher=catalog,
-            tables=IcebergTables(server.uri, server.lake.warehouse, http),
+            tables=NessieTables(server.uri, server.lake.warehouse, http),
             runner=self.runs,
             notifier=MemoryNotifier(),
             grace=timedelta(0),

@@ -15,11 +15,11 @@ from pyiceberg.table import Table
 
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.lake import storage
-from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.warehouse import S3Warehouse
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN, MetadataFile, Ref, Reference
 from lakegate.ports.warehouse import table_folder
+from lakegate.publishing.nessie import NessieCatalog
 from lakegate.testing import MemoryClock
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.reports import read_report

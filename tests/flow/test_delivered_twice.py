@@ -10,8 +10,8 @@ import pytest
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 
-from lakegate.adapters.iceberg import IcebergTables
 from lakegate.audit.errors import JobError
+from lakegate.publishing.nessie import NessieTables
 from spark_jobs.appending.append import append
 from tests.flow.conftest import Installation
 from tests.ports.conftest import ListedTwice, NessiePlace
@@ -108,7 +108,7 @@ def test_quarantine_whose_registering_is_delivered_twice_keeps_no_good_file_back
         return Fault.TWICE if request.path.endswith("/register") else Fault.NONE, 0
 
     with proxy(installation.lake.nessie_uri, registers_twice) as network:
-        tables = IcebergTables(network.uri, installation.lake.warehouse)
+        tables = NessieTables(network.uri, installation.lake.warehouse)
         installation.service = replace(installation.service, tables=tables)
         installation.settle(second)
     assert len(network.met) == 1

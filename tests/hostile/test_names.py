@@ -8,11 +8,11 @@ import re
 import pytest
 
 from lakegate.adapters import slack
-from lakegate.adapters.nessie.notes import LIMIT, decided, message, properties
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, receipt_name
 from lakegate.ports import DecidedFile, MessageKind, Note
+from lakegate.publishing.nessie.notes import LIMIT, decided, message, properties
 from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry

@@ -21,14 +21,13 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.update.snapshot import _FastAppendFiles
 
-from lakegate.adapters.iceberg import IcebergTables
-from lakegate.adapters.nessie import NessieCatalog
 from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, Catalog, DecidedFile, Note, Ref, TableIdentity, Tables
+from lakegate.publishing.nessie import NessieCatalog, NessieTables
 from lakegate.testing import MemoryCatalog, MemoryLake, MemoryTables
 from lakegate.testing.lake import Key, KeyKind, TableState
 from tests.support.data_files import data_file
@@ -146,7 +145,7 @@ class NessiePlace:
 
     def __post_init__(self) -> None:
         self.catalog: Catalog = NessieCatalog(self.lake.nessie_uri)
-        self.tables: Tables = IcebergTables(self.lake.nessie_uri, self.lake.warehouse)
+        self.tables: Tables = NessieTables(self.lake.nessie_uri, self.lake.warehouse)
         self.meddle(MAIN, unique("founding"))
 
     def write(self, branch: str, table: str, rows: int, contract_hash: str = "h1") -> str:

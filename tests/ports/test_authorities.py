@@ -13,10 +13,10 @@ import pytest
 
 from lakegate import bootstrap
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
-from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.surroundings import Surroundings
 from lakegate.errors import Misconfigured
 from lakegate.ports import Ref
+from lakegate.publishing.nessie import NessieCatalog
 from lakegate.settings import CA_FILE, CODE, Settings
 from spark_jobs.tables import nessie
 from tests.ports.test_runner import SETTINGS

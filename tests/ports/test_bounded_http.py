@@ -23,12 +23,12 @@ from lakegate.adapters.channels import posting
 from lakegate.adapters.client_tokens import ClientTokens
 from lakegate.adapters.http import CHUNK, TimeoutAdapter, _Waits
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
-from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.slack import SlackNotifier
 from lakegate.audit.bounded_http import asked
 from lakegate.audit.model.client import Client
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Message, MessageKind, Ref
+from lakegate.publishing.nessie import NessieCatalog
 from lakegate.testing import MemoryClock
 from spark_jobs.tables import nessie
 from tests.ports.test_runner import SETTINGS
@@ -217,7 +217,7 @@ def test_a_redirect_is_followed_by_no_client_and_says_from_where_to_where(call: 
 @contextmanager
 def _in_our_words() -> Iterator[None]:
     """Pynessie's own calls are put in our words by whoever makes them."""
-    from lakegate.adapters.nessie import nessie_errors
+    from lakegate.publishing.nessie import nessie_errors
 
     with nessie_errors("asking", changes=True):
         yield

@@ -22,9 +22,10 @@ from pyiceberg.table.snapshots import Operation
 from s3fs import S3FileSystem
 
 from lakegate.adapters.http import TimeoutAdapter
-from lakegate.adapters.iceberg import IcebergTables, MetadataIO, RefCatalog, iceberg_errors
+from lakegate.adapters.iceberg import MetadataIO, RefCatalog, iceberg_errors
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Refused, Retryable
 from lakegate.ports import MAIN, Ref
+from lakegate.publishing.nessie import NessieTables
 from tests.ports.conftest import ListedTwice, NessiePlace, WithoutDeletes, Work, head_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,7 +100,7 @@ def test_an_error_says_what_to_do_now(vendors: Exception, changes: bool, ours: t
 
 def test_a_catalog_that_does_not_answer_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=16) as server:
-        tables = IcebergTables(f"http://127.0.0.1:{server.getsockname()[1]}", "lake")
+        tables = NessieTables(f"http://127.0.0.1:{server.getsockname()[1]}", "lake")
         tables._http = TimeoutAdapter((60, 0.05), retries=0)
         with pytest.raises(Retryable, match=r"reading nyc\.flights at main: .*Timeout"):
             tables.identity(Ref("main"), "nyc.flights")
@@ -117,7 +118,7 @@ class BehindTls(TimeoutAdapter):
 
 @pytest.mark.parametrize("asked", ["https://nessie.example.com", "https://nessie.example.com:19120"])
 def test_a_catalog_that_names_another_address_than_it_was_asked_at_is_not_followed(asked: str) -> None:
-    tables = IcebergTables(asked, "lake")
+    tables = NessieTables(asked, "lake")
     tables._http = BehindTls()
     with pytest.raises(Misconfigured, match=r"tables are at http://nessie\.example\.com.*load balancer"):
         tables.identity(Ref("main"), "nyc.flights")
@@ -264,7 +265,7 @@ def test_manifests_are_read_beside_each_other_and_once_by_all_that_publishes(
     place, work, reads = nessie_place, Work(nessie_place, table, []), Reads()
     written = {place.write(work.branch, table, 1) for _ in range(3)}
     monkeypatch.setattr(S3FileSystem, "_cat_file", partialmethod(reads))
-    tables = IcebergTables(place.lake.nessie_uri, place.lake.warehouse)
+    tables = NessieTables(place.lake.nessie_uri, place.lake.warehouse)
     assert tables.paths(Ref(work.branch), table) == written
     assert (reads.most, len(reads.manifests())) == (3, 3)
     assert tables.paths(Ref(MAIN, str(place.catalog.head(work.branch))), table) == written
@@ -278,10 +279,10 @@ def test_manifests_are_read_beside_each_other_and_once_by_all_that_publishes(
 WITHOUT_ARROW = """
 import sys
 sys.modules["pyarrow"] = None
-from lakegate.adapters.iceberg import IcebergTables
+from lakegate.publishing.nessie import NessieTables
 from lakegate.ports import Ref
 nessie, table, here, there = sys.argv[1:5]
-tables = IcebergTables(nessie, "lake")
+tables = NessieTables(nessie, "lake")
 assert tables.identity(Ref(there), table) == tables.identity(Ref(here), table)
 added = tables.paths(Ref(there), table) - tables.paths(Ref(here), table)
 tables.append(table, here, Ref(there), added)

@@ -14,13 +14,13 @@ from lakegate.access import Operation, Role, may
 from lakegate.adapters.client_tokens import ClientTokens
 from lakegate.adapters.clock import SystemClock
 from lakegate.adapters.http import door
-from lakegate.adapters.iceberg import IcebergTables, RefCatalog, iceberg_errors
-from lakegate.adapters.nessie import NessieCatalog
+from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
 from lakegate.adapters.tokens import StsTokens
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, Ref
+from lakegate.publishing.nessie import NessieCatalog, NessieTables
 from lakegate.testing import MemoryClock
 from tests.ports.conftest import BATCH, landed, note, receipt
 from tests.support.guarded import AUDIENCE, Guarded, act_as
@@ -318,7 +318,7 @@ def test_our_tables_are_opened_with_the_role_s_token(guarded: Guarded, monkeypat
         monkeypatch.setenv(name, value)
     assert guarded.tables(Role.INGEST).identity(Ref(MAIN), "flights.none") is None
     with pytest.raises(Misconfigured, match="Unauthorized"):
-        IcebergTables(guarded.lake.nessie_uri, "lake").identity(Ref(MAIN), "flights.none")
+        NessieTables(guarded.lake.nessie_uri, "lake").identity(Ref(MAIN), "flights.none")
     branch = unique("wap-z")
     guarded.catalog(Role.INGEST).create_branch(branch, guarded.catalog(Role.INGEST).head(MAIN) or "")
     with pytest.raises(Misconfigured, match="is not allowed"):

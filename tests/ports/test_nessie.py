@@ -19,14 +19,14 @@ import requests
 from pynessie.error import NessieException
 
 from lakegate.adapters.http import TimeoutAdapter, mount
-from lakegate.adapters.nessie import NessieCatalog, nessie_errors
-from lakegate.adapters.nessie.notes import LIMIT, decided, message, properties
-from lakegate.adapters.nessie.rest import NessieRest
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.ingestion import MOST_FILES
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, DecidedFile, Note, Ref
+from lakegate.publishing.nessie import NessieCatalog, nessie_errors
+from lakegate.publishing.nessie.notes import LIMIT, decided, message, properties
+from lakegate.publishing.nessie.rest import NessieRest
 from tests.ports.conftest import BATCH, NessiePlace, landed, note, receipt
 from tests.support.nessie import Lake, nessie, unique
 

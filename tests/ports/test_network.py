@@ -8,11 +8,10 @@ from contextlib import suppress
 import pytest
 from pyiceberg.exceptions import TableAlreadyExistsError
 
-from lakegate.adapters.iceberg import IcebergTables
-from lakegate.adapters.nessie import NessieCatalog
 from lakegate.errors import Conflict, LakegateError, Refused
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, FileChanges, Ref
+from lakegate.publishing.nessie import NessieCatalog, NessieTables
 from tests.ports.conftest import NessiePlace, Work, landed, main, note, receipt
 from tests.support.proxy import Answer, Fault, Proxy, Request, proxy
 
@@ -33,8 +32,8 @@ def twice(network: Proxy, request: pytest.FixtureRequest) -> Proxy:
     return network
 
 
-def tables_over(network: Proxy, place: NessiePlace) -> IcebergTables:
-    return IcebergTables(network.uri, place.lake.warehouse)
+def tables_over(network: Proxy, place: NessiePlace) -> NessieTables:
+    return NessieTables(network.uri, place.lake.warehouse)
 
 
 def done(network: Proxy, *operations: Callable[[], object]) -> None:
@@ -147,7 +146,7 @@ def test_data_files_are_not_appended_beside_those_of_another_worker_who_was_firs
 
 
 @pytest.fixture
-def answered_with_a_conflict(nessie_place: NessiePlace, network: Proxy, table: str) -> tuple[IcebergTables, Work, Work]:
+def answered_with_a_conflict(nessie_place: NessiePlace, network: Proxy, table: str) -> tuple[NessieTables, Work, Work]:
     """The first commit to a table is made; then another makes one, and the answer is that of a second delivery. With
     the branch for it, and one that has more.
     """
@@ -167,7 +166,7 @@ def answered_with_a_conflict(nessie_place: NessiePlace, network: Proxy, table: s
 
 
 def test_an_append_that_was_made_and_is_answered_with_a_conflict_leaves_a_table_that_can_be_read(
-    nessie_place: NessiePlace, table: str, answered_with_a_conflict: tuple[IcebergTables, Work, Work]
+    nessie_place: NessiePlace, table: str, answered_with_a_conflict: tuple[NessieTables, Work, Work]
 ) -> None:
     tables, own, more = answered_with_a_conflict
     new = nessie_place.write(more.branch, table, 2)
@@ -177,7 +176,7 @@ def test_an_append_that_was_made_and_is_answered_with_a_conflict_leaves_a_table_
 
 
 def test_a_removal_that_was_made_and_is_answered_with_a_conflict_leaves_a_table_that_can_be_read(
-    nessie_place: NessiePlace, table: str, answered_with_a_conflict: tuple[IcebergTables, Work, Work]
+    nessie_place: NessiePlace, table: str, answered_with_a_conflict: tuple[NessieTables, Work, Work]
 ) -> None:
     tables, own, more = answered_with_a_conflict
     new = [nessie_place.write(more.branch, table, rows) for rows in (2, 4)]

@@ -26,14 +26,13 @@ from lakegate.access import Role
 from lakegate.adapters.aws import ONCE
 from lakegate.adapters.client_tokens import SHORTEST, ClientTokens
 from lakegate.adapters.http import IdentifiedAdapter, mount
-from lakegate.adapters.iceberg import IcebergTables
-from lakegate.adapters.nessie import NessieCatalog
 from lakegate.adapters.renewed import Issued, Renewed
 from lakegate.adapters.tokens import StsTokens
 from lakegate.cli.doctor import Examination
 from lakegate.doctor.finding import Verdict
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.ports import MAIN, Ref, Tokens
+from lakegate.publishing.nessie import NessieCatalog, NessieTables
 from lakegate.settings import Settings
 from lakegate.testing import MemoryClock, MemoryTokens
 from tests.support.issuer import AUDIENCE_OF_CLIENTS, SCOPE, Issuer, as_settings, client, expiry, issuing
@@ -373,7 +372,7 @@ def test_a_token_goes_to_the_catalog_and_to_no_other_server(
     assert [request.headers.get("Authorization") for request in wire.sent] == [f"Bearer {CANARY}" if goes else None]
 
 
-def calls(catalog: NessieCatalog, tables: IcebergTables) -> list[Callable[[], object]]:
+def calls(catalog: NessieCatalog, tables: NessieTables) -> list[Callable[[], object]]:
     """Every call that the workflow makes, by each client."""
     return [
         lambda: catalog.head("wap-x"),
@@ -393,7 +392,7 @@ def calls(catalog: NessieCatalog, tables: IcebergTables) -> list[Callable[[], ob
 def test_every_client_s_calls_have_the_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     wire = Wire(monkeypatch, unanswered)
     http = IdentifiedAdapter(NESSIE, Fixed())
-    catalog, tables = NessieCatalog(NESSIE, http), IcebergTables(NESSIE, "lake", http)
+    catalog, tables = NessieCatalog(NESSIE, http), NessieTables(NESSIE, "lake", http)
     for call in calls(catalog, tables):
         before = len(wire.sent)
         with pytest.raises(Exception, match="no answer"):
@@ -435,7 +434,7 @@ def test_no_error_and_no_log_has_the_token(
     bootstrap.configure_logging()
     Wire(monkeypatch, answer)
     http = IdentifiedAdapter(NESSIE, Fixed())
-    catalog, tables, told = NessieCatalog(NESSIE, http), IcebergTables(NESSIE, "lake", http), list[str]()
+    catalog, tables, told = NessieCatalog(NESSIE, http), NessieTables(NESSIE, "lake", http), list[str]()
     with caplog.at_level(logging.DEBUG):
         for call in calls(catalog, tables):
             try:

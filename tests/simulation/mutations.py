@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakegate.adapters.http import status_error
-from lakegate.adapters.nessie import NessieCatalog
 from lakegate.audit import completeness
 from lakegate.audit import run as audit
 from lakegate.audit.evaluation import observed
 from lakegate.landing import lane, standing
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Receipt
+from lakegate.publishing.nessie import NessieCatalog
 from lakegate.testing import MemoryLake
 from lakegate.workflow import publish, receive, reconcile, settle
 from lakegate.workflow.attempts import history, launch, reports, start

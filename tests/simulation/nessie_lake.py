@@ -18,14 +18,15 @@ from pyiceberg.types import IntegerType, NestedField, StringType
 
 from lakegate.adapters.http import door
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
-from lakegate.adapters.iceberg.tables import data_files, table_identity
-from lakegate.adapters.nessie.contents import SPACE, SPACES
-from lakegate.adapters.nessie.notes import decided
+from lakegate.adapters.iceberg.identity import table_identity
+from lakegate.adapters.iceberg.manifests import data_files
 from lakegate.audit.errors import JobError
 from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.errors import Conflict, LakegateError
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, Ref, TableIdentity
+from lakegate.publishing.nessie.contents import SPACE, SPACES
+from lakegate.publishing.nessie.notes import decided
 from lakegate.testing import TableState
 from lakegate.testing.lake import EPOCH, Commit, Content, Key, KeyKind
 from tests.simulation.installation import Violation

@@ -21,9 +21,8 @@ from requests.adapters import HTTPAdapter
 
 from lakegate.access import Role, nessie_settings
 from lakegate.adapters.http import door
-from lakegate.adapters.iceberg import IcebergTables
-from lakegate.adapters.nessie import NessieCatalog
 from lakegate.ports import Catalog, Ref, Tables
+from lakegate.publishing.nessie import NessieCatalog, NessieTables
 from tests.simulation.files import MemoryFiles, in_memory
 from tests.simulation.installation import FLIGHTS, Installation
 from tests.simulation.nessie_lake import NessieLake
@@ -117,7 +116,7 @@ class HttpInstallation(Installation):
         super().__init__(trace)
         uri = network.proxy.uri
         http = door(uri, network)
-        catalog, tables = NessieCatalog(uri, http), IcebergTables(uri, WAREHOUSE, http)
+        catalog, tables = NessieCatalog(uri, http), NessieTables(uri, WAREHOUSE, http)
         through = replace(
             self.service, branches=catalog, ledger=catalog, publisher=catalog, tables=tables, nessie_uri=uri
         )
@@ -127,7 +126,7 @@ class HttpInstallation(Installation):
         """Whoever looks on does so past the network."""
         uri = self._network.nessie_uri
         http = door(uri, Held(self._network.tokens[WORLD]))
-        return self._lake, NessieCatalog(uri, http), IcebergTables(uri, WAREHOUSE, http)
+        return self._lake, NessieCatalog(uri, http), NessieTables(uri, WAREHOUSE, http)
 
 
 class HttpSchedule(Schedule):

@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from lakegate.adapters.iceberg import IcebergTables
-from lakegate.adapters.nessie import NessieCatalog
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Note, Ref
+from lakegate.publishing.nessie import NessieCatalog, NessieTables
 from spark_jobs.jvm.session import open_catalog
 from tests.support.jobs import stage
 from tests.support.nessie import Lake, unique
@@ -24,7 +23,7 @@ class Branches:
 
     def __init__(self, spark: SparkSession, lake: Lake) -> None:
         self.spark, self.lake, self.table = spark, lake, f"{unique('nyc')}.flights"
-        self.catalog, self.tables = NessieCatalog(lake.nessie_uri), IcebergTables(lake.nessie_uri, lake.warehouse)
+        self.catalog, self.tables = NessieCatalog(lake.nessie_uri), NessieTables(lake.nessie_uri, lake.warehouse)
         self.views = 0
         self.job = stage(lake, plan(self.table, {"id": "int"}), unique("wap"), "", {}).job
         first = self.branch(1, lake.head())

@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from lakegate.adapters.iceberg import IcebergTables
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.plan import Plan, SchemaPolicy, Stance
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.express.job import Outcome, run_job
 from lakegate.express.process import Process
 from lakegate.ports import Ref
+from lakegate.publishing.nessie import NessieTables
 from spark_jobs.jvm.session import open_catalog
 from tests.support.jobs import stage
 from tests.support.lanes import for_express, handed_over
@@ -108,7 +108,7 @@ def test_spark_reads_registered_files_as_what_they_are_and_compacts_them_with_al
         f"CALL {catalog}.system.rewrite_data_files(table => '{by.table}', options => map('rewrite-all', 'true'))"
     )
     assert found("true") == everything
-    paths = IcebergTables(lake.nessie_uri, lake.warehouse).paths(Ref(branch), by.table)
+    paths = NessieTables(lake.nessie_uri, lake.warehouse).paths(Ref(branch), by.table)
     assert all("/data/at_month=" in path for path in paths)  # in the table's own layout
     assert len(paths) < len(FILES)
     assert len(rows_of(lake, branch, by.table)) == len(everything)

@@ -14,7 +14,6 @@ import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from lakegate.adapters.iceberg import IcebergTables
 from lakegate.audit.completeness import DELETE_FILES, RowCounts, prove_removed
 from lakegate.audit.errors import JobError
 from lakegate.audit.evaluation.quarantine import quarantine_of
@@ -24,6 +23,7 @@ from lakegate.audit.model.report import DataFile, Replaced, Report, Rewritten, V
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.ports import MAIN, FileChanges, Ref
+from lakegate.publishing.nessie import NessieTables
 from spark_jobs import append_and_audit, engine
 from spark_jobs.appending import append as appending
 from spark_jobs.jvm.failures import FAILURES
@@ -184,7 +184,7 @@ def test_publish_finds_on_the_branch_just_what_the_report_says(
     report = table.run(job)
     for name, value in table.lake.environment.items():
         monkeypatch.setenv(name, value)
-    tables = IcebergTables(table.lake.nessie_uri, table.lake.warehouse)
+    tables = NessieTables(table.lake.nessie_uri, table.lake.warehouse)
     own = [data for file in report.files for data in file.data_files]
     assert tables.compare(table.plan.table, Ref(MAIN, job.base), Ref(job.branch, report.audited)) == FileChanges(
         added=frozenset(data.path for data in (*own, *report.rewritten.left)),

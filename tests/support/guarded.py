@@ -14,8 +14,7 @@ import requests
 
 from lakegate.access import RULES, Role, nessie_settings
 from lakegate.adapters.http import door
-from lakegate.adapters.iceberg import IcebergTables
-from lakegate.adapters.nessie import NessieCatalog
+from lakegate.publishing.nessie import NessieCatalog, NessieTables
 from tests.support.issuer import AUDIENCE_OF_CLIENTS, CLAIM, CLIENT, CLIENTS, Issuer, issuing
 from tests.support.nessie import Lake, nessie
 
@@ -52,9 +51,9 @@ class Guarded:
     def catalog(self, role: str) -> NessieCatalog:
         return NessieCatalog(self.lake.nessie_uri, door(self.lake.nessie_uri, Held(self.token(role))))
 
-    def tables(self, role: str) -> IcebergTables:
+    def tables(self, role: str) -> NessieTables:
         uri = self.lake.nessie_uri
-        return IcebergTables(uri, self.lake.warehouse, door(uri, Held(self.token(role))))
+        return NessieTables(uri, self.lake.warehouse, door(uri, Held(self.token(role))))
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,6 @@ from lakegate import bootstrap, shown
 from lakegate.adapters import avro_blocks, decoding, http, slack, sqs
 from lakegate.adapters.channels import document as event_document
 from lakegate.adapters.channels import lineage
-from lakegate.adapters.nessie import notes
 from lakegate.audit import bounded_http
 from lakegate.audit.evaluation import samples
 from lakegate.audit.model import limits
@@ -26,6 +25,7 @@ from lakegate.contracts.sql import growth, statements
 from lakegate.dashboard import figures
 from lakegate.express.limits import Limits as Express
 from lakegate.landing import ingestion, routes
+from lakegate.publishing.nessie import notes
 from lakegate.wap import engine
 from lakegate.workflow import backlog, reconcile, registry, status
 from lakegate.workflow.cleaning import candidates

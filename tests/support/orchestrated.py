@@ -19,8 +19,8 @@ from pyarrow import csv
 
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.lake import storage
-from lakegate.adapters.nessie import NessieCatalog
 from lakegate.audit.ref import Ref
+from lakegate.publishing.nessie import NessieCatalog
 from tests.support.nessie import ROOT, Lake, unique
 from tests.support.proxy import Fault, Request, proxy
 from tests.support.runs import ids_of, orders

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.adapters.nessie.notes import decided, properties
 from lakegate.adapters.slack import blocks
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.report import Report
@@ -15,6 +14,7 @@ from lakegate.landing.ingestion import MOST_FILES
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, Note, Ref
+from lakegate.publishing.nessie.notes import decided, properties
 from lakegate.workflow.attempts.reports import report_name
 from lakegate.workflow.retry import discard, retry
 from tests.workflow.world import World

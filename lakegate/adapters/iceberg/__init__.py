@@ -1,9 +1,9 @@
-"""Iceberg tables through PyIceberg and the catalog's Iceberg REST. Vendor words and errors end here.
+"""Iceberg tables through PyIceberg: what each adapter of a catalog needs. Vendor words and errors end here.
 
-`tables` is the port. It opens a `catalog` for each ref, reads `manifests`, follows all that metadata files `reach`,
-and fetches `files`, each once per publish: a table at a commit, a metadata file and the address of a ref never change.
-`commits` are made once, and `errors` translates. PyArrow is not needed,
-and no function has it: object storage is reached through s3fs.
+`catalog` is one ref of the Iceberg REST of a Nessie. `identity` is what must be equal before data files move,
+`manifests` list them, `specs` carry their partitions, and `reach` follows all that metadata files name. `files` are
+fetched once per publish: a metadata file never changes. `commits` are made once, and `errors` translates. PyArrow is
+not needed, and no function has it: object storage is reached through s3fs.
 """
 
 from importlib import import_module
@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     from lakegate.adapters.iceberg.catalog import RefCatalog
     from lakegate.adapters.iceberg.errors import ABSENT, iceberg_errors
     from lakegate.adapters.iceberg.files import MetadataIO, check_storage
-    from lakegate.adapters.iceberg.tables import IcebergTables
 
-__all__ = ["ABSENT", "IcebergTables", "MetadataIO", "RefCatalog", "check_storage", "iceberg_errors"]
+__all__ = ["ABSENT", "MetadataIO", "RefCatalog", "check_storage", "iceberg_errors"]
 _MODULES = {
     "ABSENT": "errors",
-    "IcebergTables": "tables",
     "MetadataIO": "files",
     "RefCatalog": "catalog",
     "check_storage": "files",

@@ -8,6 +8,7 @@ from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, Manifes
 from pyiceberg.table import Table
 
 from lakegate.adapters.iceberg.files import REMEMBERED, MetadataIO
+from lakegate.audit.data_files import manifests
 from lakegate.errors import Refused
 
 AT_ONCE = 16  # manifests read concurrently
@@ -81,3 +82,16 @@ def live_entries(io: FileIO, manifest: ManifestFile, of: str = "") -> list[Manif
         return manifest.fetch_manifest_entry(io, discard_deleted=True)
     except (TypeError, ValueError) as exc:
         raise Refused(f"the manifest{of} at {manifest.manifest_path} cannot be read: {exc}") from exc
+
+
+def data_files(table: Table | None) -> dict[str, DataFile]:
+    """Return the table's data files by path."""
+    state = TableState(table)
+    return manifests.data_files(state, manifests.listed(state))
+
+
+def unshared_files(one: Table, other: Table) -> tuple[dict[str, DataFile], dict[str, DataFile]]:
+    """Return the data files in manifests that the other table lacks, of both."""
+    states = TableState(one), TableState(other)
+    ones, others = manifests.unshared(*states)
+    return manifests.data_files(states[0], ones), manifests.data_files(states[1], others)

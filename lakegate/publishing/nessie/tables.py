@@ -1,12 +1,11 @@
 """`Tables` with PyIceberg. It reads and writes metadata alone."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator
 from threading import Lock
 
 from cachetools import TTLCache, cached
 from pyiceberg import exceptions as iceberg
-from pyiceberg.manifest import DataFile
-from pyiceberg.schema import Schema, index_by_id, index_name_by_id
+from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 
 from lakegate.adapters.http import TimeoutAdapter
@@ -14,18 +13,18 @@ from lakegate.adapters.iceberg.catalog import OPTIONS, RefCatalog
 from lakegate.adapters.iceberg.commits import append, one_commit
 from lakegate.adapters.iceberg.errors import iceberg_errors
 from lakegate.adapters.iceberg.files import Files, MetadataIO
-from lakegate.adapters.iceberg.manifests import TableState
+from lakegate.adapters.iceberg.identity import table_identity
+from lakegate.adapters.iceberg.manifests import TableState, data_files, unshared_files
 from lakegate.adapters.iceberg.reach import reached
-from lakegate.adapters.iceberg.specs import add_specs, carried, names_of
+from lakegate.adapters.iceberg.specs import add_specs, carried
 from lakegate.audit.data_files import manifests
-from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.errors import Refused
 from lakegate.ports import MAIN, FileChanges, Ref, TableIdentity
 
 TABLES, A_WHILE = 16, 60  # cached, and for how many seconds: the storage credentials that come with them expire
 
 
-class IcebergTables:
+class NessieTables:
     """Tables of one warehouse; `uri` is the catalog's address without /iceberg."""
 
     def __init__(self, uri: str, warehouse: str, http: TimeoutAdapter | None = None) -> None:
@@ -53,7 +52,7 @@ class IcebergTables:
         """Append the same data files, statistics and partitions included, in a new snapshot."""
         with iceberg_errors(f"reading {table} at {source} and {branch}"):
             origin, target = self._load(source, table), self._load(Ref(branch), table)
-            there, here = _unshared(origin, target)
+            there, here = unshared_files(origin, target)
             _refuse(paths & here.keys(), f"{table} at {branch} already has data file")
             _refuse(paths - there.keys(), f"{table} at {source} has, beyond what {branch} has, no data file")
         files, specs = carried(origin, target, [there[path] for path in sorted(paths)])
@@ -131,42 +130,11 @@ class IcebergTables:
         return found
 
 
-def table_identity(table: Table) -> TableIdentity:
-    """Return what must be equal on two sides before data files move between them."""
-    schema = table.schema()
-    names: Mapping[int, str] = index_name_by_id(schema)
-    fields = tuple(
-        (number, names[number], f"{field.field_type}{' not null' if field.required else ''}")
-        for number, field in sorted(index_by_id(schema).items())
-    )
-    return TableIdentity(
-        uuid=str(table.metadata.table_uuid),
-        fields=fields,
-        last_id=table.metadata.last_column_id,
-        partitions=str(table.spec()),
-        contract_hash=table.properties.get(CONTRACT_HASH, ""),
-        names=names_of(table),
-    )
-
-
 def _grown(here: Schema, there: Schema) -> Schema:
     """Return the columns of `here` with the types of `there`, followed by the columns that only `there` has."""
     others = {field.field_id: field for field in there.fields}
     own = [field.model_copy(update={"field_type": others.pop(field.field_id).field_type}) for field in here.fields]
     return Schema(*own, *others.values(), identifier_field_ids=here.identifier_field_ids)
-
-
-def data_files(table: Table | None) -> dict[str, DataFile]:
-    """Return the table's data files by path."""
-    state = TableState(table)
-    return manifests.data_files(state, manifests.listed(state))
-
-
-def _unshared(one: Table, other: Table) -> tuple[dict[str, DataFile], dict[str, DataFile]]:
-    """Return the data files in manifests that the other table lacks, of both."""
-    states = TableState(one), TableState(other)
-    ones, others = manifests.unshared(*states)
-    return manifests.data_files(states[0], ones), manifests.data_files(states[1], others)
 
 
 def _refuse(paths: Iterable[str], what: str) -> None:

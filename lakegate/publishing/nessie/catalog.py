@@ -10,7 +10,13 @@ from cachetools import LRUCache, cached
 from pynessie.error import NessieConflictException, NessieReferenceNotFoundException
 
 from lakegate.adapters.http import TimeoutAdapter
-from lakegate.adapters.nessie.contents import (
+from lakegate.adapters.refs import segment
+from lakegate.counts import count
+from lakegate.errors import Conflict, Refused, Retryable
+from lakegate.landing.attempts import PREFIX, earliest_time
+from lakegate.landing.receipts import Receipt, receipt_name
+from lakegate.ports import MAIN, Branch, Changes, Decided, MetadataFile, Note, Ref, Reference
+from lakegate.publishing.nessie.contents import (
     SPACE,
     SPACES,
     WATERMARK,
@@ -26,16 +32,10 @@ from lakegate.adapters.nessie.contents import (
     receipt_in,
     text_content,
 )
-from lakegate.adapters.nessie.errors import nessie_errors
-from lakegate.adapters.nessie.notes import PREFIX as PREFIX_OF_NOTES
-from lakegate.adapters.nessie.notes import before, committed_at, decided, having, message, properties, single
-from lakegate.adapters.nessie.rest import PAGE, NessieRest
-from lakegate.adapters.refs import segment
-from lakegate.counts import count
-from lakegate.errors import Conflict, Refused, Retryable
-from lakegate.landing.attempts import PREFIX, earliest_time
-from lakegate.landing.receipts import Receipt, receipt_name
-from lakegate.ports import MAIN, Branch, Changes, Decided, MetadataFile, Note, Ref, Reference
+from lakegate.publishing.nessie.errors import nessie_errors
+from lakegate.publishing.nessie.notes import PREFIX as PREFIX_OF_NOTES
+from lakegate.publishing.nessie.notes import before, committed_at, decided, having, message, properties, single
+from lakegate.publishing.nessie.rest import PAGE, NessieRest
 
 FEW = 10  # decisions of one batch, mostly; a larger page would fill up with older, useless commits
 TRIES = 10

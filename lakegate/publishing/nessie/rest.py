@@ -12,10 +12,10 @@ from confuse import Configuration
 from pynessie.client import _endpoints
 
 from lakegate.adapters.http import TimeoutAdapter, mount
-from lakegate.adapters.nessie.contents import Json, Key
-from lakegate.adapters.nessie.errors import nessie_errors
 from lakegate.adapters.refs import segment
 from lakegate.ports import Ref
+from lakegate.publishing.nessie.contents import Json, Key
+from lakegate.publishing.nessie.errors import nessie_errors
 
 PAGE = 250  # the most that Nessie gives at once
 KEYS = 500
