@@ -20,7 +20,7 @@ from botocore.exceptions import ClientError
 from lakegate.adapters.aws import CONFIG, ONCE, aws_errors, code, status
 from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.files import FileVersion, as_listed
-from lakegate.ports.landing import Described, Version
+from lakegate.ports.landing import Descriptions, Version
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -71,7 +71,7 @@ class S3Landing:
                 raise
         return self._file(key, version_id, head["ContentLength"], head["LastModified"], _checksum(head))
 
-    def describe_all(self, versions: Iterable[Version]) -> Described:
+    def describe_all(self, versions: Iterable[Version]) -> Descriptions:
         wanted = list(versions)
         with ThreadPoolExecutor(AT_ONCE) as pool:
             return dict(zip(wanted, pool.map(self._described, wanted), strict=True))

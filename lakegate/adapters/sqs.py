@@ -15,7 +15,7 @@ import boto3
 from lakegate.adapters.aws import CONFIG, aws_errors
 from lakegate.adapters.events import NO_EVENT, ended, landed, reminder
 from lakegate.adapters.express import is_end, run_of
-from lakegate.landing.chunks import chunked
+from lakegate.landing.chunks import in_chunks
 from lakegate.landing.files import FileVersion
 from lakegate.ports import DeadLetter
 
@@ -63,7 +63,7 @@ class SqsDeadLetters:
             by_queue.setdefault(queue, []).append((letter.id, handle))
         for queue, entries in by_queue.items():
             with aws_errors(f"deleting dead letters of {queue}"):
-                for some in chunked(entries, AT_ONCE):
+                for some in in_chunks(entries, AT_ONCE):
                     named = [{"Id": id_, "ReceiptHandle": handle} for id_, handle in some]
                     self._sqs.delete_message_batch(QueueUrl=queue, Entries=named)  # type: ignore[arg-type]
 

@@ -9,7 +9,7 @@ import boto3
 
 from lakegate.adapters.aws import CONFIG, THROTTLED, aws_errors
 from lakegate.errors import Misconfigured, Retryable
-from lakegate.landing.chunks import chunked
+from lakegate.landing.chunks import in_chunks
 from lakegate.ports import StoredFile
 from lakegate.ports.warehouse import table_folder
 
@@ -59,7 +59,7 @@ class S3Warehouse:
                     )
 
     def delete(self, uris: Iterable[str]) -> None:
-        for some in chunked(uris, MOST):
+        for some in in_chunks(uris, MOST):
             [bucket] = {_split(uri)[0] for uri in some}
             keys = [{"Key": _split(uri)[1]} for uri in some]
             with aws_errors(f"deleting from {bucket}"):

@@ -18,7 +18,7 @@ from lakegate.cli.report import would_have
 from lakegate.cli.retry import left_as_rejected
 from lakegate.cli.terminal import ago, busy, clean, indented, say, say_json
 from lakegate.counts import count
-from lakegate.landing.lane import NO_LANE, WANTED
+from lakegate.landing.lane import CONTRACT_CHOICE, NO_LANE
 from lakegate.operations.acts import Approve, Discard, Reconcile
 from lakegate.operations.questions import ShowStatus
 from lakegate.workflow.ledger.decisions import reason
@@ -28,7 +28,7 @@ from lakegate.workflow.status import BrokenContract, Status
 SHOWN = 20  # lines of a list; --json has all
 FILES_SHOWN = 3  # files of a line
 REASONS_SHOWN = 10  # reasons of a line
-OBVIOUS = (NO_LANE, WANTED)  # reasons for a lane
+OBVIOUS = (NO_LANE, CONTRACT_CHOICE)  # reasons for a lane
 LATE = timedelta(minutes=15)  # within this time sweeps list all but the largest buckets again
 
 

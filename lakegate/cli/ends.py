@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from lakegate.landing.lifecycle import State
-from lakegate.operations.sights import ALREADY, GONE, PASSED_OVER
+from lakegate.operations.sights import ALREADY_PUBLISHED, DELETED, PASSED_OVER
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,11 +17,11 @@ class End:
 
 ENDS: dict[str, End] = {
     State.PUBLISHED: End(mark="✓", colour="green"),
-    ALREADY: End(mark="✓", colour="green"),
+    ALREADY_PUBLISHED: End(mark="✓", colour="green"),
     State.DISCARDED: End(mark="-", colour="dim"),
     PASSED_OVER: End(mark="-", colour="dim"),
     State.UNROUTED: End(mark="‖", colour="yellow"),
-    GONE: End(mark="✗", colour="red", fails=True),
+    DELETED: End(mark="✗", colour="red", fails=True),
     State.SUPERSEDED: End(mark="-", colour="dim", fails=True),
     State.REJECTED: End(mark="✗", colour="red", fails=True),
 }

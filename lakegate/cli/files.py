@@ -23,7 +23,7 @@ from lakegate.landing.lifecycle import Decision, State
 from lakegate.landing.routes import Route
 from lakegate.operations.operation import Operations
 from lakegate.operations.questions import FindVersions, ListRoutes, ListUnclaimed
-from lakegate.operations.sights import ALREADY, Sight
+from lakegate.operations.sights import ALREADY_PUBLISHED, Sight
 from lakegate.ports import Landing
 
 LONGEST_KEY = 1024  # bytes, S3's limit
@@ -180,7 +180,7 @@ def _group(state: str, sights: list[Sight]) -> list[RenderableType]:
     words = [first.table, count(len(sights), "file"), _rows(rows, sum(it.replaced for it in sights)), first.batch]
     said = clean("  ".join(filter(None, words)))
     head = Text(f"{ENDS[state].mark} ") + terminal.state(state) + Text(f"  {said}")
-    if state in {Decision.PUBLISHED, ALREADY}:
+    if state in {Decision.PUBLISHED, ALREADY_PUBLISHED}:
         return [head, *_names(sights)]
     return [head, *(line for sight in sights for line in _with_reasons(sight)), *_next(state, first)]
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from lakegate.audit.model.report import WORST_FIRST
 from lakegate.cli.terminal import clean
-from lakegate.operations.tables import Audited, Number
+from lakegate.operations.tables import Number, TableAudit
 
 COLOURS = {"fail": "#D55E00", "quarantine": "#CC79A7", "warn": "#E69F00", "pass": "#009E73"}
 COLOURS |= {"would fail": "#56B4E9", "would quarantine": "#F0E442"}
@@ -25,7 +25,7 @@ COLOUR = alt.Scale(domain=WORDS, range=[COLOURS[word] for word in WORDS])
 SHAPE = alt.Scale(domain=WORDS, range=[SHAPES[word] for word in WORDS])
 
 
-def files(audits: Sequence[Audited]) -> alt.Chart:
+def files(audits: Sequence[TableAudit]) -> alt.Chart:
     """Return how many files came to which verdict, audit by audit."""
     found = [{**_of(it), "verdict": word, "files": number, "rank": WORDS.index(word)}
              for it in audits for word, number in it.verdicts.items()]  # fmt: skip
@@ -36,7 +36,7 @@ def files(audits: Sequence[Audited]) -> alt.Chart:
     )
 
 
-def rows(audits: Sequence[Audited]) -> alt.Chart:
+def rows(audits: Sequence[TableAudit]) -> alt.Chart:
     """Return how many rows each audit read, and put aside."""
     found = [
         {**_of(it), "rows": number, "kind": kind}
@@ -51,7 +51,7 @@ def rows(audits: Sequence[Audited]) -> alt.Chart:
     )
 
 
-def number(audits: Sequence[Audited], check: str) -> alt.LayerChart:
+def number(audits: Sequence[TableAudit], check: str) -> alt.LayerChart:
     """Return a check's number over time, with the band of the values that pass."""
     mine = [(it, its) for it in audits for its in it.numbers if its.check == check and its.most is not None]
     found = pd.DataFrame([{**_of(it), **_values(its)} for it, its in mine])
@@ -87,7 +87,7 @@ def _audits() -> alt.X:
     return alt.X("audit:N", sort=None, title=words, axis=alt.Axis(labels=False, ticks=False, titleFontWeight="normal"))
 
 
-def _of(audit: Audited) -> dict[str, Any]:
+def _of(audit: TableAudit) -> dict[str, Any]:
     return {"batch": clean(audit.batch), "audit": f"{clean(audit.batch)} a{audit.attempt}", "at": audit.at}
 
 

@@ -8,7 +8,7 @@ from lakegate.audit.model.plan import Unit
 from lakegate.audit.model.report import WORST_FIRST
 from lakegate.cli.sql import Result
 from lakegate.duckdb.dialect import duckdb_table, duckdb_text
-from lakegate.operations.tables import Audited, Number
+from lakegate.operations.tables import Number, TableAudit
 
 MOST = 2_000  # audits, which a chart still tells apart
 
@@ -25,14 +25,14 @@ def trend_sql(table: str, check: str, *, distinct: bool = False) -> str:
     )
 
 
-def trend(check: str, found: Result) -> list[Audited]:
+def trend(check: str, found: Result) -> list[TableAudit]:
     """Return what the statement has found, oldest first. Of each audit there is this one number."""
     return [_audited(check, *row) for row in reversed(found.rows)]
 
 
 def _audited(
     check: str, batch: str, attempt: int, at: datetime, name: str, rank: int, unit: str, *values: Any
-) -> Audited:
+) -> TableAudit:
     failing, rows, least, most, low, high = values
     number = Number(
         check=check,
@@ -46,4 +46,4 @@ def _audited(
         low=low,
         high=high,
     )
-    return Audited(batch=batch, attempt=attempt, at=at, verdicts={}, rows=0, quarantined=0, numbers=(number,))
+    return TableAudit(batch=batch, attempt=attempt, at=at, verdicts={}, rows=0, quarantined=0, numbers=(number,))

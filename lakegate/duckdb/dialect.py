@@ -14,28 +14,28 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 
-from lakegate.duckdb.aggregates import AGGREGATES, aggregate, filtered
+from lakegate.duckdb.aggregates import AGGREGATES, aggregate, with_filter
 from lakegate.duckdb.numbers import (
     DATE,
     alike,
     annotate,
     arithmetic,
     as_double,
-    called,
+    call_function,
     cast,
     keep_type,
     of_type,
-    rounded,
+    round_number,
     type_of,
     whole,
 )
 
-_RESERVED = {word.lower() for word in DuckDB.Tokenizer.KEYWORDS} | DuckDB.Generator.RESERVED_KEYWORDS
+_RESERVED_WORDS = {word.lower() for word in DuckDB.Tokenizer.KEYWORDS} | DuckDB.Generator.RESERVED_KEYWORDS
 
 STRICTLY = "SET disabled_optimizers = 'expression_rewriter'"
 """A setting that keeps `n * 2 > 0` from becoming `n > 0` in DuckDB, which never overflows."""
 
-_OFF = "_lakegate_off"
+_ERROR_COLUMN = "_lakegate_off"
 _INT = exp.DataType.build("int")
 _FARTHEST = exp.Literal.number(2**31 - 1)
 _CASTS = {
@@ -58,7 +58,7 @@ UNKNOWN: frozenset[tuple[str, str]] = frozenset()
 
 
 @lru_cache(maxsize=4096)
-def translated(expression: str, types: frozenset[tuple[str, str]] = UNKNOWN) -> str:
+def to_duckdb(expression: str, types: frozenset[tuple[str, str]] = UNKNOWN) -> str:
     """Return Spark's expression in DuckDB's SQL. Over a row it is null where only Spark knows the result. The types are
     Spark's of the columns, by name.
     """
@@ -66,11 +66,11 @@ def translated(expression: str, types: frozenset[tuple[str, str]] = UNKNOWN) -> 
     of_a_row = not holder.find(exp.AggFunc, exp.Query)
     annotate(holder, _by_name(types))
     for node in reversed(list(holder.walk())):  # the innermost first
-        if (put := _WORDS.get(type(node))) is not None:
-            node.replace(keep_type(put(node), node))
+        if (build := _WORDS.get(type(node))) is not None:
+            node.replace(keep_type(build(node), node))
     _settle(holder, of_a_row=of_a_row)
-    said = str(holder.this.sql(dialect="duckdb"))
-    return f"TRY({said})" if of_a_row else said
+    sql = str(holder.this.sql(dialect="duckdb"))
+    return f"TRY({sql})" if of_a_row else sql
 
 
 @lru_cache(maxsize=64)
@@ -83,8 +83,12 @@ def digits_of_floats(expression: str, floats: Collection[str]) -> str:
     An engine that reads them as 64-bit floats, as DuckDB does beside other numbers, has other digits.
     """
     for node in sqlglot.parse_one(expression, read="spark").find_all(exp.Round, exp.Cast):
-        shown = isinstance(node, exp.Round) or node.is_type("text")
-        if shown and not node.find(exp.Div) and any(column.name in floats for column in node.find_all(exp.Column)):
+        needs_digits = isinstance(node, exp.Round) or node.is_type("text")
+        if (
+            needs_digits
+            and not node.find(exp.Div)
+            and any(column.name in floats for column in node.find_all(exp.Column))
+        ):
             return node.sql(dialect="spark")
     return ""
 
@@ -108,40 +112,44 @@ def duckdb_table(table: str) -> str:
     return ".".join(map(duckdb_identifier, table.rsplit(".", 1)))
 
 
-def addressed(table: str) -> str:
+def address(table: str) -> str:
     """Return a table's name for SQL, with reserved words quoted, as in `"default".orders`."""
-    return ".".join(duckdb_identifier(part) if part in _RESERVED else part for part in table.split("."))
+    return ".".join(duckdb_identifier(part) if part in _RESERVED_WORDS else part for part in table.split("."))
 
 
 def _by(name: str) -> Callable[[Any], exp.Expr]:
-    return lambda node: called(name, as_double(node.this))
+    return lambda node: call_function(name, as_double(node.this))
 
 
 def _of_double(node: exp.Expr) -> exp.Expr:
-    made = node.copy()
-    made.set("this", as_double(node.this))
-    return made
+    copy = node.copy()
+    copy.set("this", as_double(node.this))
+    return copy
 
 
 def _near(name: str, *operands: exp.Expr) -> exp.Expr:
     """Return a function whose last digit engines do not share: by how much it is off is another operand."""
-    return called(name, *(cast(as_double(each), "double") for each in operands), exp.column(_OFF))
+    return call_function(name, *(cast(as_double(operand), "double") for operand in operands), exp.column(_ERROR_COLUMN))
 
 
 def _for_sure(condition: exp.Expr) -> exp.Expr:
     """Return a condition that is the same however the last digits are, or else an error."""
-    if not any(column.name == _OFF for column in condition.find_all(exp.Column)):
+    if not any(column.name == _ERROR_COLUMN for column in condition.find_all(exp.Column)):
         return condition
-    asked = sqlglot.parse_one(f"spark_same(list_transform([-1, 0, 1], lambda {_OFF}: put_here))", read="duckdb")
-    next(column for column in asked.find_all(exp.Column) if column.name == "put_here").replace(condition)
-    return asked
+    test = sqlglot.parse_one(f"spark_same(list_transform([-1, 0, 1], lambda {_ERROR_COLUMN}: put_here))", read="duckdb")
+    next(column for column in test.find_all(exp.Column) if column.name == "put_here").replace(condition)
+    return test
 
 
 def _settle(holder: exp.Expr, *, of_a_row: bool) -> None:
     """Make every condition one for sure. A number as such may be off in its last digit."""
     for node in [holder] if of_a_row else list(holder.find_all(exp.CountIf, exp.Where, exp.Having)):
         node.set("this", _for_sure(node.this))
-    for column in [it for it in holder.find_all(exp.Column) if it.name == _OFF and not it.find_ancestor(exp.Lambda)]:
+    for column in [
+        column_
+        for column_ in holder.find_all(exp.Column)
+        if column_.name == _ERROR_COLUMN and not column_.find_ancestor(exp.Lambda)
+    ]:
         column.replace(exp.Literal.number(0))
 
 
@@ -150,7 +158,7 @@ def _condition(node: exp.Expr) -> exp.Expr:
     return node.copy() if isinstance(node.parent, exp.Case) else alike(node)
 
 
-def _added(node: exp.Expr) -> exp.Expr:
+def _add(node: exp.Expr) -> exp.Expr:
     """Return a sum of numbers, or a day or moment with an interval: in Spark a day stays one."""
     if not isinstance(node.expression, exp.Interval):
         return arithmetic(node)
@@ -167,8 +175,8 @@ def _cast(node: exp.Expr) -> exp.Expr:
     if isinstance(node.this, exp.Literal) and to.this.value not in ("BOOLEAN", "TEXT"):
         return exp.Cast(this=node.this, to=to)  # the contract's reader has checked the literal
     if to.this.value == "DECIMAL":
-        return exp.TryCast(this=called("spark_digits", node.this), to=to)
-    return called(_CASTS[to.this.value], node.this) if to.this.value in _CASTS else node.copy()
+        return exp.TryCast(this=call_function("spark_digits", node.this), to=to)
+    return call_function(_CASTS[to.this.value], node.this) if to.this.value in _CASTS else node.copy()
 
 
 def _as_int(node: exp.Expr) -> exp.Expr:
@@ -178,18 +186,18 @@ def _as_int(node: exp.Expr) -> exp.Expr:
 
 def _place(node: exp.Expr) -> exp.Expr:
     """Return a position in a text, with any fraction cut off."""
-    return node if isinstance(node, exp.Literal) and node.is_int else called("spark_int", node)
+    return node if isinstance(node, exp.Literal) and node.is_int else call_function("spark_int", node)
 
 
 def _substring(node: exp.Expr) -> exp.Expr:
     length = node.args.get("length") or _FARTHEST.copy()
-    return called("spark_substring", node.this, _place(node.args["start"]), _place(length))
+    return call_function("spark_substring", node.this, _place(node.args["start"]), _place(length))
 
 
 def _nullif(node: exp.Expr) -> exp.Expr:
     """Return NULLIF, which has its first operand's type, however the two are compared."""
-    kind, same = type_of(node), alike(node)
-    return same if kind is None else of_type(same, kind)
+    kind, result = type_of(node), alike(node)
+    return result if kind is None else of_type(result, kind)
 
 
 def _like(node: exp.Expr) -> exp.Expr:
@@ -199,29 +207,29 @@ def _like(node: exp.Expr) -> exp.Expr:
 
 
 def _trim(node: exp.Expr) -> exp.Expr:
-    trimmed = node.copy()
+    copy = node.copy()
     if not node.args.get("expression"):
-        trimmed.set("expression", exp.Literal.string(" "))
-    return trimmed
+        copy.set("expression", exp.Literal.string(" "))
+    return copy
 
 
-def _replaced(node: exp.Expr) -> exp.Expr:
-    made = node.copy()
+def _replace(node: exp.Expr) -> exp.Expr:
+    copy = node.copy()
     if not node.args.get("replacement"):
-        made.set("replacement", exp.Literal.string(""))
-    return made
+        copy.set("replacement", exp.Literal.string(""))
+    return copy
 
 
-def _later(node: exp.Expr) -> exp.Expr:
+def _add_months(node: exp.Expr) -> exp.Expr:
     """Shift by months. In Spark the result is a date, for a timestamp, too."""
-    made = exp.AddMonths(this=exp.Cast(this=node.this, to=exp.DataType.build("date")), expression=node.expression)
-    return exp.Cast(this=made, to=exp.DataType.build("date"))
+    months = exp.AddMonths(this=exp.Cast(this=node.this, to=exp.DataType.build("date")), expression=node.expression)
+    return exp.Cast(this=months, to=exp.DataType.build("date"))
 
 
 def _exists(node: exp.Expr) -> exp.Expr:
     """Return the test that an array has an item for which the condition is true."""
-    found = called("list_filter", node.this, node.expression)
-    return exp.GT(this=called("len", found), expression=exp.Literal.number(0))
+    matches = call_function("list_filter", node.this, node.expression)
+    return exp.GT(this=call_function("len", matches), expression=exp.Literal.number(0))
 
 
 def _distinct(node: exp.Expr) -> exp.Expr:
@@ -242,7 +250,7 @@ _WORDS: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     **dict.fromkeys(_PARTS, _as_int),
     exp.Cast: _cast,
     exp.TryCast: _cast,
-    **dict.fromkeys((exp.Add, exp.Sub), _added),
+    **dict.fromkeys((exp.Add, exp.Sub), _add),
     **dict.fromkeys((exp.Mul, exp.Div, exp.Mod), arithmetic),
     **dict.fromkeys((exp.Ceil, exp.Floor), whole),
     **dict.fromkeys((exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.GT, exp.GTE, exp.LT, exp.LTE), alike),
@@ -252,7 +260,7 @@ _WORDS: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     **dict.fromkeys((exp.DateTrunc, exp.TsOrDsAdd), _day),
     exp.If: _condition,
     exp.Nullif: _nullif,
-    exp.Round: rounded,
+    exp.Round: round_number,
     exp.Ln: lambda node: _near("spark_ln", node.this),
     exp.Sign: _by("spark_sign"),
     exp.IsNan: lambda node: exp.Coalesce(this=node.copy(), expressions=[exp.false()]),
@@ -260,15 +268,15 @@ _WORDS: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.Lower: _by("spark_lower"),
     exp.Upper: _by("spark_upper"),
     exp.Trim: _trim,
-    exp.Replace: _replaced,
+    exp.Replace: _replace,
     exp.Substring: _substring,
-    exp.Left: lambda node: called("spark_substring", node.this, exp.Literal.number(1), _place(node.expression)),
-    exp.Right: lambda node: called("spark_right", node.this, _place(node.expression)),
+    exp.Left: lambda node: call_function("spark_substring", node.this, exp.Literal.number(1), _place(node.expression)),
+    exp.Right: lambda node: call_function("spark_right", node.this, _place(node.expression)),
     exp.Like: _like,
     exp.DayOfWeek: lambda node: exp.Paren(this=exp.Add(this=node.copy(), expression=exp.Literal.number(1))),
-    exp.AddMonths: _later,
+    exp.AddMonths: _add_months,
     **dict.fromkeys(AGGREGATES, aggregate),
-    exp.Filter: filtered,
+    exp.Filter: with_filter,
     exp.Exists: _exists,
     exp.ArrayDistinct: _distinct,
     exp.RegexpLike: _pattern,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from lakegate.audit.model.plan import ROWS_VIEW, Metric, MetricKind
-from lakegate.duckdb.dialect import UNKNOWN, duckdb_identifier, translated
+from lakegate.duckdb.dialect import UNKNOWN, duckdb_identifier, to_duckdb
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Rows:
     types: frozenset[tuple[str, str]] = UNKNOWN
 
 
-Said = Callable[[Metric, Rows], str]
+ToSql = Callable[[Metric, Rows], str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,10 +37,10 @@ class DuckDBKind:
     a row to show a person; None for a kind without such rows in a table.
     """
 
-    aggregate: Said | None = None
-    query: Said | None = None
-    failing: Said = lambda _, __: "false"
-    shown: Said | None = None
+    aggregate: ToSql | None = None
+    query: ToSql | None = None
+    failing: ToSql = lambda _, __: "false"
+    shown: ToSql | None = None
 
     def number(self, metric: Metric, rows: Rows) -> str:
         """Return the number as a subquery."""
@@ -51,7 +51,7 @@ class DuckDBKind:
         return self.query(metric, rows)
 
 
-def _counted(metric: Metric, rows: Rows) -> str:
+def _count(metric: Metric, rows: Rows) -> str:
     """Count the failing rows. The result is null if only Spark knows whether one of the rows fails."""
     wrong = f"({KINDS[metric.kind].failing(metric, rows)})"
     return f"CASE WHEN bool_and({wrong} IS NOT NULL) IS NOT FALSE THEN count_if({wrong}) END"
@@ -61,37 +61,37 @@ def _null(metric: Metric, _: Rows) -> str:
     return f"{duckdb_identifier(metric.columns[0])} IS NULL"
 
 
-def _broken(metric: Metric, rows: Rows) -> str:
-    return f"({translated(metric.sql, rows.types)})"
+def _break_condition(metric: Metric, rows: Rows) -> str:
+    return f"({to_duckdb(metric.sql, rows.types)})"
 
 
 def _repeats(metric: Metric, rows: Rows) -> str:
     """Count the rows that repeat the key of an earlier row of the relation."""
-    grouped = f"FROM {rows.relation} WHERE {whole(metric.columns)} GROUP BY {listed(metric.columns)}"
-    return f"(SELECT coalesce(sum(again), 0) FROM (SELECT count(*) - 1 AS again {grouped}))"
+    groups = f"FROM {rows.relation} WHERE {whole(metric.columns)} GROUP BY {name_list(metric.columns)}"
+    return f"(SELECT coalesce(sum(again), 0) FROM (SELECT count(*) - 1 AS again {groups}))"
 
 
-def _repeating(metric: Metric, rows: Rows) -> str:
+def _repeat_condition(metric: Metric, rows: Rows) -> str:
     """Return the condition of a row that repeats the key of an earlier row of the relation."""
-    place = f"row_number() OVER (PARTITION BY {listed(metric.columns)} ORDER BY {duckdb_identifier(rows.order)})"
+    place = f"row_number() OVER (PARTITION BY {name_list(metric.columns)} ORDER BY {duckdb_identifier(rows.order)})"
     return f"({whole(metric.columns)} AND {place} > 1)"
 
 
-def _repeated(metric: Metric, rows: Rows) -> str:
+def _repeat_keys(metric: Metric, rows: Rows) -> str:
     """Return the condition of a row with a key that several rows have. The first of them counts, too."""
-    keys = listed(metric.columns)
+    keys = name_list(metric.columns)
     among = f"SELECT {keys} FROM {rows.relation} WHERE {rows.before} AND {whole(metric.columns)}"
     return f"({keys}) IN ({among} GROUP BY ALL HAVING count(*) > 1)"
 
 
-def _orphaned(metric: Metric, rows: Rows) -> str:
+def _orphan_condition(metric: Metric, rows: Rows) -> str:
     """Return the condition of a row with a dangling key. If the other table is missing, that is every key."""
-    own = whole(metric.columns)
+    condition = whole(metric.columns)
     if (target := metric.refers_to) is None:
-        return own
-    there = whole(target.columns) + (f" AND {rows.before}" if target.table == rows.table else "")
-    known = f"SELECT {listed(target.columns)} FROM {rows.named(target.table)} WHERE {there}"
-    return f"{own} AND ({listed(metric.columns)}) NOT IN ({known})"
+        return condition
+    target_rows = whole(target.columns) + (f" AND {rows.before}" if target.table == rows.table else "")
+    keys = f"SELECT {name_list(target.columns)} FROM {rows.named(target.table)} WHERE {target_rows}"
+    return f"{condition} AND ({name_list(metric.columns)}) NOT IN ({keys})"
 
 
 def whole(key: Sequence[str]) -> str:
@@ -99,20 +99,20 @@ def whole(key: Sequence[str]) -> str:
     return " AND ".join(f"{duckdb_identifier(name)} IS NOT NULL" for name in key)
 
 
-def listed(columns: Sequence[str]) -> str:
+def name_list(columns: Sequence[str]) -> str:
     """Return the columns as SQL lists them."""
     return ", ".join(map(duckdb_identifier, columns))
 
 
 KINDS: Mapping[MetricKind, DuckDBKind] = {
     MetricKind.ROWS: DuckDBKind(aggregate=lambda _, __: "count(*)"),
-    MetricKind.NULLS: DuckDBKind(aggregate=_counted, failing=_null, shown=_null),
-    MetricKind.FAILING: DuckDBKind(aggregate=_counted, failing=_broken, shown=_broken),
-    MetricKind.DUPLICATES: DuckDBKind(query=_repeats, failing=_repeating, shown=_repeated),
-    MetricKind.ORPHANS: DuckDBKind(aggregate=_counted, failing=_orphaned, shown=_orphaned),
+    MetricKind.NULLS: DuckDBKind(aggregate=_count, failing=_null, shown=_null),
+    MetricKind.FAILING: DuckDBKind(aggregate=_count, failing=_break_condition, shown=_break_condition),
+    MetricKind.DUPLICATES: DuckDBKind(query=_repeats, failing=_repeat_condition, shown=_repeat_keys),
+    MetricKind.ORPHANS: DuckDBKind(aggregate=_count, failing=_orphan_condition, shown=_orphan_condition),
     MetricKind.MALFORMED: DuckDBKind(query=lambda _, __: "0"),  # rows of a relation have been parsed
-    MetricKind.VALUE: DuckDBKind(aggregate=lambda metric, rows: translated(metric.sql, rows.types)),
+    MetricKind.VALUE: DuckDBKind(aggregate=lambda metric, rows: to_duckdb(metric.sql, rows.types)),
     MetricKind.QUERY: DuckDBKind(
-        query=lambda it, rows: f"(WITH {ROWS_VIEW} AS (FROM {rows.relation}) {translated(it.sql, rows.types)})"
+        query=lambda metric, rows: f"(WITH {ROWS_VIEW} AS (FROM {rows.relation}) {to_duckdb(metric.sql, rows.types)})"
     ),
 }

@@ -12,8 +12,8 @@ from decimal import Decimal
 import sqlglot
 from sqlglot import exp
 
-_MOST = 38  # digits of a decimal
-_KEPT = 6  # places that a product or quotient of too many digits keeps, if it has them
+_MOST_DIGITS = 38  # digits of a decimal
+_LEAST_PLACES = 6  # places that a product or quotient of too many digits keeps, if it has them
 _TYPE = "spark"  # the key of a node's type in what sqlglot keeps beside it
 
 
@@ -33,7 +33,7 @@ class Number:
 Types = Mapping[str, str]
 INT, BIGINT, FLOAT, DOUBLE = (Number(name=name) for name in ("int", "bigint", "float", "double"))
 DATE = Number(name="date")  # no number, but a day shifted by whole days stays one
-_PLAIN = {each.name: each for each in (INT, BIGINT, FLOAT, DOUBLE, DATE)}
+_PLAIN = {kind.name: kind for kind in (INT, BIGINT, FLOAT, DOUBLE, DATE)}
 _AS_DECIMAL = {INT: 10, BIGINT: 20}
 
 
@@ -51,8 +51,8 @@ def number(kind: str) -> Number | None:
 
 def type_of(node: exp.Expr) -> Number | None:
     """Return the type that `annotate` has found."""
-    found: Number | None = node.meta.get(_TYPE)
-    return found
+    kind: Number | None = node.meta.get(_TYPE)
+    return kind
 
 
 def keep_type(node: exp.Expr, of: exp.Expr) -> exp.Expr:
@@ -64,38 +64,40 @@ def keep_type(node: exp.Expr, of: exp.Expr) -> exp.Expr:
 def annotate(tree: exp.Expr, columns: Types) -> None:
     """Note beside each node the type of its number. The columns are by their names in lower case."""
     for node in reversed(list(tree.walk())):
-        _annotated(node, columns)
+        _annotate_node(node, columns)
 
 
-def _annotated(node: exp.Expr | None, columns: Types) -> Number | None:
+def _annotate_node(node: exp.Expr | None, columns: Types) -> Number | None:
     if node is None:
         return None
     if _TYPE not in node.meta:
         node.meta[_TYPE] = None
-        node.meta[_TYPE] = _found(node, columns)
+        node.meta[_TYPE] = _type_by_shape(node, columns)
     return type_of(node)
 
 
-def _found(node: exp.Expr, columns: Types) -> Number | None:  # noqa: PLR0911 (one line for each shape)
+def _type_by_shape(node: exp.Expr, columns: Types) -> Number | None:  # noqa: PLR0911 (one line for each shape)
     if isinstance(node, exp.Column):
         return _of_column(node, columns)
     if isinstance(node, exp.Cast):
         return number(node.args["to"].sql(dialect="spark").lower().replace(" ", ""))
     if isinstance(node, exp.Literal):
         return None if node.is_string else _of_literal(node.name)
-    if type(node) in _FIXED:
-        return _FIXED[type(node)]
+    if type(node) in _RESULT_TYPES:
+        return _RESULT_TYPES[type(node)]
     if isinstance(node.args.get("expression"), exp.Interval):
-        return _annotated(node.this, columns) if _is_of_days(node.expression) else None
+        return _annotate_node(node.this, columns) if _is_of_days(node.expression) else None
     if type(node) in _ARITHMETIC:
-        return _of_arithmetic(node, *(_annotated(part, columns) for part in (node.this, node.expression)))
-    if type(node) in _SAME:
-        return _annotated(node.this, columns)
+        return _of_arithmetic(node, *(_annotate_node(part, columns) for part in (node.this, node.expression)))
+    if type(node) in _TYPE_OF_OPERAND:
+        return _annotate_node(node.this, columns)
     if type(node) in _OF_ONE:
-        return _OF_ONE[type(node)](node, _annotated(node.this, columns))
+        return _OF_ONE[type(node)](node, _annotate_node(node.this, columns))
     if type(node) in _BRANCHES:
-        kind = common([_annotated(part, columns) for part in branches(node)])
-        return kind and replace(kind, digits=min(kind.digits, _MOST))  # of more digits the branches are left to Spark
+        kind = common([_annotate_node(part, columns) for part in branches(node)])
+        return kind and replace(
+            kind, digits=min(kind.digits, _MOST_DIGITS)
+        )  # of more digits the branches are left to Spark
     return None
 
 
@@ -104,8 +106,10 @@ def _of_column(node: exp.Column, columns: Types) -> Number | None:
     source = select.args.get("from_") if select else None
     if source is None or not isinstance(source.this, exp.Subquery):
         return number(columns.get(node.name.lower(), ""))
-    inner = next((it for it in source.this.this.expressions if it.alias_or_name.lower() == node.name.lower()), None)
-    return _annotated(inner.unalias(), columns) if inner else None
+    inner = next(
+        (item for item in source.this.this.expressions if item.alias_or_name.lower() == node.name.lower()), None
+    )
+    return _annotate_node(inner.unalias(), columns) if inner else None
 
 
 def _of_literal(text: str) -> Number:
@@ -123,16 +127,16 @@ def _is_of_days(interval: exp.Expr) -> bool:
     return unit is not None and unit.name.upper().removesuffix("S") in ("YEAR", "MONTH", "WEEK", "DAY")
 
 
-def _of_arithmetic(node: exp.Expr, one: Number | None, other: Number | None) -> Number | None:
-    if one is None or other is None:
+def _of_arithmetic(node: exp.Expr, left: Number | None, other: Number | None) -> Number | None:
+    if left is None or other is None:
         return None
-    if one.is_decimal or other.is_decimal:
-        if {one, other} & {FLOAT, DOUBLE}:
+    if left.is_decimal or other.is_decimal:
+        if {left, other} & {FLOAT, DOUBLE}:
             return DOUBLE
-        return _fitted(_exactly(node, one, other))
-    if isinstance(node, exp.Div) or DOUBLE in (one, other):
+        return _fit(_exactly(node, left, other))
+    if isinstance(node, exp.Div) or DOUBLE in (left, other):
         return DOUBLE
-    return FLOAT if FLOAT in (one, other) else BIGINT if BIGINT in (one, other) else INT
+    return FLOAT if FLOAT in (left, other) else BIGINT if BIGINT in (left, other) else INT
 
 
 def _operand(node: exp.Expr, kind: Number) -> Number:
@@ -143,53 +147,53 @@ def _operand(node: exp.Expr, kind: Number) -> Number:
     return decimal(len(bare.name) if isinstance(bare, exp.Literal) else _AS_DECIMAL[kind], 0)
 
 
-def _exactly(node: exp.Expr, one: Number, other: Number) -> Number:
+def _exactly(node: exp.Expr, left: Number, other: Number) -> Number:
     """Return the type of the result before it is fitted in 38 digits."""
-    a, b = _operand(node.this, one), _operand(node.expression, other)
+    a, b = _operand(node.this, left), _operand(node.expression, other)
     places = max(a.places, b.places)
     if isinstance(node, exp.Mul):
         return decimal(a.digits + b.digits + 1, a.places + b.places)
     if isinstance(node, exp.Div):
-        places = max(_KEPT, a.places + b.digits + 1)
+        places = max(_LEAST_PLACES, a.places + b.digits + 1)
         return decimal(a.digits - a.places + b.places + places, places)
     if isinstance(node, exp.Mod):
         return decimal(min(a.digits - a.places, b.digits - b.places) + places, places)
     return decimal(max(a.digits - a.places, b.digits - b.places) + places + 1, places)
 
 
-def _fitted(exact: Number) -> Number:
-    if exact.digits <= _MOST:
+def _fit(exact: Number) -> Number:
+    if exact.digits <= _MOST_DIGITS:
         return exact
     whole = exact.digits - exact.places
-    return decimal(_MOST, max(_MOST - whole, min(exact.places, _KEPT)))
+    return decimal(_MOST_DIGITS, max(_MOST_DIGITS - whole, min(exact.places, _LEAST_PLACES)))
 
 
 def common(kinds: Iterable[Number | None]) -> Number | None:
     """Return the type in which branches meet, or numbers are compared; None if one is unknown."""
-    found: Number | None = None
+    widest: Number | None = None
     for kind in kinds:
         if kind is None:
             return None
-        found = kind if found is None else _wider(found, kind)
-    return found
+        widest = kind if widest is None else _wider(widest, kind)
+    return widest
 
 
-def _wider(one: Number, other: Number) -> Number:
-    if one == other:
-        return one
-    if one.is_decimal or other.is_decimal:
-        if {one, other} & {FLOAT, DOUBLE}:
+def _wider(left: Number, other: Number) -> Number:
+    if left == other:
+        return left
+    if left.is_decimal or other.is_decimal:
+        if {left, other} & {FLOAT, DOUBLE}:
             return DOUBLE
-        a, b = (kind if kind.is_decimal else decimal(_AS_DECIMAL[kind], 0) for kind in (one, other))
+        a, b = (kind if kind.is_decimal else decimal(_AS_DECIMAL[kind], 0) for kind in (left, other))
         places = max(a.places, b.places)
         return decimal(max(a.digits - a.places, b.digits - b.places) + places, places)
-    return DOUBLE if DOUBLE in (one, other) else FLOAT if FLOAT in (one, other) else BIGINT
+    return DOUBLE if DOUBLE in (left, other) else FLOAT if FLOAT in (left, other) else BIGINT
 
 
 def branches(node: exp.Expr) -> list[exp.Expr]:
     """Return the operands that must be of one type. Nulls are of any."""
     if isinstance(node, exp.Case):
-        parts = [*(each.args["true"] for each in node.args["ifs"]), node.args.get("default")]
+        parts = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
     elif isinstance(node, exp.If):
         parts = [node.args["true"], node.args.get("false")]
     elif isinstance(node, exp.Between):
@@ -202,7 +206,7 @@ def branches(node: exp.Expr) -> list[exp.Expr]:
 # ------------------------------------------------------------------ in DuckDB's SQL
 
 
-def called(name: str, *values: exp.Expr) -> exp.Expr:
+def call_function(name: str, *values: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=list(values))
 
 
@@ -210,15 +214,15 @@ def cast(node: exp.Expr, kind: str) -> exp.Expr:
     return exp.Cast(this=node, to=exp.DataType.build(kind, dialect="duckdb"))
 
 
-def converted(node: exp.Expr, kind: Number) -> exp.Expr:
+def convert(node: exp.Expr, kind: Number) -> exp.Expr:
     """Return a number in a wider type. A float stays in 64 bits, as DuckDB has the columns, with a float's value."""
-    own = type_of(node)
-    if own is None or own == kind or kind in (INT, BIGINT):
+    source = type_of(node)
+    if source is None or source == kind or kind in (INT, BIGINT):
         return node
     if kind.is_decimal:
         return cast(node, f"decimal({kind.digits},{kind.places})")
     if kind is DOUBLE:
-        return as_double(node) if own.is_decimal else cast(node, "double")
+        return as_double(node) if source.is_decimal else cast(node, "double")
     return cast(cast(node, "float"), "double")
 
 
@@ -230,28 +234,31 @@ def arithmetic(node: exp.Expr) -> exp.Expr:
     if kind is FLOAT:
         return cast(exp.Paren(this=_plain(node, *(cast(part, "float") for part in parts))), "double")
     if kind is DOUBLE:
-        return _plain(node, *(converted(part, DOUBLE) for part in parts))
-    kinds = [_operand(part, found) for part in parts if (found := type_of(part))]
-    sized = [cast(part, f"decimal({each.digits},{each.places})") for part, each in zip(parts, kinds, strict=True)]
+        return _plain(node, *(convert(part, DOUBLE) for part in parts))
+    kinds = [_operand(part, part_kind) for part in parts if (part_kind := type_of(part))]
+    operands = [
+        cast(part, f"decimal({part_kind.digits},{part_kind.places})")
+        for part, part_kind in zip(parts, kinds, strict=True)
+    ]
     if isinstance(node, exp.Div | exp.Mod):
-        return _divided(node, kind, kinds, sized)
+        return _divide(node, kind, kinds, operands)
     exact = _exactly(node, *kinds)
-    if exact.places > _MOST:
+    if exact.places > _MOST_DIGITS:
         return _only_spark(_sql(kind))
-    result = type(node)(this=sized[0], expression=sized[1])
+    result = type(node)(this=operands[0], expression=operands[1])
     return cast(exp.Paren(this=result), _sql(kind)) if exact == kind else _without_loss(result, kind)
 
 
-def rounded(node: exp.Expr) -> exp.Expr:
+def round_number(node: exp.Expr) -> exp.Expr:
     """Return a rounded number: a double by its digits, half up, as Spark does."""
-    own, kind, places = type_of(node.this), type_of(node), exp.Literal.number(round_places(node))
-    if own is None or kind is None:
+    source, kind, places = type_of(node.this), type_of(node), exp.Literal.number(round_places(node))
+    if source is None or kind is None:
         return node.copy()
-    if own in (FLOAT, DOUBLE):
-        return called("spark_round", node.this, places)
-    if not own.is_decimal:
-        return cast(exp.Round(this=cast(node.this, "hugeint"), decimals=places), own.name)
-    wider = decimal(min(own.digits + 1, _MOST), own.places)
+    if source in (FLOAT, DOUBLE):
+        return call_function("spark_round", node.this, places)
+    if not source.is_decimal:
+        return cast(exp.Round(this=cast(node.this, "hugeint"), decimals=places), source.name)
+    wider = decimal(min(source.digits + 1, _MOST_DIGITS), source.places)
     return cast(exp.Round(this=cast(node.this, _sql(wider)), decimals=places), _sql(kind))
 
 
@@ -262,13 +269,13 @@ def whole(node: exp.Expr) -> exp.Expr:
         return cast(node.this.copy(), "bigint")
     if kind and kind.is_decimal:
         return cast(type(node)(this=node.this), _sql(kind))
-    return called(f"spark_{node.key}", node.this)
+    return call_function(f"spark_{node.key}", node.this)
 
 
 def as_double(node: exp.Expr) -> exp.Expr:
     """Return a decimal as the double nearest to it, and any other number as it is."""
     kind = type_of(node)
-    return called("spark_double", node) if kind and kind.is_decimal else node
+    return call_function("spark_double", node) if kind and kind.is_decimal else node
 
 
 def of_type(node: exp.Expr, kind: Number) -> exp.Expr:
@@ -280,35 +287,35 @@ def _sql(kind: Number) -> str:
     return f"decimal({kind.digits},{kind.places})" if kind.is_decimal else kind.name
 
 
-def _plain(node: exp.Expr, one: exp.Expr, other: exp.Expr) -> exp.Expr:
+def _plain(node: exp.Expr, left: exp.Expr, other: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.Div | exp.Mod):
         other = exp.Nullif(this=exp.Paren(this=other), expression=exp.Literal.number(0))
     if isinstance(node, exp.Div):
-        one, other = cast(one, "double"), cast(other, "double")
-    return type(node)(this=one, expression=other)
+        left, other = cast(left, "double"), cast(other, "double")
+    return type(node)(this=left, expression=other)
 
 
-def _divided(node: exp.Expr, kind: Number, kinds: Sequence[Number], parts: Sequence[exp.Expr]) -> exp.Expr:
+def _divide(node: exp.Expr, kind: Number, kinds: Sequence[Number], parts: Sequence[exp.Expr]) -> exp.Expr:
     """Divide whole numbers, of which DuckDB has 128 bits: it knows no quotient of decimals, and no rest."""
-    places, whole = exp.Literal.number(kind.places), [called("spark_unscaled", part) for part in parts]
+    places, whole = exp.Literal.number(kind.places), [call_function("spark_unscaled", part) for part in parts]
     if isinstance(node, exp.Div):
         shift = exp.Literal.number(kind.places - kinds[0].places + kinds[1].places)
-        return cast(called("spark_quotient", *whole, shift, places), _sql(kind))
-    scaled = [
-        exp.Mul(this=part, expression=cast(exp.Literal.string(f"1e{kind.places - own.places}"), "hugeint"))
-        for part, own in zip(whole, kinds, strict=True)
+        return cast(call_function("spark_quotient", *whole, shift, places), _sql(kind))
+    factors = [
+        exp.Mul(this=part, expression=cast(exp.Literal.string(f"1e{kind.places - operand_kind.places}"), "hugeint"))
+        for part, operand_kind in zip(whole, kinds, strict=True)
     ]
-    return cast(called("spark_remainder", *scaled, places), _sql(kind))
+    return cast(call_function("spark_remainder", *factors, places), _sql(kind))
 
 
 def _without_loss(exact: exp.Expr, kind: Number) -> exp.Expr:
     """Return a number in fewer places, or an error if they do not hold it."""
-    size = f"DECIMAL({_MOST},{kind.places})"
+    size = f"DECIMAL({_MOST_DIGITS},{kind.places})"
     fewer, fails = f"CAST(it AS {size})", f"CAST(CAST(spark_fails(it) AS VARCHAR) AS {size})"
-    kept = f"CASE WHEN it = {fewer} THEN {fewer} ELSE {fails} END"
-    made = sqlglot.parse_one(f"array_extract(list_transform([put_here], lambda it: {kept}), 1)", read="duckdb")
-    next(column for column in made.find_all(exp.Column) if column.name == "put_here").replace(exact)
-    return made
+    case = f"CASE WHEN it = {fewer} THEN {fewer} ELSE {fails} END"
+    tree = sqlglot.parse_one(f"array_extract(list_transform([put_here], lambda it: {case}), 1)", read="duckdb")
+    next(column for column in tree.find_all(exp.Column) if column.name == "put_here").replace(exact)
+    return tree
 
 
 def alike(node: exp.Expr) -> exp.Expr:
@@ -316,23 +323,23 @@ def alike(node: exp.Expr) -> exp.Expr:
     kind = common(type_of(part) for part in branches(node))
     if kind is None:
         return node.copy()
-    if kind.digits > _MOST:
-        return _only_spark(f"decimal({_MOST},{kind.places})" if isinstance(node, _BRANCHES) else "boolean")
+    if kind.digits > _MOST_DIGITS:
+        return _only_spark(f"decimal({_MOST_DIGITS},{kind.places})" if isinstance(node, _BRANCHES) else "boolean")
     for part in branches(node):
-        part.replace(converted(part.copy(), kind))
+        part.replace(convert(part.copy(), kind))
     return node.copy()
 
 
 def _only_spark(kind: str) -> exp.Expr:
-    return cast(cast(called("spark_fails", exp.Literal.number(0)), "text"), kind)
+    return cast(cast(call_function("spark_fails", exp.Literal.number(0)), "text"), kind)
 
 
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
-_SAME = (exp.Paren, exp.Neg, exp.Abs, exp.Min, exp.Max, exp.Nullif, exp.Filter, exp.Alias, exp.Distinct)
+_TYPE_OF_OPERAND = (exp.Paren, exp.Neg, exp.Abs, exp.Min, exp.Max, exp.Nullif, exp.Filter, exp.Alias, exp.Distinct)
 _BRANCHES = (exp.Coalesce, exp.Greatest, exp.Least, exp.Case, exp.If)
 INEXACT = (exp.Exp, exp.Ln, exp.Pow)
 """Functions in whose last digit engines differ."""
-_FIXED: Mapping[type[exp.Expr], Number] = {
+_RESULT_TYPES: Mapping[type[exp.Expr], Number] = {
     **dict.fromkeys((exp.Sqrt, exp.Pow, exp.Exp, exp.Ln, exp.Sign, exp.Stddev, exp.StddevSamp, exp.StddevPop), DOUBLE),
     **dict.fromkeys((exp.Variance, exp.VariancePop, exp.Median, exp.Quantile), DOUBLE),
     **dict.fromkeys((exp.Count, exp.CountIf), BIGINT),
@@ -355,8 +362,8 @@ def _of_round(node: exp.Expr, kind: Number | None) -> Number | None:
     places = round_places(node)
     whole = kind.digits - kind.places + 1
     if places < 0:
-        return decimal(min(max(whole, -places + 1), _MOST), 0)
-    return decimal(min(whole + min(kind.places, places), _MOST), min(kind.places, places))
+        return decimal(min(max(whole, -places + 1), _MOST_DIGITS), 0)
+    return decimal(min(whole + min(kind.places, places), _MOST_DIGITS), min(kind.places, places))
 
 
 def round_places(node: exp.Expr) -> int:
@@ -367,13 +374,13 @@ def round_places(node: exp.Expr) -> int:
 def _of_sum(_: exp.Expr, kind: Number | None) -> Number | None:
     if kind is None or not kind.is_decimal:
         return kind and (DOUBLE if kind in (FLOAT, DOUBLE) else BIGINT)
-    return decimal(min(kind.digits + 10, _MOST), kind.places)
+    return decimal(min(kind.digits + 10, _MOST_DIGITS), kind.places)
 
 
 def _of_mean(_: exp.Expr, kind: Number | None) -> Number | None:
     if kind is None or not kind.is_decimal:
         return kind and DOUBLE
-    return _fitted(decimal(kind.digits + 4, kind.places + 4))
+    return _fit(decimal(kind.digits + 4, kind.places + 4))
 
 
 _OF_ONE: Mapping[type[exp.Expr], Callable[[exp.Expr, Number | None], Number | None]] = {

@@ -23,7 +23,7 @@ from lakegate.audit.model.plan import Metric, MetricKind, Plan, Reference
 from lakegate.audit.model.report import DataFile
 from lakegate.audit.schema.types import canonical
 from lakegate.counts import count
-from lakegate.duckdb.metrics import listed, whole
+from lakegate.duckdb.metrics import name_list, whole
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.reading import Reader
@@ -109,7 +109,7 @@ _AT_FAULT = "A key repeats, or refers to nothing, and only Spark says against wh
 
 def _among(columns: Sequence[str], *, is_there: bool) -> str:
     """Return the query that counts the batch's keys that are, or are not, among the others. A null makes it no key."""
-    keys, is_key = listed(columns), whole(columns)
+    keys, is_key = name_list(columns), whole(columns)
     among = f"({keys}) {'IN' if is_there else 'NOT IN'} (SELECT {keys} FROM {_THEIRS} WHERE {is_key})"
     return f"SELECT count(*) FROM {_MINE} WHERE {is_key} AND {among}"
 

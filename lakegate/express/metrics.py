@@ -23,7 +23,7 @@ from lakegate.audit.model.report import CheckResult, Source, Verdict
 from lakegate.duckdb.arrow import types_of
 from lakegate.duckdb.dialect import STRICTLY, duckdb_identifier
 from lakegate.duckdb.macros import MACROS
-from lakegate.duckdb.metrics import KINDS, Rows, listed, whole
+from lakegate.duckdb.metrics import KINDS, Rows, name_list, whole
 from lakegate.duckdb.numbers import DOUBLE, INEXACT, Types, annotate, type_of
 from lakegate.express.limits import Limits
 
@@ -163,7 +163,7 @@ def _places_sql(metric: Metric, rows: Rows) -> str:
 def _keys_sql(metric: Metric, rows: Rows, most: int) -> str:
     at = duckdb_identifier(AT)
     twice = (
-        f"SELECT {listed(metric.columns)}, min({at}, {most}) AS places FROM {rows.relation} "
+        f"SELECT {name_list(metric.columns)}, min({at}, {most}) AS places FROM {rows.relation} "
         f"WHERE {whole(metric.columns)} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT {most}"
     )
     return f"SELECT unnest(places) AS {at} FROM ({twice}) ORDER BY ALL"

@@ -18,7 +18,7 @@ from lakegate.inference.sample import check_names, unfit
 from lakegate.inference.spelled import Spelled, of_moments
 from lakegate.inference.text import form_of, source
 from lakegate.reading.lines import Line, lines
-from lakegate.reading.objects import Broken, Found, Whole, found_in
+from lakegate.reading.objects import BrokenNumber, LineObject, Whole, found_in
 
 MIXED = "values of other kinds than text: kept as their JSON"
 _LONG = "whole numbers beyond 64 bits, kept as their digits"
@@ -65,7 +65,7 @@ def _kind(value: Any) -> str:
         return "truth"
     if isinstance(value, Whole):
         return "whole"
-    return "broken" if isinstance(value, Broken) else "text" if isinstance(value, str) else "nested"
+    return "broken" if isinstance(value, BrokenNumber) else "text" if isinstance(value, str) else "nested"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,7 +108,7 @@ def _values(path: Path, line: Line, form: FileFormat) -> Sequence[tuple[str, Any
     return found.values
 
 
-def _said(found: Found, line: Line) -> str:
+def _said(found: LineObject, line: Line) -> str:
     if "JSON object" not in found.why:
         return found.why.removeprefix("it ")
     try:

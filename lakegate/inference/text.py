@@ -18,7 +18,7 @@ from lakegate.audit.text.dialect import wide_letters
 from lakegate.audit.text.first_bytes import fault_of_ends
 from lakegate.inference.sample import unfit
 from lakegate.reading.lines import lines
-from lakegate.reading.source import Broken, Source
+from lakegate.reading.source import BrokenFile, Source
 from lakegate.reading.text import Malformed, Part, inspect, parts
 
 _ENCODINGS = {"utf-8": "UTF-8", "cp1252": "windows-1252"}
@@ -49,7 +49,7 @@ def form_of(path: Path, kind: FileKind) -> FileFormat:
         encoding = next((name for word, name in _ENCODINGS.items() if _is(found, word)), _OTHERWISE)
         start = next(found.blocks(), b"")[:10_000]
         odd = _odd_line(found) if encoding != "UTF-8" else 0
-    except Broken:
+    except BrokenFile:
         raise unfit(path.name, "what it is compressed of breaks off: it is not whole") from None
     if odd:
         said = f"line {odd:,} is not UTF-8, and other lines are: write all of them as UTF-8"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
-from lakegate.landing.chunks import chunked
+from lakegate.landing.chunks import in_chunks
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Ingestion
 
@@ -21,14 +21,14 @@ _BRANCH = re.compile(
 )
 
 
-def batch_id(table: str, files: Iterable[FileVersion], *, tried: bool = True) -> str:
+def batch_id(table: str, files: Iterable[FileVersion], *, has_attempt: bool = True) -> str:
     """Return a batch id derived from the files, so that a redelivery of the same files is the same batch:
     `20130131T0405-1a2b3c4d`. Files that are decided without an attempt (`tried=False`) get another id, because a
     worker that looked earlier may be about to try them.
     """
     members = sorted(files, key=lambda file: file.order)
     digest = hashlib.sha256(
-        "\0".join([table, *([] if tried else ["untried"]), *sorted(file.id for file in members)]).encode()
+        "\0".join([table, *([] if has_attempt else ["untried"]), *sorted(file.id for file in members)]).encode()
     ).hexdigest()
     return f"{members[0].landed_at:%Y%m%dT%H%M}-{digest[:8]}"
 
@@ -55,8 +55,8 @@ def batches(
     in one commit. `receipts` are the sizes of the landing keys' receipts, in bytes, of the keys that have one.
     """
     size = (lambda file: file.size), limits.batch_bytes
-    written = (lambda file: receipts.get(file.key, 0)), MOST_RECEIPT_BYTES
-    return chunked(files, limits.batch_files, size, written)
+    receipt_size = (lambda file: receipts.get(file.key, 0)), MOST_RECEIPT_BYTES
+    return in_chunks(files, limits.batch_files, size, receipt_size)
 
 
 @dataclass(frozen=True, kw_only=True)

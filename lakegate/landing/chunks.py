@@ -8,25 +8,25 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def chunked(things: Iterable[T], most: int, *limits: tuple[Callable[[T], int], int]) -> Iterator[list[T]]:
-    """Yield the things in their order, at most `most` in a chunk, and no more of each measure than its limit. A thing
+def in_chunks(things: Iterable[T], limit: int, *limits: tuple[Callable[[T], int], int]) -> Iterator[list[T]]:
+    """Yield the things in their order, at most `limit` in a chunk, and no more of each measure than its limit. A thing
     that alone exceeds a limit is a chunk by itself.
     """
     chunk: list[T] = []
     sums = [0] * len(limits)
     for thing in things:
-        its = [measure(thing) for measure, _ in limits]
-        sums = [total + more for total, more in zip(sums, its, strict=True)]
+        sizes = [measure(thing) for measure, _ in limits]
+        sums = [total + size for total, size in zip(sums, sizes, strict=True)]
         is_over = any(total > limit for total, (_, limit) in zip(sums, limits, strict=True))
-        if chunk and (len(chunk) == most or is_over):
+        if chunk and (len(chunk) == limit or is_over):
             yield chunk
-            chunk, sums = [], its
+            chunk, sums = [], sizes
         chunk.append(thing)
     if chunk:
         yield chunk
 
 
-def rotated(things: list[T], now: datetime) -> list[T]:
+def rotate(things: list[T], now: datetime) -> list[T]:
     """Return the things, beginning with one of them that is drawn anew each minute, because a sweep may not come to the
     last of them. Moving on by one each minute would not do: of five things, a sweep every five minutes would always
     begin with the same one.

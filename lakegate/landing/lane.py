@@ -15,7 +15,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Engine, Ingestion
 
 NO_LANE = "this installation has no express lane"
-WANTED = "its contract asks for Spark"
+CONTRACT_CHOICE = "its contract asks for Spark"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,17 +43,17 @@ class Work:
     handed_over: str = ""
 
 
-def lane_of(wanted: Engine, express: Express | None, work: Work) -> tuple[Lane, str]:
+def lane_of(engine: Engine, express: Express | None, work: Work) -> tuple[Lane, str]:
     """Return the lane and the reason for it. A contract that asks for the express lane gets it for a batch of any
     size: what is too large for the engine is handed over.
     """
-    if wanted is Engine.SPARK:
-        return Lane.SPARK, WANTED
+    if engine is Engine.SPARK:
+        return Lane.SPARK, CONTRACT_CHOICE
     if express is None:
         return Lane.SPARK, NO_LANE
-    if why := next(_what_needs_spark(express, work), ""):
-        return Lane.SPARK, why
-    if wanted is Engine.EXPRESS:
+    if reason := next(_what_needs_spark(express, work), ""):
+        return Lane.SPARK, reason
+    if engine is Engine.EXPRESS:
         return Lane.EXPRESS, "its contract asks for the express lane"
     return _by_size(express, len(work.sizes), sum(work.sizes))
 
@@ -86,5 +86,5 @@ def _what_needs_spark(express: Express, work: Work) -> Iterator[str]:
         yield work.handed_over
     if work.rewritten:
         yield "its files replace rows that somebody has rewritten into other data files"
-    if why := express.spark_only(work.plan):
-        yield why
+    if reason := express.spark_only(work.plan):
+        yield reason

@@ -43,12 +43,12 @@ def state_of(
     worked_on: bool = False,
     superseded: bool = False,
     blocked: bool = False,
-    routed: bool = True,
+    has_route: bool = True,
 ) -> State:
     """Return the state of a file version, from its decision on main and from what else is known of it.
 
     `worked_on`: an open attempt claims it. `superseded`: its key's other versions on main would discard it. `blocked`:
-    an open attempt claims another version of its key. `routed`: a contract routes its key.
+    an open attempt claims another version of its key. `has_route`: a contract routes its key.
     """
     if decision is Decision.PUBLISHED:
         return State.PUBLISHED
@@ -58,6 +58,6 @@ def state_of(
         return State.IN_PROGRESS
     if decision is Decision.REJECTED:
         return State.SUPERSEDED if superseded else State.REJECTED
-    if not routed:
+    if not has_route:
         return State.UNROUTED
     return State.BLOCKED if blocked else State.QUEUED

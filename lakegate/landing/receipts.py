@@ -130,8 +130,10 @@ class Receipt:
     def on_main(self) -> tuple[Entry, ...]:
         """Versions whose rows are on main, oldest first: one, or several if the contract appends them."""
         published = [entry for entry in self.entries if entry.decision is Decision.PUBLISHED]
-        replaced = {version for entry in published for version in entry.replaces}
-        return tuple(sorted((e for e in published if e.version_id not in replaced), key=lambda entry: entry.order))
+        superseded_ids = {version for entry in published for version in entry.replaces}
+        return tuple(
+            sorted((e for e in published if e.version_id not in superseded_ids), key=lambda entry: entry.order)
+        )
 
     def with_decision(self, entry: Entry) -> Self:
         """Return this receipt with `entry` in it, in place of an earlier decision on the same version. Raise Refused if
@@ -143,8 +145,8 @@ class Receipt:
             raise Refused(
                 f"{self.key}, version {old.version_id}, is {old.decision}, and may not become {entry.decision}"
             )
-        others = tuple(each for each in self.entries if each.version_id != entry.version_id)
-        return replace(self, entries=(*others, entry))
+        rest = tuple(other for other in self.entries if other.version_id != entry.version_id)
+        return replace(self, entries=(*rest, entry))
 
     def refuse_unreadable(self) -> None:
         """Raise Misconfigured if the receipt cannot be read."""
@@ -156,8 +158,8 @@ class Receipt:
 
     def to_json(self) -> str:
         self.refuse_unreadable()
-        kept = {name: value for name, value in to_plain(self).items() if name not in ("archived", "unreadable")}
-        return json.dumps(kept, sort_keys=True, ensure_ascii=False)
+        members = {name: value for name, value in to_plain(self).items() if name not in ("archived", "unreadable")}
+        return json.dumps(members, sort_keys=True, ensure_ascii=False)
 
     @classmethod
     def read(cls, key: str, text: str | bytes) -> Self:
@@ -165,10 +167,10 @@ class Receipt:
         are still read. Raise Misconfigured as `from_json` does.
         """
         try:
-            found = cls.from_json(text)
+            receipt = cls.from_json(text)
         except BROKEN as error:
             return cls(bucket="", key=key, unreadable=f"{type(error).__name__}: {error}")
-        return found if found.key == key else cls(bucket="", key=key, unreadable=f"it is {found.key}'s")
+        return receipt if receipt.key == key else cls(bucket="", key=key, unreadable=f"it is {receipt.key}'s")
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:

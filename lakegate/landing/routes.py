@@ -41,13 +41,13 @@ class Route:
         return self.pattern.split("*", 1)[0]
 
     @cached_property
-    def _known(self) -> tuple[str, str]:
+    def _literal_ends(self) -> tuple[str, str]:
         return _ends(self.pattern)
 
     @cached_property
-    def _between(self) -> "_Places":
+    def _wildcard_places(self) -> "_Places":
         """Places from the first wildcard to the last."""
-        first, last = self._known
+        first, last = self._literal_ends
         return _Places.of(_tokens(self.pattern[len(first) : len(self.pattern) - len(last)]))
 
     @cached_property
@@ -55,10 +55,10 @@ class Route:
         return _Places.of(_tokens(self.pattern))
 
     def matches(self, key: str) -> bool:
-        first, last = self._known
+        first, last = self._literal_ends
         if not (key.startswith(first) and key.endswith(last) and len(first) + len(last) <= len(key)):
             return False
-        return self._between.spell(key[len(first) : len(key) - len(last)])
+        return self._wildcard_places.spell(key[len(first) : len(key) - len(last)])
 
     def overlaps(self, other: "Route") -> bool:
         """Return True if some key would match both routes."""
@@ -69,13 +69,13 @@ class Route:
 
 def _ends(pattern: str) -> tuple[str, str]:
     """Return the beginning and the end of all its keys; a pattern without a wildcard is its own beginning."""
-    first, *more = pattern.split("*")
-    return first, more[-1] if more else ""
+    first, *tail = pattern.split("*")
+    return first, tail[-1] if tail else ""
 
 
-def _one_begins(one: str, other: str) -> bool:
+def _one_begins(text: str, other: str) -> bool:
     """Return True if one of the texts begins with the other."""
-    return one.startswith(other) or other.startswith(one)
+    return text.startswith(other) or other.startswith(text)
 
 
 def _tokens(pattern: str) -> list[str]:
@@ -110,28 +110,28 @@ class _Places:
         """Return True if the whole pattern may stand for the text."""
         if self.end == 2:  # noqa: PLR2004 (one wildcard and no letter, as in most routes)
             return bool(self.deep) or "/" not in text
-        return bool(self._walked(text) & self.end)
+        return bool(self._walk(text) & self.end)
 
     def meet(self, tokens: Iterable[str]) -> bool:
         """Return True if the whole pattern and these tokens may stand for one text."""
-        return bool(self._walked(tokens) & self.end)
+        return bool(self._walk(tokens) & self.end)
 
-    def _walked(self, tokens: Iterable[str]) -> int:
+    def _walk(self, tokens: Iterable[str]) -> int:
         """Return all places that a text may reach for which the tokens stand."""
-        reached, letters, wild, deep = 1 | (1 & self.wild) << 1, self.letters, self.wild, self.deep
+        places, letters, wild, deep = 1 | (1 & self.wild) << 1, self.letters, self.wild, self.deep
         for token in tokens:
             if token in {"*", "**"}:
-                reached = self._passed(reached, token)
+                places = self._pass_wildcard(places, token)
                 continue
-            reached = (reached & letters.get(token, 0)) << 1 | reached & (deep if token == "/" else wild)
-            reached |= (reached & wild) << 1  # a wildcard may stand for nothing
-            if not reached:
+            places = (places & letters.get(token, 0)) << 1 | places & (deep if token == "/" else wild)
+            places |= (places & wild) << 1  # a wildcard may stand for nothing
+            if not places:
                 break
-        return reached
+        return places
 
-    def _passed(self, reached: int, wildcard: str) -> int:
+    def _pass_wildcard(self, places: int, wildcard: str) -> int:
         """Return these places, and all places behind them that a wildcard may pass on to."""
         if wildcard == "**":
-            return (self.end << 1) - (reached & -reached)
+            return (self.end << 1) - (places & -places)
         open_ = self.end - 1 & ~self.letters.get("/", 0)
-        return reached | (((reached & open_) + open_) ^ open_)  # the sum carries a bit to where the open ones end
+        return places | (((places & open_) + open_) ^ open_)  # the sum carries a bit to where the open ones end

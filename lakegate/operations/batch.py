@@ -59,73 +59,84 @@ class BatchView:
     past: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
 
-def look(service: Service, batch: str) -> BatchView:
+def view_batch(service: Service, batch: str) -> BatchView:
     """Return a batch's view. Raise Misconfigured if the batch is unknown."""
     decisions = with_superseded(service, service.ledger.decisions(DECISIONS, batch=batch))
-    kept = {attempt.branch: attempt for attempt in list_open_attempts(service.branches) if attempt.batch == batch}
-    tables = [*(decided.note.table for decided in decisions), *(attempt.table for attempt in kept.values())]
+    open_attempts = {
+        attempt.branch: attempt for attempt in list_open_attempts(service.branches) if attempt.batch == batch
+    }
+    tables = [*(decision.note.table for decision in decisions), *(attempt.table for attempt in open_attempts.values())]
     if not tables:
         raise Misconfigured(f"no batch {batch} is known; run: lakegate status")
-    attempts = _attempts(service, tables[0], batch, {attempt.number for attempt in kept.values()}, decisions)
+    attempts = _attempts(service, tables[0], batch, {attempt.number for attempt in open_attempts.values()}, decisions)
     mask = mask_of(service.store, tables[0])
-    tries = tuple(_try(service, attempt, mask, kept=attempt.branch in kept) for attempt in attempts)
+    tries = tuple(_try(service, attempt, mask, is_open=attempt.branch in open_attempts) for attempt in attempts)
     rejected = rejections(service, tables[0], batch, decisions)
-    decided = _decided(rejected, decisions)
-    commands = _next(service, rejected, tries, decided)
-    return BatchView(batch=batch, table=tables[0], attempts=tries, decisions=decisions, next=commands, decided=decided)
+    decision_texts = _decision_texts(rejected, decisions)
+    commands = _next(service, rejected, tries, decision_texts)
+    return BatchView(
+        batch=batch, table=tables[0], attempts=tries, decisions=decisions, next=commands, decided=decision_texts
+    )
 
 
-def _decided(found: Rejected, decisions: Iterable[Decided]) -> dict[str, str]:
+def _decision_texts(rejected: Rejected, decisions: Iterable[Decided]) -> dict[str, str]:
     """Return how the batch's file versions were published or discarded, by id."""
-    notes = [decided.note for decided in decisions if decided.note.decision is not Decision.REJECTED]
-    words = {(file.key, file.version_id): _decision(note) for note in notes for file in note.files}
+    notes_of_decisions = [decision.note for decision in decisions if decision.note.decision is not Decision.REJECTED]
+    words = {
+        (file.key, file.version_id): _decision(commit_note)
+        for commit_note in notes_of_decisions
+        for file in commit_note.files
+    }
     return {
         entry.file(receipt.bucket, receipt.key).id: words[receipt.key, entry.version_id]
-        for receipt in found.receipts.values()
+        for receipt in rejected.receipts.values()
         for entry in receipt.entries
         if entry.decision is not Decision.REJECTED and (receipt.key, entry.version_id) in words
     }
 
 
-def _decision(note: Note) -> str:
+def _decision(commit_note: Note) -> str:
     """Return `approved by ann: it is known`, or `published with a2`."""
-    verb = "approved" if note.overrules else str(note.decision)
-    return f"{verb} by {note.by}: {note.why}" if note.by else f"{verb} with a{note.attempt}"
+    verb = "approved" if commit_note.overrules else str(commit_note.decision)
+    return f"{verb} by {commit_note.by}: {commit_note.why}" if commit_note.by else f"{verb} with a{commit_note.attempt}"
 
 
 def _attempts(
-    service: Service, table: str, batch: str, kept: set[int], decisions: tuple[Decided, ...]
+    service: Service, table: str, batch: str, open_numbers: set[int], decisions: tuple[Decided, ...]
 ) -> list[Attempt]:
     """Return the attempts that have a branch, a report or a decision. Number 0 is a decision that needed no attempt."""
     stem = f"reports/{PREFIX}{table}-{batch}-a"
-    reported = {int(text) for name in service.store.names(stem) if (text := _number(name, stem)).isdigit()}
-    decided = {decided.note.attempt for decided in decisions} - {0}
-    return [Attempt(table=table, batch=batch, number=number) for number in sorted(kept | reported | decided)]
+    report_numbers = {int(text) for name in service.store.names(stem) if (text := _number(name, stem)).isdigit()}
+    decision_numbers = {decision.note.attempt for decision in decisions} - {0}
+    return [
+        Attempt(table=table, batch=batch, number=number)
+        for number in sorted(open_numbers | report_numbers | decision_numbers)
+    ]
 
 
 def _number(name: str, stem: str) -> str:
     return name.removeprefix(stem).removesuffix(".json")
 
 
-def _try(service: Service, attempt: Attempt, mask: Mask, *, kept: bool) -> Try:
+def _try(service: Service, attempt: Attempt, mask: Mask, *, is_open: bool) -> Try:
     """Return one attempt's view. A part that can't be read shows its error in its place, and hides no other attempt."""
     run = service.runner.find(attempt.branch)
     job, report, claims = "" if run is None else f"{run.state} {run.id}", None, tuple[str, ...]()
     usage = usage_of(service.store, attempt)
     if usage is None and run and run.ended_at:
         usage = service.runner.get(run.id).usage  # nobody has noted it, or it was not reckoned yet
-    said = [run.reason] if run and run.reason else []
+    messages = [run.reason] if run and run.reason else []
     try:
         report = read_report(service.store, attempt)
         claims = tuple(file.key for file in files_claimed_on(service, attempt))
-    except (Refused, Misconfigured) as why:
-        said.append(str(why))
-    job = ": ".join([*([job] if job else []), *said])
+    except (Refused, Misconfigured) as error:
+        messages.append(str(error))
+    job = ": ".join([*([job] if job else []), *messages])
     frozen = readable_job_of(service.store, attempt)
     return Try(
         attempt=attempt.number,
         branch=attempt.branch,
-        kept=kept,
+        kept=is_open,
         claims=claims,
         job=job,
         usage=usage,
@@ -135,62 +146,68 @@ def _try(service: Service, attempt: Attempt, mask: Mask, *, kept: bool) -> Try:
     )
 
 
-def _next(service: Service, found: Rejected, tries: tuple[Try, ...], decided: Container[str]) -> tuple[str, ...]:
-    batch, table = found.batch, found.table
-    commands = rows_commands(batch, tries, decided)
-    kept = [attempt for attempt in tries if attempt.kept]
-    appended = [(attempt.branch, ids) for attempt in kept if (ids := _appended(attempt, decided))]
-    commands += rows_query(table, *appended[-1]) if appended else []
+def _next(
+    service: Service, rejected: Rejected, tries: tuple[Try, ...], decision_ids: Container[str]
+) -> tuple[str, ...]:
+    batch, table = rejected.batch, rejected.table
+    commands = rows_commands(batch, tries, decision_ids)
+    open_tries = [attempt for attempt in tries if attempt.kept]
+    rows_by_branch = [(attempt.branch, ids) for attempt in open_tries if (ids := _open_rows(attempt, decision_ids))]
+    commands += rows_query(table, *rows_by_branch[-1]) if rows_by_branch else []
     commands += _quarantine_commands(batch, table, tries)
-    if found.files and not in_progress(service, found):
-        commands += _ways_on(service, found, tried=bool(tries), appended=bool(appended))
-    elif kept:
+    if rejected.files and not in_progress(service, rejected):
+        commands += _ways_on(service, rejected, has_attempts=bool(tries), has_rows=bool(rows_by_branch))
+    elif open_tries:
         commands += [f"lakegate wait {batch}"]
     return tuple(commands)
 
 
-def _ways_on(service: Service, found: Rejected, *, tried: bool, appended: bool) -> list[str]:
+def _ways_on(service: Service, rejected: Rejected, *, has_attempts: bool, has_rows: bool) -> list[str]:
     """Return the commands for rejected files: superseded ones can only be discarded."""
-    gone = {file.id for file in superseded_files(service, found.receipts)}
-    is_of_use = any(file.id not in gone for file, _ in found.files)
-    again = (
-        [f"lakegate retry {found.batch}"] if is_of_use and tried else []
+    superseded_ids = {file.id for file in superseded_files(service, rejected.receipts)}
+    is_of_use = any(file.id not in superseded_ids for file, _ in rejected.files)
+    retries = (
+        [f"lakegate retry {rejected.batch}"] if is_of_use and has_attempts else []
     )  # without any attempt, the contract must change first
-    approve = [f'lakegate approve {found.batch} --why "…"'] if is_of_use and appended else []
-    return [*again, *approve, f'lakegate discard {found.batch} --why "…"']
+    approve = [f'lakegate approve {rejected.batch} --why "…"'] if is_of_use and has_rows else []
+    return [*retries, *approve, f'lakegate discard {rejected.batch} --why "…"']
 
 
-def _appended(attempt: Try, decided: Container[str]) -> list[str]:
+def _open_rows(attempt: Try, decision_ids: Container[str]) -> list[str]:
     """Return the ids of the files that have rows on the branch and are not decided, or none for an attempt that was not
     audited: its rows are not reliable.
     """
     files = attempt.report.files if attempt.report and not attempt.report.error else ()
-    return [file.id for file in files if file.data_files and file.id not in decided]
+    return [file.id for file in files if file.data_files and file.id not in decision_ids]
 
 
 def _quarantine_commands(batch: str, table: str, tries: Iterable[Try]) -> list[str]:
     """Return the command that shows the rows that a batch has quarantined on main."""
     reports = [attempt.report for attempt in tries if attempt.report and not attempt.kept]
-    names = {quarantine_of(table, distinct=it.distinct) for it in reports if any(file.quarantined for file in it.files)}
+    names = {
+        quarantine_of(table, distinct=report.distinct)
+        for report in reports
+        if any(file.quarantined for file in report.files)
+    }
     sql = [f"SELECT key, reasons, row_json FROM {name} WHERE batch = '{batch}' LIMIT 20" for name in sorted(names)]  # noqa: S608
     return [f'lakegate query "{statement}"' for statement in sql]
 
 
-def rows_commands(batch: str, tries: Iterable[Try], decided: Container[str]) -> list[str]:
+def rows_commands(batch: str, tries: Iterable[Try], decision_ids: Container[str]) -> list[str]:
     """Return the command that lists all rows that fail the worst check of the last attempt that is kept, or whose
     faults were observed, in files that have not failed and been decided since.
     """
     last = [attempt for attempt in tries if attempt.report and (attempt.kept or _is_observed(attempt.report))][-1:]
     files = [file for attempt in last if attempt.report for file in files_of(attempt.report)]
-    still_open = [file for file in files if not is_decided(file, decided)]
-    failed = [check for file in still_open for check in file.checks if has_rows(file, check)]
-    worst = sorted(failed, key=lambda check: WORST_FIRST.index(check.verdict))
+    still_open = [file for file in files if not is_decided(file, decision_ids)]
+    failures = [check for file in still_open for check in file.checks if has_rows(file, check)]
+    worst = sorted(failures, key=lambda check: WORST_FIRST.index(check.verdict))
     return [rows_command(batch, check) for check in worst[:1]]
 
 
-def is_decided(file: FileReport, decided: Container[str]) -> bool:
+def is_decided(file: FileReport, decision_ids: Container[str]) -> bool:
     """Return True if an attempt's audit rejects the file, and it was published or discarded since."""
-    return file.verdict is Verdict.FAIL and file.id in decided
+    return file.verdict is Verdict.FAIL and file.id in decision_ids
 
 
 def _is_observed(report: Report) -> bool:

@@ -60,30 +60,30 @@ class Hindsight:
 def hindsight(service: Service, contract: Contract) -> Hindsight:
     """Return what the files that the table's reports tell of would have met by this contract."""
     files, is_cut = _files(service, contract.table)
-    return judged(contract.plan, files, is_cut=is_cut)
+    return hindsight_of(contract.plan, files, is_cut=is_cut)
 
 
 def _files(service: Service, table: str) -> tuple[list[FileReport], bool]:
     """Return the newest report of each file version that was decided in these days, and whether there are more."""
-    found: dict[str, FileReport] = {}
+    reports: dict[str, FileReport] = {}
     for number, attempt in enumerate(_attempts(service, table)):
         if number == REPORTS:
-            return list(found.values()), True
+            return list(reports.values()), True
         report = readable_report(service.store, attempt)
         for file in report.files if report and not report.error else ():
-            found.setdefault(file.id, file)
-    return list(found.values()), False
+            reports.setdefault(file.id, file)
+    return list(reports.values()), False
 
 
 def _attempts(service: Service, table: str) -> Iterator[Attempt]:
     """Yield the attempts that published or rejected files of the table in these days, newest first."""
-    since, seen = service.clock.now() - timedelta(days=DAYS), set[Attempt]()
-    for decided in service.ledger.decisions(DECISIONS, table=table):
-        if decided.at < since:
+    start, known_attempts = service.clock.now() - timedelta(days=DAYS), set[Attempt]()
+    for decision in service.ledger.decisions(DECISIONS, table=table):
+        if decision.at < start:
             return
-        attempt = Attempt(table=table, batch=decided.note.batch, number=decided.note.attempt)
-        if attempt.number and attempt not in seen and decided.note.decision is not Decision.DISCARDED:
-            seen.add(attempt)
+        attempt = Attempt(table=table, batch=decision.note.batch, number=decision.note.attempt)
+        if attempt.number and attempt not in known_attempts and decision.note.decision is not Decision.DISCARDED:
+            known_attempts.add(attempt)
             yield attempt
 
 
@@ -98,46 +98,51 @@ class _File:
     rows: int = 0
 
 
-def judged(plan: Plan, files: Iterable[FileReport], *, is_cut: bool = False) -> Hindsight:
+def hindsight_of(plan: Plan, files: Iterable[FileReport], *, is_cut: bool = False) -> Hindsight:
     """Return what these files would have met by the plan."""
     files = list(files)
-    appended = [_judged(plan, file) for file in files if not file.faults]
-    aside = [each for each in appended if each.verdict is Verdict.QUARANTINE]
+    files_with_rows = [_file_by_plan(plan, file) for file in files if not file.faults]
+    quarantine_files = [file for file in files_with_rows if file.verdict is Verdict.QUARANTINE]
     return Hindsight(
         table=plan.table,
         mode=plan.mode,
-        files=len(appended),
-        rows=sum(each.report.rows + each.report.quarantined_rows for each in appended),
-        rejected=sum(each.verdict is Verdict.FAIL for each in appended),
-        quarantined=len(aside),
-        quarantined_rows=sum(each.rows for each in aside),
-        unknown=sum(each.verdict is None for each in appended),
-        unread=len(files) - len(appended),
-        checks=tuple(_checks(plan, appended)),
+        files=len(files_with_rows),
+        rows=sum(file.report.rows + file.report.quarantined_rows for file in files_with_rows),
+        rejected=sum(file.verdict is Verdict.FAIL for file in files_with_rows),
+        quarantined=len(quarantine_files),
+        quarantined_rows=sum(file.rows for file in quarantine_files),
+        unknown=sum(file.verdict is None for file in files_with_rows),
+        unread=len(files) - len(files_with_rows),
+        checks=tuple(_checks(plan, files_with_rows)),
         is_cut=is_cut,
     )
 
 
 def _checks(plan: Plan, files: Sequence[_File]) -> Iterator[CheckBefore]:
     for check in plan.checks:
-        found = [it for each in files for it in each.results if it.check == check.id and it.verdict is not Verdict.PASS]
-        unknown = sum(check.id in each.unknown for each in files)
-        if found or unknown:
+        results = [
+            result
+            for file in files
+            for result in file.results
+            if result.check == check.id and result.verdict is not Verdict.PASS
+        ]
+        unknown = sum(check.id in file.unknown for file in files)
+        if results or unknown:
             yield CheckBefore(
                 name=check.name,
                 severity=check.severity,
-                files=len(found),
-                rows=sum(result.failing_rows for result in found),
+                files=len(results),
+                rows=sum(result.failing_rows for result in results),
                 unknown=unknown,
             )
 
 
-def _judged(plan: Plan, file: FileReport) -> _File:
-    known = {result.metric: result for result in file.checks if result.metric}
-    same = {result.check: result for result in file.checks}
-    told = {check.id: _result(plan, check, file, known, same) for check in plan.checks}
-    results = [result for result in told.values() if result]
-    unknown = frozenset(check.id for check in plan.checks if not told[check.id])
+def _file_by_plan(plan: Plan, file: FileReport) -> _File:
+    by_metric = {result.metric: result for result in file.checks if result.metric}
+    by_check = {result.check: result for result in file.checks}
+    results_by_check = {check.id: _result(plan, check, file, by_metric, by_check) for check in plan.checks}
+    results = [result for result in results_by_check.values() if result]
+    unknown = frozenset(check.id for check in plan.checks if not results_by_check[check.id])
     matters = any(check.id in unknown and check.severity is not Severity.WARNING for check in plan.checks)
     verdict, rows = _verdict(plan, file, results)
     is_open = verdict is not Verdict.FAIL and matters
@@ -148,36 +153,38 @@ def _result(
     plan: Plan,
     check: Check,
     file: FileReport,
-    known: Mapping[str, CheckResult],
-    same: Mapping[str, CheckResult],
+    by_metric: Mapping[str, CheckResult],
+    by_check: Mapping[str, CheckResult],
 ) -> CheckResult | None:
     """Return a check's result by the numbers of the file's report; None if it does not have them. What the files before
     it were like is in no report, so the drift from them is known of the very same check alone.
     """
     if check.drift:
-        return same.get(check.id)
+        return by_check.get(check.id)
     metric = plan.metric(check.metric)
-    if found := known.get(metric.id):
-        measured = Measured(value=found.measured, source=found.source, rows=found.rows)
+    if earlier := by_metric.get(metric.id):
+        measurement = Measured(value=earlier.measured, source=earlier.source, rows=earlier.rows)
     elif metric.kind is MetricKind.ROWS and metric.scope is Scope.BATCH:
-        measured = Measured(value=file.rows, source=Source.STATISTICS)
+        measurement = Measured(value=file.rows, source=Source.STATISTICS)
     else:
         return None
-    return result_of(plan, check, measured, measured.rows or file.rows)
+    return result_of(plan, check, measurement, measurement.rows or file.rows)
 
 
 def _verdict(plan: Plan, file: FileReport, results: Sequence[CheckResult]) -> tuple[Verdict | None, int]:
     """Return what enforcing makes of these results, and how many rows would go to quarantine, at most. Which rows
     failed is in no report, so those that fail several checks may be fewer than they seem: None if that decides.
     """
-    failed = [result for result in results if result.verdict is not Verdict.PASS]
-    if any(result.severity is Severity.ERROR or result.value is None for result in failed):
+    failures = [result for result in results if result.verdict is not Verdict.PASS]
+    if any(result.severity is Severity.ERROR or result.value is None for result in failures):
         return Verdict.FAIL, 0
-    aside = [result.failing_rows for result in failed if result.severity is Severity.QUARANTINE]
-    if not aside:
+    quarantine_rows = [result.failing_rows for result in failures if result.severity is Severity.QUARANTINE]
+    if not quarantine_rows:
         return Verdict.PASS, 0
     rows = max(file.rows + file.quarantined_rows, *(result.rows for result in results))
-    least, most = (within(plan.budget, failing, rows).verdict for failing in (max(aside), sum(aside)))
+    least, greatest = (
+        within(plan.budget, rows_aside, rows).verdict for rows_aside in (max(quarantine_rows), sum(quarantine_rows))
+    )
     if least is Verdict.FAIL:
         return Verdict.FAIL, 0
-    return (Verdict.QUARANTINE if most is Verdict.PASS else None), sum(aside)
+    return (Verdict.QUARANTINE if greatest is Verdict.PASS else None), sum(quarantine_rows)

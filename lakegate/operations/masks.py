@@ -15,7 +15,7 @@ from lakegate.workflow.registry import contracts_spelled_as
 
 def mask_of(store: Store, table: str, attempt: Attempt | None = None) -> Mask:
     """Return the mask of a table's rows: today's, and if they are an attempt's, that of its job and its report, too."""
-    return _then(store, attempt) | _today(store, table) if attempt else _today(store, table)
+    return _mask_of_attempt(store, attempt) | _today(store, table) if attempt else _today(store, table)
 
 
 def _today(store: Store, table: str) -> Mask:
@@ -28,14 +28,14 @@ def _today(store: Store, table: str) -> Mask:
     return mask
 
 
-def _then(store: Store, attempt: Attempt) -> Mask:
+def _mask_of_attempt(store: Store, attempt: Attempt) -> Mask:
     job = readable_job_of(store, attempt)
-    planned = of_columns(job.plan.columns) if job else Mask()
+    plan_mask = of_columns(job.plan.columns) if job else Mask()
     try:
         report = read_report(store, attempt)
     except (Misconfigured, Refused):  # a newer release's
-        return planned
-    return planned | Mask(masked=report.masked, named=report.columns) if report else planned
+        return plan_mask
+    return plan_mask | Mask(masked=report.masked, named=report.columns) if report else plan_mask
 
 
 def masked_report(report: Report, mask: Mask) -> Report:
@@ -45,8 +45,8 @@ def masked_report(report: Report, mask: Mask) -> Report:
     files = tuple(
         replace(file, checks=tuple(_masked_check(check, mask) for check in file.checks)) for file in report.files
     )
-    more = [name for name, hidden in zip(report.columns, mask.hides(report.columns), strict=True) if hidden]
-    return replace(report, files=files, masked=tuple(dict.fromkeys((*report.masked, *more))))
+    columns = [name for name, is_masked in zip(report.columns, mask.hides(report.columns), strict=True) if is_masked]
+    return replace(report, files=files, masked=tuple(dict.fromkeys((*report.masked, *columns))))
 
 
 def _masked_check(check: CheckResult, mask: Mask) -> CheckResult:

@@ -17,29 +17,34 @@ BATCHES, FILES = 12, 24
 def past_values(service: Service, view: BatchView) -> dict[str, tuple[float, ...]]:
     """Return the values of the checks in the batch's reports, by check id, in files published before, oldest first."""
     reports = [attempt.report for attempt in view.attempts if attempt.report]
-    found: dict[str, list[float]] = {
+    values_by_check: dict[str, list[float]] = {
         check.check: [] for report in reports for file in report.files for check in file.checks
     }
-    for file in _published(service, view) if found else ():
+    for file in _published(service, view) if values_by_check else ():
         for check in file.checks:
-            if check.value is not None and len(found.get(check.check, ())) < FILES:
-                found.get(check.check, []).append(check.value)
-    return {check: tuple(reversed(values)) for check, values in found.items() if values}
+            if check.value is not None and len(values_by_check.get(check.check, ())) < FILES:
+                values_by_check.get(check.check, []).append(check.value)
+    return {check: tuple(reversed(values)) for check, values in values_by_check.items() if values}
 
 
 def _published(service: Service, view: BatchView) -> Iterator[FileReport]:
     """Yield the reports of files that were published before the batch was decided, newest first, as far as they can be
     read.
     """
-    left = BATCHES
-    since = min((decided.at for decided in view.decisions), default=None)
-    for decided in service.ledger.decisions(DECISIONS, table=view.table):
-        note = decided.note
-        is_before = since is None or decided.at < since
-        if note.decision is not Decision.PUBLISHED or note.batch == view.batch or not is_before or not left:
+    remaining = BATCHES
+    first_decision = min((decision.at for decision in view.decisions), default=None)
+    for decision in service.ledger.decisions(DECISIONS, table=view.table):
+        commit_note = decision.note
+        is_before = first_decision is None or decision.at < first_decision
+        if (
+            commit_note.decision is not Decision.PUBLISHED
+            or commit_note.batch == view.batch
+            or not is_before
+            or not remaining
+        ):
             continue
-        left -= 1
-        attempt = Attempt(table=note.table, batch=note.batch, number=note.attempt)
+        remaining -= 1
+        attempt = Attempt(table=commit_note.table, batch=commit_note.batch, number=commit_note.attempt)
         report = readable_report(service.store, attempt)
-        keys = {file.key for file in note.files}
+        keys = {file.key for file in commit_note.files}
         yield from (file for file in reversed(report.files if report else ()) if file.key in keys)

@@ -40,43 +40,46 @@ def push(service: Service, files: Sequence[ContractFile], sweep: Callable[[], No
     """Push all contracts, or none; then take up unrouted files that they route, and look back."""
     try:
         bodies = [(file.name, file.text.encode()) for file in files]
-        pushed = push_contracts(service.store, bodies, service.landing_prefixes)
+        contracts = push_contracts(service.store, bodies, service.landing_prefixes)
     except Refused as error:
-        what = "Nothing was pushed: one of the two must change; if both do, push them in one command"
-        raise Refused(f"{error}\n{what}") from error
+        hint = "Nothing was pushed: one of the two must change; if both do, push them in one command"
+        raise Refused(f"{error}\n{hint}") from error
     try:
-        taken = _take_up(service, pushed, sweep)
+        take_up = _take_up(service, contracts, sweep)
     except LakegateError as error:
         raise _left_unrouted("unrouted files may not be taken up", str(error)) from error
-    if taken.failed and taken.left:
-        raise _left_unrouted(f"{count(len(taken.left), 'unrouted file', 'was', 'were')} not taken up", taken.failed)
-    return _with_hindsight(service, pushed, taken)
+    if take_up.failed and take_up.left:
+        raise _left_unrouted(f"{count(len(take_up.left), 'unrouted file', 'was', 'were')} not taken up", take_up.failed)
+    return _with_hindsight(service, contracts, take_up)
 
 
-def _with_hindsight(service: Service, pushed: Sequence[Contract], taken: TakenUp) -> TakenUp:
+def _with_hindsight(service: Service, contracts: Sequence[Contract], take_up: TakenUp) -> TakenUp:
     """Look back by each contract. The push is done by then, so an error only leaves the answer out."""
     try:
-        found = [hindsight(service, contract) for contract in pushed]
-        return replace(taken, before=tuple(each for each in found if each.files or each.unread))
+        hindsights = [hindsight(service, contract) for contract in contracts]
+        return replace(
+            take_up,
+            before=tuple(one_hindsight for one_hindsight in hindsights if one_hindsight.files or one_hindsight.unread),
+        )
     except LakegateError as error:
-        return replace(taken, unseen=str(error))
+        return replace(take_up, unseen=str(error))
 
 
-def _left_unrouted(what: str, why: str) -> Retryable:
-    return Retryable(f"the contracts are pushed, but {what}: {why}. Run: lakegate reconcile")
+def _left_unrouted(problem: str, reason: str) -> Retryable:
+    return Retryable(f"the contracts are pushed, but {problem}: {reason}. Run: lakegate reconcile")
 
 
-def _take_up(service: Service, pushed: Sequence[Contract], sweep: Callable[[], None]) -> TakenUp:
+def _take_up(service: Service, contracts: Sequence[Contract], sweep: Callable[[], None]) -> TakenUp:
     """Run a sweep to take up the unrouted files that the contracts route, and check which are left: a sweep takes up a
     limited number, and any of its steps may fail.
     """
-    waiting = _unrouted_for(service, pushed)
-    if not waiting:
+    unrouted = _unrouted_for(service, contracts)
+    if not unrouted:
         return TakenUp()
-    failed = _swept(sweep)
-    left = {file.id: file.key for file in _unrouted_for(service, pushed)}
-    files = tuple(file.key for file in waiting if file.id not in left)
-    return TakenUp(files=files, left=tuple(left.values()), failed=failed)
+    failure = _swept(sweep)
+    rest = {file.id: file.key for file in _unrouted_for(service, contracts)}
+    files = tuple(file.key for file in unrouted if file.id not in rest)
+    return TakenUp(files=files, left=tuple(rest.values()), failed=failure)
 
 
 def _swept(sweep: Callable[[], None]) -> str:
@@ -88,9 +91,9 @@ def _swept(sweep: Callable[[], None]) -> str:
     return ""
 
 
-def _unrouted_for(service: Service, pushed: Sequence[Contract]) -> list[FileVersion]:
+def _unrouted_for(service: Service, contracts: Sequence[Contract]) -> list[FileVersion]:
     """Return the unrouted files that the pushed contracts route now."""
     registry = Registry.read(service.store)
-    tables = {contract.table for contract in pushed}
-    routed = [(unrouted.file, registry.route(unrouted.file.key)) for unrouted in still_unrouted(service)]
-    return [file for file, contract in routed if contract and contract.table in tables]
+    tables = {contract.table for contract in contracts}
+    routes = [(unrouted.file, registry.route(unrouted.file.key)) for unrouted in still_unrouted(service)]
+    return [file for file, contract in routes if contract and contract.table in tables]

@@ -13,7 +13,7 @@ from lakegate.operations.batch import BatchView
 from lakegate.operations.masks import mask_of
 from lakegate.operations.operation import Direct, Operation
 from lakegate.operations.past import past_values
-from lakegate.operations.sights import Seen, Sight, Version, versions_of
+from lakegate.operations.sights import Sight, Sights, Version, versions_of
 from lakegate.operations.tables import TableView
 from lakegate.ports import MAIN, Branch, Branches, Decided
 from lakegate.workflow.attempts.job import job_of
@@ -41,8 +41,8 @@ class ShowStatus(Operation[Status]):
         return with_usage(installation.service, status(installation.service, most=self.most))
 
     def shorter(self) -> "ShowStatus | None":
-        most = (self.most or DECISIONS) // 4
-        return replace(self, most=most) if most else None
+        limit = (self.most or DECISIONS) // 4
+        return replace(self, most=limit) if limit else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class ShowBatch(Operation[BatchView]):
     past: bool = False
 
     def on(self, installation: Direct) -> BatchView:
-        view = batch.look(installation.service, self.batch)
+        view = batch.view_batch(installation.service, self.batch)
         return replace(view, past=past_values(installation.service, view)) if self.past else view
 
 
@@ -76,9 +76,9 @@ class ListRejected(Operation[tuple[RejectedFile, ...]]):
     batch: str
 
     def on(self, installation: Direct) -> tuple[RejectedFile, ...]:
-        found = rejected_files(installation.service, self.batch)
-        found = found.without_keys(in_progress(installation.service, found))
-        return tuple(RejectedFile(key=file.key, reasons=entry.reasons) for file, entry in found.files)
+        rejections = rejected_files(installation.service, self.batch)
+        rejections = rejections.without_keys(in_progress(installation.service, rejections))
+        return tuple(RejectedFile(key=file.key, reasons=entry.reasons) for file, entry in rejections.files)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +101,7 @@ class ShowTable(_Decisions[TableView]):
     table: str
 
     def on(self, installation: Direct) -> TableView:
-        return tables.look(installation.service, self.table, self.most)
+        return tables.view_table(installation.service, self.table, self.most)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,19 +183,19 @@ class FindVersions(Operation[tuple[Version, ...]]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Follow(Operation[Seen]):
+class Follow(Operation[Sights]):
     """One look at file versions that a person waits for; see `sights.look`."""
 
-    answer = Seen
+    answer = Sights
     changes = False
     moving: tuple[Sight, ...]
     ended: tuple[Version, ...] = ()
     settled: tuple[Branch, ...] = ()
     all_moving: bool = False
 
-    def on(self, installation: Direct) -> Seen:
+    def on(self, installation: Direct) -> Sights:
         service = installation.service
-        return sights.look(service, self.moving, self.ended, self.settled, all_moving=self.all_moving)
+        return sights.view_sights(service, self.moving, self.ended, self.settled, all_moving=self.all_moving)
 
 
 @dataclass(frozen=True, kw_only=True)

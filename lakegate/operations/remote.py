@@ -14,7 +14,7 @@ T = TypeVar("T")
 class Functions(Protocol):
     """The installation's functions: one answers questions, and another carries acts out."""
 
-    def call(self, what: str, text: str, *, changes: bool) -> str:
+    def call(self, operation: str, text: str, *, changes: bool) -> str:
         """Return the function's answer. Raise OutcomeUnknown if an act's answer is lost: it may have happened."""
 
 
@@ -25,14 +25,14 @@ class Remote:
     functions: Functions
 
     def run(self, operation: Operation[T]) -> T:
-        text, what = wire.request(operation), type(operation).__name__
+        text, name = wire.request(operation), type(operation).__name__
         if len(text) > LARGEST:
-            raise Refused(f"{what}: the request has {len(text):,} bytes, and the limit is {LARGEST:,}. Ask for less")
-        answer = self.functions.call(what, text, changes=operation.changes)
+            raise Refused(f"{name}: the request has {len(text):,} bytes, and the limit is {LARGEST:,}. Ask for less")
+        answer = self.functions.call(name, text, changes=operation.changes)
         try:
             return cast(T, wire.read_answer(operation.answer, answer))
         except wire.UnreadableError as error:
-            said = (
-                f"{what}: the installation's answer cannot be read: {error}. Use the installation's release of lakegate"
+            message = (
+                f"{name}: the installation's answer cannot be read: {error}. Use the installation's release of lakegate"
             )
-            raise (OutcomeUnknown if operation.changes else Misconfigured)(said) from error
+            raise (OutcomeUnknown if operation.changes else Misconfigured)(message) from error

@@ -18,9 +18,18 @@ from lakegate.workflow.status import Status, status
 Version = tuple[str, str]  # landing key, version id
 BATCH = re.compile(r"[0-9]{8}T[0-9]{4}-[0-9a-f]{8}")
 MARKER = "it has no bytes and a marker's name, so lakegate passes it over"
-ALREADY, GONE, PASSED_OVER = "already published", "gone", "passed over"
+ALREADY_PUBLISHED, DELETED, PASSED_OVER = "already published", "gone", "passed over"
 ENDS = frozenset(
-    {State.PUBLISHED, ALREADY, State.DISCARDED, PASSED_OVER, State.UNROUTED, GONE, State.SUPERSEDED, State.REJECTED}
+    {
+        State.PUBLISHED,
+        ALREADY_PUBLISHED,
+        State.DISCARDED,
+        PASSED_OVER,
+        State.UNROUTED,
+        DELETED,
+        State.SUPERSEDED,
+        State.REJECTED,
+    }
 )  # states after which nobody waits
 
 
@@ -49,48 +58,48 @@ class Sight:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
+class Sights:
     """Sights of one look. `settled` are branches that need no second look."""
 
     sights: tuple[Sight, ...]
     settled: tuple[Branch, ...]
 
 
-def look(
+def view_sights(
     service: Service,
     moving: Iterable[Sight],
     ended: Iterable[Version],
     settled: Iterable[Branch],
     *,
     all_moving: bool,
-) -> Seen:
+) -> Sights:
     """Return the present sight of each version that was `moving`, and of those that `ended` before and are in a list
     now. With `all_moving`, versions that a status shows under way come first. A version that no list shows for a
     moment, between two lists, keeps its sight.
     """
     known_settled = set(settled)
-    known = sights(status(service, known_settled))
-    found = {pair: sight for pair, sight in known.items() if all_moving and not sight.at_end}
-    found |= {pair: known[pair] for pair in ended if pair in known}
-    found |= {before.pair: known.get(before.pair) or elsewhere(service, before) for before in moving}
-    if all(sight.at_end for sight in found.values()):
-        found |= _finished(service, found)
-    return Seen(sights=tuple(found.values()), settled=tuple(known_settled))
+    by_version = sights(status(service, known_settled))
+    shown_sights = {pair: sight for pair, sight in by_version.items() if all_moving and not sight.at_end}
+    shown_sights |= {pair: by_version[pair] for pair in ended if pair in by_version}
+    shown_sights |= {before.pair: by_version.get(before.pair) or sight_by_receipt(service, before) for before in moving}
+    if all(sight.at_end for sight in shown_sights.values()):
+        shown_sights |= _final_sights(service, shown_sights)
+    return Sights(sights=tuple(shown_sights.values()), settled=tuple(known_settled))
 
 
-def _finished(service: Service, ended: Mapping[Version, Sight]) -> dict[Version, Sight]:
+def _final_sights(service: Service, final: Mapping[Version, Sight]) -> dict[Version, Sight]:
     """Return the sights with each file's own rows and reasons, because a list may hold them for several together."""
-    done: dict[Version, Sight] = {}
-    for decided in service.ledger.decisions(1000):
-        for file in decided.note.files:
+    sights_by_version: dict[Version, Sight] = {}
+    for decision in service.ledger.decisions(1000):
+        for file in decision.note.files:
             pair = (file.key, file.version_id)
-            if pair in ended and pair not in done:
-                state = ended[pair].state
-                state = state if state == State.SUPERSEDED else _said(decided.note.decision, file.reasons)
-                done[pair] = replace(
-                    ended[pair], state=state, rows=file.rows, replaced=file.replaced, reasons=file.reasons
+            if pair in final and pair not in sights_by_version:
+                state = final[pair].state
+                state = state if state == State.SUPERSEDED else _state_text(decision.note.decision, file.reasons)
+                sights_by_version[pair] = replace(
+                    final[pair], state=state, rows=file.rows, replaced=file.replaced, reasons=file.reasons
                 )
-    return done
+    return sights_by_version
 
 
 def sights(now: Status) -> dict[Version, Sight]:
@@ -104,7 +113,7 @@ def _of_line(line: Line) -> Iterator[Sight]:
         yield Sight(
             file=key,
             version=version,
-            state=_said(line.state, line.reasons),
+            state=_state_text(line.state, line.reasons),
             batch=line.batch,
             table=line.table,
             branch=line.branch,
@@ -115,13 +124,13 @@ def _of_line(line: Line) -> Iterator[Sight]:
         )
 
 
-def _said(state: str, reasons: tuple[str, ...]) -> str:
+def _state_text(state: str, reasons: tuple[str, ...]) -> str:
     """Return the state to show. Bytes that are on main anyway count as published; ignored or superseded ones do not."""
-    same = state == Decision.DISCARDED and any(reason.endswith(IDENTICAL) for reason in reasons)
-    return ALREADY if same else str(state)
+    is_identical = state == Decision.DISCARDED and any(reason.endswith(IDENTICAL) for reason in reasons)
+    return ALREADY_PUBLISHED if is_identical else str(state)
 
 
-def elsewhere(service: Service, before: Sight) -> Sight:
+def sight_by_receipt(service: Service, before: Sight) -> Sight:
     """Return the state of a version that no list shows: a marker, decided long ago, gone from the bucket, or on its way
     between two lists.
     """
@@ -132,17 +141,17 @@ def elsewhere(service: Service, before: Sight) -> Sight:
     receipt = receipts_now(service, [file]).get(file.key) if file else whole_receipt(service, before.file)
     entry = receipt.entry(before.version) if receipt else None
     if entry is not None and receipt is not None:
-        gone = superseded_files(service, {receipt.key: receipt})
-        is_gone = any(file.version_id == before.version for file in gone)
+        superseded_versions = superseded_files(service, {receipt.key: receipt})
+        is_gone = any(file.version_id == before.version for file in superseded_versions)
         return replace(
             before,
-            state=_said(state_of(entry.decision, superseded=is_gone), entry.reasons),
+            state=_state_text(state_of(entry.decision, superseded=is_gone), entry.reasons),
             batch=entry.batch,
             table=entry.table,
             reasons=entry.reasons,
         )
     if file is None:
-        return replace(before, state=GONE, reasons=("it was deleted from the landing bucket before it was decided",))
+        return replace(before, state=DELETED, reasons=("it was deleted from the landing bucket before it was decided",))
     return before
 
 
@@ -152,10 +161,10 @@ def versions_of(service: Service, now: Status, target: str) -> list[Version]:
     """
     if BATCH.fullmatch(target):
         return _of_batch(service, now, target)
-    waiting = _of_key((*now.in_flight, *now.unrouted), target)
-    decided = _of_key((*now.rejected, *now.published, *now.discarded), target)
-    if waiting or decided:
-        return waiting or decided[:1]
+    in_flight = _of_key((*now.in_flight, *now.unrouted), target)
+    decisions = _of_key((*now.rejected, *now.published, *now.discarded), target)
+    if in_flight or decisions:
+        return in_flight or decisions[:1]
     receipt = receipts_at(service, Ref(MAIN), [target]).get(target)
     if receipt is None or not receipt.entries:
         raise Misconfigured(
@@ -169,7 +178,7 @@ def _of_batch(service: Service, now: Status, batch: str) -> list[Version]:
     pairs = [pair for line in lines if line.batch == batch for pair in zip(line.files, line.versions, strict=True)]
     if pairs:
         return pairs
-    return [(file.key, file.version_id) for decided in decisions_of(service, batch) for file in decided.note.files]
+    return [(file.key, file.version_id) for decision in decisions_of(service, batch) for file in decision.note.files]
 
 
 def _of_key(lines: Iterable[Line], key: str) -> list[Version]:

@@ -32,7 +32,7 @@ class Number:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audited:
+class TableAudit:
     """One attempt's audit: how many of its files came to which verdict, its rows, and its checks' numbers. Its
     audits table has the table's `distinct` name, or the plain one.
     """
@@ -53,42 +53,44 @@ class TableView:
 
     table: str
     decisions: tuple[Decided, ...]
-    audits: tuple[Audited, ...]
+    audits: tuple[TableAudit, ...]
 
 
-def look(service: Service, table: str, most: int) -> TableView:
-    """Return the view of a table's last decisions, with at `most` so many of them. An audit whose report cannot be read
+def view_table(service: Service, table: str, limit: int) -> TableView:
+    """Return the view of a table's last decisions, at most `limit`. An audit whose report cannot be read
     is left out.
     """
-    decisions = with_superseded(service, service.ledger.decisions(most, table=table))
-    notes = (decided.note for decided in reversed(decisions))
+    decisions = with_superseded(service, service.ledger.decisions(limit, table=table))
+    commit_notes = (decision.note for decision in reversed(decisions))
     attempts = dict.fromkeys(
-        Attempt(table=note.table, batch=note.batch, number=note.attempt) for note in notes if note.attempt
+        Attempt(table=commit_note.table, batch=commit_note.batch, number=commit_note.attempt)
+        for commit_note in commit_notes
+        if commit_note.attempt
     )
-    audits = tuple(map(audited, readable_reports(service.store, attempts)))
+    audits = tuple(map(audit_of, readable_reports(service.store, attempts)))
     return TableView(table=table, decisions=decisions, audits=audits)
 
 
-def audited(report: Report) -> Audited:
-    found: dict[str, list[CheckResult]] = {}
+def audit_of(report: Report) -> TableAudit:
+    results_by_check: dict[str, list[CheckResult]] = {}
     for file in report.files:
         for check in file.checks:
-            found.setdefault(check.check, []).append(check)
-    return Audited(
+            results_by_check.setdefault(check.check, []).append(check)
+    return TableAudit(
         batch=report.batch,
         attempt=report.attempt,
         at=report.finished_at,
         verdicts=_verdicts(report.files),
         rows=report.rows,
         quarantined=sum(file.quarantined_rows for file in report.files),
-        numbers=tuple(_number(checks) for checks in found.values()),
+        numbers=tuple(_number(checks) for checks in results_by_check.values()),
         distinct=report.distinct,
     )
 
 
 def _verdicts(files: Iterable[FileReport]) -> dict[str, int]:
-    every = [file.verdict for file in files]
-    return {str(verdict): every.count(verdict) for verdict in WORST_FIRST if verdict in every}
+    verdicts = [file.verdict for file in files]
+    return {str(verdict): verdicts.count(verdict) for verdict in WORST_FIRST if verdict in verdicts}
 
 
 def _number(checks: Sequence[CheckResult]) -> Number:

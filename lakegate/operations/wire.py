@@ -52,18 +52,18 @@ class Failure:
 
     @classmethod
     def of(cls, error: Exception) -> "Failure":
-        kind, notes = type(error).__name__, tuple(getattr(error, "__notes__", ()))
+        kind, lines = type(error).__name__, tuple(getattr(error, "__notes__", ()))
         if isinstance(error, UnderWay):
-            return cls(kind=kind, message=str(error), notes=notes, attempt=error.attempt)
+            return cls(kind=kind, message=str(error), notes=lines, attempt=error.attempt)
         if isinstance(error, ContractFaults):
-            return cls(kind=kind, message=str(error), notes=notes, source=error.source, faults=error.faults)
-        return cls(kind=kind, message=str(error), notes=notes)
+            return cls(kind=kind, message=str(error), notes=lines, source=error.source, faults=error.faults)
+        return cls(kind=kind, message=str(error), notes=lines)
 
     def error(self) -> Exception:
         """Return the error that was sent. A class that is none of lakegate's errors is a fault of the function."""
         error = self._error()
-        for note in self.notes:
-            error.add_note(note)
+        for line in self.notes:
+            error.add_note(line)
         return error
 
     def _error(self) -> Exception:
@@ -77,36 +77,36 @@ class Failure:
 
 def request(operation: Operation[object]) -> str:
     """Return an operation as a function's request."""
-    return _sent(operation=type(operation).__name__, arguments=operation)
+    return _envelope_text(operation=type(operation).__name__, arguments=operation)
 
 
-def read_request(text: str, known: Iterable[type[Operation[object]]]) -> Operation[object]:
-    """Return the operation that is asked for. Raise Misconfigured if it is none of the `known` ones, exactly."""
+def read_request(text: str, kinds: Iterable[type[Operation[object]]]) -> Operation[object]:
+    """Return the operation that is asked for. Raise Misconfigured if it is none of the `kinds` ones, exactly."""
     try:
-        asked = _envelope(text)
-        kind = {each.__name__: each for each in known}[asked["operation"]]
-        return _exactly(kind, asked["arguments"])
+        envelope = _envelope(text)
+        kind = {operation.__name__: operation for operation in kinds}[envelope["operation"]]
+        return _exactly(kind, envelope["arguments"])
     except UnreadableError as error:
         raise _unlike(str(error)) from error
     except BROKEN as error:
         raise _unlike(f"it does not know this request ({type(error).__name__}: {error})") from error
 
 
-def _unlike(why: str) -> Misconfigured:
+def _unlike(difference: str) -> Misconfigured:
     return Misconfigured(
-        f"the installation's release of lakegate differs from the command line's: {why}. "
+        f"the installation's release of lakegate differs from the command line's: {difference}. "
         f"Deploy the command line's release, or use the installation's"
     )
 
 
 def answer(value: object) -> str:
     """Return what a function answers with."""
-    return _sent(answer=value)
+    return _envelope_text(answer=value)
 
 
 def failure(error: Exception) -> str:
     """Return what a function answers with if an operation failed."""
-    return _sent(error=Failure.of(error))
+    return _envelope_text(error=Failure.of(error))
 
 
 def read_answer(kind: Any, text: str) -> Any:
@@ -114,26 +114,26 @@ def read_answer(kind: Any, text: str) -> Any:
     neither.
     """
     try:
-        told = _envelope(text)
-        failed = _exactly(Failure, told["error"]) if "error" in told else None
-        if not failed:
-            return _exactly(kind, told["answer"])
+        envelope = _envelope(text)
+        failure = _exactly(Failure, envelope["error"]) if "error" in envelope else None
+        if not failure:
+            return _exactly(kind, envelope["answer"])
     except BROKEN as error:
         raise UnreadableError(f"{type(error).__name__}: {error}") from error
-    raise failed.error()
+    raise failure.error()
 
 
-def _sent(**members: object) -> str:
+def _envelope_text(**members: object) -> str:
     """Return the outermost object. Its text is ASCII, so that no one on the way takes it for binary."""
     return json.dumps({"format": FORMAT, **to_plain(members)})
 
 
 def _envelope(text: str) -> dict[str, Any]:
     """Return the outermost object. Raise UnreadableError for a newer format, and one of BROKEN for something else."""
-    found = json.loads(text)
-    if found["format"] > FORMAT:
-        raise UnreadableError(f"it has format {found['format']}, and up to format {FORMAT} is read")
-    return cast(dict[str, Any], found)
+    envelope = json.loads(text)
+    if envelope["format"] > FORMAT:
+        raise UnreadableError(f"it has format {envelope['format']}, and up to format {FORMAT} is read")
+    return cast(dict[str, Any], envelope)
 
 
 def _exactly(kind: type[T], plain: Any) -> T:
@@ -144,14 +144,14 @@ def _exactly(kind: type[T], plain: Any) -> T:
     return value
 
 
-def _unknown(plain: Any, known: Any) -> Iterator[str]:
+def _unknown(plain: Any, rebuilt: Any) -> Iterator[str]:
     """Yield the names of members that reading left out."""
     if isinstance(plain, dict):
-        for name, each in plain.items():
-            if name in known:
-                yield from _unknown(each, known[name])
+        for name, member in plain.items():
+            if name in rebuilt:
+                yield from _unknown(member, rebuilt[name])
             else:
                 yield name
     elif isinstance(plain, list):
-        for one, other in zip(plain, known, strict=True):
-            yield from _unknown(one, other)
+        for item, other in zip(plain, rebuilt, strict=True):
+            yield from _unknown(item, other)

@@ -111,8 +111,8 @@ class Decided:
     @property
     def state(self) -> State:
         """The state of its files, as far as the decision tells it: superseded if all of them are."""
-        every = len(self.note.files) + self.note.more
-        return state_of(self.note.decision, superseded=0 < every <= len(self.superseded))
+        total = len(self.note.files) + self.note.more
+        return state_of(self.note.decision, superseded=0 < total <= len(self.superseded))
 
 
 class Ledger(Protocol):
@@ -124,11 +124,13 @@ class Ledger(Protocol):
     def all_receipts(self, ref: Ref) -> Iterator[Receipt]:
         """Return every receipt at a ref, in no order."""
 
-    def commit_receipts(self, branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
+    def commit_receipts(
+        self, branch: str, expected: str, receipts: Iterable[Receipt], commit_note: Note | None = None
+    ) -> str:
         """Put receipts in one commit and return the new head. Raise Conflict if one changed on the branch since
         `expected`.
 
-        `note` is given for a decision on main, None for a claim on a branch.
+        `commit_note` is given for a decision on main, None for a claim on a branch.
         """
 
     def restore_receipts(self, branch: str, expected: str, keys: Iterable[str], base: str) -> str:

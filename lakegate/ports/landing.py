@@ -8,7 +8,7 @@ from lakegate.errors import Refused
 from lakegate.landing.files import FileVersion
 
 Version = tuple[str, str]  # key and version id
-Described = dict[Version, FileVersion | Exception | None]
+Descriptions = dict[Version, FileVersion | Exception | None]
 
 
 class Landing(Protocol):
@@ -17,7 +17,7 @@ class Landing(Protocol):
     def describe(self, key: str, version_id: str) -> FileVersion | None:
         """Return the version with its checksum, or None if it is gone (or is a delete marker)."""
 
-    def describe_all(self, versions: Iterable[Version]) -> Described:
+    def describe_all(self, versions: Iterable[Version]) -> Descriptions:
         """Describe many versions, several at once: return, by key and version id, what `describe` returns or raises."""
 
     def versions(self) -> Iterator[FileVersion]:

@@ -39,17 +39,17 @@ class Warehouse(Protocol):
         """Delete these files; absent ones are fine. A failure may leave some of them deleted."""
 
 
-def spelled(uri: str) -> str:
+def normal_uri(uri: str) -> str:
     """Return a URI as this port spells it. Clients spell the scheme in several ways."""
     return f"s3://{uri.partition('://')[2]}"
 
 
 def table_folder(uri: str, location: str) -> str | None:
     """Return the table folder that a file or folder lies in, or is; None if it is in none below the location."""
-    location, uri = spelled(location), spelled(uri)
-    below = uri.removeprefix(f"{location}/")
-    match = _FOLDER.fullmatch(below)
-    return f"{location}/{match['folder']}" if match and below != uri else None
+    location, uri = normal_uri(location), normal_uri(uri)
+    path = uri.removeprefix(f"{location}/")
+    match = _FOLDER.fullmatch(path)
+    return f"{location}/{match['folder']}" if match and path != uri else None
 
 
 def is_of_a_table(uri: str, folder: str) -> bool:

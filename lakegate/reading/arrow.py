@@ -29,9 +29,9 @@ def arrow_type(kind: str | Type) -> pa.DataType:
         case Map(key, value):
             return pa.map_(arrow_type(key), arrow_type(value))
         case Struct(fields):
-            return pa.struct([pa.field(name, arrow_type(each)) for name, each in fields.items()])
-        case Atom() as atom if found := digits(atom):
-            return pa.decimal128(*found)
+            return pa.struct([pa.field(name, arrow_type(field_kind)) for name, field_kind in fields.items()])
+        case Atom() as atom if size := digits(atom):
+            return pa.decimal128(*size)
         case Atom(name) if name in _TYPES:
             return _TYPES[name]
     raise Misconfigured(f"a column of type {kind} has no type of Arrow")

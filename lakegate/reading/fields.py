@@ -18,18 +18,18 @@ OPTIONS = re.compile("[\ufdd0-\ufdd2]")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Broken:
+class BrokenLine:
     """A line that is no row, and why."""
 
     why: str
 
 
-def splitter(form: FileFormat, width: int) -> Callable[[Line], Fields | Broken]:
+def splitter(form: FileFormat, width: int) -> Callable[[Line], Fields | BrokenLine]:
     """Return the function that takes a line apart."""
-    strange, misquoted, unequal = (Broken(why=why) for why in row_faults(form, width))
-    well, fields, most = re.compile(well_quoted(form, atomic)), quoted_fields(form), most_fields(width)
+    strange, bad_quotes, unequal = (BrokenLine(why=reason) for reason in row_faults(form, width))
+    well, fields, limit = re.compile(well_quoted(form, atomic)), quoted_fields(form), most_fields(width)
 
-    def split(line: Line) -> Fields | Broken:
+    def split(line: Line) -> Fields | BrokenLine:
         text = line.text
         if not line.sound:
             return strange
@@ -37,45 +37,45 @@ def splitter(form: FileFormat, width: int) -> Callable[[Line], Fields | Broken]:
             raise HandedOver("Only Spark can say what it makes of letters such as U+FDD0.")
         has_quotes = bool(form.quote) and form.quote in text
         if has_quotes and not well.fullmatch(text):
-            return misquoted
-        if _is_too_wide(form, text, most):
+            return bad_quotes
+        if _is_too_wide(form, text, limit):
             return unequal
-        found = fields(text) if has_quotes else [field or None for field in text.split(form.delimiter)]
-        return found if len(found) == width else unequal
+        values = fields(text) if has_quotes else [field or None for field in text.split(form.delimiter)]
+        return values if len(values) == width else unequal
 
     return split
 
 
-def _is_too_wide(form: FileFormat, text: str, most: int) -> bool:
+def _is_too_wide(form: FileFormat, text: str, limit: int) -> bool:
     """Return True for a line with too many fields for the job's parser: it counts the delimiters in quotes as well."""
-    return len(text) >= most // 4 and len(text.encode()) >= most and text.count(form.delimiter) >= most
+    return len(text) >= limit // 4 and len(text.encode()) >= limit and text.count(form.delimiter) >= limit
 
 
 def quoted_fields(form: FileFormat) -> Callable[[str], list[str | None]]:
     """Return the function that takes apart a well-quoted line with quotes."""
     quote, inner, delimiter = quoting(form, atomic) if form.quote else ("", "", re.escape(form.delimiter))
     field = re.compile(f"(?s)(?:{quote}({inner}){quote}|([^{delimiter}]*+))(?:{delimiter}|\\Z)")
-    plain = unescaped(form)
+    plain = unescape(form)
 
     def split(text: str) -> list[str | None]:
-        found, at = list[str | None](), 0
+        values, at = list[str | None](), 0
         while match := field.match(text, at):
-            found.append(match[2] or None if match[1] is None else plain(match[1]))
+            values.append(match[2] or None if match[1] is None else plain(match[1]))
             at = match.end()
             if at == len(text) and (match.end(2) == at or match.end(1) == at - 1):
-                return found
-        return found
+                return values
+        return values
 
     return split
 
 
-def unescaped(form: FileFormat) -> Callable[[str], str]:
+def unescape(form: FileFormat) -> Callable[[str], str]:
     """Return the function from a text between quotes to the text that it stands for."""
     quote, escape = form.quote, form.escape
     if escape in ("", quote):
         return lambda text: text.replace(quote * 2, quote)
-    escaped = re.compile(f"{re.escape(escape)}([{re.escape(quote + escape)}])")
-    return lambda text: escaped.sub(r"\1", text)
+    escapes = re.compile(f"{re.escape(escape)}([{re.escape(quote + escape)}])")
+    return lambda text: escapes.sub(r"\1", text)
 
 
 def text_of(form: FileFormat, column: TableColumn) -> Callable[[str | None], str | None]:

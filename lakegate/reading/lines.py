@@ -31,21 +31,21 @@ def codec(form: FileFormat) -> str:
     return _CODECS[form.encoding]
 
 
-def raw_lines(blocks: Iterable[bytes], most: int) -> Iterator[bytes]:
-    """Yield lines as bytes, without their ends and without a byte order mark. A line with over `most` bytes comes in
-    pieces of more than `most`, so that no line takes more memory than that.
+def raw_lines(blocks: Iterable[bytes], limit: int) -> Iterator[bytes]:
+    """Yield lines as bytes, without their ends and without a byte order mark. A line with over `limit` bytes comes in
+    pieces of more than `limit`, so that no line takes more memory than that.
     """
     rest, first = b"", True
     for block in blocks:
-        joined = rest + block
-        if first and len(joined) < len(BOM):
-            rest = joined
+        text = rest + block
+        if first and len(text) < len(BOM):
+            rest = text
             continue
-        joined, first = joined.removeprefix(BOM) if first else joined, False
-        cut = len(joined) - 1 if joined.endswith(b"\r") else len(joined)  # its other half may follow
-        pieces = joined[:cut].splitlines(keepends=True)
-        tail = joined[cut:]
-        if pieces and not pieces[-1].endswith((b"\n", b"\r")) and len(pieces[-1]) <= most:
+        text, first = text.removeprefix(BOM) if first else text, False
+        end = len(text) - 1 if text.endswith(b"\r") else len(text)  # its other half may follow
+        pieces = text[:end].splitlines(keepends=True)
+        tail = text[end:]
+        if pieces and not pieces[-1].endswith((b"\n", b"\r")) and len(pieces[-1]) <= limit:
             tail = pieces.pop() + tail
         rest = tail
         yield from (piece.rstrip(b"\r\n") for piece in pieces)

@@ -29,13 +29,13 @@ Parse = Callable[[str], int | None]
 
 def iso(text: str) -> int | None:
     """Return the microseconds of a text in the form of ISO 8601; None if there is no such moment."""
-    found = _ISO.fullmatch(text)
-    if not found:
+    match = _ISO.fullmatch(text)
+    if not match:
         return None
-    year, month, day = (int(part) for part in found.group(1, 2, 3))
-    hour, minute, second = (int(part or 0) for part in found.group(4, 5, 6))
-    micros = int((found[7] or "").ljust(6, "0"))
-    offset = _offset(found[9], found[10], found[11]) if found[9] else 0
+    year, month, day = (int(part) for part in match.group(1, 2, 3))
+    hour, minute, second = (int(part or 0) for part in match.group(4, 5, 6))
+    micros = int((match[7] or "").ljust(6, "0"))
+    offset = _offset(match[9], match[10], match[11]) if match[9] else 0
     return _moment(year, month, day, (hour, minute, second, micros), offset)
 
 
@@ -73,7 +73,7 @@ def _offset(sign: str, hours: str, minutes: str) -> int | None:
 
 
 @lru_cache(maxsize=1_000)
-def spelled(pattern: str) -> Parse:
+def pattern_reader(pattern: str) -> Parse:
     """Return the reader of texts in a contract's spelling: microseconds, or None. It raises HandedOver at a text of
     which only Java can say what it makes of it.
     """
@@ -82,24 +82,24 @@ def spelled(pattern: str) -> Parse:
     is_odd = _is_adjacent(pieces) or {"H", "h"} <= {piece[0] for piece in pieces}
 
     def parse(text: str) -> int | None:
-        found = sure.fullmatch(text)
-        if found and not is_odd:
-            return _resolved(dict(zip(_named(pieces), found.groups(), strict=True)))
-        if found or maybe.fullmatch(text):
+        match = sure.fullmatch(text)
+        if match and not is_odd:
+            return _resolve(dict(zip(_piece_names(pieces), match.groups(), strict=True)))
+        if match or maybe.fullmatch(text):
             raise HandedOver("Only Spark can say which moment a text in the contract's spelling is.")
         return None
 
     return parse
 
 
-def _named(pieces: list[str]) -> list[str]:
+def _piece_names(pieces: list[str]) -> list[str]:
     return [piece for piece in pieces if piece[0].isalpha()]
 
 
 def _form(piece: str, forms: dict[str, str]) -> str:
     if not piece[0].isalpha():
-        quoted = piece[1:-1].replace("''", "'") or "'"  # two quotes are one
-        return _letters(quoted if piece[0] == "'" and len(piece) > 1 else piece)
+        literal = piece[1:-1].replace("''", "'") or "'"  # two quotes are one
+        return _letters(literal if piece[0] == "'" and len(piece) > 1 else piece)
     if piece in forms:
         return f"({forms[piece]})"
     if piece[0] == "S":
@@ -117,15 +117,15 @@ def _letters(text: str) -> str:
 
 def _is_adjacent(pieces: list[str]) -> bool:
     """Return True if a number of no certain length stands beside another number."""
-    pairs = [(one, other) for one, other in pairwise(pieces) if _is_number(one) and _is_number(other)]
-    return any(len(one) == 1 or other == "yyyy" for one, other in pairs)
+    pairs = [(left, other) for left, other in pairwise(pieces) if _is_number(left) and _is_number(other)]
+    return any(len(left) == 1 or other == "yyyy" for left, other in pairs)
 
 
 def _is_number(piece: str) -> bool:
     return piece[0] in _NUMBERS and piece != "MMM"
 
 
-def _resolved(parts: dict[str, str]) -> int | None:
+def _resolve(parts: dict[str, str]) -> int | None:
     by = {piece[0].upper() if piece[0] in "Xx" else piece[0]: part for piece, part in parts.items()}
     year = int(by["y"]) + (_CENTURY if "yy" in parts else 0)
     month = _month(by["M"]) if "MMM" in parts else int(by["M"])

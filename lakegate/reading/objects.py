@@ -33,7 +33,7 @@ class Whole(str):
     __slots__ = ()
 
 
-class Broken(str):
+class BrokenNumber(str):
     """A number with a point or an exponent, as it is spelled."""
 
     __slots__ = ()
@@ -47,7 +47,7 @@ class Object(Pairs):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class LineObject:
     """A line's keys, whether it is a row or not, and its object; `why` says why it is no row."""
 
     keys: tuple[str, ...] = ()
@@ -59,36 +59,36 @@ def _refuse(word: str) -> None:
     raise ValueError(word)
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=Object, parse_int=Whole, parse_float=Broken, parse_constant=_refuse)
+_DECODER = json.JSONDecoder(object_pairs_hook=Object, parse_int=Whole, parse_float=BrokenNumber, parse_constant=_refuse)
 _UNSURE = HandedOver("Only Spark can say how it spells a number with a point in a column of text.")
-_BEYOND = HandedOver("Only Spark can say what it makes of JSON that is so deep, or of such long texts and numbers.")
+_TOO_DEEP = HandedOver("Only Spark can say what it makes of JSON that is so deep, or of such long texts and numbers.")
 
 
-def found_in(line: Line, form: FileFormat) -> Found:
+def found_in(line: Line, form: FileFormat) -> LineObject:
     """Return what a line holds that is not blank."""
-    value, end = _decoded(line.text)
+    value, end = _decode(line.text)
     keys = tuple(key for key, _ in value) if isinstance(value, Object) else ()
     if not line.sound:
-        return Found(keys=keys, why=row_faults(form, 0)[0])
+        return LineObject(keys=keys, why=row_faults(form, 0)[0])
     if not isinstance(value, Object) or line.text[end:].strip(" \t"):
-        return Found(keys=keys, why=NO_OBJECT)
+        return LineObject(keys=keys, why=NO_OBJECT)
     if _HALF.search(line.text) and _HALF.search(_NO_HALF.sub(" ", line.text)):
-        return Found(keys=keys, why=HALVED)
-    return Found(keys=keys, values=value)
+        return LineObject(keys=keys, why=HALVED)
+    return LineObject(keys=keys, values=value)
 
 
-def _decoded(text: str) -> tuple[Any, int]:
+def _decode(text: str) -> tuple[Any, int]:
     """Return the first value in a text and where it ends; None if there is none."""
     start = len(text) - len(text.lstrip(" \t"))
     try:
-        found, end = _DECODER.raw_decode(text, start)
+        value, end = _DECODER.raw_decode(text, start)
     except ValueError:
         return None, 0
     except RecursionError:
-        raise _BEYOND from None
-    if len(text) > _DEEPEST and _is_beyond(found, 0):
-        raise _BEYOND
-    return found, end
+        raise _TOO_DEEP from None
+    if len(text) > _DEEPEST and _is_beyond(value, 0):
+        raise _TOO_DEEP
+    return value, end
 
 
 def _is_beyond(value: Any, depth: int) -> bool:
@@ -98,8 +98,8 @@ def _is_beyond(value: Any, depth: int) -> bool:
         return any(len(key) > _LONGEST_NUMBER or _is_beyond(part, depth + 1) for key, part in value)
     if isinstance(value, list):
         return any(_is_beyond(part, depth + 1) for part in value)
-    most = _LONGEST_NUMBER - 1 if isinstance(value, Whole | Broken) else _LONGEST_TEXT
-    return isinstance(value, str) and len(value) > most
+    limit = _LONGEST_NUMBER - 1 if isinstance(value, Whole | BrokenNumber) else _LONGEST_TEXT
+    return isinstance(value, str) and len(value) > limit
 
 
 Read = Callable[[Any], Any]
@@ -110,7 +110,7 @@ def value_reader(column: TableColumn, pattern: str, *, approximate: bool = False
     """Return the reader of a column's values that are not null: None for one that is none of the column's type."""
     kind = canonical(column.type)
     if kind == "string":
-        return partial(spelled, approximate=approximate)
+        return partial(spell, approximate=approximate)
     if digits(Atom(kind)):
         return lambda value: scientific(kind)(_number_text(value))
     if kind in _BITS:
@@ -118,12 +118,12 @@ def value_reader(column: TableColumn, pattern: str, *, approximate: bool = False
     if kind == "boolean":
         return lambda value: value if isinstance(value, bool) else None
     if kind in ("float", "double"):
-        return lambda value: _float(value, kind) if isinstance(value, Whole | Broken) else None
-    return lambda value: reader(kind, pattern)(spelled(value))
+        return lambda value: _float(value, kind) if isinstance(value, Whole | BrokenNumber) else None
+    return lambda value: reader(kind, pattern)(spell(value))
 
 
 def _number_text(value: Any) -> str:
-    return str(value) if isinstance(value, Whole | Broken) else spelled(value)
+    return str(value) if isinstance(value, Whole | BrokenNumber) else spell(value)
 
 
 def _whole(value: Any, bits: int) -> int | None:
@@ -142,9 +142,9 @@ def _float(text: str, kind: str) -> float | None:
     return as_float(number)
 
 
-def spelled(value: Any, *, approximate: bool = False) -> str:
+def spell(value: Any, *, approximate: bool = False) -> str:
     """Return a value as the text that Spark makes of it: a string's own, and anything else as JSON without spaces."""
-    if isinstance(value, str) and not isinstance(value, Whole | Broken):
+    if isinstance(value, str) and not isinstance(value, Whole | BrokenNumber):
         return value
     return _json(value, approximate=approximate)
 
@@ -154,21 +154,21 @@ def _json(value: Any, *, approximate: bool) -> str:
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, Whole):
         return "0" if value == "-0" else str(value)
-    if isinstance(value, Broken):
+    if isinstance(value, BrokenNumber):
         return _java(value, approximate=approximate)
     if isinstance(value, str):
-        return _quoted(value)
+        return _quote(value)
     if isinstance(value, Object):
-        return "{" + ",".join(f"{_quoted(key)}:{_json(part, approximate=approximate)}" for key, part in value) + "}"
+        return "{" + ",".join(f"{_quote(key)}:{_json(part, approximate=approximate)}" for key, part in value) + "}"
     return "[" + ",".join(_json(part, approximate=approximate) for part in value) + "]"
 
 
-_ESCAPED = re.compile('[\x00-\x1f"\\\\]')
+_CONTROL_LETTERS = re.compile('[\x00-\x1f"\\\\]')
 _SHORT = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
-def _quoted(text: str) -> str:
-    return '"' + _ESCAPED.sub(lambda found: _SHORT.get(found[0], f"\\u{ord(found[0]):04X}"), text) + '"'
+def _quote(text: str) -> str:
+    return '"' + _CONTROL_LETTERS.sub(lambda match: _SHORT.get(match[0], f"\\u{ord(match[0]):04X}"), text) + '"'
 
 
 def _java(text: str, *, approximate: bool) -> str:
@@ -177,11 +177,11 @@ def _java(text: str, *, approximate: bool) -> str:
     if not math.isfinite(number):
         raise _UNSURE
     sign, digits_of, exponent = Decimal(repr(number)).normalize().as_tuple()
-    shown, power = "".join(map(str, digits_of)), Decimal(repr(number)).adjusted()
-    if (len(shown) > _SURE_DIGITS and not approximate) or not isinstance(exponent, int):
+    digits, power = "".join(map(str, digits_of)), Decimal(repr(number)).adjusted()
+    if (len(digits) > _SURE_DIGITS and not approximate) or not isinstance(exponent, int):
         raise _UNSURE
     minus = "-" if sign else ""
     if not number or _PLAIN[0] <= abs(number) < _PLAIN[1]:
-        plain = f"{Decimal(shown).scaleb(exponent):f}"
+        plain = f"{Decimal(digits).scaleb(exponent):f}"
         return f"{minus}{plain}" + ("" if "." in plain else ".0")
-    return f"{minus}{shown[0]}.{shown[1:] or '0'}E{power}"
+    return f"{minus}{digits[0]}.{digits[1:] or '0'}E{power}"

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.files import FileFormat
 from lakegate.audit.text.fields import atomic, most_fields, quoting
-from lakegate.reading.fields import OPTIONS, Fields, unescaped
+from lakegate.reading.fields import OPTIONS, Fields, unescape
 from lakegate.reading.lines import BOM, codec
-from lakegate.reading.source import Broken
+from lakegate.reading.source import BrokenFile
 
 _LOOKED_AT = 1_000_000  # letters in which the parser looks for a line end
-_MORE = 1024**2  # letters, of which a record begins before the last
+_LAST_RECORD = 1024**2  # letters, of which a record begins before the last
 _ENDS = re.compile("\r\n|\n|\r")
 
 
@@ -41,8 +41,8 @@ def records(blocks: Iterable[bytes], form: FileFormat, width: int) -> Iterator[R
     texts = _texts(blocks, form)
     text, parser, is_last = "", None, False
     while not is_last:
-        more = next(texts, None)
-        text, is_last = text + (more or ""), more is None
+        block = next(texts, None)
+        text, is_last = text + (block or ""), block is None
         if not parser and (is_last or len(text) >= _LOOKED_AT):
             parser = _Parser(form, width, text)
         at = 0
@@ -83,7 +83,7 @@ class _Parser:
         self.quote, self.delimiter = form.quote, form.delimiter
         self.quoted = re.compile(f"(?s){quote}({inner}){quote} *+") if quote else None
         self.plain = re.compile(f"[^{delimiter}\r\n]*+")
-        self.unescaped = unescaped(form)
+        self.unescaped = unescape(form)
 
     def record(self, text: str, start: int, *, is_last: bool) -> tuple[Record | None, int]:
         """Return the record that begins at a place, None for an empty line, and where the next one begins."""
@@ -91,10 +91,10 @@ class _Parser:
             return None, start + len(self.end)
         fields, at = list[str | None](), start
         while True:
-            found, at, left_open = self.field(text, at, is_last=is_last)
-            fields.append(found)
+            value, at, left_open = self.field(text, at, is_last=is_last)
+            fields.append(value)
             if len(fields) > self.most:
-                raise Broken("a row has too many fields")
+                raise BrokenFile("a row has too many fields")
             if at == len(text) or not text.startswith(self.delimiter, at):
                 break
             at += 1
@@ -127,13 +127,13 @@ class _Parser:
         if match.end() < len(text) and text[match.end()] not in f"{self.delimiter}\r\n":
             if text[match.end()] <= " ":
                 raise HandedOver("Only Spark can say what it makes of white space behind a quote.")
-            raise Broken("a quote is out of place")
-        return self.ended(self.unescaped(match[1])), match.end(), False
+            raise BrokenFile("a quote is out of place")
+        return self.with_line_ends(self.unescaped(match[1])), match.end(), False
 
-    def ended(self, text: str) -> str:
+    def with_line_ends(self, text: str) -> str:
         """Return a text between quotes with its line ends as the parser leaves them."""
         if self.end == "\n" or ("\r" not in text and "\n" not in text):
             return text
-        if any(found not in (self.end, "\n") for found in _ENDS.findall(text)):
+        if any(end not in (self.end, "\n") for end in _ENDS.findall(text)):
             raise HandedOver("Only Spark can say what it makes of other line ends in a field than those of the lines.")
         return text.replace(self.end, "\n")

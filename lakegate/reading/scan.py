@@ -16,7 +16,7 @@ from lakegate.reading.source import Source
 
 
 @dataclass(kw_only=True)
-class Bounded:
+class BoundedSource:
     """A file that ends where it has unpacked to more than the limit."""
 
     source: Source
@@ -33,18 +33,18 @@ class Bounded:
             yield block
 
 
-def scanned(plan: Plan, found: Bounded) -> Scan:
+def scan_file(plan: Plan, source: BoundedSource) -> Scan:
     if plan.files.kind is FileKind.JSON:
-        return _scan_objects(plan.files, found)
-    of_lines = _scan_lines(plan.files, found)
+        return _scan_objects(plan.files, source)
+    of_lines = _scan_lines(plan.files, source)
     if not plan.files.multiline or not (of_lines.rows or of_lines.header):
         return of_lines
-    return _scan_records(plan.files, found, of_lines)
+    return _scan_records(plan.files, source, of_lines)
 
 
-def _scan_lines(form: FileFormat, found: Bounded) -> Scan:
+def _scan_lines(form: FileFormat, source: BoundedSource) -> Scan:
     header, rows, longest, sound = "", 0, 0, True
-    for line in lines(found.blocks(), form):
+    for line in lines(source.blocks(), form):
         size = _size(line.text)
         longest, sound = max(longest, size), sound and line.sound
         if form.header and line.number == 1:
@@ -58,9 +58,9 @@ def _size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode(errors="replace"))
 
 
-def _scan_records(form: FileFormat, found: Bounded, of_lines: Scan) -> Scan:
+def _scan_records(form: FileFormat, source: BoundedSource, of_lines: Scan) -> Scan:
     rows, longest, is_open, skips = 0, of_lines.longest, False, form.header
-    for record in records(found.blocks(), form, 1):
+    for record in records(source.blocks(), form, 1):
         rows, longest = rows + (not skips), max(longest, _size(record.text))
         is_open = record.left_open and not skips
         skips = False
@@ -73,16 +73,16 @@ def _is_surely_open(form: FileFormat, text: str) -> bool:
     return re.fullmatch(left_open(form, atomic), text) is not None
 
 
-def _scan_objects(form: FileFormat, found: Bounded) -> Scan:
-    keys, rows, widest, longest, twice = dict[str, None](), 0, 0, 0, False
-    most = form.limits.columns
-    for line in lines(found.blocks(), form):
+def _scan_objects(form: FileFormat, source: BoundedSource) -> Scan:
+    keys, rows, widest, longest, is_repeated = dict[str, None](), 0, 0, 0, False
+    limit = form.limits.columns
+    for line in lines(source.blocks(), form):
         if not line.text.strip(" "):
             continue
         rows, longest = rows + 1, max(longest, _size(line.text))
-        own = objects.found_in(line, form).keys
-        widest, twice = max(widest, len(own)), twice or len(set(own)) < len(own)
-        if len(keys) <= most:
-            keys |= dict.fromkeys(own)
-    shown = tuple(sorted(keys)[: most + 1])
-    return Scan(rows=rows, keys=shown, twice=twice, widest=widest, longest=longest)
+        line_keys = objects.found_in(line, form).keys
+        widest, is_repeated = max(widest, len(line_keys)), is_repeated or len(set(line_keys)) < len(line_keys)
+        if len(keys) <= limit:
+            keys |= dict.fromkeys(line_keys)
+    first_keys = tuple(sorted(keys)[: limit + 1])
+    return Scan(rows=rows, keys=first_keys, twice=is_repeated, widest=widest, longest=longest)

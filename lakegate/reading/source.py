@@ -18,7 +18,7 @@ from lakegate.audit.text.first_bytes import TAIL
 _BLOCK = 1024**2
 
 
-class Broken(Exception):
+class BrokenFile(Exception):
     """The file cannot be unpacked to its end, or a row of it taken apart: the job reads none of it."""
 
 
@@ -50,9 +50,9 @@ class Source:
     def blocks(self) -> Iterator[bytes]:
         """Yield what the file unpacks to. Raise Broken where that ends too early."""
         with self.open() as file:
-            unpacked = _UNPACK[self.suffix](file) if self.suffix else file
+            unpacker = _UNPACK[self.suffix](file) if self.suffix else file
             try:
-                while block := unpacked.read(_BLOCK):
+                while block := unpacker.read(_BLOCK):
                     yield bytes(block)
             except (EOFError, OSError, ValueError, zlib.error, pa.ArrowException) as error:
-                raise Broken("it is not whole, or not as it was compressed") from error
+                raise BrokenFile("it is not whole, or not as it was compressed") from error

@@ -23,8 +23,8 @@ from lakegate.audit.text.first_bytes import fault_of_ends
 from lakegate.audit.text.scan import Scan
 from lakegate.reading.arrow import arrow_type
 from lakegate.reading.rows import Row, rows_of_fields, rows_of_objects
-from lakegate.reading.scan import Bounded, scanned
-from lakegate.reading.source import Broken, Source
+from lakegate.reading.scan import BoundedSource, scan_file
+from lakegate.reading.source import BrokenFile, Source
 
 PART = 20_000
 """Rows of a part, at most."""
@@ -56,21 +56,21 @@ def inspect(plan: Plan, file: JobFile, content: Path | bytes) -> Inspection:
     """Return what the job's inspection of a file says of it. The compression is that of the contract, or of the name in
     `file.key`. Raise HandedOver where only Spark can say it.
     """
-    found = Source(content=content, suffix=_packed(plan.files, file.key))
+    source = Source(content=content, suffix=_compression(plan.files, file.key))
     if wrong := beyond(plan.files.limits, bytes=file.size):
         return Inspection(file=file, faults=wrong)
     if not file.size:
         return Inspection(file=file, faults=(EMPTY,))
-    if fault := fault_of_ends(found.suffix, *found.ends()):
+    if fault := fault_of_ends(source.suffix, *source.ends()):
         return Inspection(file=file, faults=(fault,))
-    bounded = Bounded(source=found, most=plan.files.limits.uncompressed)
+    bounded_source = BoundedSource(source=source, most=plan.files.limits.uncompressed)
     try:
-        seen: Scan | str = scanned(plan, bounded)
-    except Broken as error:
-        seen = str(error)
-    if bounded.is_beyond:
+        result: Scan | str = scan_file(plan, bounded_source)
+    except BrokenFile as error:
+        result = str(error)
+    if bounded_source.is_beyond:
         return Inspection(file=file, faults=(more_than(plan.files.limits, "uncompressed"),))
-    return scan.inspect(plan, file, seen)
+    return scan.inspect(plan, file, result)
 
 
 def parts(plan: Plan, inspection: Inspection, content: Path | bytes, *, approximate: bool = False) -> Iterator[Part]:
@@ -78,23 +78,23 @@ def parts(plan: Plan, inspection: Inspection, content: Path | bytes, *, approxim
     where only Spark can say what a value is; if `approximate`, numbers of JSON in columns of text are spelled as the
     newest Java does, and nothing is raised for them.
     """
-    found = Source(content=content, suffix=_packed(plan.files, inspection.file.key))
+    source = Source(content=content, suffix=_compression(plan.files, inspection.file.key))
     names = {column.name for column in inspection.columns}
     layout = [name if name in names else "" for name in inspection.layout]
     if plan.files.kind is FileKind.JSON:
-        yield from _parts(plan, rows_of_objects(plan, found, names, approximate=approximate))
+        yield from _parts(plan, rows_of_objects(plan, source, names, approximate=approximate))
     else:
-        yield from _parts(plan, rows_of_fields(plan, found, layout, sound=inspection.sound))
+        yield from _parts(plan, rows_of_fields(plan, source, layout, sound=inspection.sound))
 
 
-def _packed(form: FileFormat, key: str) -> str:
+def _compression(form: FileFormat, key: str) -> str:
     return Path(form.suffix(key)).suffix.replace(f".{form.kind}", "")
 
 
 def _parts(plan: Plan, rows: Iterable[Row]) -> Iterator[Part]:
     """Gather rows into parts of bounded size; there is one part at least."""
     columns: list[list[Any]] = [[] for _ in plan.columns]
-    malformed, letters, count, made = list[Malformed](), 0, 0, False
+    malformed, letters, count, has_parts = list[Malformed](), 0, 0, False
     for number, text, values in rows:
         if isinstance(values, str):
             malformed.append(Malformed(number=number, why=values, text=text))
@@ -104,8 +104,8 @@ def _parts(plan: Plan, rows: Iterable[Row]) -> Iterator[Part]:
         count, letters = count + 1, letters + len(text)
         if count >= PART or letters >= _PART_LETTERS:
             yield Part(rows=_batch(plan, columns), malformed=tuple(malformed))
-            columns, malformed, letters, count, made = [[] for _ in plan.columns], [], 0, 0, True
-    if count or not made:
+            columns, malformed, letters, count, has_parts = [[] for _ in plan.columns], [], 0, 0, True
+    if count or not has_parts:
         yield Part(rows=_batch(plan, columns), malformed=tuple(malformed))
 
 

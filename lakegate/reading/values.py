@@ -15,7 +15,7 @@ from typing import Any
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.schema.types import Atom, canonical, digits
 from lakegate.audit.text.values import NO_NUMBER, NUMBER, SCIENTIFIC, spelling
-from lakegate.reading.moments import days, iso, spelled
+from lakegate.reading.moments import days, iso, pattern_reader
 
 Read = Callable[[str], Any]
 _BITS = {"int": 31, "bigint": 63}
@@ -43,58 +43,58 @@ def scientific(type_name: str) -> Read:
     size, plain = digits(Atom(kind)) or (0, 0), reader(kind)
 
     def read(text: str) -> Decimal | None:
-        found: Decimal | None = plain(text)
-        if found is not None or not _SCIENTIFIC.fullmatch(text.strip(" ")):
-            return found
-        return _fitting(Decimal(text.strip(" ")), *size)
+        number: Decimal | None = plain(text)
+        if number is not None or not _SCIENTIFIC.fullmatch(text.strip(" ")):
+            return number
+        return _fit(Decimal(text.strip(" ")), *size)
 
     return read
 
 
 def _plain(kind: str) -> Read:
     if size := digits(Atom(kind)):
-        return _formed(kind, lambda text: _fitting(Decimal(text), *size))
+        return _with_form(kind, lambda text: _fit(Decimal(text), *size))
     if kind in _BITS:
-        return _formed(kind, lambda text: _whole(text, _BITS[kind]))
+        return _with_form(kind, lambda text: _whole(text, _BITS[kind]))
     if kind in ("float", "double"):
         return _double if kind == "double" else _float
     if kind == "boolean":
-        return _formed(kind, lambda text: text[0] in "tT")
+        return _with_form(kind, lambda text: text[0] in "tT")
     if kind == "date":
-        return _formed(kind, lambda text: days(iso(text)))
+        return _with_form(kind, lambda text: days(iso(text)))
     if kind in ("timestamp", "timestamp_ntz"):
-        return _formed(kind, iso)
+        return _with_form(kind, iso)
     raise HandedOver(f"Only Spark reads values of type {kind} from text.")
 
 
-def _formed(kind: str, read: Read) -> Read:
+def _with_form(kind: str, read: Read) -> Read:
     form = re.compile(spelling(kind), re.ASCII)
     return lambda text: read(text) if form.fullmatch(text) else None
 
 
 def _of_dates(kind: str, pattern: str) -> Read:
-    parse = spelled(pattern)
+    parse = pattern_reader(pattern)
     return (lambda text: days(parse(text))) if kind == "date" else parse
 
 
 def _whole(text: str, bits: int) -> int | None:
-    shown = text.lstrip("+-").lstrip("0")
-    if len(shown) > 19:  # noqa: PLR2004 - digits of 64 bits
+    digits_text = text.lstrip("+-").lstrip("0")
+    if len(digits_text) > 19:  # noqa: PLR2004 - digits of 64 bits
         return None
-    number = -int(shown or "0") if text.startswith("-") else int(shown or "0")
+    number = -int(digits_text or "0") if text.startswith("-") else int(digits_text or "0")
     return number if -(2**bits) <= number < 2**bits else None
 
 
-def _fitting(number: Decimal, precision: int, scale: int) -> Decimal | None:
+def _fit(number: Decimal, precision: int, scale: int) -> Decimal | None:
     """Return the number with the type's places; None if it has other digits, or too many."""
     if number.adjusted() >= _MOST_DIGITS and number:
         return None
     if number.adjusted() < -_MOST_DIGITS and number:
         return None
-    made = number.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
-    if made != number or (made and made.adjusted() + 1 + scale > precision):
+    exact = number.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
+    if exact != number or (exact and exact.adjusted() + 1 + scale > precision):
         return None
-    return made or made.copy_abs()
+    return exact or exact.copy_abs()
 
 
 def _double(text: str) -> float | None:
@@ -124,19 +124,21 @@ def nearest_float(text: str, number: float) -> float | None:
     if near is None:
         return math.copysign(_LARGEST, number) if abs(exact) < Fraction(_EDGE) else None
     [bits] = struct.unpack("<I", struct.pack("<f", near))
-    around = [near, *(_of_bits(bits + step) for step in (-1, 1))]
-    return min(filter(math.isfinite, around), key=lambda it: (abs(Fraction(it) - exact), it != near))
+    neighbours = [near, *(_of_bits(bits + step) for step in (-1, 1))]
+    return min(
+        filter(math.isfinite, neighbours), key=lambda candidate: (abs(Fraction(candidate) - exact), candidate != near)
+    )
 
 
 def as_float(number: float) -> float | None:
     """Return the number of 32 bits that is nearest to one of 64; None if it is too large."""
     try:
-        found: float = struct.unpack("<f", struct.pack("<f", number))[0]
+        nearest: float = struct.unpack("<f", struct.pack("<f", number))[0]
     except OverflowError:
         return None
-    return found
+    return nearest
 
 
 def _of_bits(bits: int) -> float:
-    found: float = struct.unpack("<f", struct.pack("<I", bits & 0xFFFFFFFF))[0]
-    return found
+    value: float = struct.unpack("<f", struct.pack("<I", bits & 0xFFFFFFFF))[0]
+    return value

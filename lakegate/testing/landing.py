@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lakegate.errors import Refused
 from lakegate.landing.files import FileVersion, as_listed
-from lakegate.ports.landing import Described, Version
+from lakegate.ports.landing import Descriptions, Version
 from lakegate.testing.clock import MemoryClock
 
 
@@ -16,7 +16,7 @@ def _version_id(number: int) -> str:
     return f"{hashlib.sha256(str(number).encode()).hexdigest()[:4]}-v{number}"
 
 
-def describe_each(describe: Callable[[str, str], FileVersion | None], versions: Iterable[Version]) -> Described:
+def describe_each(describe: Callable[[str, str], FileVersion | None], versions: Iterable[Version]) -> Descriptions:
     """Describe versions one after the other: return, by key and version id, what `describe` returns or raises."""
 
     def described(key: str, version_id: str) -> FileVersion | Exception | None:
@@ -59,7 +59,7 @@ class MemoryLanding:
     def describe(self, key: str, version_id: str) -> FileVersion | None:
         return self.landed.get((key, version_id))
 
-    def describe_all(self, versions: Iterable[Version]) -> Described:
+    def describe_all(self, versions: Iterable[Version]) -> Descriptions:
         return describe_each(self.describe, versions)
 
     def versions(self) -> Iterator[FileVersion]:

@@ -11,7 +11,7 @@ from structlog.contextvars import bound_contextvars
 from lakegate.counts import count
 from lakegate.errors import PASSING, LakegateError, Retryable, foreseen
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.chunks import chunked, rotated
+from lakegate.landing.chunks import in_chunks, rotate
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import entry_of
 from lakegate.landing.standing import is_open
@@ -60,7 +60,7 @@ def _steps(service: Service) -> Iterator[Callable[[], None]]:
     """
     began, branches = service.clock.now(), list[Branch]()
     yield partial(_list_branches, service, branches)
-    for number, branch in enumerate(rotated(branches, began)):
+    for number, branch in enumerate(rotate(branches, began)):
         if service.clock.now() - began >= BRANCHES:
             log.warning("branches_left", branches=len(branches) - number)
             break
@@ -233,8 +233,8 @@ def _receive_some(service: Service, files: list[FileVersion]) -> list[Failure]:
     files = [file for file in files if (file.key, file.version_id) not in queued]
     failures = _receive(service, files[:AT_ONCE])
     if failures and len(files) > AT_ONCE:
-        others = list(chunked(files[AT_ONCE:], AT_ONCE))
-        failures += _receive(service, rotated(others, service.clock.now())[0])
+        others = list(in_chunks(files[AT_ONCE:], AT_ONCE))
+        failures += _receive(service, rotate(others, service.clock.now())[0])
     return failures
 
 

@@ -15,7 +15,7 @@ from lakegate.audit.model.report import Verdict
 from lakegate.cli.page.document import page
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
-from lakegate.operations.batch import look
+from lakegate.operations.batch import view_batch
 from lakegate.workflow.attempts.reports import read_report, report_name
 from tests.cli.desk import Desk
 from tests.cli.reported import BATCH, reported
@@ -81,7 +81,7 @@ def shop(desk: Desk) -> str:
 
 
 def test_the_page_says_it_in_words_and_with_a_sign_of_its_own(desk: Desk, shop: str) -> None:
-    text = page(look(desk.world.service, shop))
+    text = page(view_batch(desk.world.service, shop))
     head = text[: text.index("<article")]
     assert "2 files: 1 would have been rejected, 1 passed" in head
     assert "The contract observes: what can be appended is published" in head

@@ -21,7 +21,7 @@ from lakegate.audit.model.report import CheckResult, FileReport, Report, Source,
 from lakegate.cli.page.document import page
 from lakegate.cli.page.plots import HIGH, WIDE, bar, scale, trend
 from lakegate.cli.page.summary import failures, folded, unfolded
-from lakegate.operations.batch import BatchView, Try, look
+from lakegate.operations.batch import BatchView, Try, view_batch
 from lakegate.operations.past import past_values
 from tests.cli.desk import Desk
 from tests.cli.reported import BATCH, reported
@@ -67,7 +67,7 @@ class Parsed(HTMLParser):
 def text(desk: Desk) -> str:
     good = {f"shop/orders/{number}.parquet": GOOD for number in range(3)}
     reported(desk, SHOP, good | {"shop/orders/bad.parquet": BAD}, {HOSTILE: "it is encrypted"})
-    view = look(desk.world.service, BATCH)
+    view = view_batch(desk.world.service, BATCH)
     return page(replace(view, past=dict.fromkeys(_checks(view), (1.0, 2.0, 3.0))))
 
 
@@ -236,7 +236,7 @@ def test_the_past_is_that_of_the_files_published_before(desk: Desk) -> None:
         report = from_json(Report, store.objects[name])
         files = tuple(replace(file, checks=(check(value=float(number)),)) for file in report.files)
         store.write(name, to_json(replace(report, files=files)).encode())
-    pasts = [past_values(desk.world.service, look(desk.world.service, batch)) for batch in batches]
+    pasts = [past_values(desk.world.service, view_batch(desk.world.service, batch)) for batch in batches]
     assert pasts == [{}, {"value-1": (0.0,)}, {"value-1": (0.0, 1.0)}, {"value-1": (0.0, 1.0, 2.0)}]
     assert "2 after 0, 1" in desk.run("show", batches[2], "--html", "-").stdout
 

@@ -30,7 +30,7 @@ from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics.rows import in_future
 from lakegate.landing.lifecycle import Decision
-from lakegate.operations.batch import look
+from lakegate.operations.batch import view_batch
 from lakegate.ports import Note, Ref
 from lakegate.workflow.attempts.reports import read_report, report_name
 from tests.cli.desk import Desk
@@ -75,7 +75,7 @@ def drawn(desk: Desk, width: int) -> str:
     console = Console(file=out, width=width, markup=False, emoji=False, no_color=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(show, "console", lambda: console)
-        for line in show._pages(look(desk.world.service, BATCH), every_check=False):
+        for line in show._pages(view_batch(desk.world.service, BATCH), every_check=False):
             console.print(line, soft_wrap=isinstance(line, str))
     return out.getvalue()
 
@@ -209,7 +209,7 @@ def test_a_count_that_is_not_the_audits_is_told(desk: Desk) -> None:
 
 def test_a_warning_about_rows_that_were_quarantined_says_why_they_are_not_listed(desk: Desk) -> None:
     reported(desk, SHOP, {"1": BAD})
-    report = look(desk.world.service, BATCH).attempts[0].report
+    report = view_batch(desk.world.service, BATCH).attempts[0].report
     assert report is not None
     [line] = [it for it in _failing(report).values() if it.check.name == "amount required"]
     aside = replace(line.files[0], quarantined=line.files[0].data_files)
@@ -240,7 +240,7 @@ def test_a_key_of_an_earlier_good_file_is_found_and_one_of_a_bad_file_is_not(des
     scope = "    customProperties: [{property: scope, vendor: lakegate, value: table}]\n"
     shop = SHOP.replace("    properties:\n", f"{scope}    properties:\n", 1)
     reported(desk, shop, {"1": GOOD, "2": BAD, "3": again})
-    report = look(desk.world.service, BATCH).attempts[0].report
+    report = view_batch(desk.world.service, BATCH).attempts[0].report
     assert report is not None
     [repeated] = [check for check in report.files[2].checks if check.name.startswith("primary key id unique")]
     third = replace(report.files[2], checks=(replace(repeated, verdict=Verdict.FAIL, failing_rows=1),))
@@ -520,14 +520,14 @@ def test_what_the_table_gains_and_what_is_not_read_is_told(desk: Desk) -> None:
 
 @pytest.mark.usefixtures("batch")
 def test_the_page_needs_nothing_but_itself(desk: Desk) -> None:
-    text = page(look(desk.world.service, BATCH))
+    text = page(view_batch(desk.world.service, BATCH))
     for word in ("<script", "http:", "https:", "<link", "<img", "<iframe", "@import", "url(", "onload", "onclick"):
         assert word not in text
 
 
 @pytest.mark.usefixtures("batch")
 def test_the_page_has_each_next_command_on_a_line_of_its_own(desk: Desk) -> None:
-    view = look(desk.world.service, BATCH)
+    view = view_batch(desk.world.service, BATCH)
     told = page(view).split("What to do next:</p>")[1].split("<article")[0]
     assert re.findall("<pre>(.*)</pre>", unescape(told)) == list(view.next)
     assert len(view.next) > 1

@@ -26,7 +26,7 @@ from lakegate.contracts.regex.portable import portable
 from lakegate.contracts.sql.allowlist import NotAllowed
 from lakegate.contracts.sql.statements import predicate
 from lakegate.duckdb.dialect import STRICTLY
-from lakegate.duckdb.dialect import translated as as_spark
+from lakegate.duckdb.dialect import to_duckdb as as_spark
 from lakegate.duckdb.macros import MACROS
 from lakegate.errors import ContractFaults, Misconfigured
 from lakegate.express.plan import spark_only

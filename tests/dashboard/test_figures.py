@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from lakegate.audit.model.plan import Severity, Unit
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Source, Verdict
 from lakegate.dashboard.figures import LETTERS, cell, failing_first, faults, possible, said, tiles, timeline
-from lakegate.operations.batch import BatchView, look
-from lakegate.operations.tables import audited
+from lakegate.operations.batch import BatchView, view_batch
+from lakegate.operations.tables import audit_of
 from lakegate.workflow.status import status
 from tests.cli.desk import Desk
 
@@ -51,7 +51,7 @@ def test_checks_that_no_row_fails_are_no_faults() -> None:
 
 def test_an_audit_has_the_worst_verdict_and_the_spread_of_each_check() -> None:
     passed = check("a", verdict=Verdict.PASS, value=3.0, failing_rows=0)
-    found = audited(report((Verdict.PASS, (passed,)), (Verdict.FAIL, (check("a", value=9.0, high=5.0),))))
+    found = audit_of(report((Verdict.PASS, (passed,)), (Verdict.FAIL, (check("a", value=9.0, high=5.0),))))
     [number] = found.numbers
     assert (number.verdict, number.least, number.most, number.failing_rows) == (Verdict.FAIL, 3.0, 9.0, 1)
     assert found.verdicts == {"fail": 1, "pass": 1}
@@ -60,7 +60,7 @@ def test_an_audit_has_the_worst_verdict_and_the_spread_of_each_check() -> None:
 def test_numbers_are_told_with_their_units_and_bounds_and_the_worst_first() -> None:
     share = check("share", value=2.5, unit=Unit.PERCENT, high=5.0, verdict=Verdict.PASS)
     none = check("none", value=None, low=1.0, high=2.0)
-    numbers = audited(report((Verdict.FAIL, (share, none)))).numbers
+    numbers = audit_of(report((Verdict.FAIL, (share, none)))).numbers
     assert [(it.name, it.says, it.passes) for it in said(numbers)] == [
         ("none", "no value", "1 to 2"),
         ("share", "2.5%", "up to 5%"),
@@ -68,7 +68,7 @@ def test_numbers_are_told_with_their_units_and_bounds_and_the_worst_first() -> N
 
 
 def test_a_batch_is_told_from_its_landing_to_its_decision(desk: Desk) -> None:
-    view: BatchView = look(desk.world.service, desk.rejected())
+    view: BatchView = view_batch(desk.world.service, desk.rejected())
     told = [event.says for event in timeline(view)]
     assert told == [
         "its first file landed",

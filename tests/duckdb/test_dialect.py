@@ -2,7 +2,7 @@
 
 import pytest
 
-from lakegate.duckdb.dialect import translated
+from lakegate.duckdb.dialect import to_duckdb
 
 
 @pytest.mark.parametrize(
@@ -15,4 +15,4 @@ from lakegate.duckdb.dialect import translated
     ],
 )
 def test_what_is_given_stays_and_what_is_left_out_is_what_spark_takes_for_it(spark: str, duckdb: str) -> None:
-    assert translated(spark) == duckdb
+    assert to_duckdb(spark) == duckdb

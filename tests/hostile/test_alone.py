@@ -30,7 +30,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.operations.batch import look
+from lakegate.operations.batch import view_batch
 from lakegate.ports import MAIN, MessageKind, Ref
 from lakegate.workflow import reconcile as sweeps
 from lakegate.workflow import registry
@@ -670,7 +670,7 @@ def test_a_report_that_cannot_be_read_hides_no_other_attempt_of_its_batch(body: 
     retry(world.service, line.batch)
     world.run()
     spoil(world, f"reports/{line.branch}.json", body)
-    first, second = look(world.service, line.batch).attempts
+    first, second = view_batch(world.service, line.batch).attempts
     assert first.report is None
     assert "can't be read" in first.job or "update lakegate" in first.job
     assert second.report is not None

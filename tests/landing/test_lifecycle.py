@@ -14,19 +14,19 @@ from lakegate.landing.receipts import Entry, Receipt
 
 FILE = FileVersion(bucket="landing", key="k", version_id="v1", size=1, landed_at=datetime(2013, 1, 1, tzinfo=UTC))
 ATTEMPT = Attempt(table="nyc.flights", batch="20130101T0000-00000000", number=1)
-NOTHING = {"worked_on": False, "superseded": False, "blocked": False, "routed": True}
+NOTHING = {"worked_on": False, "superseded": False, "blocked": False, "has_route": True}
 
 
 @pytest.mark.parametrize(
     ("decision", "known", "state"),
     [
         (None, {}, State.QUEUED),
-        (None, {"routed": False}, State.UNROUTED),
+        (None, {"has_route": False}, State.UNROUTED),
         (None, {"blocked": True}, State.BLOCKED),
-        (None, {"blocked": True, "routed": False}, State.UNROUTED),
+        (None, {"blocked": True, "has_route": False}, State.UNROUTED),
         (None, {"worked_on": True, "blocked": True}, State.IN_PROGRESS),
         (Decision.REJECTED, {}, State.REJECTED),
-        (Decision.REJECTED, {"blocked": True, "routed": False}, State.REJECTED),
+        (Decision.REJECTED, {"blocked": True, "has_route": False}, State.REJECTED),
         (Decision.REJECTED, {"superseded": True}, State.SUPERSEDED),
         (Decision.REJECTED, {"superseded": True, "worked_on": True}, State.IN_PROGRESS),
     ],

@@ -11,7 +11,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.landing.standing import IDENTICAL, standing, truncate
+from lakegate.landing.standing import IDENTICAL, standing_of, truncate
 
 NOON = datetime(2013, 1, 31, 12, 0, tzinfo=UTC)
 TABLES = ("nyc.flights", "nyc.planes")
@@ -26,7 +26,7 @@ def file(number: int, minute: int, body: str) -> FileVersion:
 def after(receipt: Receipt, number: int, upload: Upload) -> Receipt:
     """With one more version, decided as a worker would."""
     minute, body, reuploads, table, is_good = upload
-    its = standing(receipt, found := file(number, minute, body), table, reuploads)
+    its = standing_of(receipt, found := file(number, minute, body), table, reuploads)
     decision = its.decision or (Decision.PUBLISHED if is_good else Decision.REJECTED)
     attempt = Attempt(table=table, batch=f"b{number}", number=1)
     return receipt.with_decision(Entry.of(found, decision, attempt, [its.reason] if its.reason else [], its.replaces))
@@ -56,7 +56,7 @@ def test_a_shortened_receipt_decides_all_as_the_whole_one_would(
     for asked in (file(number, minute, body) for number in (0, 5, 99) for minute in range(10) for body in "abcd"):
         for table in TABLES:
             for reuploads in Reuploads:
-                assert standing(short, asked, table, reuploads) == standing(whole, asked, table, reuploads)
+                assert standing_of(short, asked, table, reuploads) == standing_of(whole, asked, table, reuploads)
 
 
 def test_of_a_key_that_never_rests_what_is_on_main_is_left_and_what_is_young() -> None:

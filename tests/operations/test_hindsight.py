@@ -22,7 +22,7 @@ from lakegate.audit.model.plan import (
 )
 from lakegate.audit.model.report import FileReport, Source
 from lakegate.cli.hindsight import looked_back
-from lakegate.operations.hindsight import DAYS, Hindsight, hindsight, judged
+from lakegate.operations.hindsight import DAYS, Hindsight, hindsight, hindsight_of
 from lakegate.testing import MemoryClock, MemoryLake
 from lakegate.workflow.registry import contract_of
 from tests.support.plans import ROWS, failing, none_of, nulls, plan
@@ -67,7 +67,7 @@ def test_what_was_observed_is_what_enforcing_would_have_rejected() -> None:
     """The push that enforces says it before it is too late."""
     rules = (none_of(NULL), at_most(LOW, 5, Severity.WARNING))
     files = reported(a_plan(*rules, mode=Mode.OBSERVE), *({NULL.id: nulls, LOW.id: 9} for nulls in (0, 3, 4)))
-    found = judged(a_plan(*rules), files)
+    found = hindsight_of(a_plan(*rules), files)
     assert (found.files, found.rows, found.rejected, found.quarantined, found.unknown) == (3, 300, 2, 0, 0)
     assert [(it.name, it.files, it.rows) for it in found.checks] == [(NULL.id, 2, 7), (LOW.id, 3, 27)]
     assert next(looked_back(found)) == (
@@ -78,13 +78,13 @@ def test_what_was_observed_is_what_enforcing_would_have_rejected() -> None:
 def test_another_bound_is_compared_with_what_was_measured() -> None:
     files = reported(a_plan(none_of(LOW)), {LOW.id: 2}, {LOW.id: 8})
     for most, rejected in ((1, 2), (2, 1), (8, 0)):
-        assert judged(a_plan(at_most(LOW, most)), files).rejected == rejected
-    assert judged(a_plan(at_most(LOW, 5, unit=Unit.PERCENT)), files).rejected == 1
+        assert hindsight_of(a_plan(at_most(LOW, most)), files).rejected == rejected
+    assert hindsight_of(a_plan(at_most(LOW, 5, unit=Unit.PERCENT)), files).rejected == 1
 
 
 def test_a_number_that_no_report_has_is_not_known_and_said_so() -> None:
     files = reported(a_plan(none_of(LOW)), {LOW.id: 0}, {LOW.id: 1})
-    found = judged(a_plan(none_of(LOW), none_of(NULL)), files)
+    found = hindsight_of(a_plan(none_of(LOW), none_of(NULL)), files)
     assert (found.rejected, found.unknown) == (1, 1)  # the second fails by what is known, whatever else it has
     assert [(it.name, it.files, it.unknown) for it in found.checks] == [(LOW.id, 1, 0), (NULL.id, 0, 2)]
     told = list(looked_back(found))
@@ -94,41 +94,41 @@ def test_a_number_that_no_report_has_is_not_known_and_said_so() -> None:
 
 def test_a_warning_that_is_not_known_changes_nothing() -> None:
     files = reported(a_plan(none_of(LOW)), {LOW.id: 0})
-    found = judged(a_plan(none_of(LOW), none_of(NULL, Severity.WARNING)), files)
+    found = hindsight_of(a_plan(none_of(LOW), none_of(NULL, Severity.WARNING)), files)
     assert (found.rejected, found.unknown, [it.name for it in found.checks]) == (0, 0, [NULL.id])
 
 
 def test_how_many_rows_a_file_has_is_in_every_report() -> None:
     files = reported(a_plan(none_of(LOW)), {LOW.id: 0})
     some = replace(at_most(ROWS, 50), operator=Operator.GREATER)
-    assert judged(a_plan(some), files).rejected == 0
-    assert judged(a_plan(replace(some, threshold=(500.0,))), files).rejected == 1
+    assert hindsight_of(a_plan(some), files).rejected == 0
+    assert hindsight_of(a_plan(replace(some, threshold=(500.0,))), files).rejected == 1
 
 
 def test_rows_for_quarantine_are_counted_up_to_the_budget() -> None:
     rules = (none_of(LOW, Severity.QUARANTINE),)
     files = reported(a_plan(none_of(LOW)), {LOW.id: 2}, {LOW.id: 8})
-    found = judged(a_plan(*rules, budget=Budget(rows=5)), files)
+    found = hindsight_of(a_plan(*rules, budget=Budget(rows=5)), files)
     assert (found.rejected, found.quarantined, found.quarantined_rows) == (1, 1, 2)
 
 
 def test_whether_rows_that_fail_two_checks_are_the_same_is_in_no_report() -> None:
     rules = (none_of(LOW, Severity.QUARANTINE), none_of(NULL, Severity.QUARANTINE))
     files = reported(a_plan(none_of(LOW), none_of(NULL)), {LOW.id: 3, NULL.id: 3})
-    assert [judged(a_plan(*rules, budget=Budget(rows=most)), files).unknown for most in (2, 5, 6)] == [0, 1, 0]
+    assert [hindsight_of(a_plan(*rules, budget=Budget(rows=most)), files).unknown for most in (2, 5, 6)] == [0, 1, 0]
 
 
 def test_drift_is_known_of_the_very_same_check_alone() -> None:
     drift = Drift(comparison=Comparison.RATE, files=5, at_least=1)
     known = replace(at_most(MEAN, 10, unit=Unit.NUMBER), drift=drift)
     files = reported(a_plan(known), {MEAN.id: 3.0})
-    assert judged(a_plan(known), files).unknown == 0
-    assert judged(a_plan(replace(known, id="other", threshold=(20.0,))), files).unknown == 1
+    assert hindsight_of(a_plan(known), files).unknown == 0
+    assert hindsight_of(a_plan(replace(known, id="other", threshold=(20.0,))), files).unknown == 1
 
 
 def test_a_file_that_was_never_appended_is_none_of_them() -> None:
     gone = FileReport(id="g", key="g", verdict=verdict(()), faults=("it is encrypted",))
-    found = judged(a_plan(none_of(LOW)), [*reported(a_plan(none_of(LOW)), {LOW.id: 0}), gone])
+    found = hindsight_of(a_plan(none_of(LOW)), [*reported(a_plan(none_of(LOW)), {LOW.id: 0}), gone])
     assert (found.files, found.unread) == (1, 1)
 
 

@@ -319,7 +319,7 @@ MUTATIONS = (
         says="bytes that are on main are published once more",
         edits=(
             Edit(
-                function=standing.standing,
+                function=standing.standing_of,
                 old="file.content in {entry.content for entry in others} - {None}",
                 new="False",
             ),

@@ -15,7 +15,7 @@ from greenlet import getcurrent, greenlet
 from lakegate.adapters.immutable_cache import ImmutableCache
 from lakegate.errors import LakegateError, OutcomeUnknown, Retryable
 from lakegate.ports import Channel
-from lakegate.ports.landing import Described, Version
+from lakegate.ports.landing import Descriptions, Version
 from lakegate.testing.landing import describe_each
 from lakegate.workflow.service import Service
 
@@ -203,5 +203,5 @@ class _Port:
 class _Landing(_Port):
     """Many versions are described by calls that come to nothing each for itself."""
 
-    def describe_all(self, versions: Iterable[Version]) -> Described:
+    def describe_all(self, versions: Iterable[Version]) -> Descriptions:
         return describe_each(self.describe, versions)

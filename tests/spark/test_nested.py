@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakegate.audit.model.plan import Plan
-from lakegate.duckdb.dialect import translated
+from lakegate.duckdb.dialect import to_duckdb
 from tests.contracts.test_predicates import plan_for
 from tests.support.held import Table
 
@@ -86,7 +86,7 @@ def test_zero_is_one_item_and_so_is_nan(spark: SparkSession, options: dict[str, 
     rows = {"f1": [(*row, None) for row in (*twice, *once)]}
     [check] = Table(spark=spark, plan=by).hold(rows).judged()["f1"]
     assert check.failing_rows == len(twice)
-    asked = f"SELECT {translated(by.metrics[0].sql)} FROM (VALUES ([0.0::DOUBLE, -0.0]), ([1, 2])) AS t(it)"
+    asked = f"SELECT {to_duckdb(by.metrics[0].sql)} FROM (VALUES ([0.0::DOUBLE, -0.0]), ([1, 2])) AS t(it)"
     assert duckdb.execute(asked).fetchall() == [(True,), (False,)]
 
 

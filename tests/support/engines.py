@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from lakegate.duckdb.dialect import STRICTLY, translated
+from lakegate.duckdb.dialect import STRICTLY, to_duckdb
 from lakegate.duckdb.macros import MACROS
 from lakegate.inference.evaluator import as_judged
 from lakegate.reading.arrow import arrow_type
@@ -30,7 +30,7 @@ def aggregates(types: Mapping[str, str], rows: Rows, expressions: Sequence[str])
     """Every aggregate of all rows, or that it is handed over."""
     with _opened() as connection:
         connection.register("rows", _table(types, rows))
-        return [_aggregate(connection, translated(text, frozenset(types.items()))) for text in expressions]
+        return [_aggregate(connection, to_duckdb(text, frozenset(types.items()))) for text in expressions]
 
 
 def _aggregate(connection: duckdb.DuckDBPyConnection, text: str) -> Any:
@@ -54,7 +54,7 @@ def _answers(
     and then the rows are asked one by one.
     """
     connection.register("rows", rows)
-    sql = translated(text, types).removeprefix("TRY")
+    sql = to_duckdb(text, types).removeprefix("TRY")
     try:
         found = connection.sql(f"SELECT TRY({{'v': {sql}}}) AS v FROM rows").to_arrow_table()
     except (duckdb.DataError, duckdb.InvalidInputException):

@@ -10,7 +10,7 @@ import pytest
 from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision, State
-from lakegate.operations.sights import ALREADY, sights
+from lakegate.operations.sights import ALREADY_PUBLISHED, sights
 from lakegate.ports import Decided
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.start import start_attempts
@@ -314,7 +314,7 @@ def test_what_was_ignored_is_not_said_to_be_published(world: World) -> None:
     again(world, "1b")
     seen = sights(status(world.service))
     states = [seen[world.files[name].key, world.files[name].version_id].state for name in ("same", "1b")]
-    assert states == [ALREADY, Decision.DISCARDED]
+    assert states == [ALREADY_PUBLISHED, Decision.DISCARDED]
 
 
 def test_a_retry_comes_to_the_newer_version_though_the_older_one_is_broken() -> None:

@@ -14,7 +14,7 @@ from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
-from lakegate.operations.sights import GONE, Sight, elsewhere
+from lakegate.operations.sights import DELETED, Sight, sight_by_receipt
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.backlog import NOTED, SEEN, unclaimed
 from lakegate.workflow.ledger.compaction import compact
@@ -476,7 +476,7 @@ def test_who_asks_for_a_version_that_was_taken_out_of_its_receipt_is_told_what_b
     world.service = replace(world.service, truncate_above=3)
     files = never_resting(world, versions=20)
     asked = [Sight(file=file.key, version=file.version_id) for file in files]
-    assert {elsewhere(world.service, sight).state for sight in asked} == {"published"}
+    assert {sight_by_receipt(world.service, sight).state for sight in asked} == {"published"}
     world.landing.landed.clear()
-    assert {elsewhere(world.service, sight).state for sight in asked} == {"published"}
-    assert elsewhere(world.service, Sight(file=files[0].key, version="never")).state == GONE
+    assert {sight_by_receipt(world.service, sight).state for sight in asked} == {"published"}
+    assert sight_by_receipt(world.service, Sight(file=files[0].key, version="never")).state == DELETED

@@ -10,7 +10,7 @@ from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job
 from lakegate.errors import Refused
 from lakegate.ports import JobRun, MessageKind
-from lakegate.ports.landing import Described, Version
+from lakegate.ports.landing import Descriptions, Version
 from lakegate.workflow.receive import receive
 from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.reconcile import reconcile
@@ -366,7 +366,7 @@ def test_files_that_land_together_are_looked_up_side_by_side_and_each_once(
     asked: list[list[Version]] = []
     look = world.landing.describe_all
 
-    def describe_all(versions: Iterable[Version]) -> Described:
+    def describe_all(versions: Iterable[Version]) -> Descriptions:
         asked.append(list(versions))
         return look(asked[-1])
 

@@ -9,12 +9,12 @@ from pyiceberg.table.snapshots import Snapshot
 
 from lakegate.adapters.iceberg.files import MetadataIO
 from lakegate.adapters.iceberg.manifests import AT_ONCE, fetched, live_entries
-from lakegate.landing.chunks import chunked
+from lakegate.landing.chunks import in_chunks
 
 
 def reached(io: MetadataIO, metadata: Iterable[str], known: Container[str]) -> Iterator[str]:
     """See `Tables.reached`. Raise FileNotFoundError if a file of a current snapshot is missing."""
-    for some in chunked(dict.fromkeys(metadata), AT_ONCE):
+    for some in in_chunks(dict.fromkeys(metadata), AT_ONCE):
         unread = [uri for uri in some if uri not in known]
         io.look_ahead(unread)
         tables = {uri: FromInputFile.table_metadata(io.new_input(uri)) for uri in unread}

@@ -12,7 +12,7 @@ from lakegate.dashboard.edge import told
 from lakegate.dashboard.figures import said
 from lakegate.dashboard.trends import trend, trend_sql
 from lakegate.operations.questions import ShowTable
-from lakegate.operations.tables import Audited, TableView
+from lakegate.operations.tables import TableAudit, TableView
 from lakegate.ports import MAIN
 
 SHOWN = 10  # decisions; the history has all
@@ -62,7 +62,7 @@ def _measures(view: TableView) -> None:
         markup.show("numbers", numbers=said(last.numbers))
 
 
-def _trend(view: TableView, check: str) -> Sequence[Audited]:
+def _trend(view: TableView, check: str) -> Sequence[TableAudit]:
     """Return the audits whose number is shown: those of the last reports, or all that the audits table has."""
     distinct = view.audits[-1].distinct
     table = audits_of(view.table, distinct=distinct)

@@ -15,7 +15,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.receipts import Receipt, entry_of
-from lakegate.landing.standing import first_of_each_key, is_open, standing
+from lakegate.landing.standing import first_of_each_key, is_open, standing_of
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.claims import base_of, claim_receipt, claims_since
 from lakegate.workflow.attempts.job import job_name
@@ -163,7 +163,7 @@ def _claims_of(
     receipts: dict[str, Receipt], attempt: Attempt, files: Iterable[FileVersion], reuploads: Reuploads
 ) -> list[Receipt]:
     """Return receipts that claim one version of each key, of those that main's receipts let in."""
-    stand = {file: standing(receipts.get(file.key), file, attempt.table, reuploads) for file in files}
+    stand = {file: standing_of(receipts.get(file.key), file, attempt.table, reuploads) for file in files}
     wanted = [file for file, its in stand.items() if is_open(receipts, file, attempt) and not its.decision]
     first = first_of_each_key((it, entry.attempt if (entry := entry_of(receipts, it)) else 0) for it in wanted)
     return [claim_receipt(receipts, file, attempt, stand[file].replaces) for file in first]

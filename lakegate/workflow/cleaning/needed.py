@@ -13,7 +13,7 @@ from enum import StrEnum
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN, MetadataFile, Reference
-from lakegate.ports.warehouse import spelled, table_folder
+from lakegate.ports.warehouse import normal_uri, table_folder
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.attempts.reuse import reused_report
 from lakegate.workflow.service import Service
@@ -64,7 +64,7 @@ class Needed:
 
 def _digest(uri: str) -> bytes:
     """Return a digest of the place that a URI names."""
-    return hashlib.blake2b(spelled(uri).encode(), digest_size=8).digest()
+    return hashlib.blake2b(normal_uri(uri).encode(), digest_size=8).digest()
 
 
 def needed_files(service: Service, since: datetime) -> Needed:
@@ -73,7 +73,7 @@ def needed_files(service: Service, since: datetime) -> Needed:
     Raise Refused if a needed file is missing: what it lists would not be known.
     """
     service.ledger.watermark()  # raises Misconfigured for a role that may not read the ledger, and sees no branch
-    needed = Needed(spelled(service.tables.location()))
+    needed = Needed(normal_uri(service.tables.location()))
     for line in _commit_ranges(service, since):
         files = set(service.branches.metadata_files(line.head, line.since))
         try:

@@ -8,12 +8,12 @@ import structlog
 
 from lakegate.errors import Conflict, Misconfigured, Retryable
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.chunks import chunked
+from lakegate.landing.chunks import in_chunks
 from lakegate.landing.files import FileVersion
 from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.landing.standing import is_open, standing
+from lakegate.landing.standing import is_open, standing_of
 from lakegate.ports import MAIN, DecidedFile, Note, Signal
 from lakegate.workflow.ledger.receipts import main_receipts
 from lakegate.workflow.service import Service
@@ -61,7 +61,7 @@ def record(
 
     Raise Retryable if the receipts on main keep changing.
     """
-    chunks = list(chunked(findings, AT_ONCE, (_size, NAMED)))
+    chunks = list(in_chunks(findings, AT_ONCE, (_size, NAMED)))
     commit = commit or _plain_commit(service)
     return [it for chunk in chunks for it in _record(service, attempt, decision, chunk, why, by, commit)]
 
@@ -117,7 +117,7 @@ def _by_receipts(
     file, by = finding.file, finding.reuploads
     if by is None:
         return finding
-    its = standing(receipts.get(file.key), file, attempt.table, by)
+    its = standing_of(receipts.get(file.key), file, attempt.table, by)
     return replace(finding, reasons=(its.reason,)) if its.decision is decision else None
 
 

@@ -13,7 +13,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.landing.standing import first_of_each_key, standing
+from lakegate.landing.standing import first_of_each_key, standing_of
 from lakegate.ports import MAIN, Decided, Ref
 from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.ledger.receipts import receipts_at
@@ -58,7 +58,7 @@ class Rejected:
         """Return the files that may still be published, and why the others may not, by key: other versions of these
         keys are on main, and `reuploads` of the contract decides.
         """
-        stand = {file.id: standing(self.receipts[file.key], file, self.table, reuploads) for file, _ in self.files}
+        stand = {file.id: standing_of(self.receipts[file.key], file, self.table, reuploads) for file, _ in self.files}
         closed = {file.key: its.reason for file, _ in self.files if (its := stand[file.id]).decision}
         return replace(self, files=tuple(it for it in self.files if not stand[it[0].id].decision)), closed
 

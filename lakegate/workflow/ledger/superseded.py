@@ -11,7 +11,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt
-from lakegate.landing.standing import standing
+from lakegate.landing.standing import standing_of
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 
@@ -32,7 +32,7 @@ def superseded_files(service: Service, receipts: Mapping[str, Receipt]) -> list[
     return [
         file
         for file, table in rejected
-        if (by := reuploads[table]) and standing(receipts[file.key], file, table, by).decision is Decision.DISCARDED
+        if (by := reuploads[table]) and standing_of(receipts[file.key], file, table, by).decision is Decision.DISCARDED
     ]
 
 

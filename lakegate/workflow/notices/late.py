@@ -8,7 +8,7 @@ import structlog
 
 from lakegate.errors import OutcomeUnknown, Refused, Retryable, foreseen
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.chunks import rotated
+from lakegate.landing.chunks import rotate
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Message, MessageKind, Signal
 from lakegate.workflow.ledger.decisions import DECISIONS
@@ -39,7 +39,7 @@ def resend(service: Service) -> None:
     Raise the error of one that was refused, and Retryable for one that has waited for an hour: Slack cannot show these.
     """
     errors, unsent, oldest = list[Exception](), Counter[str](), timedelta()
-    for path in rotated(service.store.names(OUTBOX), service.clock.now()):
+    for path in rotate(service.store.names(OUTBOX), service.clock.now()):
         name = path.removeprefix(OUTBOX)
         if unsent[channel_of(name)] == UNANSWERED:
             continue

@@ -63,10 +63,10 @@ def rows_query(table: str, branch: str, appended: Sequence[str]) -> list[str]:
     if not appended:
         return []
     # It imports sqlglot, which takes longer to import than all of a function's own code; few messages need it.
-    from lakegate.duckdb.dialect import addressed  # noqa: PLC0415
+    from lakegate.duckdb.dialect import address  # noqa: PLC0415
 
     files = ", ".join(f"'{file}'" for file in appended[:QUERIED])
-    name = addressed(table).replace('"', r"\"")  # within the shell's quotes
+    name = address(table).replace('"', r"\"")  # within the shell's quotes
     sql = f"SELECT * FROM {name} WHERE _lakegate_file IN ({files}) LIMIT 20"  # noqa: S608 (for a person to run)
     return [f'lakegate query "{sql}"' + (f" --ref {branch}" if branch else "")]
 

@@ -11,7 +11,7 @@ from lakegate.contracts import Contract
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
-from lakegate.landing.standing import is_open, standing
+from lakegate.landing.standing import is_open, standing_of
 from lakegate.ports import MAIN, Ref, TableIdentity
 from lakegate.workflow.attempts.claims import claim_receipt
 from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, Main, NeedsNewAttempt, Objection
@@ -45,7 +45,7 @@ def guard_rejected(audited: Audited, files: list[FileVersion], main: Main) -> Ob
 
 def _guard_standing(audited: Audited, file: FileVersion, main: Main) -> Objection | None:
     """Object unless main has just those versions of the file's key that the attempt has replaced."""
-    its = standing(main.receipts.get(file.key), file, audited.attempt.table, main.contract.ingestion.reuploads)
+    its = standing_of(main.receipts.get(file.key), file, audited.attempt.table, main.contract.ingestion.reuploads)
     branch = audited.attempt.branch
     if its.decision:
         return DecidedMeanwhile(f"branch {branch}: another version of {file.key} was published meanwhile: {its.reason}")

@@ -13,7 +13,7 @@ import structlog
 from lakegate.audit.model.codec import BROKEN, from_json, to_json
 from lakegate.audit.model.lane import Lane
 from lakegate.errors import LakegateError
-from lakegate.landing.chunks import chunked
+from lakegate.landing.chunks import in_chunks
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import MOST_FILES
 from lakegate.workflow.receiving.arrivals import Arrival
@@ -31,7 +31,7 @@ Notes = Mapping[str, Sequence[Arrival]]
 
 def note_queued(service: Service, table: str, files: Iterable[FileVersion], its: Waiting) -> None:
     """Note files of a table, which are given oldest first, and what they wait for."""
-    for some in chunked(files, MOST):
+    for some in in_chunks(files, MOST):
         _note(service, table, [Arrival.of(file) for file in some], some[0].landed_at, its)
 
 
@@ -74,7 +74,7 @@ def names_by_table(service: Service) -> dict[str, list[str]]:
 
 def oldest(names: Iterable[str], most: int) -> list[str]:
     """Return the first of these names, of so many files together, and at least one."""
-    return next(chunked(names, AT_ONCE, (_count, most)), [])
+    return next(in_chunks(names, AT_ONCE, (_count, most)), [])
 
 
 def read_queued(service: Service, names: Iterable[str]) -> Notes:

@@ -9,7 +9,7 @@ from lakegate.landing.findings import Finding
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision, State
 from lakegate.landing.receipts import Receipt
-from lakegate.landing.standing import Standing, standing
+from lakegate.landing.standing import Standing, standing_of
 from lakegate.workflow.attempts.claims import ClaimIndex, OpenClaims
 from lakegate.workflow.ledger.receipts import main_receipts
 from lakegate.workflow.service import Service
@@ -36,7 +36,7 @@ class Triage:
             case State.IN_PROGRESS if attempt := claims.attempt(file):
                 self.resumed.add(attempt)
             case State.QUEUED if all(other.key != file.key for other in self.fresh):
-                its = standing(receipt, file, self.table, self.reuploads)
+                its = standing_of(receipt, file, self.table, self.reuploads)
                 self.closed.append((file, its)) if its.decision else self.fresh.append(file)
             case _:
                 pass  # decided; or the sweep takes it up once the other version of its key is decided

@@ -39,7 +39,9 @@ def reject_untried(service: Service, table: str, findings: Sequence[Finding]) ->
 
 
 def _attempt(table: str, findings: Sequence[Finding]) -> Attempt:
-    return Attempt(table=table, batch=batch_id(table, [finding.file for finding in findings], tried=False), number=0)
+    return Attempt(
+        table=table, batch=batch_id(table, [finding.file for finding in findings], has_attempt=False), number=0
+    )
 
 
 def _notify_rejected(service: Service, attempt: Attempt, noted: str, findings: Sequence[Finding]) -> None:

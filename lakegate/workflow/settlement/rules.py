@@ -11,12 +11,12 @@ from typing import assert_never
 
 from lakegate.audit.model.report import FileReport
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.files import GONE, FileVersion
+from lakegate.landing.files import DELETED, FileVersion
 from lakegate.landing.findings import Finding
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt
-from lakegate.landing.standing import standing
+from lakegate.landing.standing import standing_of
 from lakegate.workflow.settlement.backoff import Crash
 from lakegate.workflow.settlement.facts import Facts
 from lakegate.workflow.settlement.keys import with_released_keys
@@ -170,7 +170,7 @@ def missing_from_report(facts: Facts, files: Iterable[FileVersion]) -> Answers:
     """Reject files that the job never had, because they were gone from the landing bucket or were left out."""
     gone = [file for file in files if file.id not in facts.ended.reported]
     why = facts.job.left_out
-    return {file: Reject(finding=Finding(file=file, reasons=(why.get(file.id, GONE),))) for file in gone}
+    return {file: Reject(finding=Finding(file=file, reasons=(why.get(file.id, DELETED),))) for file in gone}
 
 
 def unresolved_reference(facts: Facts, files: Iterable[FileVersion]) -> Answers:
@@ -233,7 +233,7 @@ def superseded(
     reported: Mapping[str, FileReport],
 ) -> list[Supersede]:
     """Return the decisions on those of the files that other versions of their keys on main supersede."""
-    stand = {file: standing(receipts.get(file.key), file, attempt.table, reuploads) for file in files}
+    stand = {file: standing_of(receipts.get(file.key), file, attempt.table, reuploads) for file in files}
     return [
         Supersede(
             decision=decision,

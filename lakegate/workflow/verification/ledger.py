@@ -6,7 +6,7 @@ from lakegate.audit.model.codec import BROKEN
 from lakegate.audit.model.report import Report
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.chunks import chunked
+from lakegate.landing.chunks import in_chunks
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, Ref
@@ -50,7 +50,7 @@ def read_ledger(service: Service) -> Decisions:
 def _archive(service: Service) -> tuple[dict[str, Receipt], list[str]]:
     """Return the archive's receipts by the names of their objects, and the names of those that cannot be read."""
     found, broken = dict[str, Receipt](), list[str]()
-    for names in chunked([*service.store.names(RECEIPTS), *service.store.names(CLOSED)], AT_ONCE):
+    for names in in_chunks([*service.store.names(RECEIPTS), *service.store.names(CLOSED)], AT_ONCE):
         for name, body in service.store.read_many(names).items():
             try:
                 found[name] = Receipt.from_json(body)

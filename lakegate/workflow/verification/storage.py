@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from lakegate.errors import Conflict, Refused
 from lakegate.ports import MAIN, Warehouse
-from lakegate.ports.warehouse import spelled, table_folder
+from lakegate.ports.warehouse import normal_uri, table_folder
 from lakegate.workflow.service import Service
 from lakegate.workflow.verification.facts import Needs
 
@@ -19,10 +19,10 @@ class FilesByReference:
     names: dict[str, str] = field(default_factory=dict)  # the reference, by URI
 
     def __contains__(self, uri: object) -> bool:
-        return spelled(str(uri)) in self.names
+        return normal_uri(str(uri)) in self.names
 
     def add(self, uri: str, name: str) -> None:
-        self.names.setdefault(spelled(uri), name)
+        self.names.setdefault(normal_uri(uri), name)
 
     def folders(self) -> set[str]:
         """Return the folders to list: a table's, or the one that a file is in where somebody put it elsewhere."""
