@@ -8,7 +8,7 @@ from typing import Self
 from infra.catalog.faults import catalog_faults
 from infra.data.faults import data_faults
 from infra.ingest.faults import channel_faults, token_faults
-from lakegate.audit.bounded_http import trusting
+from lakegate.audit.bounded_http import trust
 from lakegate.bundles import DEFAULT, RELEASES, tested
 from lakegate.contracts import BRANCH_DAYS
 from lakegate.errors import Misconfigured
@@ -309,7 +309,7 @@ def _is_certificates(text: str) -> bool:
     if not _PEM.fullmatch(text):
         return False
     try:
-        return trusting(text) is not None
+        return trust(text) is not None
     except OSError:
         return False
 

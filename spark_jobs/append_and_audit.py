@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit import run
 from lakegate.audit.errors import JobError
-from lakegate.audit.evaluation.mask import masked
+from lakegate.audit.evaluation.mask import masked_columns
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.job import CUT_OFF, Job
 from lakegate.audit.model.probe import PROBE, Probe
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
             return 0
         job = from_json(Job, hadoop.read(spark, arguments[0]))
         what = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
-        hidden = bool(masked(job.plan.columns))
+        hidden = bool(masked_columns(job.plan.columns))
         with noted_if_cut_off(spark, job):
             hadoop.write(spark, job.report_uri, to_json(append_and_audit(spark, job)).encode())
     except Exception as error:  # noqa: BLE001 - the process's edge

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lakegate.audit.completeness import RowCounts
 from lakegate.audit.data_files.difference import DataFiles, Difference
 from lakegate.audit.data_files.statistics import IcebergField
-from lakegate.audit.engine import Proved
+from lakegate.audit.engine import ProvedTable
 from lakegate.audit.evaluation.audits import Row
 from lakegate.audit.evaluation.quarantine import Results
 from lakegate.audit.evaluation.verdicts import Dependent, Measurements
@@ -76,7 +76,7 @@ class SparkTable:
     own: Any
 
     def columns(self) -> Struct:
-        return ddl.shape(self.spark, self.own).own
+        return ddl.shape(self.spark, self.own).own_columns
 
     def fields(self) -> dict[str, IcebergField]:
         return iceberg.fields(self.spark, self.own)
@@ -171,7 +171,7 @@ class SparkEngine:
     def check_references(self, plan: Plan) -> None:
         check_references(Base(spark=self.spark, catalog=BASE), plan)
 
-    def view(self, plan: Plan, proved: Proved[SparkTable]) -> SparkView:
+    def view(self, plan: Plan, proved: ProvedTable[SparkTable]) -> SparkView:
         name, base, entries = self.job.plan.table, proved.base, proved.difference.added.entries
         read = self._reader(proved)
         batch = Batch(files=proved.files, columns=proved.columns, read=read)
@@ -185,7 +185,7 @@ class SparkEngine:
         own = quarantine.View(plan=plan, batch=batch, base=known, read=partial(read, per_file=True), entries=entries)
         return SparkView(spark=self.spark, own=own)
 
-    def _reader(self, proved: Proved[SparkTable]) -> Any:
+    def _reader(self, proved: ProvedTable[SparkTable]) -> Any:
         """Return a function that reads the rows of file versions, by id, from their data files."""
         there = proved.table
 

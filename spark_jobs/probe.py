@@ -10,7 +10,7 @@ from urllib.request import Request
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit.bounded_http import asked, trusting
+from lakegate.audit.bounded_http import open_url, trust
 from lakegate.audit.model.probe import Probe, ProbeReport
 from lakegate.audit.ref import Ref
 from spark_jobs.jvm import identity
@@ -80,4 +80,4 @@ def _makes_branch(spark: SparkSession, probe: Probe) -> bool:
 def _send(method: str, url: str, *, token: str, authorities: str, body: bytes | None = None) -> None:
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     request = Request(url, data=body, headers=headers, method=method)  # noqa: S310 (the probe's own address)
-    asked(request, SECONDS, context=trusting(authorities))
+    open_url(request, SECONDS, context=trust(authorities))

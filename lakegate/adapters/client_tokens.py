@@ -85,7 +85,7 @@ class ClientTokens(Renewed):
         perhaps the password, may stand in those of the libraries.
         """
         if isinstance(exc, RedirectedError):
-            return Misconfigured(f"{self._what}: it {issuer.ELSEWHERE}")
+            return Misconfigured(f"{self._what}: it {issuer.REDIRECT_MESSAGE}")
         error = network_error(self._what, exc, changes=False)
         return type(error)(f"{self._what}: {type(exc).__name__}") if may_quote(exc) else error
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 
 from lakegate.adapters.aws import CONFIG, aws_errors
-from lakegate.audit.model.codec import BROKEN, from_json, to_json
+from lakegate.audit.model.codec import PARSE_ERRORS, from_json, to_json
 from lakegate.audit.model.lane import Lane
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
@@ -127,7 +127,7 @@ def _end_name(branch: str) -> str:
 def _ended(branch: str, note: bytes) -> JobRun:
     try:
         return from_json(JobRun, note)
-    except BROKEN as error:
+    except PARSE_ERRORS as error:
         what = f"the note {_end_name(branch)} can't be read: {error!r}"
         raise Misconfigured(f"{what}. The attempt's files stay undecided until it is repaired") from error
 
@@ -144,7 +144,7 @@ def _latest(taken: bytes | None, called: bytes | None) -> datetime | None:
 def _time(note: bytes) -> datetime | None:
     try:
         return from_json(Taken, note).taken_at
-    except BROKEN:
+    except PARSE_ERRORS:
         return None
 
 

@@ -15,7 +15,7 @@ from requests.adapters import HTTPAdapter
 from urllib3.exceptions import NameResolutionError, NewConnectionError
 from urllib3.util import Retry, Timeout
 
-from lakegate.audit.bounded_http import place, redirected, trusting
+from lakegate.audit.bounded_http import place, redirect_message, trust
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Tokens
 
@@ -145,12 +145,12 @@ def door(uri: str, tokens: Tokens | None, authorities: str = "") -> TimeoutAdapt
 def _refuse_redirect(answer: requests.Response) -> None:
     if HTTPStatus.MULTIPLE_CHOICES <= answer.status_code < HTTPStatus.BAD_REQUEST:
         answer.close()
-        raise RedirectedError(redirected(answer.url, answer.headers.get("Location", "")))
+        raise RedirectedError(redirect_message(answer.url, answer.headers.get("Location", "")))
 
 
 def _trusting(authorities: str) -> SSLContext | None:
     try:
-        return trusting(authorities)
+        return trust(authorities)
     except OSError as error:
         raise Misconfigured(f"nessie_ca has no certificate in PEM: {error}") from error
 

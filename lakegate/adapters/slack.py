@@ -22,7 +22,7 @@ from slack_sdk.http_retry.builtin_handlers import RateLimitErrorRetryHandler
 from lakegate.adapters.secrets import secret_text
 from lakegate.adapters.urllib_errors import urllib_errors
 from lakegate.audit.advice import NO_ADVICE, Advice, Step
-from lakegate.audit.bounded_http import asked, place
+from lakegate.audit.bounded_http import open_url, place
 from lakegate.counts import count
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Message, MessageFile, MessageKind
@@ -97,7 +97,7 @@ class _Client(WebClient):
     def _perform_urllib_http_request_internal(self, url: str, req: Request) -> dict[str, Any]:
         if not url.lower().startswith(("http://", "https://")):
             raise SlackRequestError(f"Slack is at no address of the web: {place(url)}")
-        answer, body = asked(req, self.timeout, context=self.ssl, proxy=self.proxy or "")
+        answer, body = open_url(req, self.timeout, context=self.ssl, proxy=self.proxy or "")
         charset = answer.headers.get_content_charset() or "utf-8"
         return {"status": answer.status, "headers": answer.headers, "body": body.decode(charset, "replace")}
 

@@ -29,8 +29,8 @@ class Advice:
         if self.vendor:
             yield Step(says=f"Ask the vendor to {self.vendor}.")
         if self.contract:
-            told = f"{self.contract}{':' if self.lines else '.'}"
-            yield Step(says=f"If the file is right, {told}", lines=self.lines)
+            sentence = f"{self.contract}{':' if self.lines else '.'}"
+            yield Step(says=f"If the file is right, {sentence}", lines=self.lines)
         if self.operator:
             yield Step(says=f"{self.operator[:1].upper()}{self.operator[1:]}.")
 
@@ -58,9 +58,9 @@ class Fault(str):
     advice: Advice
 
     def __new__(cls, text: str, advice: Advice) -> Self:
-        made = str.__new__(cls, text)
-        made.advice = advice
-        return made
+        fault = str.__new__(cls, text)
+        fault.advice = advice
+        return fault
 
     def but(self, text: str) -> "Fault":
         """Return the fault in other words, with the same advice."""

@@ -31,20 +31,20 @@ class EndlessError(OSError):
     """An answer longer than the limit."""
 
 
-class _Limited(RawIOBase):
+class _LimitedStream(RawIOBase):
     """A socket's stream that waits, at each read, no longer than the time left for the whole answer."""
 
-    def __init__(self, sock: socket, raw: RawIOBase, seconds: float, until: float) -> None:
-        self._sock, self._raw, self._seconds, self._until, self._seen = sock, raw, seconds, until, 0
+    def __init__(self, sock: socket, raw: RawIOBase, seconds: float, deadline: float) -> None:
+        self._sock, self._raw, self._seconds, self._until, self._seen = sock, raw, seconds, deadline, 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int | None:
         late = TimeoutError(f"no whole answer came in {self._seconds:g} s")
-        if (left := self._until - time.monotonic()) <= 0:
+        if (remaining := self._until - time.monotonic()) <= 0:
             raise late
-        self._sock.settimeout(left)
+        self._sock.settimeout(remaining)
         try:
             came = self._raw.readinto(buffer)
         except TimeoutError:
@@ -59,7 +59,7 @@ class _Limited(RawIOBase):
         super().close()
 
 
-class _Bounded(HTTPHandler, HTTPSHandler):
+class _BoundedHandler(HTTPHandler, HTTPSHandler):
     """A handler whose answers end within so many seconds from now, at their largest."""
 
     def __init__(self, seconds: float, context: SSLContext | None) -> None:
@@ -72,15 +72,15 @@ class _Bounded(HTTPHandler, HTTPSHandler):
     def https_open(self, req: Request) -> HTTPResponse:
         return self.do_open(partial(self._connection, HTTPSConnection), req, context=self._its)
 
-    def _connection(self, kind: type[HTTPConnection], *where: Any, **how: Any) -> HTTPConnection:
-        connection: Any = kind(*where, **how)
+    def _connection(self, kind: type[HTTPConnection], *address: Any, **options: Any) -> HTTPConnection:
+        connection: Any = kind(*address, **options)
         connection.response_class = self._response
         return cast(HTTPConnection, connection)
 
-    def _response(self, sock: socket, *given: Any, **more: Any) -> HTTPResponse:
-        response = HTTPResponse(sock, *given, **more)
-        buffered: Any = response.fp
-        response.fp = BufferedReader(_Limited(sock, buffered.detach(), *self._bounds))
+    def _response(self, sock: socket, *arguments: Any, **options: Any) -> HTTPResponse:
+        response = HTTPResponse(sock, *arguments, **options)
+        buffer: Any = response.fp
+        response.fp = BufferedReader(_LimitedStream(sock, buffer.detach(), *self._bounds))
         return response
 
 
@@ -88,18 +88,18 @@ class RedirectedError(URLError):
     """An answer that redirects elsewhere."""
 
 
-class _Here(HTTPRedirectHandler):
+class _NoRedirect(HTTPRedirectHandler):
     """A redirect handler that follows nothing: a request, with its token, is meant for one place."""
 
-    def redirect_request(self, req: Request, fp: IO[bytes], *told: Any) -> None:
+    def redirect_request(self, req: Request, fp: IO[bytes], *arguments: Any) -> None:
         fp.close()
-        raise RedirectedError(redirected(req.full_url, told[-1]))
+        raise RedirectedError(redirect_message(req.full_url, arguments[-1]))
 
 
-def redirected(asked: str, told: str) -> str:
+def redirect_message(url: str, target: str) -> str:
     """Return the message for a redirect."""
     return (
-        f"{place(asked)} redirects to {place(told) if urlsplit(told).netloc else 'another path'}, and no redirect is"
+        f"{place(url)} redirects to {place(target) if urlsplit(target).netloc else 'another path'}, and no redirect is"
         " followed: set the address at which the service itself answers"
     )
 
@@ -107,26 +107,26 @@ def redirected(asked: str, told: str) -> str:
 def place(url: str) -> str:
     """Return the scheme, host and port of an address, without any part that could be a secret."""
     try:
-        found = urlsplit(url)
-        port = found.port or PORTS.get(found.scheme, 0)
+        parts = urlsplit(url)
+        port = parts.port or PORTS.get(parts.scheme, 0)
     except ValueError:
         return "an address that is none"
-    return f"{found.scheme}://{found.hostname}:{port}"
+    return f"{parts.scheme}://{parts.hostname}:{port}"
 
 
-def asked(
+def open_url(
     request: Request | str, seconds: float, *, context: SSLContext | None = None, proxy: str = ""
 ) -> tuple[HTTPResponse, bytes]:
     """Return the answer to a request with its body, using the standard library. Raise OSError (URLError is one) if no
     answer comes within the bounds.
     """
     through: list[Any] = [ProxyHandler({"http": proxy, "https": proxy})] if proxy else []
-    opener = build_opener(_Bounded(seconds, context), _Here, *through)
+    opener = build_opener(_BoundedHandler(seconds, context), _NoRedirect, *through)
     with opener.open(request, timeout=seconds) as answer:
         return answer, answer.read()
 
 
-def trusting(authorities: str) -> SSLContext | None:
+def trust(authorities: str) -> SSLContext | None:
     """Return a context that trusts these authorities, certificates as PEM text, beside the usual ones; None for none.
     Raise OSError (SSLError is one) if the text has no certificate.
     """

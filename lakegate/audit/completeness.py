@@ -38,7 +38,7 @@ class RowCounts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Removed:
+class RemovedRows:
     """Rows that were removed from data files, as a commit shows them: the data files concerned, and how many rows there
     were of each file version.
     """
@@ -53,52 +53,54 @@ def left_of(job: Job, difference: Difference, columns: Mapping[str, IcebergField
     """
     if not job.rewritten:
         return frozenset()
-    column, own = _file_column(job, columns), {file.id for file in job.files}
-    return frozenset(path for path, data in difference.added.statistics.items() if data.constant(column) not in own)
+    column, own_ids = _file_column(job, columns), {file.id for file in job.files}
+    return frozenset(path for path, data in difference.added.statistics.items() if data.constant(column) not in own_ids)
 
 
 def by_file(
-    job: Job, difference: Difference, columns: Mapping[str, IcebergField], left: Collection[str] = frozenset()
+    job: Job, difference: Difference, columns: Mapping[str, IcebergField], leftovers: Collection[str] = frozenset()
 ) -> PerFile:
-    """Group the commit's new data files by the file version they hold, without those that hold what is `left`."""
-    column, found = _file_column(job, columns), PerFile()
-    for path, data in difference.added.but(left).statistics.items():
+    """Group the commit's new data files by the file version they hold, without `leftovers`."""
+    column, files = _file_column(job, columns), PerFile()
+    for path, data in difference.added.but(leftovers).statistics.items():
         file = data.constant(column)
         if file is None:
             raise JobError(_message(job, f"data file {path} does not hold rows of one file version alone"))
-        found.setdefault(file, []).append(data)
-    return found
+        files.setdefault(file, []).append(data)
+    return files
 
 
 def prove(
     job: Job,
     difference: Difference,
-    found: Mapping[str, Sequence[DataFileStatistics]],
+    files_by_id: Mapping[str, Sequence[DataFileStatistics]],
     rows: Mapping[str, int],
-    replaced: Iterable[DataFile] = (),
+    replaced_files: Iterable[DataFile] = (),
     table: str = "",
 ) -> None:
     """Raise JobError unless just what is replaced is gone from the base, and exactly these file versions came, with as
     many rows as were read.
     """
-    if kept := {data.path for data in replaced} - difference.lost.statistics.keys():
+    if remaining := {data.path for data in replaced_files} - difference.lost.statistics.keys():
         raise JobError(
             _message(
-                job, f"the batch replaces {count(len(kept), 'data file', 'that is', 'that are')} still there", table
+                job,
+                f"the batch replaces {count(len(remaining), 'data file', 'that is', 'that are')} still there",
+                table,
             )
         )
-    lost = difference.lost.statistics.keys() - {data.path for data in replaced}
-    if lost or difference.deletes:
+    lost_paths = difference.lost.statistics.keys() - {data.path for data in replaced_files}
+    if lost_paths or difference.deletes:
         raise JobError(
-            _message(job, f"its base has lost {count(len(lost), 'data file')}, or rows of it are deleted", table)
+            _message(job, f"its base has lost {count(len(lost_paths), 'data file')}, or rows of it are deleted", table)
         )
-    there = rows_of(found)
-    if there != rows:
-        wrong = sorted(file for file in there.keys() | rows.keys() if there.get(file) != rows.get(file))
-        told = "; ".join(
-            f"{file}: {count(there.get(file, 0), 'row')} there, {rows.get(file, 0):,} read" for file in wrong[:5]
+    actual = rows_of(files_by_id)
+    if actual != rows:
+        wrong = sorted(file for file in actual.keys() | rows.keys() if actual.get(file) != rows.get(file))
+        differences = "; ".join(
+            f"{file}: {count(actual.get(file, 0), 'row')} there, {rows.get(file, 0):,} read" for file in wrong[:5]
         )
-        raise JobError(_message(job, f"it does not hold each file of the batch once ({told})", table))
+        raise JobError(_message(job, f"it does not hold each file of the batch once ({differences})", table))
 
 
 def expected(inspections: Iterable[Inspection], malformed: Mapping[str, int]) -> dict[str, int]:
@@ -107,61 +109,69 @@ def expected(inspections: Iterable[Inspection], malformed: Mapping[str, int]) ->
     return {file: number for file, number in rows.items() if number}
 
 
-def prove_appended(job: Job, there: Mapping[str, int], rows: Mapping[str, int]) -> None:
-    """Raise JobError unless the rows `there`, on the branch beyond its base, are just those that the job appends."""
-    if there != rows:
+def prove_appended(job: Job, actual: Mapping[str, int], rows: Mapping[str, int]) -> None:
+    """Raise JobError unless the `actual` rows, on the branch beyond its base, are just those that the job appends."""
+    if actual != rows:
         raise JobError(
             f"batch {job.batch}: branch {job.branch} already holds other rows of table {job.plan.table} than this "
             f"attempt's files. Nothing was appended. Run: lakegate retry {job.batch}"
         )
 
 
-def prove_reused(job: Job, found: Mapping[str, Sequence[DataFileStatistics]]) -> None:
+def prove_reused(job: Job, files_by_id: Mapping[str, Sequence[DataFileStatistics]]) -> None:
     """Raise JobError unless the data files are the very ones that the job says are reused."""
-    there = {file: {data.path for data in files} for file, files in found.items()}
-    reused = {file.id: set(file.data_files) for file in job.files if file.data_files}
-    if there != reused:
-        strangers = sorted(set().union(*there.values()) ^ set().union(*reused.values()))
+    actual = {file: {data.path for data in files} for file, files in files_by_id.items()}
+    reused_paths = {file.id: set(file.data_files) for file in job.files if file.data_files}
+    if actual != reused_paths:
+        strangers = sorted(set().union(*actual.values()) ^ set().union(*reused_paths.values()))
         raise JobError(_message(job, f"its data files are not those that it reuses ({', '.join(strangers[:5])})"))
 
 
-def prove_removed(job: Job, base: RowCounts, left: RowCounts, still: int) -> None:
+def prove_removed(job: Job, base: RowCounts, after: RowCounts, remaining: int) -> None:
     """Raise JobError unless each data file that the `base` lost held rows that the batch replaces, no data file holds
-    any `still`, and all the others that they held are `left`, no more and no less of any file version.
+    any (`remaining`), and all the others that they held are in `after`, no more and no less of any file version.
     """
-    if untouched := [path for path, held in base.replaced.items() if not held]:
-        told = f"its base has lost {count(len(untouched), 'data file')} that held nothing of what the batch replaces"
-        raise JobError(_message(job, told))
-    if still:
-        raise JobError(_message(job, f"rows that the batch replaces are still in {count(still, 'data file')}"))
-    if left.others != base.others:
-        wrong = sum(left.others.get(file) != base.others.get(file) for file in left.others.keys() | base.others.keys())
-        told = f"its rewritten data files do not keep the rows of {count(wrong, 'other file version')}"
-        raise JobError(_message(job, told))
+    if wrong_paths := [path for path, replaced_rows in base.replaced.items() if not replaced_rows]:
+        message = (
+            f"its base has lost {count(len(wrong_paths), 'data file')} that held nothing of what the batch replaces"
+        )
+        raise JobError(_message(job, message))
+    if remaining:
+        raise JobError(_message(job, f"rows that the batch replaces are still in {count(remaining, 'data file')}"))
+    if after.others != base.others:
+        wrong = sum(
+            after.others.get(file) != base.others.get(file) for file in after.others.keys() | base.others.keys()
+        )
+        message = f"its rewritten data files do not keep the rows of {count(wrong, 'other file version')}"
+        raise JobError(_message(job, message))
 
 
-def removed(job: Job, lost: DataFiles, kept: DataFiles, base: RowCounts, left: RowCounts, still: int) -> Removed:
-    """Return what was removed, if the data files that the base `lost` held just that and what is `left` of them in
-    those that are `kept`. Raise JobError if they did not.
+def removed_rows(
+    job: Job, lost_files: DataFiles, new_files: DataFiles, base: RowCounts, after: RowCounts, remaining: int
+) -> RemovedRows:
+    """Return what was removed, if the base's `lost_files` held just that and what is left of them in `new_files`. Raise
+    JobError if they did not.
     """
-    prove_removed(job, base, left, still)
-    files = Rewritten(data_files=as_reported(lost.statistics.values()), left=as_reported(kept.statistics.values()))
-    return Removed(files=files, rows=sum(map(Counter, base.replaced.values()), Counter[str]()))
+    prove_removed(job, base, after, remaining)
+    files = Rewritten(
+        data_files=as_reported(lost_files.statistics.values()), left=as_reported(new_files.statistics.values())
+    )
+    return RemovedRows(files=files, rows=sum(map(Counter, base.replaced.values()), Counter[str]()))
 
 
-def refused(job: Job) -> str:
+def delete_files_message(job: Job) -> str:
     """Say that replaced rows cannot be removed from a table that has delete files."""
     return DELETE_FILES.format(batch=job.batch, table=job.plan.table, branch=job.branch)
 
 
-def rows_of(found: Mapping[str, Iterable[DataFileStatistics]]) -> dict[str, int]:
+def rows_of(files_by_id: Mapping[str, Iterable[DataFileStatistics]]) -> dict[str, int]:
     """Return the number of rows of each file version."""
-    return {file: sum(data.rows for data in files) for file, files in found.items()}
+    return {file: sum(data.rows for data in files) for file, files in files_by_id.items()}
 
 
-def as_reported(found: Iterable[DataFileStatistics]) -> tuple[DataFile, ...]:
+def as_reported(statistics: Iterable[DataFileStatistics]) -> tuple[DataFile, ...]:
     """Return data files as the report names them."""
-    return tuple(DataFile(path=data.path, rows=data.rows) for data in found)
+    return tuple(DataFile(path=data.path, rows=data.rows) for data in statistics)
 
 
 def _file_column(job: Job, columns: Mapping[str, IcebergField]) -> IcebergField:
@@ -171,6 +181,6 @@ def _file_column(job: Job, columns: Mapping[str, IcebergField]) -> IcebergField:
     return column
 
 
-def _message(job: Job, what: str, table: str = "") -> str:
+def _message(job: Job, problem: str, table: str = "") -> str:
     table = table or job.plan.table
-    return f"batch {job.batch}: branch {job.branch}, table {table}: {what}. Run: lakegate retry {job.batch}"
+    return f"batch {job.batch}: branch {job.branch}, table {table}: {problem}. Run: lakegate retry {job.batch}"

@@ -6,16 +6,16 @@ Columns are optional in Iceberg, because the audit checks nulls by file and repo
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from lakegate.audit.data_files.statistics import asked
+from lakegate.audit.data_files.statistics import columns_asked
 from lakegate.audit.errors import Unfit
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.fit import CONTRACT_HASH, FILE_COLUMN, columns_of
 from lakegate.audit.schema.partitions import partition
-from lakegate.audit.schema.types import Struct, kept, parse
+from lakegate.audit.schema.types import Struct, parse, storage_of
 
 CONTRACT_COLUMNS = "lakegate.contract-columns"
 STATISTICS = "write.metadata.metrics.column."
-FIXED = {
+FIXED_PROPERTIES = {
     # Iceberg keeps bounds for parquet, not for Avro. They prove that a data file has rows of one file version only.
     "write.format.default": "parquet",
     "write.distribution-mode": "none",
@@ -83,39 +83,45 @@ class Shape:
     properties: Mapping[str, str]
 
     @property
-    def own(self) -> Struct:
+    def own_columns(self) -> Struct:
         """Return the columns without lakegate's."""
         return Struct({name: parse(text) for name, text in self.columns.items() if name != FILE_COLUMN})
 
     @property
     def contract(self) -> Struct:
         """Return the columns that the contract had at the last write; all others came with files."""
-        recorded = self.properties.get(CONTRACT_COLUMNS)
-        known = parse(recorded) if recorded else self.own
-        return known if isinstance(known, Struct) else self.own
+        stored_columns = self.properties.get(CONTRACT_COLUMNS)
+        columns = parse(stored_columns) if stored_columns else self.own_columns
+        return columns if isinstance(columns, Struct) else self.own_columns
 
 
-def properties(plan: Plan, columns: Sequence[TableColumn] | None = None, there: Shape | None = None) -> dict[str, str]:
+def properties(plan: Plan, columns: Sequence[TableColumn] | None = None, shape: Shape | None = None) -> dict[str, str]:
     """Return the table's properties: the contract's hash, write settings, and statistics of every column with a check.
 
     By default Iceberg keeps statistics of the first hundred columns only. The contract's own columns are recorded as
     soon as the table has others.
     """
-    checked = {column for metric in plan.metrics for column in asked(metric)}
-    statistics = {f"{STATISTICS}{name}": "truncate(16)" for name in sorted(checked)}
+    columns_with_checks = {column for metric in plan.metrics for column in columns_asked(metric)}
+    statistics = {f"{STATISTICS}{name}": "truncate(16)" for name in sorted(columns_with_checks)}
     contract = columns_of(plan)
-    more = columns is not None and dict(contract.fields) != {each.name: kept(parse(each.type)) for each in columns}
-    recorded = {CONTRACT_COLUMNS: str(contract)} if more or (there and CONTRACT_COLUMNS in there.properties) else {}
-    return {CONTRACT_HASH: plan.contract_hash, **recorded, **statistics, **FIXED}
+    has_file_columns = columns is not None and dict(contract.fields) != {
+        column.name: storage_of(parse(column.type)) for column in columns
+    }
+    stored_columns = (
+        {CONTRACT_COLUMNS: str(contract)}
+        if has_file_columns or (shape and CONTRACT_COLUMNS in shape.properties)
+        else {}
+    )
+    return {CONTRACT_HASH: plan.contract_hash, **stored_columns, **statistics, **FIXED_PROPERTIES}
 
 
 def refuse_strange(table: str, columns: Collection[str], *, is_partitioned: bool) -> None:
     """Raise Unfit if a table of lakegate's own has columns that lakegate does not give it, or partitions."""
     if columns or is_partitioned:
-        what = f"column {min(columns)}" if columns else "partitions"
-        raise Unfit(f"table {table} has {what}, which lakegate has not made")
+        part = f"column {min(columns)}" if columns else "partitions"
+        raise Unfit(f"table {table} has {part}, which lakegate has not made")
 
 
 def partitions_of(plan: Plan) -> tuple[str, ...]:
     """Return the plan's partitions in one spelling, which is also a statement's."""
-    return tuple(str(partition(spelled)) for spelled in plan.partitions)
+    return tuple(str(partition(text)) for text in plan.partitions)

@@ -42,9 +42,9 @@ class StagedFiles(Protocol):
         """Add a fault to each file that cannot be read to its end, or not be written."""
 
     def count_malformed(
-        self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]
+        self, plan: Plan, inspections: Sequence[Inspection], rows_by_file: Mapping[str, int]
     ) -> Mapping[str, int]:
-        """Return how many rows do not parse, by file version; `there` are those that were appended."""
+        """Return how many rows do not parse, by file version; `rows_by_file` are those on the branch."""
 
 
 class Table(Protocol):
@@ -65,8 +65,8 @@ class Table(Protocol):
     def data_files_with(self, versions: Collection[str]) -> Mapping[str, Any]:
         """Return the entries of the data files that hold rows of these file versions, by path."""
 
-    def row_counts(self, files: DataFiles, replaced: Collection[str]) -> RowCounts:
-        """Count the rows in these data files by file version; those of the `replaced` ones for each data file."""
+    def row_counts(self, files: DataFiles, replaced_ids: Collection[str]) -> RowCounts:
+        """Count the rows in these data files by file version; those of `replaced_ids` for each data file."""
 
 
 class View(Protocol):
@@ -78,9 +78,9 @@ class View(Protocol):
     def failing_rows(self, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
         """Return how many rows of a file fail any of these checks, given the good files before it."""
 
-    def without(self, order: Sequence[str], failed: Mapping[str, Sequence[str]]) -> Self:
+    def without(self, order: Sequence[str], failures: Mapping[str, Sequence[str]]) -> Self:
         """Return the view of the good files, in their `order`, that quarantine would leave: without the rows that
-        `failed` checks. It writes nothing.
+        fail their checks (`failures`, by file). It writes nothing.
         """
 
     def with_samples(
@@ -94,7 +94,7 @@ V = TypeVar("V", bound=View)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Proved(Generic[T]):
+class ProvedTable(Generic[T]):
     """A table that is proved, and the data files of those file versions (by id) that are measured. The base counts
     without the data files that are `replaced`, and without so many rows of the file versions that are `rewritten`.
     """
@@ -126,7 +126,7 @@ class Engine(Protocol[T, V]):
     def check_references(self, plan: Plan) -> None:
         """Raise Unfit if a foreign key does not fit the table that it refers to."""
 
-    def view(self, plan: Plan, proved: Proved[T]) -> V: ...
+    def view(self, plan: Plan, proof: ProvedTable[T]) -> V: ...
 
     def prepare(self, table: T | None, columns: Sequence[TableColumn]) -> None:
         """Make the branch's table, or bring it up to these columns. Raise Unfit, and change nothing, if it cannot."""
@@ -141,11 +141,11 @@ class Engine(Protocol[T, V]):
         self,
         view: V,
         order: Sequence[str],
-        failed: Mapping[str, Sequence[str]],
+        failures: Mapping[str, Sequence[str]],
         plan: Plan,
         inspections: Sequence[Inspection],
     ) -> None:
-        """Append the rows that `failed` checks to the quarantine table, with the rows of the inspected files that do
+        """Append the rows with `failures` to the quarantine table, with the rows of the inspected files that do
         not parse by `plan`; then leave the table without them. `order` are the good files as they landed.
         """
 

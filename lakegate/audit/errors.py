@@ -10,8 +10,8 @@ class JobError(Exception):
 class Unfit(Exception):
     """The table does not fit the contract: the whole attempt is reported as not appended, with advice."""
 
-    def __init__(self, why: str, *advice: Advice) -> None:
-        super().__init__(why)
+    def __init__(self, message: str, *advice: Advice) -> None:
+        super().__init__(message)
         self.advice = advice
 
 

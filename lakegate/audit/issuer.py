@@ -28,7 +28,7 @@ CODES = frozenset(
     }
 )
 """Error codes of RFC 6749: words that no issuer can put a secret in."""
-ELSEWHERE = "redirects, and no redirect is followed: set the address at which the issuer itself answers"
+REDIRECT_MESSAGE = "redirects, and no redirect is followed: set the address at which the issuer itself answers"
 LONGEST = 40  # characters of a code that RFC 6749 has not
 PIECE = 6  # characters in a row that a code and a secret may not share
 _CODE = re.compile(r"[a-z]+(_[a-z]+)*")
@@ -66,11 +66,11 @@ def code_in(message: str) -> str:
     return code[1] if code and code[1] in CODES else ""
 
 
-def unanswered(error: Exception) -> str:
+def no_answer_message(error: Exception) -> str:
     """Return why no answer came. Words of this machine are shown, and of the answer none."""
     cause = error.reason if isinstance(error, URLError) and not isinstance(error, HTTPError) else error
     if isinstance(error, RedirectedError):
-        return ELSEWHERE
+        return REDIRECT_MESSAGE
     is_ours = isinstance(cause, OSError) and not isinstance(cause, HTTPError | HTTPException)
     return f"{type(cause).__name__}: {cause}" if is_ours else type(cause).__name__
 

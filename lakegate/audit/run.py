@@ -15,35 +15,42 @@ from typing import Any
 from lakegate.audit.advice import Advice
 from lakegate.audit.completeness import (
     PerFile,
-    Removed,
+    RemovedRows,
     RowCounts,
     as_reported,
     by_file,
+    delete_files_message,
     expected,
     left_of,
     prove,
     prove_appended,
     prove_reused,
-    refused,
-    removed,
+    removed_rows,
     rows_of,
 )
 from lakegate.audit.data_files.difference import Difference
 from lakegate.audit.data_files.statistics import IcebergField
-from lakegate.audit.engine import Engine, Proved, Table, View
+from lakegate.audit.engine import Engine, ProvedTable, Table, View
 from lakegate.audit.errors import JobError, Unfit
 from lakegate.audit.evaluation.audits import audit_rows, audits_of
 from lakegate.audit.evaluation.malformed import malformed_metrics
-from lakegate.audit.evaluation.mask import masked
+from lakegate.audit.evaluation.mask import masked_columns
 from lakegate.audit.evaluation.moment import bind_now
-from lakegate.audit.evaluation.observed import observed, rows_aside, rows_leaving, rows_observed
-from lakegate.audit.evaluation.quarantine import BUDGET, Results, afterwards, leaving, quarantine_of, unforgiving
-from lakegate.audit.evaluation.reuse import combined, of_table_scope
+from lakegate.audit.evaluation.observed import as_observed, rows_aside, rows_leaving, rows_observed
+from lakegate.audit.evaluation.quarantine import (
+    BUDGET,
+    Results,
+    afterwards,
+    leaving_checks,
+    quarantine_of,
+    without_budget,
+)
+from lakegate.audit.evaluation.reuse import of_table_scope, with_new_results
 from lakegate.audit.evaluation.verdicts import evaluate, good, malformed_checks, verdict
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.plan import Mode, Plan, TableColumn
-from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Replaced, Report, Verdict
+from lakegate.audit.model.report import CheckResult, DataFile, FileReport, ReplacedFiles, Report, Verdict
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection, fit_all
 from lakegate.audit.text.causes import with_causes
@@ -75,7 +82,7 @@ class Run:
     evolves: tuple[str, ...] = ()
     files: PerFile = field(default_factory=dict)
     quarantined: PerFile = field(default_factory=dict)
-    removed: Removed = field(default_factory=Removed)
+    removed: RemovedRows = field(default_factory=RemovedRows)
     parsed: Mapping[str, int] = field(default_factory=dict)
     checks: dict[str, tuple[CheckResult, ...]] = field(default_factory=dict)
     unnoted: str = ""
@@ -106,11 +113,11 @@ class Run:
 
     @property
     def good(self) -> list[Inspection]:
-        return [each for each in self.inspections if not each.faults]
+        return [inspection for inspection in self.inspections if not inspection.faults]
 
     def load(self, table: str, ref: Ref) -> Table:
-        [found] = self.engine.load(table, ref)
-        return self.required(table, found)
+        [loaded] = self.engine.load(table, ref)
+        return self.required(table, loaded)
 
     def required(self, name: str, table: Table | None) -> Table:
         """Return a table that must be there. Raise JobError if it is not."""
@@ -154,7 +161,7 @@ def audit_appended(run: Run) -> Report:
     run.audited = run.engine.head()
     if run.good and not run.error:
         _audit(run)
-    return _report(run, _noted(run, [_file_report(run, each) for each in run.inspections]))
+    return _report(run, _record_audits(run, [_file_report(run, inspection) for inspection in run.inspections]))
 
 
 def _begin(run: Run) -> None:
@@ -165,8 +172,8 @@ def _begin(run: Run) -> None:
     try:
         engine.head()
     except OSError as error:
-        what = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
-        raise JobError(f"{what}: Nessie at {job.nessie_uri} does not return the branch: {error}") from error
+        subject = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
+        raise JobError(f"{subject}: Nessie at {job.nessie_uri} does not return the branch: {error}") from error
     run.there, run.base = engine.load(job.plan.table, Ref(job.branch), run.base_ref)
     engine.storage.write(job.begun_uri, b"")
 
@@ -176,54 +183,56 @@ def _audit_reused(run: Run) -> Report:
     job = run.job
     with run.step("load"):
         run.audited = run.engine.head()
-        there = run.load(job.plan.table, run.audited_ref)
+        table = run.load(job.plan.table, run.audited_ref)
         earlier = from_json(Report, run.engine.storage.read(job.reuses))
-    known = {entry.id: entry for entry in earlier.files}
-    entries = [known[file.id] for file in job.files]
+    entries_by_id = {entry.id: entry for entry in earlier.files}
+    entries = [entries_by_id[file.id] for file in job.files]
     try:
         run.engine.check_references(job.plan)
     except Unfit as error:
         run.error, run.advice = str(error), error.advice
     else:
-        found = _evaluate_reused(run, there, entries)
-        entries = [replace(entry, checks=combined(entry.checks, found[entry.id])) for entry in entries]
+        results = _evaluate_reused(run, table, entries)
+        entries = [replace(entry, checks=with_new_results(entry.checks, results[entry.id])) for entry in entries]
     files = [replace(entry, verdict=verdict(entry.checks)) for entry in entries]
-    return replace(_report(run, _noted(run, files)), reused_from=earlier.branch)
+    return replace(_report(run, _record_audits(run, files)), reused_from=earlier.branch)
 
 
-def _evaluate_reused(run: Run, there: Table, entries: Sequence[FileReport]) -> dict[str, tuple[CheckResult, ...]]:
+def _evaluate_reused(run: Run, table: Table, entries: Sequence[FileReport]) -> dict[str, tuple[CheckResult, ...]]:
     """Prove that the branch has these data files beyond its base and no others; then ask what depends on tables."""
     job, plan = run.job, of_table_scope(run.job.plan)
     with run.step("prove"):
-        difference, columns = there.changes_since(run.base), there.fields()
-        found = by_file(job, difference, columns)
-        prove(job, difference, found, {entry.id: entry.rows for entry in entries if entry.rows})
-        prove_reused(job, found)
-    files = {entry.id: found.get(entry.id, []) for entry in entries}
-    proved = Proved(table=there, base=run.base, difference=difference, columns=columns, files=files)
-    view: View = run.engine.view(plan, proved)
+        difference, columns = table.changes_since(run.base), table.fields()
+        files_by_id = by_file(job, difference, columns)
+        prove(job, difference, files_by_id, {entry.id: entry.rows for entry in entries if entry.rows})
+        prove_reused(job, files_by_id)
+    files = {entry.id: files_by_id.get(entry.id, []) for entry in entries}
+    proof = ProvedTable(table=table, base=run.base, difference=difference, columns=columns, files=files)
+    view: View = run.engine.view(plan, proof)
     with run.step("measure"):
         results = evaluate(plan, *view.measure())
     with run.step("sample"):
-        told = view.with_samples(results, plan, ())
-    return observed(plan, told) if run.observes else told
+        results_with_samples = view.with_samples(results, plan, ())
+    return as_observed(plan, results_with_samples) if run.observes else results_with_samples
 
 
 def _inspect(run: Run) -> None:
     """Inspect the files, and fit them and the table to each other."""
     inspections = run.engine.files.inspect()
     _fit(run, inspections)
-    checked = run.engine.files.check_tries(run.grown, run.inspections)
-    pairs = zip(checked, run.inspections, strict=True)
+    inspections_after_tries = run.engine.files.check_tries(run.grown, run.inspections)
+    pairs = zip(inspections_after_tries, run.inspections, strict=True)
     wrong = {now.id: now.faults for now, before in pairs if now.faults != before.faults}
     if wrong:  # then no column comes by these files
-        _fit(run, [replace(each, faults=wrong.get(each.id, each.faults)) for each in inspections])
+        _fit(
+            run, [replace(inspection, faults=wrong.get(inspection.id, inspection.faults)) for inspection in inspections]
+        )
 
 
 def _fit(run: Run, inspections: Sequence[Inspection]) -> None:
-    there = None if run.base is None else run.base.columns()
-    agreed, run.inspections = fit_all(run.job.plan, there, inspections, run.job.neighbours)
-    run.columns, run.evolves = agreed.columns, agreed.evolves
+    columns = None if run.base is None else run.base.columns()
+    agreement, run.inspections = fit_all(run.job.plan, columns, inspections, run.job.neighbours)
+    run.columns, run.evolves = agreement.columns, agreement.evolves
 
 
 def _append(run: Run) -> None:
@@ -234,23 +243,23 @@ def _append(run: Run) -> None:
         with run.step("remove"):
             _remove_replaced(run)
     with run.step("append"):
-        there = _rows_beyond_base(run)
-        appended = resume(run, there) if there else run.engine.append(run.grown, run.good)
-        known = {each.id: each for each in appended}
-        run.inspections = [known.get(each.id, each) for each in run.inspections]
+        rows_by_file = _rows_beyond_base(run)
+        inspections = resume(run, rows_by_file) if rows_by_file else run.engine.append(run.grown, run.good)
+        by_id = {inspection.id: inspection for inspection in inspections}
+        run.inspections = [by_id.get(inspection.id, inspection) for inspection in run.inspections]
 
 
 def _remove_replaced(run: Run) -> None:
     """Remove rewritten rows that the batch replaces from the branch's table. Raise Unfit if it has delete files: they
     would hide nothing of what is written anew, and Iceberg drops some of them with the data files that it removes.
     """
-    there = run.load(run.job.plan.table, Ref(run.job.branch))
-    holding = there.data_files_with(run.job.rewritten)
-    if not holding:
+    table = run.load(run.job.plan.table, Ref(run.job.branch))
+    data_files = table.data_files_with(run.job.rewritten)
+    if not data_files:
         return
-    if there.has_deletes():
-        raise Unfit(refused(run.job))
-    run.engine.remove_replaced(there, holding)
+    if table.has_deletes():
+        raise Unfit(delete_files_message(run.job))
+    run.engine.remove_replaced(table, data_files)
 
 
 def _rows_beyond_base(run: Run) -> dict[str, int]:
@@ -264,25 +273,29 @@ def _rows_beyond_base(run: Run) -> dict[str, int]:
     return rows_of(by_file(run.job, difference, columns, left_of(run.job, difference, columns)))
 
 
-def resume(run: Run, there: Mapping[str, int]) -> list[Inspection]:
+def resume(run: Run, rows_by_file: Mapping[str, int]) -> list[Inspection]:
     """Take what an earlier run of this very job has appended, if it is just what this one would append."""
-    missing = [each for each in run.good if each.id not in there]
-    faulty = {each.id: each for each in run.engine.files.find_faulty(run.grown, missing) if each.faults}
-    sound = [each for each in run.good if each.id not in faulty]
-    prove_appended(run.job, there, expected(sound, run.engine.files.count_malformed(run.grown, sound, there)))
-    return [faulty.get(each.id, each) for each in run.good]
+    rest = [inspection for inspection in run.good if inspection.id not in rows_by_file]
+    faulty = {
+        inspection.id: inspection for inspection in run.engine.files.find_faulty(run.grown, rest) if inspection.faults
+    }
+    sound = [inspection for inspection in run.good if inspection.id not in faulty]
+    prove_appended(
+        run.job, rows_by_file, expected(sound, run.engine.files.count_malformed(run.grown, sound, rows_by_file))
+    )
+    return [faulty.get(inspection.id, inspection) for inspection in run.good]
 
 
 def _audit(run: Run) -> None:
     """Audit what main will hold, loaded afresh at the commit that will be merged."""
     with run.step("load"):
-        loaded = run.load(run.job.plan.table, run.audited_ref)
-    view = audit_table(run, loaded, [each.id for each in run.good])
+        table = run.load(run.job.plan.table, run.audited_ref)
+    view = audit_table(run, table, [inspection.id for inspection in run.good])
     if run.observes or not run.sets_aside:
         _look_past(run, view)
     if run.observes:
-        run.checks = observed(run.job.plan, run.checks)
-    if run.sets_aside and any(map(leaving, run.checks.values())):
+        run.checks = as_observed(run.job.plan, run.checks)
+    if run.sets_aside and any(map(leaving_checks, run.checks.values())):
         _quarantine(run, view)
     elif run.job.replaced_quarantined:
         _prove_quarantine(run, {})
@@ -291,60 +304,62 @@ def _audit(run: Run) -> None:
 def _look_past(run: Run, view: View) -> None:
     """Audit, in the view alone, what would be left of the files that would lose rows."""
     before = run.checks
-    if failed := _failed(before):
-        gone = _malformed(run, failed)
-        run.parsed = {**run.parsed, **{each.id: each.rows for each in gone}}
-        _judge(run, view.without(good(before), failed), good(before), is_left=True)
+    if failures := _leaving_by_file(before):
+        malformed = _malformed(run, failures)
+        run.parsed = {**run.parsed, **{inspection.id: inspection.rows for inspection in malformed}}
+        _judge(run, view.without(good(before), failures), good(before), is_left=True)
         run.checks = afterwards(before, run.checks)
 
 
 def _quarantine(run: Run, view: View) -> None:
     """Quarantine failing rows of the files that may lose them; then audit the rest of these files."""
     before = run.checks
-    failed = _failed(before)
+    failures = _leaving_by_file(before)
     with run.step("quarantine"):
-        run.engine.quarantine(view, good(before), failed, run.grown, _malformed(run, failed))
+        run.engine.quarantine(view, good(before), failures, run.grown, _malformed(run, failures))
         run.audited = run.engine.head()
-        run.quarantined = _prove_quarantine(run, {file: _leaving(run, before[file]) for file in failed})
-    left = run.load(run.job.plan.table, run.audited_ref)
+        run.quarantined = _prove_quarantine(run, {file: _count_leaving(run, before[file]) for file in failures})
+    table = run.load(run.job.plan.table, run.audited_ref)
     if run.observes:  # these rows were in no table, so there is nothing to measure again
-        _proved(run, left, good(before))
+        _prove_table(run, table, good(before))
         return
-    audit_table(run, left, good(before), is_left=True)
+    audit_table(run, table, good(before), is_left=True)
     run.checks = afterwards(before, run.checks)
 
 
-def _noted(run: Run, files: Sequence[FileReport]) -> list[FileReport]:
+def _record_audits(run: Run, files: Sequence[FileReport]) -> list[FileReport]:
     """Append what the audit found to the audits table, if the job does that, and return the files with their data files
     there. The branch's head is then another, and it is proved that nothing else has changed. If the audits table does
     not fit, the report says so: no file is rejected for that.
     """
-    job, judged = run.job, run.audited
+    job, audited_commit = run.job, run.audited
     if not job.notes_audits or not files:
         return list(files)
     with run.step("note"):
         at = run.now()
-        rows = {each.id: audit_rows(job, judged, at, each, run.error) for each in files}
+        rows = {report.id: audit_rows(job, audited_commit, at, report, run.error) for report in files}
         try:
             run.engine.note_audits(rows)
         except Unfit as error:
             run.unnoted = str(error)
             return list(files)
         run.audited = run.engine.head()
-        found = _prove_own(
-            run, audits_of(job.plan.table, distinct=job.distinct), {file: len(its) for file, its in rows.items()}
+        files_by_id = _prove_own(
+            run,
+            audits_of(job.plan.table, distinct=job.distinct),
+            {file: len(file_rows) for file, file_rows in rows.items()},
         )
-        _prove_unchanged(run, Ref(job.branch, judged))
-    return [replace(each, noted=as_reported(found.get(each.id, []))) for each in files]
+        _prove_unchanged(run, Ref(job.branch, audited_commit))
+    return [replace(report, noted=as_reported(files_by_id.get(report.id, []))) for report in files]
 
 
-def _prove_unchanged(run: Run, judged: Ref) -> None:
+def _prove_unchanged(run: Run, audited_ref: Ref) -> None:
     """Raise JobError unless the table and its quarantine are those that were judged: a commit that the network repeats
     late may come between.
     """
     name = run.job.plan.table
     for table in (name, quarantine_of(name, distinct=run.job.distinct)) if run.quarantined else (name,):
-        before, now = run.engine.load(table, judged, run.audited_ref)
+        before, now = run.engine.load(table, audited_ref, run.audited_ref)
         if not _is_unchanged(before, now):
             raise JobError(
                 f"batch {run.job.batch}: branch {run.job.branch}, table {table} changed after its audit. "
@@ -358,18 +373,18 @@ def _is_unchanged(before: Table | None, now: Table | None) -> bool:
     return before.fields() == now.fields() and now.changes_since(before) == Difference()
 
 
-def _failed(results: Results) -> dict[str, list[str]]:
+def _leaving_by_file(results: Results) -> dict[str, list[str]]:
     """Return the checks, by id, whose failing rows are to leave, by file version."""
-    return {file: ids for file, checks in results.items() if (ids := leaving(checks))}
+    return {file: ids for file, checks in results.items() if (ids := leaving_checks(checks))}
 
 
-def _malformed(run: Run, failed: Mapping[str, Sequence[str]]) -> list[Inspection]:
+def _malformed(run: Run, failures: Mapping[str, Sequence[str]]) -> list[Inspection]:
     """Return the files whose rows that do not parse are to leave."""
     ids = malformed_checks(run.job.plan)
-    return [each for each in run.good if ids & {*failed.get(each.id, ())}]
+    return [inspection for inspection in run.good if ids & {*failures.get(inspection.id, ())}]
 
 
-def _leaving(run: Run, checks: Sequence[CheckResult]) -> int:
+def _count_leaving(run: Run, checks: Sequence[CheckResult]) -> int:
     """Return how many rows are to leave a file: those that the check of the budget has counted."""
     if run.observes:
         return rows_leaving(checks)
@@ -382,35 +397,35 @@ def _prove_quarantine(run: Run, rows: dict[str, int]) -> PerFile:
     )
 
 
-def _prove_own(run: Run, name: str, rows: dict[str, int], replaced: Iterable[DataFile] = ()) -> PerFile:
+def _prove_own(run: Run, name: str, rows: dict[str, int], replaced_files: Iterable[DataFile] = ()) -> PerFile:
     """Return the data files that the quarantine or the audits table has gained, proved to hold just these rows, in the
     place of what is replaced.
     """
-    base, there = run.engine.load(name, run.base_ref, run.audited_ref)
-    loaded = run.required(name, there)
-    difference = loaded.changes_since(base)
-    found = by_file(run.job, difference, loaded.fields())
-    prove(run.job, difference, found, rows, replaced, name)
-    return found
+    base, current = run.engine.load(name, run.base_ref, run.audited_ref)
+    table = run.required(name, current)
+    difference = table.changes_since(base)
+    files_by_id = by_file(run.job, difference, table.fields())
+    prove(run.job, difference, files_by_id, rows, replaced_files, name)
+    return files_by_id
 
 
-def audit_table(run: Run, loaded: Table, files: Sequence[str], *, is_left: bool = False) -> View:
+def audit_table(run: Run, table: Table, files: Sequence[str], *, is_left: bool = False) -> View:
     """Prove a loaded table; measure, evaluate and sample these files. `is_left`: no more rows may leave it."""
-    view: View = run.engine.view(run.plan, _proved(run, loaded, files))
+    view: View = run.engine.view(run.plan, _prove_table(run, table, files))
     _judge(run, view, files, is_left=is_left)
     return view
 
 
-def _proved(run: Run, loaded: Table, files: Sequence[str]) -> Proved[Any]:
+def _prove_table(run: Run, table: Table, files: Sequence[str]) -> ProvedTable[Any]:
     with run.step("prove"):
-        difference, columns = loaded.changes_since(run.base), loaded.fields()
-        run.parsed = _prove(run, loaded, difference, columns)
-    return Proved(
-        table=loaded,
+        difference, columns = table.changes_since(run.base), table.fields()
+        run.parsed = _prove(run, table, difference, columns)
+    return ProvedTable(
+        table=table,
         base=run.base,
         difference=difference,
         columns=columns,
-        files={each.id: run.files[each.id] for each in run.good if each.id in files},
+        files={inspection.id: run.files[inspection.id] for inspection in run.good if inspection.id in files},
         replaced=run.job.replaced,
         rewritten=run.removed.rows,
     )
@@ -418,41 +433,43 @@ def _proved(run: Run, loaded: Table, files: Sequence[str]) -> Proved[Any]:
 
 def _judge(run: Run, view: View, files: Sequence[str], *, is_left: bool) -> None:
     """Measure, evaluate and sample these files of a view."""
-    inspections = [each for each in run.good if each.id in files]
+    inspections = [inspection for inspection in run.good if inspection.id in files]
     with run.step("measure"):
-        measured, resolved = view.measure()
-        malformed = malformed_metrics(run.plan, {each.id: each.rows for each in inspections}, run.parsed)
-        plan = unforgiving(run.plan) if is_left else run.plan
-        results = evaluate(plan, measured, {**resolved, **malformed}, run.job.baseline, view.failing_rows)
+        measurements, dependents = view.measure()
+        malformed = malformed_metrics(
+            run.plan, {inspection.id: inspection.rows for inspection in inspections}, run.parsed
+        )
+        plan = without_budget(run.plan) if is_left else run.plan
+        results = evaluate(plan, measurements, {**dependents, **malformed}, run.job.baseline, view.failing_rows)
     with run.step("sample"):
-        sampled = view.with_samples(results, run.grown, inspections)
-        run.checks = with_causes(run.plan, sampled, inspections, is_new=run.base is None)
+        results_with_samples = view.with_samples(results, run.grown, inspections)
+        run.checks = with_causes(run.plan, results_with_samples, inspections, is_new=run.base is None)
 
 
-def _prove(run: Run, loaded: Table, difference: Difference, columns: Mapping[str, IcebergField]) -> dict[str, int]:
+def _prove(run: Run, table: Table, difference: Difference, columns: Mapping[str, IcebergField]) -> dict[str, int]:
     """Prove the table, and note its data files. Return how many rows of each file parse."""
-    job, left = run.job, left_of(run.job, difference, columns)
-    found = by_file(job, difference, columns, left)
+    job, leftovers = run.job, left_of(run.job, difference, columns)
+    files_by_id = by_file(job, difference, columns, leftovers)
     if job.rewritten:
-        run.removed = _removed(run, loaded, difference, left)
-    quarantined, there = rows_of(run.quarantined), rows_of(found)
-    arrived = {file: number + quarantined.get(file, 0) for file, number in there.items()}
-    parsed = expected(run.good, run.engine.files.count_malformed(run.grown, run.good, arrived))
-    kept = {file: number - quarantined.get(file, 0) for file, number in parsed.items()}
-    prove(job, difference, found, kept, (*job.replaced, *run.removed.files.data_files))
-    run.files = {each.id: found.get(each.id, []) for each in run.good}
-    return parsed
+        run.removed = _count_removed(run, table, difference, leftovers)
+    quarantine_rows, rows_by_file = rows_of(run.quarantined), rows_of(files_by_id)
+    all_rows = {file: number + quarantine_rows.get(file, 0) for file, number in rows_by_file.items()}
+    parsed_rows = expected(run.good, run.engine.files.count_malformed(run.grown, run.good, all_rows))
+    rows_to_stay = {file: number - quarantine_rows.get(file, 0) for file, number in parsed_rows.items()}
+    prove(job, difference, files_by_id, rows_to_stay, (*job.replaced, *run.removed.files.data_files))
+    run.files = {inspection.id: files_by_id.get(inspection.id, []) for inspection in run.good}
+    return parsed_rows
 
 
-def _removed(run: Run, loaded: Table, difference: Difference, left: Iterable[str]) -> Removed:
+def _count_removed(run: Run, table: Table, difference: Difference, leftovers: Iterable[str]) -> RemovedRows:
     """Return the rows removed from data files of the base. Raise JobError unless the batch replaces just these."""
-    lost = difference.lost.but({data.path for data in run.job.replaced})
-    kept = difference.added.but(difference.added.statistics.keys() - set(left))
-    if lost.statistics and run.base and run.base.has_deletes():
-        raise JobError(refused(run.job))
-    before = run.base.row_counts(lost, run.job.rewritten) if run.base else RowCounts()
-    now, still = loaded.row_counts(kept, run.job.rewritten), loaded.data_files_with(run.job.rewritten)
-    return removed(run.job, lost, kept, before, now, len(still))
+    lost_files = difference.lost.but({data.path for data in run.job.replaced})
+    new_files = difference.added.but(difference.added.statistics.keys() - set(leftovers))
+    if lost_files.statistics and run.base and run.base.has_deletes():
+        raise JobError(delete_files_message(run.job))
+    before = run.base.row_counts(lost_files, run.job.rewritten) if run.base else RowCounts()
+    now, remaining = table.row_counts(new_files, run.job.rewritten), table.data_files_with(run.job.rewritten)
+    return removed_rows(run.job, lost_files, new_files, before, now, len(remaining))
 
 
 def _report(run: Run, files: Iterable[FileReport]) -> Report:
@@ -477,7 +494,7 @@ def _report(run: Run, files: Iterable[FileReport]) -> Report:
         timings=run.timings,
         columns=tuple(column.name for column in plan.columns),
         key=plan.key,
-        masked=masked(plan.columns),
+        masked=masked_columns(plan.columns),
         rewritten=run.removed.files,
         lane=job.lane,
         lane_why=job.lane_why,
@@ -490,12 +507,12 @@ def _report(run: Run, files: Iterable[FileReport]) -> Report:
 def _file_report(run: Run, inspection: Inspection) -> FileReport:
     checks = run.checks.get(inspection.id, ())
     data = run.files.get(inspection.id, [])
-    audited = bool(data or checks) and not inspection.faults
+    has_audit = bool(data or checks) and not inspection.faults
     return FileReport(
         id=inspection.id,
         key=inspection.file.key,
-        verdict=verdict(checks) if audited else Verdict.FAIL,
-        rows=sum(each.rows for each in data),
+        verdict=verdict(checks) if has_audit else Verdict.FAIL,
+        rows=sum(entry.rows for entry in data),
         faults=inspection.faults,
         evolves=inspection.evolves,
         discards=inspection.discards,
@@ -508,7 +525,7 @@ def _file_report(run: Run, inspection: Inspection) -> FileReport:
     )
 
 
-def _replaces(run: Run, inspection: Inspection) -> Replaced:
+def _replaces(run: Run, inspection: Inspection) -> ReplacedFiles:
     """Return what the file was to replace, with the rows that were removed for it."""
     replaces = inspection.file.replaces
     if inspection.faults:

@@ -16,24 +16,24 @@ def files_of(report: Report) -> list[FileReport]:
 
 def checks_of(file: FileReport, *, every_check: bool) -> list[CheckResult]:
     """Return the file's checks, the worst first; passed ones only with `every_check`."""
-    shown = [check for check in file.checks if every_check or check.verdict is not Verdict.PASS]
-    return sorted(shown, key=lambda check: WORST_FIRST.index(check.verdict))
+    checks = [check for check in file.checks if every_check or check.verdict is not Verdict.PASS]
+    return sorted(checks, key=lambda check: WORST_FIRST.index(check.verdict))
 
 
-def advised(file: FileReport) -> list[tuple[str, Advice]]:
+def faults_with_advice(file: FileReport) -> list[tuple[str, Advice]]:
     """Return the file's faults, each with what to write next; in an older report that is nothing."""
-    known = file.advised
-    return [(fault, known.get(fault, NO_ADVICE)) for fault in file.faults]
+    advice_by_fault = file.advised
+    return [(fault, advice_by_fault.get(fault, NO_ADVICE)) for fault in file.faults]
 
 
-def tally(report: Report, what: str = "file") -> str:
+def tally(report: Report, noun: str = "file") -> str:
     """Return `50 files: 1 failed, 1 with warnings, 48 passed`."""
-    said = {Verdict.FAIL: "failed", Verdict.QUARANTINE: "with rows in quarantine", Verdict.WARN: "with warnings"}
-    said |= {Verdict.WOULD_FAIL: "would have been rejected", Verdict.PASS: "passed"}
-    said |= {Verdict.WOULD_QUARANTINE: "would have had rows in quarantine"}
+    words = {Verdict.FAIL: "failed", Verdict.QUARANTINE: "with rows in quarantine", Verdict.WARN: "with warnings"}
+    words |= {Verdict.WOULD_FAIL: "would have been rejected", Verdict.PASS: "passed"}
+    words |= {Verdict.WOULD_QUARANTINE: "would have had rows in quarantine"}
     numbers = {verdict: sum(file.verdict is verdict for file in report.files) for verdict in WORST_FIRST}
-    parts = [f"{number:,} {said[verdict]}" for verdict, number in numbers.items() if number]
-    return f"{count(len(report.files), what)}: {', '.join(parts) or 'none'}"
+    parts = [f"{number:,} {words[verdict]}" for verdict, number in numbers.items() if number]
+    return f"{count(len(report.files), noun)}: {', '.join(parts) or 'none'}"
 
 
 def observes(report: Report) -> str:
@@ -43,25 +43,25 @@ def observes(report: Report) -> str:
     return 'the contract observes: what can be appended is published, and "would …" is what enforcing would have done'
 
 
-def aside(file: FileReport) -> list[str]:
+def quarantine_texts(file: FileReport) -> list[str]:
     """Return how many of the file's rows are in quarantine, and how many would have gone there."""
-    there = [f"{count(file.quarantined_rows, 'row')} in quarantine"] if file.quarantined else []
+    in_quarantine = [f"{count(file.quarantined_rows, 'row')} in quarantine"] if file.quarantined else []
     would = [f"{count(file.would_quarantine, 'row')} would have gone to quarantine"] if file.would_quarantine else []
-    return there + would
+    return in_quarantine + would
 
 
 def columns_of(report: Report, check: CheckResult) -> list[str]:
     """Return the columns of a check's failing rows: the key, the check's own columns, and the others in the table's
     order.
     """
-    there = {name for row in check.sample for name in row}
-    first = [name for name in (*report.key, *check.columns, *report.columns) if name in there]
-    return list(dict.fromkeys([*first, *sorted(there)]))
+    names = {name for row in check.sample for name in row}
+    first = [name for name in (*report.key, *check.columns, *report.columns) if name in names]
+    return list(dict.fromkeys([*first, *sorted(names)]))
 
 
 PLACES = ("line", "row")
 """Columns that say where a row is that does not parse."""
-NAMED, LONGEST = 4, 40  # columns, and characters of a value, of a row in a message
+MOST_NAMES, LONGEST = 4, 40  # columns, and characters of a value, of a row in a message
 
 
 def first_row(check: CheckResult, key: Sequence[str]) -> str:
@@ -69,8 +69,8 @@ def first_row(check: CheckResult, key: Sequence[str]) -> str:
     row = check.sample[0] if check.sample else {}
     names = [name for name in dict.fromkeys((*check.columns, *key)) if name in row]
     names = names or [place for place in PLACES if place in row]
-    shown = [f"{name} {_short(row[name])}" for name in names if row[name] != MASK]
-    return ", ".join(shown[:NAMED])
+    texts = [f"{name} {_short(row[name])}" for name in names if row[name] != MASK]
+    return ", ".join(texts[:MOST_NAMES])
 
 
 def _short(value: object) -> str:
@@ -81,7 +81,7 @@ def _short(value: object) -> str:
     return f'"{text}"' if isinstance(value, str) else text
 
 
-def shown(check: CheckResult, rows: int) -> str:
+def sample_text(check: CheckResult, rows: int) -> str:
     """Return `5 shown of 38 failing rows`. A sample of duplicate keys includes rows that did not fail."""
-    failing = count(check.failing_rows, "failing row")
-    return f"{rows:,} shown of {failing}" if rows < check.failing_rows else failing
+    failing_rows = count(check.failing_rows, "failing row")
+    return f"{rows:,} shown of {failing_rows}" if rows < check.failing_rows else failing_rows

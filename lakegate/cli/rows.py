@@ -15,7 +15,7 @@ from lakegate.audit.evaluation.mask import TEXT, Mask, hide
 from lakegate.audit.evaluation.moment import bind_now
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
-from lakegate.audit.model.report import FAILED, CheckResult, FileReport, Report, Verdict
+from lakegate.audit.model.report import FAILING_VERDICTS, CheckResult, FileReport, Report, Verdict
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import canonical
 from lakegate.cli.exits import Exit
@@ -230,7 +230,7 @@ def _read(plan: Plan, failing: Failing) -> dict[str, tuple[str, ...]]:
     """Return by table the files whose rows the statement reads. A table that it reads whole is left out."""
     metric = plan.metric(failing.check.metric)
     mine = tuple(file.id for file in failing.files)
-    good = [file.id for file in failing.report.files if file.verdict not in FAILED]
+    good = [file.id for file in failing.report.files if file.verdict not in FAILING_VERDICTS]
     read = {quarantine_of(plan.table, distinct=failing.report.distinct): mine}
     if metric.refers_to is None and metric.scope is Scope.TABLE:
         return read
@@ -312,7 +312,7 @@ def _among(metric: Metric, report: Report, file: FileReport) -> str:
         return f"{FILE_COLUMN} = {_text(file.id)}"
     ids = [other.id for other in report.files]
     earlier = report.files[: ids.index(file.id)]
-    before = [*(other.id for other in earlier if other.verdict not in FAILED), file.id]
+    before = [*(other.id for other in earlier if other.verdict not in FAILING_VERDICTS), file.id]
     others = [other for other in ids if other not in before]
     return f"{FILE_COLUMN} NOT IN ({_texts(others)})" if others else "true"
 

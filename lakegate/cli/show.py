@@ -7,7 +7,16 @@ from rich.text import Text
 
 from lakegate.audit.advice import Advice
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
-from lakegate.audit.summary import advised, aside, checks_of, columns_of, files_of, observes, shown, tally
+from lakegate.audit.summary import (
+    checks_of,
+    columns_of,
+    faults_with_advice,
+    files_of,
+    observes,
+    quarantine_texts,
+    sample_text,
+    tally,
+)
 from lakegate.cli import terminal
 from lakegate.cli.ends import NOTHING_TO_DO
 from lakegate.cli.exits import Exit
@@ -133,9 +142,9 @@ def _audited(report: Report) -> Iterator[str]:
 def _file(batch: str, report: Report, file: FileReport, *, every_check: bool) -> Iterator[RenderableType]:
     passed = sum(check.verdict is Verdict.PASS for check in file.checks)
     said = f"  {file.key}  {count(file.rows, 'row')}, {passed:,} of {count(len(file.checks), 'check')} passed"
-    said += "".join(f", {each}" for each in aside(file))
+    said += "".join(f", {each}" for each in quarantine_texts(file))
     yield Text("  ") + terminal.state(str(file.verdict)) + Text(clean(said if file.checks else f"  {file.key}"))
-    for fault, advice in advised(file):
+    for fault, advice in faults_with_advice(file):
         yield indented(fault, 4, "red")
         yield from _advice(advice, 6)
     yield from (indented(change, 4, "yellow") for change in file.changes)
@@ -173,6 +182,6 @@ def _rows(batch: str, report: Report, file: FileReport, check: CheckResult) -> I
     yield from _advice(check.advice, 6)
     if not has_some:
         return
-    yield f"      {shown(check, len(some))}" + (f": {rows_command(batch, check)}" if listed else "")
+    yield f"      {sample_text(check, len(some))}" + (f": {rows_command(batch, check)}" if listed else "")
     if some:
         yield indented(terminal.sample(some, columns_of(report, check), console().width - 6), 6)

@@ -8,7 +8,7 @@ from lakegate.audit.model.codec import to_plain
 from lakegate.audit.model.files import PARQUET
 from lakegate.audit.model.limits import DEFAULTS
 from lakegate.audit.model.plan import MetricKind, Mode, Plan, SchemaPolicy, Severity, Stance, TableColumn
-from lakegate.audit.schema.names import folded
+from lakegate.audit.schema.names import fold
 from lakegate.audit.schema.partitions import IDENTITY, Partition
 from lakegate.contracts.checks.check import Checked, checked, without_repeats
 from lakegate.contracts.checks.column_rules import column_checks, primary_key_checks, warned
@@ -179,7 +179,7 @@ def _ordered(columns: Sequence[Read], flag: str, position: str) -> list[Read]:
 
 
 def _partitions(columns: Sequence[Read], policy: SchemaPolicy) -> tuple[str, ...]:
-    names = {folded(read.field.name) for read in columns}
+    names = {fold(read.field.name) for read in columns}
     for read in columns:
         if setting(read.item, _PARTITION) and read.item.plain("partitioned") is not True:
             read.item.fault(f"{_PARTITION} without partitioned: true", "partitioned: true")
@@ -223,7 +223,7 @@ def _partition(read: Read, names: set[str]) -> str | None:
     elif name != "bucket" and _is_masked(read.item.value):
         hidden = "its values are masked, and would stand in the names of data files: take bucket[16], or do without"
         (said or read.item).fault(f"{read.field.name!r} can't partition the table by {name}: {hidden}")
-    elif name != IDENTITY and folded(made.field) in names:
+    elif name != IDENTITY and fold(made.field) in names:
         read.item.fault(f"{name} would need the name {made.field} for itself, and a column has it")
     else:
         return str(made)

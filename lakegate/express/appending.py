@@ -63,25 +63,27 @@ def _tasks(table: Table, parts: Iterable[tuple[Values, pa.Table]], write_id: uui
 
 def partition_key(spec: PartitionSpec, schema: Schema, values: Sequence[Any]) -> PartitionKey:
     """Return the partition in which the spec's fields have these values, in their order."""
-    told = [PartitionFieldValue(field=field, value=it) for field, it in zip(spec.fields, values, strict=True)]
-    return PartitionKey(field_values=told, partition_spec=spec, schema=schema)
+    field_values = [
+        PartitionFieldValue(field=field, value=value) for field, value in zip(spec.fields, values, strict=True)
+    ]
+    return PartitionKey(field_values=field_values, partition_spec=spec, schema=schema)
 
 
-def _parts(table: Table, rows: pa.Table, most: int) -> list[tuple[Values, pa.Table]]:
+def _parts(table: Table, rows: pa.Table, limit: int) -> list[tuple[Values, pa.Table]]:
     """Return the rows of each partition, in their order. PyIceberg itself looks at all rows again for each of them."""
     fields = table.spec().fields
     if not rows.num_rows or not fields:
         return [((), rows)] if rows.num_rows else []
     values = _values(table.spec(), table.schema(), rows)
     order = [(name, "ascending") for name in values.column_names]
-    found = values.group_by(values.column_names).aggregate([([], "count_all")]).sort_by(order)
-    each = [tuple(row.values()) for row in found.to_pylist()]
-    _check_partitions(each, most)
-    if len(each) > 1:
+    groups = values.group_by(values.column_names).aggregate([([], "count_all")]).sort_by(order)
+    group_rows = [tuple(row.values()) for row in groups.to_pylist()]
+    _check_partitions(group_rows, limit)
+    if len(group_rows) > 1:
         rows = rows.take(pc.sort_indices(values, sort_keys=order))
-    counts = [number for *_, number in each]
+    counts = [number for *_, number in group_rows]
     starts = accumulate(counts, initial=0)
-    return [(tuple(its), rows.slice(start, number)) for (*its, number), start in zip(each, starts, strict=False)]
+    return [(tuple(key), rows.slice(start, number)) for (*key, number), start in zip(group_rows, starts, strict=False)]
 
 
 def _values(spec: PartitionSpec, schema: Schema, rows: pa.Table) -> pa.Table:
@@ -97,12 +99,12 @@ def _of_field(field: PartitionField, schema: Schema, rows: pa.Table) -> pa.Array
     return field.transform.pyarrow_transform(source.field_type)(column.dictionary).take(column.indices)
 
 
-def _check_partitions(found: Sequence[Values], most: int) -> None:
-    if len(found) > most:
+def _check_partitions(partitions: Sequence[Values], limit: int) -> None:
+    if len(partitions) > limit:
         raise HandedOver(
-            f"A file has rows in {count(len(found), 'partition')}, and the express engine writes {most:,}."
+            f"A file has rows in {count(len(partitions), 'partition')}, and the express engine writes {limit:,}."
         )
-    if any(_length(values) > _LONGEST for values in found):
+    if any(_length(values) > _LONGEST for values in partitions):
         raise HandedOver("A file has long texts in partition columns.")
 
 
@@ -128,14 +130,14 @@ def set_properties(table: Table, values: Mapping[str, str]) -> None:
         transaction.set_properties(dict(values))
 
 
-def replace(table: Table, gone: Iterable[DataFile], files: Iterable[DataFile]) -> None:
+def replace(table: Table, old_files: Iterable[DataFile], files: Iterable[DataFile]) -> None:
     """Put data files in the place of others, in one commit. Raise OutcomeUnknown as `commit`."""
     with (
         iceberg_errors(f"replacing data files of {'.'.join(table.name())}", changes=True),
         one_commit(table) as transaction,
         transaction.update_snapshot().overwrite() as overwrite,
     ):
-        for file in gone:
+        for file in old_files:
             overwrite.delete_data_file(file)
         for file in files:
             overwrite.append_data_file(file)

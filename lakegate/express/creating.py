@@ -12,17 +12,17 @@ from pyiceberg.transforms import parse_transform
 from pyiceberg.types import NestedField
 
 from lakegate.adapters.iceberg.errors import iceberg_errors
-from lakegate.audit.definition import FILE, FIXED, properties
+from lakegate.audit.definition import FILE, FIXED_PROPERTIES, properties
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.partitions import Partition, partition
-from lakegate.audit.schema.types import Array, Map, Struct, Type, digits, kept, parse
+from lakegate.audit.schema.types import Array, Map, Struct, Type, digits, parse, storage_of
 
 if TYPE_CHECKING:
     from lakegate.adapters.iceberg import RefCatalog
 
-_NESTED = 10_000  # any numbers: the catalog gives its own, in the order of the columns
+_FIRST_NESTED_ID = 10_000  # any numbers: the catalog gives its own, in the order of the columns
 _TYPES: dict[str, iceberg.PrimitiveType] = {
     "boolean": iceberg.BooleanType(),
     "int": iceberg.IntegerType(),
@@ -45,8 +45,8 @@ def create(catalog: "RefCatalog", plan: Plan, columns: Sequence[TableColumn]) ->
     spec, values = spec_of(plan, schema), {"format-version": "2", **properties(plan, columns)}
     with iceberg_errors(f"creating {plan.table}", changes=True):
         catalog.create_namespace_if_not_exists(plan.table.rpartition(".")[0])
-        made: Table = catalog.create_table(plan.table, schema, partition_spec=spec, properties=values)
-    return made
+        table: Table = catalog.create_table(plan.table, schema, partition_spec=spec, properties=values)
+    return table
 
 
 def create_own(catalog: "RefCatalog", name: str, columns: Sequence[TableColumn]) -> Table:
@@ -54,8 +54,8 @@ def create_own(catalog: "RefCatalog", name: str, columns: Sequence[TableColumn])
     schema = Schema(*(_field(at, column) for at, column in enumerate(columns, 1)))
     with iceberg_errors(f"creating {name}", changes=True):
         catalog.create_namespace_if_not_exists(name.rpartition(".")[0])
-        made: Table = catalog.create_table(name, schema, properties={"format-version": "2", **FIXED})
-    return made
+        table: Table = catalog.create_table(name, schema, properties={"format-version": "2", **FIXED_PROPERTIES})
+    return table
 
 
 def schema_of(columns: Sequence[TableColumn]) -> Schema:
@@ -64,31 +64,31 @@ def schema_of(columns: Sequence[TableColumn]) -> Schema:
 
 
 def _field(number: int, column: TableColumn) -> NestedField:
-    kind = _type(column.name, kept(parse(column.type)), count(_NESTED * number))
+    kind = _type(column.name, storage_of(parse(column.type)), count(_FIRST_NESTED_ID * number))
     return NestedField(field_id=number, name=column.name, field_type=kind, required=False, doc=column.doc or None)
 
 
-def _type(column: str, stored: Type, ids: Iterator[int]) -> iceberg.IcebergType:
+def _type(column: str, storage_type: Type, ids: Iterator[int]) -> iceberg.IcebergType:
     """Return a type as Iceberg has it. Parts of nested ones are optional, and get these ids."""
-    if isinstance(stored, Array):
-        return iceberg.ListType(next(ids), _type(column, stored.element, ids), element_required=False)
-    if isinstance(stored, Map):
-        key, value = (_type(column, part, ids) for part in (stored.key, stored.value))
+    if isinstance(storage_type, Array):
+        return iceberg.ListType(next(ids), _type(column, storage_type.element, ids), element_required=False)
+    if isinstance(storage_type, Map):
+        key, value = (_type(column, part, ids) for part in (storage_type.key, storage_type.value))
         return iceberg.MapType(next(ids), key, next(ids), value, value_required=False)
-    if isinstance(stored, Struct):
-        parts = {name: _type(column, part, ids) for name, part in stored.fields.items()}
+    if isinstance(storage_type, Struct):
+        parts = {name: _type(column, part, ids) for name, part in storage_type.fields.items()}
         return iceberg.StructType(*(NestedField(next(ids), name, part) for name, part in parts.items()))
-    if size := digits(stored):
+    if size := digits(storage_type):
         return iceberg.DecimalType(*size)
-    if (found := _TYPES.get(str(stored))) is None:
+    if (iceberg_type := _TYPES.get(str(storage_type))) is None:
         raise HandedOver(f"Column {display_name(column)} has a type that only Spark writes.")
-    return found
+    return iceberg_type
 
 
 def spec_of(plan: Plan, schema: Schema) -> PartitionSpec:
     """Return the plan's partitions as Iceberg has them."""
-    found = [partition(spelled) for spelled in plan.partitions]
-    return PartitionSpec(*(_part(schema, each, PARTITION_FIELD_ID_START + at) for at, each in enumerate(found)))
+    parts = [partition(text) for text in plan.partitions]
+    return PartitionSpec(*(_part(schema, part, PARTITION_FIELD_ID_START + at) for at, part in enumerate(parts)))
 
 
 def _part(schema: Schema, part: Partition, number: int) -> PartitionField:

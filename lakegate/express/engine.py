@@ -18,7 +18,7 @@ from lakegate.adapters.http import TimeoutAdapter, mount
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
 from lakegate.adapters.refs import segment
 from lakegate.audit.definition import AUDITS, QUARANTINE
-from lakegate.audit.engine import Proved
+from lakegate.audit.engine import ProvedTable
 from lakegate.audit.errors import HandedOver, JobError
 from lakegate.audit.evaluation.audits import Row, audits_of
 from lakegate.audit.evaluation.quarantine import quarantine_of
@@ -57,28 +57,28 @@ class ExpressFiles:
 
     def inspect(self) -> list[Inspection]:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            bodies = list(pool.map(self._fetched, self.job.files))
+            bodies = list(pool.map(self._fetch, self.job.files))
         self.bodies = {file.id: body for file, body in zip(self.job.files, bodies, strict=True)}
         limits = self.job.plan.files.limits
-        found = [footer.inspect(file, self.bodies[file.id], limits) for file in self.job.files]
-        self._check_sizes([each for each in found if not each.faults])
-        return found
+        inspections = [footer.inspect(file, self.bodies[file.id], limits) for file in self.job.files]
+        self._check_sizes([inspection for inspection in inspections if not inspection.faults])
+        return inspections
 
-    def _fetched(self, file: JobFile) -> bytes:
+    def _fetch(self, file: JobFile) -> bytes:
         try:
             return self.objects.read(file.uri, file.size) if file.size else b""
         except FileNotFoundError as error:
             raise HandedOver(f"The staged copy of {file.key} is gone.") from error
 
-    def _check_sizes(self, found: Sequence[Inspection]) -> None:
-        rows = sum(each.rows for each in found)
+    def _check_sizes(self, inspections: Sequence[Inspection]) -> None:
+        rows = sum(inspection.rows for inspection in inspections)
         if rows > self.limits.rows:
             raise HandedOver(f"The batch has {count(rows, 'row')}, and the express engine takes {self.limits.rows:,}.")
-        size = sum(footer.uncompressed(self.bodies[each.id]) for each in found)
+        size = sum(footer.uncompressed_size(self.bodies[inspection.id]) for inspection in inspections)
         if size > self.limits.uncompressed:
-            most = self.limits.uncompressed
+            limit = self.limits.uncompressed
             raise HandedOver(
-                f"The batch has {count(size, 'byte')} uncompressed, and the express engine takes {most:,}."
+                f"The batch has {count(size, 'byte')} uncompressed, and the express engine takes {limit:,}."
             )
 
     def check_tries(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
@@ -90,7 +90,7 @@ class ExpressFiles:
         return []
 
     def count_malformed(
-        self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]
+        self, plan: Plan, inspections: Sequence[Inspection], rows_by_file: Mapping[str, int]
     ) -> dict[str, int]:
         return {}  # every row of a parquet file parses
 
@@ -108,7 +108,7 @@ class ExpressEngine:
 
     @classmethod
     @contextmanager
-    def opened(cls, job: Job, process: Process) -> Iterator["ExpressEngine"]:
+    def start(cls, job: Job, process: Process) -> Iterator["ExpressEngine"]:
         """Yield the engine. Raise HandedOver if the job itself tells that Spark must take it."""
         _check(job, process.limits)
         with process.duckdb() as duckdb:
@@ -143,39 +143,39 @@ class ExpressEngine:
 
     def _load(self, ref: Ref, name: str) -> ExpressTable | None:
         with iceberg_errors(f"reading {name} at {ref}"):
-            found = self._catalog(ref).find_table(name)
-        return None if found is None else ExpressTable(own=found)
+            table = self._catalog(ref).find_table(name)
+        return None if table is None else ExpressTable(own=table)
 
     def _catalog(self, ref: Ref) -> RefCatalog:
         if ref not in self.catalogs:
             job = self.job
-            known = self.process.metadata
-            self.catalogs[ref] = RefCatalog(job.nessie_uri, job.warehouse, ref, http=self.http, files=known)
+            metadata = self.process.metadata
+            self.catalogs[ref] = RefCatalog(job.nessie_uri, job.warehouse, ref, http=self.http, files=metadata)
         return self.catalogs[ref]
 
     def check_references(self, plan: Plan) -> None:
         """See the protocol. A foreign key that does not fit is found when it is compared, and handed over."""
 
-    def view(self, plan: Plan, proved: Proved[ExpressTable]) -> ExpressView:
-        schema = schema_to_pyarrow(proved.table.own.schema(), include_field_ids=False)
-        reader = Reader(self.objects.read, proved.columns, schema, proved.table.names())
-        return ExpressView.of(plan, proved, reader, self.duckdb, self._base(proved), self.job.baseline)
+    def view(self, plan: Plan, proof: ProvedTable[ExpressTable]) -> ExpressView:
+        schema = schema_to_pyarrow(proof.table.own.schema(), include_field_ids=False)
+        reader = Reader(self.objects.read, proof.columns, schema, proof.table.names())
+        return ExpressView.of(plan, proof, reader, self.duckdb, self._base(proof), self.job.baseline)
 
-    def _base(self, proved: Proved[ExpressTable]) -> Base:
-        known: dict[str, ExpressTable | None] = {self.job.plan.table: proved.base}
+    def _base(self, proof: ProvedTable[ExpressTable]) -> Base:
+        tables: dict[str, ExpressTable | None] = {self.job.plan.table: proof.base}
 
         def load(name: str) -> ExpressTable | None:
-            if name not in known:
-                known[name] = self._load(Ref(self.job.branch, self.job.base), name)
-            return known[name]
+            if name not in tables:
+                tables[name] = self._load(Ref(self.job.branch, self.job.base), name)
+            return tables[name]
 
-        return Base(load=load, fetch=self.objects.read, limits=self.limits, replaced=proved.replaced)
+        return Base(load=load, fetch=self.objects.read, limits=self.limits, replaced=proof.replaced)
 
     def prepare(self, table: ExpressTable | None, columns: Sequence[TableColumn]) -> None:
         if table is None:
             table = ExpressTable(own=create(self._catalog(Ref(self.job.branch)), self.job.plan, columns))
-        if changed := fit(self.job.plan, table.own, columns):
-            appending.set_properties(table.own, changed)
+        if changes := fit(self.job.plan, table.own, columns):
+            appending.set_properties(table.own, changes)
         self.there = table
 
     def remove_replaced(self, table: ExpressTable, files: Mapping[str, Any]) -> None:
@@ -184,11 +184,11 @@ class ExpressEngine:
     def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         if self.there is None:
             raise JobError(f"batch {self.job.batch}: no table was prepared. Run: lakegate retry {self.job.batch}")
-        table, left = self.there.own, self.limits.arrow
+        table, memory = self.there.own, self.limits.arrow
         schema, files = schema_to_pyarrow(table.schema(), include_field_ids=False), []
-        for each in inspections:
-            rows = rows_of(plan, each, self.files.bodies.pop(each.id), schema, left)
-            left -= rows.nbytes
+        for inspection in inspections:
+            rows = rows_of(plan, inspection, self.files.bodies.pop(inspection.id), schema, memory)
+            memory -= rows.nbytes
             files += appending.write(table, rows, self.process.data, self.limits.partitions)
         self._commit(self.job.plan.table, table, files)
         return list(inspections)
@@ -204,40 +204,48 @@ class ExpressEngine:
         """Return True if a table on the branch has just these data files beyond its base: the answer was lost, and not
         the commit.
         """
-        there, base = self._with_base(name)
-        return there is not None and there.changes_since(base).added.entries.keys() == set(paths)
+        table, base = self._with_base(name)
+        return table is not None and table.changes_since(base).added.entries.keys() == set(paths)
 
     def quarantine(
         self,
         view: ExpressView,
         order: Sequence[str],
-        failed: Mapping[str, Sequence[str]],
+        failures: Mapping[str, Sequence[str]],
         plan: Plan,
         inspections: Sequence[Inspection],
     ) -> None:
         job, ref = self.job, Ref(self.job.branch)
         name = quarantine_of(plan.table, distinct=job.distinct)
-        replaced = {data.path for data in job.replaced_quarantined}
-        there, base = self._with_base(name)
-        aside = own.table_for(self._catalog(ref), name, QUARANTINE, there, base, replaced)
+        replaced_paths = {data.path for data in job.replaced_quarantined}
+        current, base = self._with_base(name)
+        quarantine_table = own.table_for(self._catalog(ref), name, QUARANTINE, current, base, replaced_paths)
         [table] = self.load(plan.table, ref)
         if table is None:
             raise JobError(f"batch {job.batch}: branch {job.branch} has no table {plan.table}")
         kinds = {column: kind for column, kind in shape(table.own).columns.items() if column != FILE_COLUMN}
-        going, gone, left = [], [], []
-        for file, checks in failed.items():
-            why, rows = view.reasons(file, checks), view.read(file, [*kinds, FILE_COLUMN])
-            going += quarantine.leave(aside, job, file, quarantine.told(rows, kinds), why, utc_now(), self.process.data)
-            gone += [view.entries[data.path] for data in view.files[file]]
-            left += quarantine.kept(table.own, rows, why, self.process.data, self.limits)
-        appending.commit(aside, going)
-        appending.replace(table.own, gone, left)
+        quarantine_files, old_files, new_files = [], [], []
+        for file, checks in failures.items():
+            row_reasons, rows = view.reasons(file, checks), view.read(file, [*kinds, FILE_COLUMN])
+            quarantine_files += quarantine.leave(
+                quarantine_table,
+                job,
+                file,
+                quarantine.row_texts(rows, kinds),
+                row_reasons,
+                utc_now(),
+                self.process.data,
+            )
+            old_files += [view.entries[data.path] for data in view.files[file]]
+            new_files += quarantine.write_rest(table.own, rows, row_reasons, self.process.data, self.limits)
+        appending.commit(quarantine_table, quarantine_files)
+        appending.replace(table.own, old_files, new_files)
 
     def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
         name = audits_of(self.job.plan.table, distinct=self.job.distinct)
-        there, base = self._with_base(name)
-        own.check(name, AUDITS, there)
-        table = own.table_for(self._catalog(Ref(self.job.branch)), name, AUDITS, there, base)
+        current, base = self._with_base(name)
+        own.check(name, AUDITS, current)
+        table = own.table_for(self._catalog(Ref(self.job.branch)), name, AUDITS, current, base)
         self._commit(name, table, noting.write(table, rows, self.process.data))
 
     def _with_base(self, name: str) -> list[ExpressTable | None]:
@@ -246,8 +254,8 @@ class ExpressEngine:
 
 
 def _check(job: Job, limits: Limits) -> None:
-    if why := spark_only(job.plan):
-        raise HandedOver(why)
+    if reason := spark_only(job.plan):
+        raise HandedOver(reason)
     if job.reuses:
         raise HandedOver("The attempt reuses data files of an earlier one, which only Spark does.")
     if job.rewritten:

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 from lakegate.audit.advice import Fault
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.job import JobFile
-from lakegate.audit.model.limits import Limits, beyond
-from lakegate.audit.schema.fit import NOTHING, FileColumn
+from lakegate.audit.model.limits import Limits, beyond_limits
+from lakegate.audit.schema.fit import UNKNOWN_TYPE, FileColumn
 from lakegate.audit.schema.inspection import EMPTY, Inspection
 from lakegate.audit.schema.names import display_name
 
@@ -61,18 +61,18 @@ def inspect(file: JobFile, body: Any, limits: Limits) -> Inspection:
     if not body:
         return Inspection(file=file, faults=(EMPTY,))
     if body[: len(_MAGIC)] != _MAGIC:
-        raise HandedOver(f"{_named(file)} is no parquet file.")
+        raise HandedOver(f"{_name(file)} is no parquet file.")
     try:
-        found = pq.ParquetFile(pa.BufferReader(body))
-        about, schema = found.metadata, found.schema_arrow
+        parquet = pq.ParquetFile(pa.BufferReader(body))
+        about, schema = parquet.metadata, parquet.schema_arrow
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise HandedOver(f"{_named(file)} has no footer that Arrow reads.") from error
+        raise HandedOver(f"{_name(file)} has no footer that Arrow reads.") from error
     _check(file, about, len(body), limits)
     columns = tuple(_column(file, about.schema.column(at), schema.field(at)) for at in range(about.num_columns))
     return Inspection(file=file, rows=about.num_rows, columns=columns)
 
 
-def uncompressed(body: bytes) -> int:
+def uncompressed_size(body: bytes) -> int:
     """Return how many bytes the footer says that the file's pages have uncompressed."""
     return _size(pq.ParquetFile(io.BytesIO(body)).metadata)
 
@@ -88,14 +88,14 @@ def unreadable(body: Any) -> str:
     return ""
 
 
-def beyond_limits(body: Any, limits: Limits) -> tuple[Fault, ...]:
+def footer_faults(body: Any, limits: Limits) -> tuple[Fault, ...]:
     """Return the fault of a file that says itself that it is beyond a limit; none if Arrow does not read its footer."""
     try:
         about = pq.ParquetFile(pa.BufferReader(body)).metadata
     except (pa.ArrowException, OSError, ValueError):
         return ()
-    first = beyond(limits, row_groups=about.num_row_groups, columns=about.num_columns)
-    return first or beyond(limits, rows=about.num_rows, uncompressed=_size(about))
+    first = beyond_limits(limits, row_groups=about.num_row_groups, columns=about.num_columns)
+    return first or beyond_limits(limits, rows=about.num_rows, uncompressed=_size(about))
 
 
 def _size(about: pq.FileMetaData) -> int:
@@ -106,15 +106,15 @@ def _check(file: JobFile, about: pq.FileMetaData, length: int, limits: Limits) -
     groups = [about.row_group(at) for at in range(about.num_row_groups)]
     columns, schema = about.num_columns, about.schema.to_arrow_schema()
     measures = {"rows": about.num_rows, "uncompressed": _size(about), "row_groups": len(groups), "columns": columns}
-    if beyond(limits, bytes=length, footer=about.serialized_size, nesting=1, **measures):
-        raise HandedOver(f"{_named(file)} is beyond a limit of its contract.")
+    if beyond_limits(limits, bytes=length, footer=about.serialized_size, nesting=1, **measures):
+        raise HandedOver(f"{_name(file)} is beyond a limit of its contract.")
     if not columns or len(schema) != columns or any(pa.types.is_nested(field.type) for field in schema):
-        raise HandedOver(f"{_named(file)} has nested columns, or none.")
-    counted = sum(group.num_rows for group in groups)
-    if counted != about.num_rows or any(min(group.num_rows, group.total_byte_size) < 0 for group in groups):
-        raise HandedOver(f"{_named(file)} has a footer that contradicts itself.")
+        raise HandedOver(f"{_name(file)} has nested columns, or none.")
+    rows_in_groups = sum(group.num_rows for group in groups)
+    if rows_in_groups != about.num_rows or any(min(group.num_rows, group.total_byte_size) < 0 for group in groups):
+        raise HandedOver(f"{_name(file)} has a footer that contradicts itself.")
     if any(key in _OTHER_CALENDAR for key in about.metadata or {}) or _is_of_spark_2(about):
-        raise HandedOver(f"{_named(file)} was written by an old Spark, whose days may follow another calendar.")
+        raise HandedOver(f"{_name(file)} was written by an old Spark, whose days may follow another calendar.")
     for group in groups:
         _check_pages(file, [group.column(at) for at in range(columns)], length)
 
@@ -126,24 +126,24 @@ def _is_of_spark_2(about: pq.FileMetaData) -> bool:
 
 def _check_pages(file: JobFile, chunks: list[pq.ColumnChunkMetaData], length: int) -> None:
     if any(chunk.compression not in _CODECS or not _ENCODINGS.issuperset(chunk.encodings) for chunk in chunks):
-        raise HandedOver(f"{_named(file)} is compressed or encoded in a rare way.")
+        raise HandedOver(f"{_name(file)} is compressed or encoded in a rare way.")
     for chunk in chunks:
         start = chunk.data_page_offset
         if chunk.has_dictionary_page and chunk.dictionary_page_offset is not None:
             start = min(start, chunk.dictionary_page_offset)
         size = chunk.total_compressed_size
         if chunk.file_path or start < 0 or size < 0 or start + size > length:
-            raise HandedOver(f"{_named(file)} has a footer that contradicts itself.")
+            raise HandedOver(f"{_name(file)} has a footer that contradicts itself.")
 
 
 def _column(file: JobFile, column: pq.ColumnSchema, field: pa.Field) -> FileColumn:
     """Return the column as Spark would read it."""
     if column.name != field.name or column.max_repetition_level or column.max_definition_level > 1:
-        raise HandedOver(f"Column {display_name(field.name)} of {_named(file)} is no plain column.")
-    found = spark_type(column)
-    if found is None or not _is_read_so(found, field.type):
-        raise HandedOver(f"Column {display_name(field.name)} of {_named(file)} is of a type that only Spark knows.")
-    return FileColumn(name=field.name, type=found)
+        raise HandedOver(f"Column {display_name(field.name)} of {_name(file)} is no plain column.")
+    kind = spark_type(column)
+    if kind is None or not _is_read_so(kind, field.type):
+        raise HandedOver(f"Column {display_name(field.name)} of {_name(file)} is of a type that only Spark knows.")
+    return FileColumn(name=field.name, type=kind)
 
 
 def spark_type(column: pq.ColumnSchema) -> str | None:
@@ -151,7 +151,7 @@ def spark_type(column: pq.ColumnSchema) -> str | None:
     logical = column.logical_type
     name = logical.type
     if name == "UNKNOWN":
-        return NOTHING if json.loads(logical.to_json()) == {"Type": "Null"} else None
+        return UNKNOWN_TYPE if json.loads(logical.to_json()) == {"Type": "Null"} else None
     if name == "INT":  # signed or unsigned
         return _TYPES.get((column.physical_type, column.converted_type.replace("_", "")))
     if name == "TIMESTAMP":
@@ -161,15 +161,15 @@ def spark_type(column: pq.ColumnSchema) -> str | None:
     return _TYPES.get((column.physical_type, name))
 
 
-def _moment(said: Mapping[str, object]) -> str | None:
-    if said.get("timeUnit") not in ("microseconds", "milliseconds"):
+def _moment(logical_type: Mapping[str, object]) -> str | None:
+    if logical_type.get("timeUnit") not in ("microseconds", "milliseconds"):
         return None
-    return "timestamp" if said.get("isAdjustedToUTC") is True else "timestamp_ntz"
+    return "timestamp" if logical_type.get("isAdjustedToUTC") is True else "timestamp_ntz"
 
 
 def _is_read_so(kind: str, read: pa.DataType) -> bool:
     value = read.value_type if pa.types.is_dictionary(read) else read
-    if kind == NOTHING:
+    if kind == UNKNOWN_TYPE:
         return bool(pa.types.is_null(value))
     if kind.startswith("decimal("):
         return bool(pa.types.is_decimal(value)) and kind == f"decimal({value.precision},{value.scale})"
@@ -182,5 +182,5 @@ def _is_read_so(kind: str, read: pa.DataType) -> bool:
     return value in _READ_AS[kind]
 
 
-def _named(file: JobFile) -> str:
+def _name(file: JobFile) -> str:
     return f"File {file.key}"

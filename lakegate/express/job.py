@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from lakegate.audit.errors import HandedOver
-from lakegate.audit.evaluation.mask import masked
+from lakegate.audit.evaluation.mask import masked_columns
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.job import CUT_OFF, Job, parse_job
 from lakegate.audit.model.report import Report
@@ -21,7 +21,7 @@ from lakegate.express.engine import ExpressEngine
 from lakegate.express.objects import Objects
 from lakegate.express.process import Process
 
-TAKEN = "express.json"
+RUN_MARK = "express.json"
 _OUTAGES = (OSError, Retryable, OutcomeUnknown, Misconfigured)
 _LOG = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ def run_job(uri: str, process: Process, now: Callable[[], datetime] = utc_now) -
     """
     objects = process.objects
     job = parse_job(objects.read(uri))
-    if not objects.create(f"{job.begun_uri}/{TAKEN}", to_json({"taken_at": now()}).encode()):
+    if not objects.create(f"{job.begun_uri}/{RUN_MARK}", to_json({"taken_at": now()}).encode()):
         return Outcome.TAKEN
     try:
         report = _report(job, process, now)
@@ -68,12 +68,12 @@ def _fail(objects: Objects, job: Job, error: Exception) -> Outcome:
 
 def _log(job: Job, outcome: Outcome, error: Exception) -> None:
     """Log the error, but not its text if that may hold masked values."""
-    what = f"batch {job.batch} of {job.plan.table}, branch {job.branch}: {outcome} by {type(error).__name__}"
-    _LOG.error(what, exc_info=None if masked(job.plan.columns) else error)
+    message = f"batch {job.batch} of {job.plan.table}, branch {job.branch}: {outcome} by {type(error).__name__}"
+    _LOG.error(message, exc_info=None if masked_columns(job.plan.columns) else error)
 
 
 def _report(job: Job, process: Process, now: Callable[[], datetime]) -> Report:
-    with ExpressEngine.opened(job, process) as engine:
+    with ExpressEngine.start(job, process) as engine:
         return append_and_audit(Run(job=job, engine=engine, now=now))
 
 

@@ -17,7 +17,7 @@ from sqlglot import exp
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.evaluation.drift import Past
 from lakegate.audit.evaluation.samples import evenly
-from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate
+from lakegate.audit.evaluation.verdicts import Measurement, Measurements, evaluate
 from lakegate.audit.model.plan import Metric, MetricKind, Plan
 from lakegate.audit.model.report import CheckResult, Source, Verdict
 from lakegate.duckdb.arrow import types_of
@@ -31,7 +31,7 @@ AT = "_lakegate_at"  # the place of a row; no contract's column may have this na
 _ROWS = Rows(relation="_lakegate_rows_read", order=AT)
 _EXACT = (exp.Count, exp.CountIf, exp.Min, exp.Max)
 _AT_ONCE = 10_000  # numbers that Python gets
-_NEAR, _TOLD = 1e-9, 1e-12
+_NEAR, _DISPLAY_ERROR = 1e-9, 1e-12
 """By how much a number may differ with the order of summing, when its verdict is at stake, and when its spelling is."""
 
 
@@ -70,7 +70,7 @@ class DuckDB:
                 self._own.unregister(name)
 
     def _over(self, rows: pa.Table) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-        return self._with({_ROWS.relation: _widened(rows)}, "compute a check with the file's values")
+        return self._with({_ROWS.relation: _widen(rows)}, "compute a check with the file's values")
 
     def numbers(self, metrics: Sequence[Metric], rows: pa.Table) -> dict[str, float | None]:
         """Return the metrics of these rows, which are one file's; None where a number about all rows has none. Raise
@@ -80,46 +80,46 @@ class DuckDB:
             return {}
         _check_means(metrics, rows.schema)
         with self._over(rows) as connection:
-            [found] = connection.execute(_numbers_sql(metrics, _typed(rows))).fetchall()
-        return {metric.id: _number(metric, value) for metric, value in zip(metrics, found, strict=True)}
+            [values] = connection.execute(_numbers_sql(metrics, _rows_with_types(rows))).fetchall()
+        return {metric.id: _number(metric, value) for metric, value in zip(metrics, values, strict=True)}
 
     def count(self, query: str, relations: Mapping[str, pa.Table]) -> int:
         """Return the one number of a query over these relations."""
         with self._with(relations, "compare the file's keys") as connection:
-            [(found,)] = connection.execute(query).fetchall()
-        return int(found)
+            [(number,)] = connection.execute(query).fetchall()
+        return int(number)
 
     def marks(self, metrics: Sequence[Metric], rows: pa.Table) -> list[tuple[bool, ...]]:
         """Return for each row whether it counts for each of these metrics. Raise HandedOver if only Spark knows."""
         if not metrics:
             return [()] * rows.num_rows
         at = duckdb_identifier(AT)
-        typed = _typed(rows)
-        said = ", ".join(KINDS[metric.kind].failing(metric, typed) for metric in metrics)
-        with self._over(_placed(rows)) as connection:
-            found = connection.execute(f"SELECT {said} FROM {_ROWS.relation} ORDER BY {at}").fetchall()
-        if any(mark is None for row in found for mark in row):
+        source = _rows_with_types(rows)
+        conditions = ", ".join(KINDS[metric.kind].failing(metric, source) for metric in metrics)
+        with self._over(_with_places(rows)) as connection:
+            marks = connection.execute(f"SELECT {conditions} FROM {_ROWS.relation} ORDER BY {at}").fetchall()
+        if any(mark is None for row in marks for mark in row):
             raise HandedOver("The file has a value by which only Spark can say whether its row fails a check.")
-        return found
+        return marks
 
-    def places(self, metric: Metric, rows: pa.Table, most: int) -> list[int]:
+    def places(self, metric: Metric, rows: pa.Table, limit: int) -> list[int]:
         """Return the places of at most so many rows to show, from all that fail; of keys that repeat, the first so many
         of each of the first so many keys.
         """
-        typed = _typed(rows)
-        with self._over(_placed(rows)) as connection:
+        source = _rows_with_types(rows)
+        with self._over(_with_places(rows)) as connection:
             if metric.kind is MetricKind.DUPLICATES:
-                return [at for (at,) in connection.execute(_keys_sql(metric, typed, most)).fetchall()]
-            [(every,)] = connection.execute(f"SELECT count(*) FROM ({_places_sql(metric, typed)})").fetchall()
-            wanted = set(evenly(range(every), most))
-            return [at for n, at in enumerate(_streamed(connection, _places_sql(metric, typed))) if n in wanted]
+                return [at for (at,) in connection.execute(_keys_sql(metric, source, limit)).fetchall()]
+            [(total,)] = connection.execute(f"SELECT count(*) FROM ({_places_sql(metric, source)})").fetchall()
+            places = set(evenly(range(total), limit))
+            return [at for n, at in enumerate(_stream_numbers(connection, _places_sql(metric, source))) if n in places]
 
 
-def _streamed(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[int]:
+def _stream_numbers(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator[int]:
     """Yield the numbers that a query has, few at once: all may be too many for Python."""
     answer = connection.execute(sql)
-    while some := answer.fetchmany(_AT_ONCE):
-        yield from (number for (number,) in some)
+    while rows := answer.fetchmany(_AT_ONCE):
+        yield from (number for (number,) in rows)
 
 
 def _check_means(metrics: Sequence[Metric], schema: pa.Schema) -> None:
@@ -136,17 +136,19 @@ def _averages(sql: str, plain: frozenset[str]) -> bool:
     return any(not isinstance(of, exp.Column) or of.name.lower() not in plain for of in means)
 
 
-def _typed(rows: pa.Table) -> Rows:
+def _rows_with_types(rows: pa.Table) -> Rows:
     return replace(_ROWS, types=types_of(rows.schema))
 
 
 def _numbers_sql(metrics: Sequence[Metric], rows: Rows) -> str:
     """Return the query of all these numbers, in which one pass gives all that are aggregates."""
-    passed = {it.id: said(it, rows) for it in metrics if (said := KINDS[it.kind].aggregate)}
-    names = {name: f"_{at}" for at, name in enumerate(passed)}
-    numbers = ", ".join(names.get(it.id) or KINDS[it.kind].number(it, rows) for it in metrics)
-    aggregates = ", ".join(f"{said} AS {names[name]}" for name, said in passed.items())
-    return f"SELECT {numbers}" + (f" FROM (SELECT {aggregates} FROM {rows.relation})" if passed else "")
+    aggregates_by_id = {
+        metric.id: to_sql(metric, rows) for metric in metrics if (to_sql := KINDS[metric.kind].aggregate)
+    }
+    names = {name: f"_{at}" for at, name in enumerate(aggregates_by_id)}
+    numbers = ", ".join(names.get(metric.id) or KINDS[metric.kind].number(metric, rows) for metric in metrics)
+    aggregates = ", ".join(f"{sql} AS {names[name]}" for name, sql in aggregates_by_id.items())
+    return f"SELECT {numbers}" + (f" FROM (SELECT {aggregates} FROM {rows.relation})" if aggregates_by_id else "")
 
 
 def _number(metric: Metric, value: Any) -> float | None:
@@ -160,20 +162,20 @@ def _places_sql(metric: Metric, rows: Rows) -> str:
     return f"SELECT {at} FROM {rows.relation} WHERE {KINDS[metric.kind].failing(metric, rows)} ORDER BY {at}"
 
 
-def _keys_sql(metric: Metric, rows: Rows, most: int) -> str:
+def _keys_sql(metric: Metric, rows: Rows, limit: int) -> str:
     at = duckdb_identifier(AT)
-    twice = (
-        f"SELECT {name_list(metric.columns)}, min({at}, {most}) AS places FROM {rows.relation} "
-        f"WHERE {whole(metric.columns)} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT {most}"
+    repeats = (
+        f"SELECT {name_list(metric.columns)}, min({at}, {limit}) AS places FROM {rows.relation} "
+        f"WHERE {whole(metric.columns)} GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT {limit}"
     )
-    return f"SELECT unnest(places) AS {at} FROM ({twice}) ORDER BY ALL"
+    return f"SELECT unnest(places) AS {at} FROM ({repeats}) ORDER BY ALL"
 
 
-def _placed(rows: pa.Table) -> pa.Table:
+def _with_places(rows: pa.Table) -> pa.Table:
     return rows.append_column(AT, pa.array(range(rows.num_rows), pa.int64()))
 
 
-def _widened(rows: pa.Table) -> pa.Table:
+def _widen(rows: pa.Table) -> pa.Table:
     """Return the rows with every float as the double that it is: beside a decimal, DuckDB would make floats of both."""
     kinds = [pa.float64() if pa.types.is_float32(field.type) else field.type for field in rows.schema]
     return rows.cast(pa.schema(list(zip(rows.schema.names, kinds, strict=True))))
@@ -187,20 +189,28 @@ def is_exact(metric: Metric, types: Types) -> bool:
         return True
     tree = sqlglot.parse_one(metric.sql, read="spark")
     annotate(tree, types)
-    added = [it for it in tree.find_all(exp.AggFunc) if not isinstance(it, _EXACT)]
-    sums = all(isinstance(it, exp.Sum) and type_of(it) not in (None, DOUBLE) for it in added)
+    inexact = [aggregate for aggregate in tree.find_all(exp.AggFunc) if not isinstance(aggregate, _EXACT)]
+    sums = all(isinstance(aggregate, exp.Sum) and type_of(aggregate) not in (None, DOUBLE) for aggregate in inexact)
     return sums and not tree.find(*INEXACT)
 
 
-def check_told(plan: Plan, metric: Metric, value: float, rows: int, past: Past) -> None:
+def check_near_limits(plan: Plan, metric: Metric, value: float, rows: int, past: Past) -> None:
     """Raise HandedOver if a value so near to this one would have another verdict, or be told otherwise."""
-    mine = replace(plan, checks=tuple(check for check in plan.checks if check.metric == metric.id))
-    verdicts = {tuple(it.verdict for it in _around(mine, metric, value, off, rows, past)) for off in (-_NEAR, 0, _NEAR)}
-    texts = {tuple(it.found for it in _around(mine, metric, value, off, rows, past)) for off in (-_TOLD, 0, _TOLD)}
+    own_plan = replace(plan, checks=tuple(check for check in plan.checks if check.metric == metric.id))
+    verdicts = {
+        tuple(result.verdict for result in _results_near(own_plan, metric, value, error, rows, past))
+        for error in (-_NEAR, 0, _NEAR)
+    }
+    texts = {
+        tuple(result.found for result in _results_near(own_plan, metric, value, error, rows, past))
+        for error in (-_DISPLAY_ERROR, 0, _DISPLAY_ERROR)
+    }
     if len(verdicts) > 1 or (len(texts) > 1 and any(verdict is not Verdict.PASS for verdict in next(iter(verdicts)))):
         raise HandedOver("A check's number is so near to a limit that only Spark's own decides.")
 
 
-def _around(plan: Plan, metric: Metric, value: float, off: float, rows: int, past: Past) -> tuple[CheckResult, ...]:
-    measured = Measured(value=value + off * abs(value), source=Source.AGGREGATE)
-    return evaluate(plan, [Measurements(file="", rows=rows, metrics={metric.id: measured})], {}, past)[""]
+def _results_near(
+    plan: Plan, metric: Metric, value: float, error: float, rows: int, past: Past
+) -> tuple[CheckResult, ...]:
+    measurement = Measurement(value=value + error * abs(value), source=Source.AGGREGATE)
+    return evaluate(plan, [Measurements(file="", rows=rows, metrics={metric.id: measurement})], {}, past)[""]

@@ -19,8 +19,9 @@ def write(table: Table, rows: Mapping[str, Sequence[Row]], io: PyArrowFileIO) ->
     """Write the rows, by file version, as data files of the audits table, without a commit."""
     schema = schema_to_pyarrow(table.schema(), include_field_ids=False)
     tables = [
-        pa.Table.from_pylist([{FILE_COLUMN: file, **row} for row in its], schema=schema) for file, its in rows.items()
+        pa.Table.from_pylist([{FILE_COLUMN: file, **row} for row in file_rows], schema=schema)
+        for file, file_rows in rows.items()
     ]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        written = list(pool.map(lambda its: appending.write(table, its, io, 1), tables))
-    return [file for files in written for file in files]
+        file_groups = list(pool.map(lambda part: appending.write(table, part, io, 1), tables))
+    return [file for files in file_groups for file in files]

@@ -28,17 +28,16 @@ class Objects:
     def _s3(self) -> Any:
         return boto3.client("s3", config=CONFIG)
 
-    def read(self, uri: str, most: int | None = None) -> bytes:
-        """Read an object. Raise FileNotFoundError if there is none, and HandedOver if it has more than `most` bytes."""
+    def read(self, uri: str, limit: int | None = None) -> bytes:
+        """Read an object. Raise FileNotFoundError if it is missing, and HandedOver if it has over `limit` bytes."""
         bucket, key = _place(uri)
         try:
             with aws_errors(f"reading {uri}"):
-                found = self._s3.get_object(Bucket=bucket, Key=key)
-                if most is not None and found["ContentLength"] > most:
-                    raise HandedOver(
-                        f"A file has {count(found['ContentLength'], 'byte')}, and not the {most:,} that it landed with."
-                    )
-                return bytes(found["Body"].read())
+                answer = self._s3.get_object(Bucket=bucket, Key=key)
+                if limit is not None and answer["ContentLength"] > limit:
+                    size = count(answer["ContentLength"], "byte")
+                    raise HandedOver(f"A file has {size}, and not the {limit:,} that it landed with.")
+                return bytes(answer["Body"].read())
         except Misconfigured as error:
             if isinstance(cause := error.__cause__, ClientError) and status(cause) == HTTPStatus.NOT_FOUND:
                 raise FileNotFoundError(f"{uri} is missing") from error
@@ -57,8 +56,8 @@ class Objects:
 
 def _place(uri: str) -> tuple[str, str]:
     check_storage(uri)
-    found = urlparse(uri)
-    return found.netloc, found.path.lstrip("/")
+    parts = urlparse(uri)
+    return parts.netloc, parts.path.lstrip("/")
 
 
 class DataIO(LakeIO):

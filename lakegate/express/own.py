@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from pyiceberg.table import Table
 
 from lakegate.adapters.iceberg import RefCatalog
-from lakegate.audit.definition import FIXED, refuse_strange
+from lakegate.audit.definition import FIXED_PROPERTIES, refuse_strange
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.plan import TableColumn
 from lakegate.express import creating
@@ -16,26 +16,28 @@ def table_for(
     catalog: RefCatalog,
     name: str,
     columns: Sequence[TableColumn],
-    there: ExpressTable | None,
+    current: ExpressTable | None,
     base: ExpressTable | None,
-    replaced: Collection[str] = (),
+    replaced_paths: Collection[str] = (),
 ) -> Table:
-    """Return the table on the branch, created if it is not there; the data files that are `replaced`, by path, may have
+    """Return the table on the branch, created if it is not there; its `replaced_paths` may have
     left it. Raise HandedOver if it is another than this release makes, or an earlier run has written there.
     """
-    if there is None:
+    if current is None:
         return creating.create_own(catalog, name, columns)
-    changes = there.changes_since(base)
-    if changes.added.entries or changes.lost.entries.keys() - set(replaced):
+    changes = current.changes_since(base)
+    if changes.added.entries or changes.lost.entries.keys() - set(replaced_paths):
         raise HandedOver(f"An earlier run of this attempt has written to {name}.")
     names = [column.name for column in columns]
-    if list(there.fields()) != names or any(there.own.properties.get(key) != it for key, it in FIXED.items()):
+    if list(current.fields()) != names or any(
+        current.own.properties.get(key) != value for key, value in FIXED_PROPERTIES.items()
+    ):
         raise HandedOver(f"Table {name} is of another release, and only Spark changes it.")
-    return there.own
+    return current.own
 
 
-def check(name: str, columns: Sequence[TableColumn], there: ExpressTable | None) -> None:
+def check(name: str, columns: Sequence[TableColumn], current: ExpressTable | None) -> None:
     """Raise Unfit if the table has columns that lakegate does not give it, or partitions."""
-    if there is not None:
-        strange = there.fields().keys() - {column.name for column in columns}
-        refuse_strange(name, strange, is_partitioned=bool(there.own.spec().fields))
+    if current is not None:
+        strange = current.fields().keys() - {column.name for column in columns}
+        refuse_strange(name, strange, is_partitioned=bool(current.own.spec().fields))

@@ -12,7 +12,7 @@ from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.partitions import partition
 from lakegate.audit.schema.types import Atom, canonical, parse
 
-_PARTED = ("int", "bigint", "date", "timestamp", "timestamp_ntz", "string", "boolean")
+_PARTITION_TYPES = ("int", "bigint", "date", "timestamp", "timestamp_ntz", "string", "boolean")
 """Types by which rows are parted here. Of floats several spellings are one value, and a partition's path has one."""
 _NO_KEYS = {"float", "double", "binary"}
 
@@ -29,9 +29,9 @@ def _reasons(plan: Plan) -> Iterator[str]:
     for name, kind in kinds.items():
         if not isinstance(kind, Atom):
             yield f"Column {display_name(name)} is nested, and only Spark writes nested columns."
-    for each in map(partition, plan.partitions):
-        if canonical(str(kinds.get(each.column, ""))) not in _PARTED:
-            yield f"Only Spark partitions by a column of the type that {display_name(each.column)} has."
+    for part in map(partition, plan.partitions):
+        if canonical(str(kinds.get(part.column, ""))) not in _PARTITION_TYPES:
+            yield f"Only Spark partitions by a column of the type that {display_name(part.column)} has."
     for metric in plan.metrics:
         yield from _of_metric(plan, metric)
 
@@ -50,8 +50,8 @@ def _of_metric(plan: Plan, metric: Metric) -> Iterator[str]:
         yield "Only Spark compares keys of floats or bytes with those of tables on main."
     if metric.tries:
         yield "A check tries a pattern many times with each text, and only Spark counts how often."
-    if floats and metric.sql and (said := _digits_asked_for(metric.sql, floats)):
-        yield f"Only Spark has the decimal digits of a 32-bit float, which {said} asks for."
+    if floats and metric.sql and (expression := _digits_asked_for(metric.sql, floats)):
+        yield f"Only Spark has the decimal digits of a 32-bit float, which {expression} asks for."
 
 
 def _digits_asked_for(sql: str, floats: Collection[str]) -> str | None:

@@ -19,7 +19,7 @@ from lakegate.express.metrics import DuckDB
 from lakegate.express.objects import DataIO, Objects
 
 _MIB = 1024**2
-_OTHERS = 256 * _MIB  # of a function's memory, which the bound does not count: code, as far as it is loaded
+_CODE_MEMORY = 256 * _MIB  # of a function's memory, which the bound does not count: code, as far as it is loaded
 
 
 def bound_memory(megabytes: int) -> None:
@@ -27,7 +27,7 @@ def bound_memory(megabytes: int) -> None:
     end the function. A file may claim fewer bytes than come out of it.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (megabytes * _MIB - _OTHERS, hard))
+    resource.setrlimit(resource.RLIMIT_DATA, (megabytes * _MIB - _CODE_MEMORY, hard))
 
 
 class Process:
@@ -55,10 +55,10 @@ class Process:
     @contextmanager
     def duckdb(self) -> Iterator[DuckDB]:
         """Yield a DuckDB. It is kept for the next job, unless this one ends with an error, which may be its own."""
-        used, self._idle = self._idle or DuckDB(self.limits), None
+        duckdb, self._idle = self._idle or DuckDB(self.limits), None
         try:
-            yield used
+            yield duckdb
         except BaseException:
-            used.close()
+            duckdb.close()
             raise
-        self._idle = used
+        self._idle = duckdb

@@ -36,9 +36,9 @@ class Reader:
         is not as this engine has written it, or its rows take more memory than the engine has.
         """
         schema = pa.schema([(name, self._types.field(name).type) for name in names])
-        wanted = sorted(files, key=attrgetter("path"))
-        self._fetch_all([file.path for file in wanted])
-        parts = (part for file in wanted for part in self._parts(file, schema))
+        ordered_files = sorted(files, key=attrgetter("path"))
+        self._fetch_all([file.path for file in ordered_files])
+        parts = (part for file in ordered_files for part in self._parts(file, schema))
         try:
             return pa.concat_tables([schema.empty_table(), *bounded(parts)])
         except TooLarge as error:
@@ -67,17 +67,17 @@ class Reader:
         """Yield the columns as every reader finds them: by field ids, or by the table's names in a file without any.
         Such a file was registered by an earlier release.
         """
-        stored = self._stored(pq.ParquetFile(body).schema_arrow)
-        names = [stored[self._columns[name].id] for name in schema.names]
+        names_by_id = self._file_names(pq.ParquetFile(body).schema_arrow)
+        names = [names_by_id[self._columns[name].id] for name in schema.names]
         for rows in parquet_batches(body, names):
             columns = [rows.column(name).cast(field.type) for name, field in zip(names, schema, strict=True)]
             yield pa.Table.from_arrays(columns, schema=schema)
 
-    def _stored(self, schema: pa.Schema) -> dict[int, str]:
+    def _file_names(self, schema: pa.Schema) -> dict[int, str]:
         """Return the file's own names of its columns, by field id."""
-        own = {
-            int(number): each.name
-            for each in schema
-            if (number := (each.metadata or {}).get(PYARROW_PARQUET_FIELD_ID_KEY))
+        by_id = {
+            int(number): field.name
+            for field in schema
+            if (number := (field.metadata or {}).get(PYARROW_PARQUET_FIELD_ID_KEY))
         }
-        return own or {self._names[name]: name for name in schema.names if name in self._names}
+        return by_id or {self._names[name]: name for name in schema.names if name in self._names}

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from lakegate.adapters.decoding import TooLarge, bounded, parquet_batches
 from lakegate.audit.errors import HandedOver
-from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.limits import beyond_limits
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.faults import broken_text
 from lakegate.audit.schema.fit import FILE_COLUMN
@@ -34,23 +34,23 @@ class BrokenText(HandedOver):
         self.faults = broken_text(rows)
 
 
-def rows_of(plan: Plan, inspection: Inspection, body: bytes, schema: pa.Schema, most: int) -> pa.Table:
+def rows_of(plan: Plan, inspection: Inspection, body: bytes, schema: pa.Schema, limit: int) -> pa.Table:
     """Return the file's rows in the table's columns, with the file version. Raise HandedOver if they take more than
-    `most` bytes in memory, or cannot be read to the end.
+    `limit` bytes in memory, or cannot be read to the end.
     """
-    return pa.concat_tables(_parts(plan, inspection, body, schema, lambda batches: [list(bounded(batches, most))]))
+    return pa.concat_tables(_parts(plan, inspection, body, schema, lambda batches: [list(bounded(batches, limit))]))
 
 
-def parts_of(plan: Plan, inspection: Inspection, body: Any, schema: pa.Schema, most: int) -> Iterator[pa.Table]:
-    """Yield the same rows, about `most` bytes of them at once. The body may be a file that is mapped into memory."""
-    return _parts(plan, inspection, body, schema, lambda batches: _grouped(batches, most))
+def parts_of(plan: Plan, inspection: Inspection, body: Any, schema: pa.Schema, limit: int) -> Iterator[pa.Table]:
+    """Yield the same rows, about `limit` bytes of them at once. The body may be a file that is mapped into memory."""
+    return _parts(plan, inspection, body, schema, lambda batches: _group(batches, limit))
 
 
 def tables_of(
-    inspection: Inspection, batches: Iterable[pa.RecordBatch], schema: pa.Schema, most: int
+    inspection: Inspection, batches: Iterable[pa.RecordBatch], schema: pa.Schema, limit: int
 ) -> Iterator[pa.Table]:
-    """Yield rows that were read from text as the table will hold them, about `most` bytes of them at once."""
-    for group in _grouped(batches, most):
+    """Yield rows that were read from text as the table will hold them, about `limit` bytes of them at once."""
+    for group in _group(batches, limit):
         rows = _as_table(pa.Table.from_batches(group), schema, inspection.id)
         for name in schema.names:
             _check_days(inspection, name, rows.column(name))
@@ -62,17 +62,17 @@ def _parts(
     inspection: Inspection,
     body: Any,
     schema: pa.Schema,
-    grouped: Callable[[Iterator[pa.RecordBatch]], Iterable[list[pa.RecordBatch]]],
+    group: Callable[[Iterator[pa.RecordBatch]], Iterable[list[pa.RecordBatch]]],
 ) -> Iterator[pa.Table]:
-    number, size, broken = 0, 0, Counter[str]()
+    number, size, broken_texts = 0, 0, Counter[str]()
     try:
         file, names = pq.ParquetFile(pa.BufferReader(body)), [column.name for column in inspection.columns]
         types = pa.schema([file.schema_arrow.field(name) for name in names])
-        for batches in grouped(parquet_batches(pa.BufferReader(body), names)):
+        for batches in group(parquet_batches(pa.BufferReader(body), names)):
             read = pa.Table.from_batches(batches, batches[0].schema if batches else types)
             rows = _as_table(read, schema, inspection.id)
-            broken += _broken(rows)
-            if broken:
+            broken_texts += _count_broken_texts(rows)
+            if broken_texts:
                 continue  # to count them all
             rows.validate(full=True)  # decimals beyond their type
             number, size = number + rows.num_rows, size + _texts(rows)
@@ -86,18 +86,18 @@ def _parts(
         raise HandedOver("The batch's rows take more memory than the express engine has for them.") from error
     except (pa.ArrowException, OSError, ValueError) as error:
         raise HandedOver(f"File {inspection.file.key} has rows that Arrow does not read as they are.") from error
-    if broken:
-        raise BrokenText(inspection, broken)
+    if broken_texts:
+        raise BrokenText(inspection, broken_texts)
     if number != inspection.rows:
         raise HandedOver(f"File {inspection.file.key} has other rows than its footer says.")
 
 
-def _grouped(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[list[pa.RecordBatch]]:
+def _group(batches: Iterable[pa.RecordBatch], limit: int) -> Iterator[list[pa.RecordBatch]]:
     """Yield neighbouring batches together, until they have so many bytes."""
     group, size = list[pa.RecordBatch](), 0
     for batch in batches:
         group, size = [*group, batch], size + batch.nbytes
-        if size >= most:
+        if size >= limit:
             yield group
             group, size = [], 0
     if group:
@@ -120,17 +120,17 @@ def _cast(read: pa.Table, field: pa.Field) -> pa.ChunkedArray | pa.Array:
 
 def _texts(rows: pa.Table) -> int:
     """Return how many bytes the texts have."""
-    texts = [it for it in rows.drop_columns(FILE_COLUMN).columns if it.type in _TEXTS]
+    texts = [column for column in rows.drop_columns(FILE_COLUMN).columns if column.type in _TEXTS]
     return sum(pc.sum(pc.binary_length(text).cast(pa.int64())).as_py() or 0 for text in texts)
 
 
 def _check_texts(plan: Plan, inspection: Inspection, size: int) -> None:
     """Raise HandedOver if the texts amount to more bytes than the contract takes of a file: Spark words that fault."""
-    if beyond(plan.files.limits, uncompressed=size):
+    if beyond_limits(plan.files.limits, uncompressed=size):
         raise HandedOver(f"File {inspection.file.key} has more bytes of text than its contract takes.")
 
 
-def _broken(rows: pa.Table) -> Counter[str]:
+def _count_broken_texts(rows: pa.Table) -> Counter[str]:
     """Count, by column, the texts that are not UTF-8: Arrow reads them as they are."""
     return Counter({name: number for name in rows.column_names if (number := _count_broken(rows.column(name)))})
 
@@ -160,7 +160,7 @@ def _check_days(inspection: Inspection, name: str, values: pa.ChunkedArray) -> N
         numbers, unit = values.cast(pa.int64()), _DAY
     else:
         return
-    found = pc.min_max(numbers)
-    low, high = found["min"].as_py(), found["max"].as_py()
+    bounds = pc.min_max(numbers)
+    low, high = bounds["min"].as_py(), bounds["max"].as_py()
     if low is not None and not (_DAYS[0] * unit <= low and high < (_DAYS[1] + 1) * unit):
         raise HandedOver(f"Column {display_name(name)} of file {inspection.file.key} has days of a far-off year.")

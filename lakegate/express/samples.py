@@ -27,7 +27,7 @@ _DIGITS = 10  # tell any number of 32 bits from its neighbours
 _BYTES = (pa.binary(), pa.large_binary())
 _TEXTS = (*_BYTES, pa.string(), pa.large_string())
 _LONGEST = 4 * TEXT  # bytes of as many letters
-_FOUND = (MetricKind.NULLS, MetricKind.FAILING, MetricKind.DUPLICATES)
+_SAMPLE_KINDS = (MetricKind.NULLS, MetricKind.FAILING, MetricKind.DUPLICATES)
 """Kinds of metrics whose failing rows are in the table."""
 
 
@@ -35,13 +35,15 @@ def with_samples(
     plan: Plan, results: Results, read: Callable[[str], pa.Table], duckdb: DuckDB
 ) -> dict[str, tuple[CheckResult, ...]]:
     """Return the same results, with failing rows of each file at each check that did not pass."""
-    wanted = [(metric, file) for metric, files in to_sample(plan, results) for file in files if metric.kind in _FOUND]
-    if not wanted:
+    pairs = [
+        (metric, file) for metric, files in to_sample(plan, results) for file in files if metric.kind in _SAMPLE_KINDS
+    ]
+    if not pairs:
         return dict(results)
-    limit = rows_per_sample(len(wanted))
-    rows = {file: read(file) for file in dict.fromkeys(file for _, file in wanted)}
-    found = {(file, metric.id): _sample(plan, metric, rows[file], duckdb, limit) for metric, file in wanted}
-    return with_rows(results, found, len(wanted))
+    limit = rows_per_sample(len(pairs))
+    rows = {file: read(file) for file in dict.fromkeys(file for _, file in pairs)}
+    samples = {(file, metric.id): _sample(plan, metric, rows[file], duckdb, limit) for metric, file in pairs}
+    return with_rows(results, samples, len(pairs))
 
 
 def _sample(plan: Plan, metric: Metric, rows: pa.Table, duckdb: DuckDB, limit: int) -> list[Row]:
@@ -53,14 +55,16 @@ def _sample(plan: Plan, metric: Metric, rows: pa.Table, duckdb: DuckDB, limit: i
 
 def rows_at(plan: Plan, names: Sequence[str], rows: pa.Table, places: Sequence[int]) -> list[Row]:
     """Return these columns of the rows at these places, as the report shows them."""
-    known = {column.name: column for column in plan.columns}
-    some = rows.select(names)  # whose pieces Arrow's take would join, all of them
-    taken = pa.concat_tables([some.slice(0, 0), *(some.slice(at, 1) for at in places)])
-    columns = [[shown(known[name], value) for value in _cut(taken.column(name))] for name in names]
+    columns_by_name = {column.name: column for column in plan.columns}
+    selection = rows.select(names)  # whose pieces Arrow's take would join, all of them
+    rows_to_show = pa.concat_tables([selection.slice(0, 0), *(selection.slice(at, 1) for at in places)])
+    columns = [
+        [to_display(columns_by_name[name], value) for value in _shorten(rows_to_show.column(name))] for name in names
+    ]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _cut(column: pa.ChunkedArray) -> list[Any]:
+def _shorten(column: pa.ChunkedArray) -> list[Any]:
     """Return the values, of texts no more than is shown: Python would have all of each."""
     if column.type not in _TEXTS:
         return values_of(column)
@@ -76,7 +80,7 @@ def values_of(column: pa.ChunkedArray) -> list[Any]:
     return list(column.to_pylist())
 
 
-def shown(column: TableColumn, value: Any) -> Any:
+def to_display(column: TableColumn, value: Any) -> Any:
     """Return a value as the report has it, cut to a readable length; of a masked one, only whether it is there."""
     if value is None:
         return None
@@ -99,8 +103,8 @@ def _number(column: TableColumn, value: float) -> float | str:
 
 def shortest(value: float) -> float:
     """Return the number with the fewest digits that is this one in 32 bits."""
-    spelled = (float(f"{value:.{digits}g}") for digits in range(1, _DIGITS))
-    return next((near for near in spelled if _in_32_bits(near) == value), value)
+    candidates = (float(f"{value:.{digits}g}") for digits in range(1, _DIGITS))
+    return next((near for near in candidates if _in_32_bits(near) == value), value)
 
 
 def _in_32_bits(value: float) -> float:

@@ -8,9 +8,9 @@ from typing import Any
 
 from lakegate.express.samples import shortest
 
-_LEAST, _MOST = 1e-3, 1e7  # Java writes numbers beyond them with an exponent
-_ESCAPED = {code: f"\\u{code:04X}" for code in range(0x20)}
-_ESCAPED |= {ord(sign): f"\\{told}" for sign, told in zip('"\\\b\f\n\r\t', '"\\bfnrt', strict=True)}
+_LEAST, _GREATEST = 1e-3, 1e7  # Java writes numbers beyond them with an exponent
+_ESCAPES = {code: f"\\u{code:04X}" for code in range(0x20)}
+_ESCAPES |= {ord(sign): f"\\{letter}" for sign, letter in zip('"\\\b\f\n\r\t', '"\\bfnrt', strict=True)}
 
 
 def row_json(kinds: Mapping[str, str], values: Sequence[Any]) -> str:
@@ -38,7 +38,7 @@ def _as_text(kind: str, value: Any) -> str:
 
 
 def _text(text: str) -> str:
-    return f'"{text.translate(_ESCAPED)}"'
+    return f'"{text.translate(_ESCAPES)}"'
 
 
 def _number(kind: str, value: float) -> str:
@@ -47,10 +47,10 @@ def _number(kind: str, value: float) -> str:
         return '"Infinity"' if value > 0 else '"-Infinity"'
     if value != value:  # noqa: PLR0124 - only NaN is not itself
         return '"NaN"'
-    told = Decimal(repr(shortest(value) if kind == "float" else value))
-    if not value or _LEAST <= abs(value) < _MOST:
-        plain = f"{told:f}"
+    decimal = Decimal(repr(shortest(value) if kind == "float" else value))
+    if not value or _LEAST <= abs(value) < _GREATEST:
+        plain = f"{decimal:f}"
         return plain if "." in plain else f"{plain}.0"
-    sign, digits, exponent = told.normalize().as_tuple()
+    sign, digits, exponent = decimal.normalize().as_tuple()
     rest = "".join(map(str, digits[1:])) or "0"
     return f"{'-' * sign}{digits[0]}.{rest}E{int(exponent) + len(digits) - 1}"

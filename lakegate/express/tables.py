@@ -21,7 +21,7 @@ from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.fit import FILE_COLUMN, columns_of
 from lakegate.audit.schema.partitions import Partition
-from lakegate.audit.schema.types import Struct, kept, parse, spark_identifier
+from lakegate.audit.schema.types import Struct, parse, spark_identifier, storage_of
 
 _SPARK: Mapping[type[iceberg.IcebergType], str] = {
     iceberg.BooleanType: "boolean",
@@ -35,7 +35,7 @@ _SPARK: Mapping[type[iceberg.IcebergType], str] = {
     iceberg.TimestamptzType: "timestamp",
     iceberg.TimestampType: "timestamp_ntz",
 }
-_KNOWN = ("write.metadata.metrics.", "write.parquet.compression-codec")
+_WRITER_PREFIXES = ("write.metadata.metrics.", "write.parquet.compression-codec")
 """Write settings that this engine follows, beside those that the plan asks for."""
 
 
@@ -46,7 +46,7 @@ class ExpressTable:
     own: Table
 
     def columns(self) -> Struct:
-        return shape(self.own).own
+        return shape(self.own).own_columns
 
     def fields(self) -> dict[str, IcebergField]:
         return {
@@ -66,20 +66,22 @@ class ExpressTable:
         return manifests.has_deletes(TableState(self.own))
 
     def changes_since(self, before: "ExpressTable | None") -> Difference:
-        found = manifests.compare(TableState(before.own if before else None), TableState(self.own))
-        return Difference(added=_described(found.added), lost=_described(found.removed), deletes=bool(found.deletes))
+        difference = manifests.compare(TableState(before.own if before else None), TableState(self.own))
+        return Difference(
+            added=_describe(difference.added), lost=_describe(difference.removed), deletes=bool(difference.deletes)
+        )
 
     def data_files_with(self, versions: Collection[str]) -> Mapping[str, Any]:
         raise HandedOver(_REWRITTEN)
 
-    def row_counts(self, files: DataFiles, replaced: Collection[str]) -> RowCounts:
+    def row_counts(self, files: DataFiles, replaced_ids: Collection[str]) -> RowCounts:
         raise HandedOver(_REWRITTEN)
 
 
 _REWRITTEN = "The batch replaces rows that somebody has rewritten, and only Spark takes those out of a table."
 
 
-def _described(files: Mapping[str, DataFile]) -> DataFiles:
+def _describe(files: Mapping[str, DataFile]) -> DataFiles:
     return DataFiles(statistics={path: statistics(file) for path, file in files.items()}, entries=files)
 
 
@@ -98,7 +100,7 @@ def statistics(file: DataFile) -> DataFileStatistics:
 
 
 def _hex(bounds: Mapping[int, bytes] | None) -> dict[int, str]:
-    return {number: bytes(bound).hex() for number, bound in (bounds or {}).items()}
+    return {number: bytes(raw).hex() for number, raw in (bounds or {}).items()}
 
 
 def shape(table: Table) -> Shape:
@@ -124,9 +126,9 @@ def spark_type(kind: iceberg.IcebergType) -> str:
         return f"struct<{','.join(parts)}>"
     if isinstance(kind, iceberg.DecimalType):
         return f"decimal({kind.precision},{kind.scale})"
-    for known, spelled in _SPARK.items():
-        if type(kind) is known:
-            return spelled
+    for iceberg_type, spark_name in _SPARK.items():
+        if type(kind) is iceberg_type:
+            return spark_name
     raise HandedOver("The table has a column of a type that only Spark writes.")
 
 
@@ -134,23 +136,23 @@ def fit(plan: Plan, table: Table, columns: Sequence[TableColumn]) -> dict[str, s
     """Return the properties that the table lacks. Raise HandedOver unless it is else just what the plan and these
     columns ask for: only Spark changes columns.
     """
-    there = shape(table)
-    target = Struct({column.name: kept(parse(column.type)) for column in columns})
-    if FILE_COLUMN not in there.columns or dict(there.own.fields) != dict(target.fields):
+    current = shape(table)
+    target = Struct({column.name: storage_of(parse(column.type)) for column in columns})
+    if FILE_COLUMN not in current.columns or dict(current.own_columns.fields) != dict(target.fields):
         raise HandedOver("The table has other columns than it is to have, and only Spark changes it.")
-    if there.partitions != partitions_of(plan):
+    if current.partitions != partitions_of(plan):
         raise HandedOver("The table is not partitioned as its contract says.")
-    wanted = properties(plan, columns, there)
-    changed = {name: value for name, value in wanted.items() if there.properties.get(name) != value}
-    if changed and dict(there.contract.fields) != dict(columns_of(plan).fields):
+    table_properties = properties(plan, columns, current)
+    changes = {name: value for name, value in table_properties.items() if current.properties.get(name) != value}
+    if changes and dict(current.contract.fields) != dict(columns_of(plan).fields):
         raise HandedOver("The contract has other columns than at the last write, which Spark looks at.")
-    _check_writable(table, wanted)
-    return changed
+    _check_writable(table, table_properties)
+    return changes
 
 
-def _check_writable(table: Table, wanted: Collection[str]) -> None:
-    strange = [it for it in table.properties if it.startswith("write.") and it not in wanted]
-    if any(not name.startswith(_KNOWN) for name in strange):
+def _check_writable(table: Table, own_names: Collection[str]) -> None:
+    strange = [name for name in table.properties if name.startswith("write.") and name not in own_names]
+    if any(not name.startswith(_WRITER_PREFIXES) for name in strange):
         raise HandedOver("The table has settings for its writers that only Spark follows.")
     if any(field.required for field in table.schema().fields):
         raise HandedOver("The table has columns that take no null.")

@@ -12,19 +12,19 @@ import sqlglot
 from sqlglot import exp
 
 from lakegate.audit.completeness import PerFile
-from lakegate.audit.data_files.statistics import IcebergField, counted, measure
-from lakegate.audit.engine import Proved
+from lakegate.audit.data_files.statistics import IcebergField, measure, with_rows
+from lakegate.audit.engine import ProvedTable
 from lakegate.audit.evaluation.drift import Past
 from lakegate.audit.evaluation.duplicates import OwnRepeats
 from lakegate.audit.evaluation.quarantine import Results
-from lakegate.audit.evaluation.verdicts import Dependent, Measured, Measurements
+from lakegate.audit.evaluation.verdicts import Dependent, Measurement, Measurements
 from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
 from lakegate.audit.model.report import CheckResult, Source
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import canonical
 from lakegate.express import samples
 from lakegate.express.keys import Base, Batch, resolve
-from lakegate.express.metrics import DuckDB, check_told, is_exact
+from lakegate.express.metrics import DuckDB, check_near_limits, is_exact
 from lakegate.express.quarantine import Reasons, reasons
 from lakegate.express.reading import Reader
 
@@ -48,45 +48,45 @@ class ExpressView:
     entries: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: Plan, proved: Proved[Any], reader: Reader, duckdb: DuckDB, base: Base, past: Past) -> Self:
+    def of(cls, plan: Plan, proof: ProvedTable[Any], reader: Reader, duckdb: DuckDB, base: Base, past: Past) -> Self:
         """Return the view of what was proved, whose rows the reader reads."""
         return cls(
             plan=plan,
-            files=proved.files,
-            columns=proved.columns,
-            read=lambda file, names: reader.rows(proved.files[file], names),
+            files=proof.files,
+            columns=proof.columns,
+            read=lambda file, names: reader.rows(proof.files[file], names),
             duckdb=duckdb,
             base=base,
-            entries=proved.difference.added.entries,
+            entries=proof.difference.added.entries,
             past=past,
         )
 
     def measure(self) -> tuple[list[Measurements], dict[str, Dependent]]:
-        found = {file: self._measured(file) for file in self.files}
-        keyed = {metric.id for metric in self._own if metric.kind is MetricKind.DUPLICATES}
+        metrics_by_file = {file: self._measure_file(file) for file in self.files}
+        key_metrics = {metric.id for metric in self._file_metrics if metric.kind is MetricKind.DUPLICATES}
         repeats: dict[str, Dependent] = {
-            name: OwnRepeats(rows={file: int(metrics[name].value or 0) for file, metrics in found.items()})
-            for name in keyed
+            name: OwnRepeats(rows={file: int(metrics[name].value or 0) for file, metrics in metrics_by_file.items()})
+            for name in key_metrics
         }
         measurements = [
             Measurements(
                 file=file,
                 rows=self._rows(file),
-                metrics={name: metric for name, metric in metrics.items() if name not in keyed},
+                metrics={name: metric for name, metric in metrics.items() if name not in key_metrics},
             )
-            for file, metrics in found.items()
+            for file, metrics in metrics_by_file.items()
         ]
         return measurements, repeats | self._of_tables()
 
     @property
-    def _own(self) -> list[Metric]:
+    def _file_metrics(self) -> list[Metric]:
         """Return the metrics of each file by itself."""
         return [metric for metric in self.plan.metrics if metric.scope is Scope.BATCH]
 
     def _of_tables(self) -> dict[str, Dependent]:
-        others = [metric for metric in self.plan.metrics if metric.scope is Scope.TABLE]
+        table_metrics = [metric for metric in self.plan.metrics if metric.scope is Scope.TABLE]
         batch = Batch(files=self.files, columns=self.columns, read=self._read_all)
-        return {metric.id: self._dependent(metric, batch) for metric in others}
+        return {metric.id: self._dependent(metric, batch) for metric in table_metrics}
 
     def _dependent(self, metric: Metric, batch: Batch) -> Dependent:
         return resolve(self.plan, metric, batch, self.base, self.duckdb)
@@ -97,21 +97,23 @@ class ExpressView:
     def _rows(self, file: str) -> int:
         return sum(data.rows for data in self.files[file])
 
-    def _measured(self, file: str) -> dict[str, Measured]:
-        told = {metric.id: measure(metric, self.files[file], self.columns) for metric in self._own}
-        proved = {name: value for name, value in told.items() if value is not None}
-        known = {name: Measured(value=value, source=Source.STATISTICS) for name, value in proved.items()}
-        left = [metric for metric in self._own if metric.id not in known]
-        if not left:
-            return known
-        numbers = self.duckdb.numbers(left, self.read(file, self._needed(left)))
-        for metric in left:
+    def _measure_file(self, file: str) -> dict[str, Measurement]:
+        by_statistics = {metric.id: measure(metric, self.files[file], self.columns) for metric in self._file_metrics}
+        values = {name: value for name, value in by_statistics.items() if value is not None}
+        measurements = {name: Measurement(value=value, source=Source.STATISTICS) for name, value in values.items()}
+        rest = [metric for metric in self._file_metrics if metric.id not in measurements]
+        if not rest:
+            return measurements
+        numbers = self.duckdb.numbers(rest, self.read(file, self._columns_needed(rest)))
+        for metric in rest:
             self._check(metric, numbers[metric.id], file)
-        return known | {metric.id: Measured(value=numbers[metric.id], source=_source(metric)) for metric in left}
+        return measurements | {
+            metric.id: Measurement(value=numbers[metric.id], source=_source(metric)) for metric in rest
+        }
 
-    def _needed(self, metrics: Sequence[Metric]) -> list[str]:
+    def _columns_needed(self, metrics: Sequence[Metric]) -> list[str]:
         """Return the columns that these metrics ask for, one at least: rows are counted by it."""
-        names = {name.lower() for metric in metrics for name in _asked(metric)}  # SQL goes by no case
+        names = {name.lower() for metric in metrics for name in _columns_asked(metric)}  # SQL goes by no case
         if any(metric.kind is MetricKind.QUERY for metric in metrics):
             return self._all
         return [name for name in self._all if name.lower() in names] or self._all[:1]
@@ -123,7 +125,7 @@ class ExpressView:
     def _check(self, metric: Metric, value: float | None, file: str) -> None:
         types = {column.name.lower(): canonical(column.type) for column in self.plan.columns}
         if value is not None and not is_exact(metric, types):
-            check_told(self.plan, metric, value, self._rows(file), self.past)
+            check_near_limits(self.plan, metric, value, self._rows(file), self.past)
 
     def failing_rows(self, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
         return sum(map(bool, self.reasons(file, checks)))
@@ -132,19 +134,19 @@ class ExpressView:
         """Return for each row of a file which of these checks it fails."""
         return reasons(self.plan, self.read(file, self._all), checks, self.duckdb)
 
-    def without(self, order: Sequence[str], failed: Mapping[str, Sequence[str]]) -> Self:
-        return self.left(order, {file: self.reasons(file, checks) for file, checks in failed.items()})
+    def without(self, order: Sequence[str], failures: Mapping[str, Sequence[str]]) -> Self:
+        return self.without_rows(order, {file: self.reasons(file, checks) for file, checks in failures.items()})
 
-    def left(self, order: Sequence[str], why: Mapping[str, Reasons]) -> Self:
+    def without_rows(self, order: Sequence[str], row_reasons: Mapping[str, Reasons]) -> Self:
         """Return the view of these files without the rows that have reasons to leave."""
-        stay = {file: [not names for names in rows] for file, rows in why.items()}
+        stay = {file: [not names for names in rows] for file, rows in row_reasons.items()}
 
         def read(file: str, names: Sequence[str]) -> pa.Table:
             rows = self.read(file, names)
             return rows.filter(pa.array(stay[file])) if file in stay else rows
 
-        left = {file: counted(self.files[file], sum(those)) for file, those in stay.items()}
-        return replace(self, files={file: left.get(file, self.files[file]) for file in order}, read=read)
+        remaining = {file: with_rows(self.files[file], sum(kept_rows)) for file, kept_rows in stay.items()}
+        return replace(self, files={file: remaining.get(file, self.files[file]) for file in order}, read=read)
 
     def with_samples(
         self, results: Results, plan: Plan, inspections: Sequence[Inspection]
@@ -152,7 +154,7 @@ class ExpressView:
         return samples.with_samples(self.plan, results, lambda file: self.read(file, self._all), self.duckdb)
 
 
-def _asked(metric: Metric) -> Collection[str]:
+def _columns_asked(metric: Metric) -> Collection[str]:
     return _columns_in(metric.sql) if metric.sql else metric.columns
 
 

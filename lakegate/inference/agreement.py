@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from lakegate.audit.schema.fit import NOTHING
+from lakegate.audit.schema.fit import UNKNOWN_TYPE
 from lakegate.audit.schema.names import display_name
-from lakegate.audit.schema.types import Atom, Type, digits, holds, kept
+from lakegate.audit.schema.types import Atom, Type, digits, holds, storage_of
 from lakegate.inference.sample import Sample, unfit
 from lakegate.reading.arrow import arrow_type
 
@@ -21,12 +21,12 @@ def agreed(samples: Sequence[Sample]) -> dict[str, Type]:
         if strange := sorted(kinds.keys() ^ sample.columns.keys()):
             raise unfit(sample.name, f"column {display_name(strange[0])} is not in all of these files")
         kinds = {name: _both(sample, name, kind, sample.columns[name]) for name, kind in kinds.items()}
-    return {name: Atom("string") if kind == Atom(NOTHING) else kept(kind) for name, kind in kinds.items()}
+    return {name: Atom("string") if kind == Atom(UNKNOWN_TYPE) else storage_of(kind) for name, kind in kinds.items()}
 
 
 def _both(sample: Sample, name: str, one: Type, other: Type) -> Type:
-    if Atom(NOTHING) in (one, other):
-        return one if other == Atom(NOTHING) else other
+    if Atom(UNKNOWN_TYPE) in (one, other):
+        return one if other == Atom(UNKNOWN_TYPE) else other
     if one == other:
         return one
     if isinstance(one, Atom) and isinstance(other, Atom):

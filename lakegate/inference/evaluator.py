@@ -15,8 +15,8 @@ import duckdb
 import pyarrow as pa
 
 from lakegate.audit.evaluation.drift import Past
-from lakegate.audit.evaluation.quarantine import afterwards, leaving, unforgiving
-from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate
+from lakegate.audit.evaluation.quarantine import afterwards, leaving_checks, without_budget
+from lakegate.audit.evaluation.verdicts import Measurement, Measurements, evaluate
 from lakegate.audit.model.plan import Metric, Plan
 from lakegate.audit.model.report import CheckResult, Source, Verdict
 from lakegate.duckdb.arrow import types_of
@@ -57,15 +57,15 @@ class DuckDBEvaluator:
         failing rows have left for quarantine, the results are of what is left.
         """
         found = self._evaluated(self.plan, rows)
-        if not (going := leaving(found)):
+        if not (going := leaving_checks(found)):
             return found
         stays = pa.array([not goes for goes in self._going(rows, going)])
-        after = self._evaluated(unforgiving(self.plan), rows.filter(stays))
+        after = self._evaluated(without_budget(self.plan), rows.filter(stays))
         return afterwards({_FILE: found}, {_FILE: after})[_FILE]
 
     def _evaluated(self, plan: Plan, rows: pa.Table) -> tuple[CheckResult, ...]:
         numbers = self._numbers(rows, plan.metrics)
-        measured = {metric.id: Measured(value=numbers[metric.id], source=Source.QUERY) for metric in plan.metrics}
+        measured = {metric.id: Measurement(value=numbers[metric.id], source=Source.QUERY) for metric in plan.metrics}
         measurements = Measurements(file=_FILE, rows=rows.num_rows, metrics=measured)
         return evaluate(plan, [measurements], {}, self.past, lambda _, __, checks: sum(self._going(rows, checks)))[
             _FILE

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.audit.model.files import FileKind
-from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.limits import beyond_limits
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.faults import INDEX
-from lakegate.audit.schema.fit import NOTHING, FileColumn, faults
+from lakegate.audit.schema.fit import UNKNOWN_TYPE, FileColumn, faults
 from lakegate.audit.schema.inspection import NO_ROWS
 from lakegate.audit.schema.kinds import MAGIC
 from lakegate.audit.schema.names import display_name
@@ -123,7 +123,7 @@ def _draft(
 
 def _column(name: str, kind: Type, numbers: Numbers, samples: Sequence[Sample], *, is_key: bool) -> Column:
     first = samples[0]
-    none = all(sample.columns[name] == Atom(NOTHING) for sample in samples)
+    none = all(sample.columns[name] == Atom(UNKNOWN_TYPE) for sample in samples)
     remark = "no value: the type is a guess" if none else first.remarks.get(name, "")
     return Column(
         name=name,
@@ -201,4 +201,4 @@ def _check(made: str, samples: Sequence[Sample], tables: Sequence[pa.Table]) -> 
 def _faults(plan: Plan, sample: Sample) -> tuple[str, ...]:
     columns = [FileColumn(name=name, type=str(kind)) for name, kind in sample.columns.items()]
     measures = {"bytes": sample.size, "rows": sample.rows.num_rows, "columns": len(columns)}
-    return beyond(plan.files.limits, **measures) or faults(plan, columns)
+    return beyond_limits(plan.files.limits, **measures) or faults(plan, columns)

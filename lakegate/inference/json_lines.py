@@ -10,7 +10,7 @@ from typing import Any
 
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.files import FileFormat, FileKind
-from lakegate.audit.schema.fit import NOTHING
+from lakegate.audit.schema.fit import UNKNOWN_TYPE
 from lakegate.audit.schema.inspection import NO_ROWS
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Atom
@@ -131,7 +131,7 @@ def _refuse(word: str) -> None:
 def _spelled(path: Path, name: str, seen: _Seen) -> Spelled:
     kinds = seen.kinds - {"null"}
     if not kinds:
-        return Spelled(type=Atom(NOTHING))
+        return Spelled(type=Atom(UNKNOWN_TYPE))
     if kinds == {"truth"}:
         return Spelled(type=Atom("boolean"))
     if kinds == {"text"}:

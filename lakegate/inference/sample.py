@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from lakegate.audit.model.files import FileFormat
-from lakegate.audit.schema.fit import NOTHING
-from lakegate.audit.schema.names import display_name, folded
+from lakegate.audit.schema.fit import UNKNOWN_TYPE
+from lakegate.audit.schema.names import display_name, fold
 from lakegate.audit.schema.types import Atom, Type
 from lakegate.errors import Refused
 from lakegate.reading.arrow import arrow_type
@@ -31,7 +31,7 @@ class Sample:
 
 def held(kind: Type) -> pa.DataType:
     """Return Arrow's type of a column's values, also of a column that has none."""
-    return pa.null() if kind == Atom(NOTHING) else arrow_type(kind)
+    return pa.null() if kind == Atom(UNKNOWN_TYPE) else arrow_type(kind)
 
 
 class NoContract(Refused):
@@ -52,6 +52,6 @@ def check_names(name: str, columns: Sequence[str]) -> None:
             raise unfit(name, f"the name of column {display_name(column)} has control characters")
     seen: dict[str, str] = {}
     for column in columns:
-        other = seen.setdefault(folded(column), column)
+        other = seen.setdefault(fold(column), column)
         if other is not column:
             raise unfit(name, f"columns {display_name(other)} and {display_name(column)} are the same in any case")

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lakegate.audit.model.files import FileFormat, FileKind
-from lakegate.audit.schema.fit import NOTHING
+from lakegate.audit.schema.fit import UNKNOWN_TYPE
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Atom
 from lakegate.counts import count
@@ -56,7 +56,7 @@ def _samples(
         column_nulls={name: ("", *each.nulls) for name, each in kinds.items() if each.nulls},
     )
     types = {name: each.type for name, each in kinds.items()}
-    read = {name: Atom("string") if kind == Atom(NOTHING) else kind for name, kind in types.items()}
+    read = {name: Atom("string") if kind == Atom(UNKNOWN_TYPE) else kind for name, kind in types.items()}
     remarks = {name: each.remark for name, each in kinds.items() if each.remark}
     plan = plan_of(form, read)
     return [

@@ -15,7 +15,7 @@ from lakegate.adapters.avro_blocks import Records
 from lakegate.adapters.decoding import TooLarge, bounded, orc_batches, parquet_batches
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.schema.faults import NANOSECONDS
-from lakegate.audit.schema.fit import NOTHING
+from lakegate.audit.schema.fit import UNKNOWN_TYPE
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, leaves
 from lakegate.express.footer import spark_type
@@ -50,7 +50,7 @@ _ORC = {
 _UNNAMED = re.compile("_col[0-9]+")
 _REFORM = date(1582, 10, 15)
 _AVRO = {"boolean": "boolean", "int": "int", "long": "bigint", "float": "float", "double": "double"}
-_AVRO |= {"string": "string", "bytes": "binary", "null": NOTHING}
+_AVRO |= {"string": "string", "bytes": "binary", "null": UNKNOWN_TYPE}
 _LOGICAL = {
     ("int", "date"): "date",
     ("long", "timestamp-millis"): "timestamp",
@@ -257,7 +257,7 @@ def _of_avro(said: Any, known: dict[str, Type]) -> Type:
 
 def _of_union(branches: list[Any], known: dict[str, Type]) -> Type:
     if not branches:
-        return Atom(NOTHING)
+        return Atom(UNKNOWN_TYPE)
     kinds = [_of_avro(each, known) for each in branches]
     if len(kinds) == 1:
         return kinds[0]
@@ -292,7 +292,7 @@ def _sample(path: Path, kind: FileKind, columns: dict[str, Type], rows: pa.Table
     for name in columns:
         _check_text(path, name, rows.column(name))
     nested = {name: of for name, of in columns.items() if not isinstance(of, Atom)}
-    if empty := [name for name, of in nested.items() if any(part == Atom(NOTHING) for _, part in leaves(of))]:
+    if empty := [name for name, of in nested.items() if any(part == Atom(UNKNOWN_TYPE) for _, part in leaves(of))]:
         raise unfit(path.name, f"column {display_name(empty[0])} has a part without any value, and so without a type")
     return Sample(name=path.name, form=FileFormat(kind=kind), columns=columns, rows=rows, size=path.stat().st_size)
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Self
 
-from lakegate.audit.model.codec import BROKEN, NewerFormat, from_json, to_plain
+from lakegate.audit.model.codec import PARSE_ERRORS, NewerFormat, from_json, to_plain
 from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import Content, FileVersion
@@ -168,7 +168,7 @@ class Receipt:
         """
         try:
             receipt = cls.from_json(text)
-        except BROKEN as error:
+        except PARSE_ERRORS as error:
             return cls(bucket="", key=key, unreadable=f"{type(error).__name__}: {error}")
         return receipt if receipt.key == key else cls(bucket="", key=key, unreadable=f"it is {receipt.key}'s")
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from lakegate.audit.evaluation.quarantine import within
-from lakegate.audit.evaluation.verdicts import Measured, result_of
+from lakegate.audit.evaluation.quarantine import budget_check
+from lakegate.audit.evaluation.verdicts import Measurement, result_of
 from lakegate.audit.model.plan import Check, MetricKind, Mode, Plan, Scope, Severity
 from lakegate.audit.model.report import CheckResult, FileReport, Source, Verdict
 from lakegate.contracts import Contract
@@ -163,9 +163,9 @@ def _result(
         return by_check.get(check.id)
     metric = plan.metric(check.metric)
     if earlier := by_metric.get(metric.id):
-        measurement = Measured(value=earlier.measured, source=earlier.source, rows=earlier.rows)
+        measurement = Measurement(value=earlier.measured, source=earlier.source, rows=earlier.rows)
     elif metric.kind is MetricKind.ROWS and metric.scope is Scope.BATCH:
-        measurement = Measured(value=file.rows, source=Source.STATISTICS)
+        measurement = Measurement(value=file.rows, source=Source.STATISTICS)
     else:
         return None
     return result_of(plan, check, measurement, measurement.rows or file.rows)
@@ -183,7 +183,8 @@ def _verdict(plan: Plan, file: FileReport, results: Sequence[CheckResult]) -> tu
         return Verdict.PASS, 0
     rows = max(file.rows + file.quarantined_rows, *(result.rows for result in results))
     least, greatest = (
-        within(plan.budget, rows_aside, rows).verdict for rows_aside in (max(quarantine_rows), sum(quarantine_rows))
+        budget_check(plan.budget, rows_aside, rows).verdict
+        for rows_aside in (max(quarantine_rows), sum(quarantine_rows))
     )
     if least is Verdict.FAIL:
         return Verdict.FAIL, 0

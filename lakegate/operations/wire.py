@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from lakegate.audit.model.codec import BROKEN, from_plain, to_plain
+from lakegate.audit.model.codec import PARSE_ERRORS, from_plain, to_plain
 from lakegate.errors import (
     Conflict,
     ContractFaults,
@@ -88,7 +88,7 @@ def read_request(text: str, kinds: Iterable[type[Operation[object]]]) -> Operati
         return _exactly(kind, envelope["arguments"])
     except UnreadableError as error:
         raise _unlike(str(error)) from error
-    except BROKEN as error:
+    except PARSE_ERRORS as error:
         raise _unlike(f"it does not know this request ({type(error).__name__}: {error})") from error
 
 
@@ -118,7 +118,7 @@ def read_answer(kind: Any, text: str) -> Any:
         failure = _exactly(Failure, envelope["error"]) if "error" in envelope else None
         if not failure:
             return _exactly(kind, envelope["answer"])
-    except BROKEN as error:
+    except PARSE_ERRORS as error:
         raise UnreadableError(f"{type(error).__name__}: {error}") from error
     raise failure.error()
 

@@ -13,7 +13,7 @@ from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.files import FileFormat
 from lakegate.audit.model.plan import TableColumn
 from lakegate.audit.schema.types import Atom, canonical, digits
-from lakegate.audit.text.objects import HALF, HALVED, NO_HALF, NO_OBJECT
+from lakegate.audit.text.objects import HALF, HALF_PAIR, NO_HALF, NO_OBJECT
 from lakegate.audit.text.scan import row_faults
 from lakegate.reading.lines import Line
 from lakegate.reading.values import as_float, nearest_float, reader, scientific
@@ -73,7 +73,7 @@ def found_in(line: Line, form: FileFormat) -> LineObject:
     if not isinstance(value, Object) or line.text[end:].strip(" \t"):
         return LineObject(keys=keys, why=NO_OBJECT)
     if _HALF.search(line.text) and _HALF.search(_NO_HALF.sub(" ", line.text)):
-        return LineObject(keys=keys, why=HALVED)
+        return LineObject(keys=keys, why=HALF_PAIR)
     return LineObject(keys=keys, values=value)
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.job import JobFile
-from lakegate.audit.model.limits import beyond, more_than
+from lakegate.audit.model.limits import beyond_limits, more_than
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.inspection import EMPTY, Inspection
 from lakegate.audit.text import scan
@@ -57,7 +57,7 @@ def inspect(plan: Plan, file: JobFile, content: Path | bytes) -> Inspection:
     `file.key`. Raise HandedOver where only Spark can say it.
     """
     source = Source(content=content, suffix=_compression(plan.files, file.key))
-    if wrong := beyond(plan.files.limits, bytes=file.size):
+    if wrong := beyond_limits(plan.files.limits, bytes=file.size):
         return Inspection(file=file, faults=wrong)
     if not file.size:
         return Inspection(file=file, faults=(EMPTY,))

@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from lakegate.audit.model.files import FileFormat, FileKind
-from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.limits import beyond_limits
 from lakegate.audit.model.plan import Plan
 from lakegate.errors import Misconfigured
 
@@ -33,7 +33,7 @@ def write(rows: pa.Table, plan: Plan, out: Path) -> None:
             stream.write(_text(rows, plan.files).encode(plan.files.encoding, "replace"))
     else:
         raise Misconfigured(f"{plan.table}: generate writes no {plan.files.kind}: say format: parquet in a copy of it")
-    if faults := beyond(plan.files.limits, rows=rows.num_rows, bytes=out.stat().st_size):
+    if faults := beyond_limits(plan.files.limits, rows=rows.num_rows, bytes=out.stat().st_size):
         raise Misconfigured(f"{plan.table}: such a file is rejected: {faults[0]}; or ask for fewer with --rows")
 
 

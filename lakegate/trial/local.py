@@ -14,7 +14,7 @@ import pyarrow as pa
 from lakegate.audit.advice import Fault
 from lakegate.audit.evaluation.mask import raw
 from lakegate.audit.model.job import Job, JobFile
-from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.limits import beyond_limits
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.inspection import EMPTY, WRITTEN_ANEW, Inspection
 from lakegate.audit.schema.kinds import FIRST
@@ -66,17 +66,17 @@ class LocalFiles(RunFiles):
         body, limits = self.bodies[file.id], self.job.plan.files.limits
         if not body:
             return (EMPTY,)
-        if wrong := beyond(limits, bytes=len(body)):
+        if wrong := beyond_limits(limits, bytes=len(body)):
             return wrong
         length = footer_length(len(body), body[:FIRST], body[-TAIL:])
         if isinstance(length, Fault):
             return (length,)
-        if wrong := beyond(limits, footer=length):
+        if wrong := beyond_limits(limits, footer=length):
             return wrong
         if why := footer.unreadable(body):
             said = f"its footer cannot be read: {raw(self.job.plan.columns, why)}"
             return (Fault(said, WRITTEN_ANEW),)
-        return footer.beyond_limits(body, limits)
+        return footer.footer_faults(body, limits)
 
     def rows(self, plan: Plan, each: Inspection, schema: pa.Schema, most: int) -> Iterable[pa.Table]:
         if not plan.files.kind.is_text:

@@ -12,7 +12,7 @@ from uuid import uuid4
 from pyiceberg.catalog import Catalog
 
 from lakegate.adapters.http import TimeoutAdapter
-from lakegate.audit.evaluation.quarantine import unforgiving
+from lakegate.audit.evaluation.quarantine import without_budget
 from lakegate.audit.model.files import FileKind
 from lakegate.audit.model.plan import Plan
 from lakegate.contracts import Contract, load
@@ -187,7 +187,7 @@ def _plan(contract: Contract, table: str, spark: Any) -> Plan:
     would take two tables, and a run publishes one.
     """
     plan = contract.plan
-    plan = unforgiving(replace(plan, table=table or plan.table, files=replace(plan.files, kind=FileKind.PARQUET)))
+    plan = without_budget(replace(plan, table=table or plan.table, files=replace(plan.files, kind=FileKind.PARQUET)))
     why = "" if spark else spark_only(plan)
     if why:
         raise Refused(f"contract of {plan.table}: {why} Give the run a Spark session: wap(…, spark=session)")

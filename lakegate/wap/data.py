@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector, FileSystem, FileType, LocalFileSystem
 
-from lakegate.audit.model.files import PACKED, FileKind
+from lakegate.audit.model.files import SUFFIX_CHOICES, FileKind
 from lakegate.audit.model.plan import TableColumn
 from lakegate.audit.schema.names import display_name
 from lakegate.errors import Misconfigured
@@ -70,7 +70,7 @@ def _read(path: str, kind: FileKind) -> Iterator[Given]:
         yield Given(name=path, body=_bytes(files, place), kind=_kind(path, kind))
         return
     inside = files.get_file_info(FileSelector(place, recursive=True))
-    ends = (_PARQUET, *(f".{kind}{packed}" for packed in PACKED))
+    ends = (_PARQUET, *(f".{kind}{packed}" for packed in SUFFIX_CHOICES))
     found = sorted(it.path for it in inside if it.type is FileType.File and it.path.lower().endswith(ends))
     if not found:
         raise Misconfigured(f"there is no {kind} file in {path}")

@@ -20,9 +20,9 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from lakegate.adapters.decoding import MOST
-from lakegate.audit.data_files.statistics import asked
+from lakegate.audit.data_files.statistics import columns_asked
 from lakegate.audit.definition import STATISTICS
-from lakegate.audit.engine import Proved
+from lakegate.audit.engine import ProvedTable
 from lakegate.audit.errors import HandedOver, JobError, Unfit
 from lakegate.audit.evaluation.audits import Row
 from lakegate.audit.model.job import Job, JobFile
@@ -194,7 +194,7 @@ class RunEngine:
     def check_references(self, plan: Plan) -> None:
         """See the protocol. A foreign key that does not fit is found when it is compared."""
 
-    def view(self, plan: Plan, proved: Proved[RunTable]) -> RunView:
+    def view(self, plan: Plan, proved: ProvedTable[RunTable]) -> RunView:
         reader, base = self._reader(), self._base(proved)
         view = self.viewed = RunView.of(plan, proved, reader, self.duckdb, base, self.job.baseline)
         return view
@@ -215,7 +215,7 @@ class RunEngine:
             raise JobError(f"branch {self.branch.name} has no table {self.job.plan.table}")
         return self.branch.head
 
-    def _base(self, proved: Proved[RunTable]) -> Base:
+    def _base(self, proved: ProvedTable[RunTable]) -> Base:
         def load(name: str) -> RunTable | None:
             return proved.base if name == self.job.plan.table else self._other(name)
 
@@ -279,7 +279,7 @@ def _append(each: Inspection, files: Iterable[DataFile]) -> Append:
 
 def statistics_of(plan: Plan) -> dict[str, str]:
     """Return the settings by which data files have statistics of each column with a check; the table's own stay."""
-    return {f"{STATISTICS}{name}": "truncate(16)" for metric in plan.metrics for name in asked(metric)}
+    return {f"{STATISTICS}{name}": "truncate(16)" for metric in plan.metrics for name in columns_asked(metric)}
 
 
 def _check_nulls(table: Table, rows: pa.Table) -> None:

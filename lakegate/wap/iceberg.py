@@ -26,7 +26,7 @@ from lakegate.adapters.iceberg.commits import one_try, staged
 from lakegate.audit.errors import Unfit
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.names import display_name
-from lakegate.audit.schema.types import Struct, kept, parse
+from lakegate.audit.schema.types import Struct, parse, storage_of
 from lakegate.errors import Conflict, OutcomeUnknown, Refused
 from lakegate.express.creating import schema_of, spec_of
 from lakegate.express.tables import ExpressTable
@@ -213,7 +213,7 @@ class IcebergBranches:
 def _differing(branch: Open, columns: Sequence[TableColumn]) -> list[str]:
     """Return the names of columns in which the branch's table is not as it is to be."""
     there = ExpressTable(own=branch.head).columns().fields if branch.head else {}
-    wanted = Struct({column.name: kept(parse(column.type)) for column in columns}).fields
+    wanted = Struct({column.name: storage_of(parse(column.type)) for column in columns}).fields
     return [name for name in dict.fromkeys([*wanted, *there]) if there.get(name) != wanted.get(name)]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from lakegate.audit.model.plan import MetricKind, Plan, Stance, TableColumn
-from lakegate.audit.schema.names import folded
+from lakegate.audit.schema.names import fold
 from lakegate.audit.schema.types import Atom, digits, parse
 from lakegate.wap.narrowing import plain_type
 
@@ -95,7 +95,7 @@ def _lines(words: Mapping[tuple[str, str], str], frame: pa.Schema, plan: Plan) -
         if name in frame.names:
             yield from _retyped(words, name, frame.field(name).type, column)
             continue
-        others = [other for other in unknown if folded(other.strip()) == folded(name.strip())]
+        others = [other for other in unknown if fold(other.strip()) == fold(name.strip())]
         if others:
             unknown.remove(others[0])
             yield words["renamed", ""].format(c=repr(name), other=repr(others[0]))

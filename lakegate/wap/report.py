@@ -10,7 +10,16 @@ from typing import Self
 
 from lakegate.audit.advice import Advice
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
-from lakegate.audit.summary import advised, aside, checks_of, columns_of, files_of, observes, shown, tally
+from lakegate.audit.summary import (
+    checks_of,
+    columns_of,
+    faults_with_advice,
+    files_of,
+    observes,
+    quarantine_texts,
+    sample_text,
+    tally,
+)
 from lakegate.counts import count
 from lakegate.shown import shown as visible
 from lakegate.shown import spelt
@@ -55,8 +64,10 @@ def _lines(report: Report) -> Iterator[str]:
 def _file(report: Report, file: FileReport) -> Iterator[str]:
     passed = sum(check.verdict is Verdict.PASS for check in file.checks)
     said = [f"{passed:,} of {count(len(file.checks), 'check')} passed"] if file.checks else []
-    yield _clean(f"  {file.verdict}  {file.key}  {', '.join([count(file.rows, 'row'), *said, *aside(file)])}")
-    for fault, advice in advised(file):
+    yield _clean(
+        f"  {file.verdict}  {file.key}  {', '.join([count(file.rows, 'row'), *said, *quarantine_texts(file)])}"
+    )
+    for fault, advice in faults_with_advice(file):
         yield _clean(f"    {fault}")
         yield from _advice(advice, 6)
     yield from (_clean(f"    {line}") for line in (*file.changes, *file.unread))
@@ -74,7 +85,7 @@ def _sample(report: Report, check: CheckResult) -> Iterator[str]:
     yield _clean(f"    {check.name}")
     yield from _advice(check.advice, 6)
     if rows:
-        yield f"      {shown(check, len(rows))}"
+        yield f"      {sample_text(check, len(rows))}"
         names = columns_of(report, check)[:_COLUMNS]
         yield from _table(names, [[_cell(row, name) for name in names] for row in rows], 6)
 

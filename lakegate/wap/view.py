@@ -33,7 +33,7 @@ class RunView(ExpressView):
 
     def without(self, order: Sequence[str], failed: Mapping[str, Sequence[str]]) -> Self:
         why = {file: self._reasons(file, order[: order.index(file)], checks) for file, checks in failed.items()}
-        return self.left(order, why)
+        return self.without_rows(order, why)
 
     def _reasons(self, file: str, earlier: Sequence[str], checks: Sequence[str]) -> Reasons:
         """Return for each row of a file which of these checks it fails, given the good files before it: a key of theirs

@@ -10,7 +10,7 @@ from itertools import islice
 
 import structlog
 
-from lakegate.audit.model.codec import BROKEN, from_json, to_json
+from lakegate.audit.model.codec import PARSE_ERRORS, from_json, to_json
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import State
 from lakegate.landing.receipts import Receipt
@@ -105,6 +105,6 @@ def _last_seen(service: Service) -> Seen:
     body = service.store.read(SEEN)
     try:
         return from_json(Seen, body) if body else Seen()
-    except BROKEN as error:
+    except PARSE_ERRORS as error:
         log.warning("last_seen_not_read", note=SEEN, error=str(error), kind=type(error).__name__)
         return Seen()

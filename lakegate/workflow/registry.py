@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import structlog
 
-from lakegate.audit.schema.names import folded
+from lakegate.audit.schema.names import fold
 from lakegate.contracts import Contract, load, overlaps
 from lakegate.errors import ContractFaults, Fault, Misconfigured, Refused
 from lakegate.landing.routes import Route
@@ -110,8 +110,8 @@ def contracts_spelled_as(store: Store, table: str) -> list[Contract]:
     """Return the contracts whose table's name is this one as engines compare names. Raise ContractFaults if one of them
     does not load.
     """
-    same, ends = folded(contract_name(table)), slice(len(PREFIX), -len(contract_name("")) + len(PREFIX))
-    return [contract_of(store, name[ends]) for name in store.names(PREFIX) if folded(name) == same]
+    same, ends = fold(contract_name(table)), slice(len(PREFIX), -len(contract_name("")) + len(PREFIX))
+    return [contract_of(store, name[ends]) for name in store.names(PREFIX) if fold(name) == same]
 
 
 @dataclass(frozen=True, kw_only=True)

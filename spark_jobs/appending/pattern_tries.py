@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.advice import Advice, Fault
-from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.limits import beyond_limits
 from lakegate.audit.model.plan import Metric, Plan
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
@@ -69,7 +69,7 @@ def _with_fault(
     plan: Plan, tried: Sequence[Metric], inspection: Inspection, found: dict[str, tuple[float, ...]]
 ) -> Inspection:
     counted = found.get(inspection.id, (0.0,) * len(tried))
-    if not (wrong := beyond(plan.files.limits, tries=int(sum(counted)))):
+    if not (wrong := beyond_limits(plan.files.limits, tries=int(sum(counted)))):
         return inspection
     most = tried[max(range(len(counted)), key=counted.__getitem__)]
     remedy = (

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.advice import Fault
-from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.limits import beyond_limits
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
@@ -45,7 +45,7 @@ def too_large(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[Fault, ...]]:
     if not size:
         return {}
     found = rows.groupBy(FILE_COLUMN).agg(F.sum(F.expr(size))).collect()
-    faults_of = {file: beyond(plan.files.limits, uncompressed=int(total or 0)) for file, total in found}
+    faults_of = {file: beyond_limits(plan.files.limits, uncompressed=int(total or 0)) for file, total in found}
     return {file: faults for file, faults in faults_of.items() if faults}
 
 

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.advice import Fault
 from lakegate.audit.schema.faults import broken_text
-from lakegate.audit.schema.types import Array, Map, Struct, Type, parse, spark_identifier, within
+from lakegate.audit.schema.types import Array, Map, Struct, Type, label_within, parse, spark_identifier
 from spark_jobs.jvm.failures import mentions
 from spark_jobs.jvm.spark_sql import literal
 
@@ -51,12 +51,12 @@ def _broken_sql(types: Mapping[str, str], rows: DataFrame) -> Iterator[tuple[str
 def _parts_sql(label: str, value: str, kind: Type, text: str) -> Iterator[tuple[str, str]]:
     if isinstance(kind, Struct):
         for name, part in kind.fields.items():
-            yield from _parts_sql(within(label, kind, name), f"{value}.{spark_identifier(name)}", part, text)
+            yield from _parts_sql(label_within(label, kind, name), f"{value}.{spark_identifier(name)}", part, text)
     elif isinstance(kind, Array):
-        yield from _items_sql(within(label, kind, "element"), value, kind.element, text)
+        yield from _items_sql(label_within(label, kind, "element"), value, kind.element, text)
     elif isinstance(kind, Map):
-        yield from _items_sql(within(label, kind, "key"), f"map_keys({value})", kind.key, text)
-        yield from _items_sql(within(label, kind, "value"), f"map_values({value})", kind.value, text)
+        yield from _items_sql(label_within(label, kind, "key"), f"map_keys({value})", kind.key, text)
+        yield from _items_sql(label_within(label, kind, "value"), f"map_values({value})", kind.value, text)
     elif kind.name == "string":
         yield label, f"({text.format(value)})"
 

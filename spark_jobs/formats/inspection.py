@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit.advice import Fault
 from lakegate.audit.model.job import JobFile
-from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.limits import beyond_limits
 from lakegate.audit.model.plan import Plan
-from lakegate.audit.schema.inspection import EMPTY, GONE, Inspection
+from lakegate.audit.schema.inspection import COPY_DELETED, EMPTY, Inspection
 from lakegate.audit.schema.kinds import FIRST
 from spark_jobs.formats.footer import Ends, Footer, Unreadable
 from spark_jobs.formats.format import Read
@@ -27,7 +27,7 @@ _LAST = 256  # bytes; the last ones hold ORC's postscript
 
 def inspect_all(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Inspection]:
     """Inspect every file; the result is in their order."""
-    wrong = {file.id: beyond(plan.files.limits, bytes=file.size) for file in files}
+    wrong = {file.id: beyond_limits(plan.files.limits, bytes=file.size) for file in files}
     within = [file for file in files if not wrong[file.id]]
     inspections = {inspection.id: inspection for inspection in _inspect_readable(spark, plan, within)}
     return [inspections.get(file.id) or Inspection(file=file, faults=wrong[file.id]) for file in files]
@@ -77,6 +77,6 @@ def _read_once(spark: SparkSession, plan: Plan, uri: str, read: Read) -> Footer:
 
 def _fault(plan: Plan, error: Exception) -> Fault:
     if is_caused_by(error, "FileNotFoundException"):
-        return GONE
+        return COPY_DELETED
     known = FORMATS[plan.files.kind].explain(root_cause(error))
     return known or Unreadable("its footer cannot be read", root_cause(error)).fault(plan.columns)

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.model.files import FileKind
-from lakegate.audit.model.limits import Limits, beyond
+from lakegate.audit.model.limits import Limits, beyond_limits
 from lakegate.audit.schema.fit import FileColumn
 from lakegate.audit.schema.inspection import UPLOADED_WHOLE, Inspection
 from lakegate.audit.schema.kinds import not_of
@@ -40,7 +40,7 @@ _DAY = 86_400_000  # milliseconds
 
 def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
     """Return the footer; a file beyond a limit has faults and no columns."""
-    if wrong := beyond(limits, footer=_length(spark, ends)):
+    if wrong := beyond_limits(limits, footer=_length(spark, ends)):
         return Footer(faults=wrong)
     factory = jvm(spark).org.apache.orc.OrcFile
     reader = factory.createReader(hadoop.path(spark, uri), factory.readerOptions(hadoop.configuration(spark)))
@@ -109,7 +109,7 @@ def _footer(spark: SparkSession, reader: Any, length: int, limits: Limits) -> Fo
         raise Unreadable(f"its footer contradicts itself: {count(rows, 'row')} in all, and {counted:,} in its stripes")
     if not all(0 <= offset < length for _, offset in stripes):  # no reader would find them
         raise Unreadable("its footer contradicts itself: it has stripes where the file has no bytes")
-    wrong = beyond(
+    wrong = beyond_limits(
         limits,
         row_groups=len(stripes),
         columns=int(schema.getMaximumId()),

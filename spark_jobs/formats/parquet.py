@@ -9,10 +9,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lakegate.audit.advice import Advice, Fault
-from lakegate.audit.model.limits import Limits, beyond
-from lakegate.audit.schema.fit import NOTHING, FileColumn
+from lakegate.audit.model.limits import Limits, beyond_limits
+from lakegate.audit.schema.fit import UNKNOWN_TYPE, FileColumn
 from lakegate.audit.schema.names import display_name
-from lakegate.audit.schema.parquet import ENCRYPTED, TAIL, footer_length
+from lakegate.audit.schema.parquet import ENCRYPTED_FAULT, TAIL, footer_length
 from lakegate.counts import count
 from spark_jobs.formats.footer import Ends, Footer, Unreadable, columns_in
 from spark_jobs.formats.format import Format
@@ -31,22 +31,22 @@ _ILLEGAL = re.compile(
 def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
     """Return the footer; a file beyond a limit has faults and no columns."""
     length = _length(ends)
-    if wrong := beyond(limits, footer=length):
+    if wrong := beyond_limits(limits, footer=length):
         return Footer(faults=wrong)
     about = _metadata(spark, uri, ends.length - TAIL - length, length)
     if about.isSetEncryption_algorithm():
-        return Footer(faults=(ENCRYPTED,))
-    if wrong := beyond(limits, row_groups=about.getRow_groupsSize(), columns=about.getSchemaSize() - 1):
+        return Footer(faults=(ENCRYPTED_FAULT,))
+    if wrong := beyond_limits(limits, row_groups=about.getRow_groupsSize(), columns=about.getSchemaSize() - 1):
         return Footer(faults=wrong)
     if about.getSchemaSize() <= 1:
         raise Unreadable("it has no columns")
     rows, uncompressed = _count(about)
     if not all(0 <= _middle(group) < ends.length for group in about.getRow_groups()):
         raise Unreadable("its footer contradicts itself: it has row groups where the file has no bytes")
-    if wrong := beyond(limits, rows=rows, uncompressed=uncompressed, nesting=_nesting(about)):
+    if wrong := beyond_limits(limits, rows=rows, uncompressed=uncompressed, nesting=_nesting(about)):
         return Footer(faults=wrong)
     columns, nothing = _columns(spark, _schema(spark, about)), _without_type(about)
-    typed = [FileColumn(name=it.name, type=NOTHING) if at in nothing else it for at, it in enumerate(columns)]
+    typed = [FileColumn(name=it.name, type=UNKNOWN_TYPE) if at in nothing else it for at, it in enumerate(columns)]
     return Footer(rows=rows, columns=tuple(typed))
 
 

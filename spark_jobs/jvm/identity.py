@@ -13,7 +13,7 @@ from urllib.request import Request
 from pyspark.sql import SparkSession
 
 from lakegate.audit import issuer
-from lakegate.audit.bounded_http import LARGEST, asked, place, trusting
+from lakegate.audit.bounded_http import LARGEST, open_url, place, trust
 from lakegate.audit.model.client import Client
 from spark_jobs.jvm.gateway import jvm
 
@@ -112,13 +112,13 @@ def _of_client(client: Client, password: str, authorities: str) -> str:
     request = Request(client.endpoint, data=form, headers={"Accept": "application/json"})  # noqa: S310 - the settings'
     refused = f"{place(client.endpoint)} gives the client {client.id} no token"
     try:
-        _, body = asked(request, WITHIN, context=trusting(authorities))
+        _, body = open_url(request, WITHIN, context=trust(authorities))
     except HTTPError as error:
         answer = issuer.answer_of(_body(error))
         code = issuer.error_code(answer, client.id, password)
         raise NoTokenError(f"{refused}: HTTP Error {error.code} {code}".rstrip()) from None
     except (OSError, HTTPException) as error:
-        raise NoTokenError(f"{refused}: {issuer.unanswered(error)}") from None
+        raise NoTokenError(f"{refused}: {issuer.no_answer_message(error)}") from None
     if own := issuer.access_token(issuer.answer_of(body)):
         return own
     raise NoTokenError(f"{refused}: the answer has none")

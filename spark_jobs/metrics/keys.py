@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.data_files.key_ranges import MOST_RANGES, KeyRanges, Range, is_ordered, key_ranges
-from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField, bound, exact
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField, bound_value, exact
 from lakegate.audit.evaluation.duplicates import OwnRepeats, Pattern, Repeats
 from lakegate.audit.evaluation.table_scope import Orphans
 from lakegate.audit.evaluation.verdicts import Dependent
@@ -226,8 +226,8 @@ def _dense_key(metric: Metric, batch: Batch) -> str:
     data = [each for files in batch.files.values() for each in files if column.id in each.lower]
     if not data:
         return ""
-    least = min(bound(column.type, each.lower[column.id]) for each in data)
-    most = max(bound(column.type, each.upper[column.id]) for each in data)
+    least = min(bound_value(column.type, each.lower[column.id]) for each in data)
+    most = max(bound_value(column.type, each.upper[column.id]) for each in data)
     is_dense = most - least < _SPARSE * batch.rows()
     return _WHOLE[column.type].format(_names(metric.columns)[0]) if is_dense else ""
 

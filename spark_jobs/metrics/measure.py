@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField, measure
-from lakegate.audit.evaluation.verdicts import Dependent, Measured, Measurements
+from lakegate.audit.evaluation.verdicts import Dependent, Measurement, Measurements
 from lakegate.audit.model.plan import Metric, Plan
 from lakegate.audit.model.report import Source
 from spark_jobs.metrics import dictionaries
@@ -51,7 +51,7 @@ def row_metrics(
             rows=sum(data.rows for data in files[file]),
             metrics={
                 metric.id: found.get(metric.id)
-                or Measured(value=counted.get(file, _number_of_no_rows(metric))[metric.id], source=source_of(metric))
+                or Measurement(value=counted.get(file, _number_of_no_rows(metric))[metric.id], source=source_of(metric))
                 for metric in single
             },
         )
@@ -69,11 +69,11 @@ def _without_reading_rows(
     files: Mapping[str, Sequence[DataFileStatistics]],
     columns: Mapping[str, IcebergField],
     read: Read,
-) -> dict[str, dict[str, Measured]]:
+) -> dict[str, dict[str, Measurement]]:
     """Return what statistics, and then dictionaries, prove, by file version and metric."""
     known = {file: _from_statistics(wanted, data, columns) for file, data in files.items()}
     left = [metric for metric in wanted if any(metric.id not in found for found in known.values())]
-    none = Measured(value=0, source=Source.DICTIONARIES)
+    none = Measurement(value=0, source=Source.DICTIONARIES)
     short = {file: data for file, data in files.items() if len(known[file]) < len(wanted)}
     for file, proved in dictionaries.prove(left, short, columns, read).items():
         known[file] = dict.fromkeys(proved, none) | known[file]
@@ -82,8 +82,8 @@ def _without_reading_rows(
 
 def _from_statistics(
     wanted: Sequence[Metric], data: Sequence[DataFileStatistics], columns: Mapping[str, IcebergField]
-) -> dict[str, Measured]:
+) -> dict[str, Measurement]:
     values = {metric.id: measure(metric, data, columns) for metric in wanted}
     return {
-        name: Measured(value=value, source=Source.STATISTICS) for name, value in values.items() if value is not None
+        name: Measurement(value=value, source=Source.STATISTICS) for name, value in values.items() if value is not None
     }

@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.data_files.statistics import counted
+from lakegate.audit.data_files.statistics import with_rows
 from lakegate.audit.definition import QUARANTINE
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.evaluation.verdicts import malformed_checks
@@ -100,7 +100,7 @@ def without(view: View, order: Sequence[str], failed: Failed) -> View:
     columns = [spark_identifier(name) for name in view.read(of_rows).columns]
     kept = with_reasons(view, order, of_rows).where(F.size(_REASONS) == 0).select(*columns).persist()
     numbers = {row[0]: row[1] for row in kept.groupBy(FILE_COLUMN).count().collect()}
-    left = {file: counted(its, numbers.get(file, 0)) if file in of_rows else its for file, its in files.items()}
+    left = {file: with_rows(its, numbers.get(file, 0)) if file in of_rows else its for file, its in files.items()}
 
     def read(ids: Iterable[str]) -> DataFrame:
         wanted = list(ids)

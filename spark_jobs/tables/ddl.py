@@ -11,9 +11,20 @@ from lakegate.audit.definition import FILE, Shape, partitions_of, properties
 from lakegate.audit.errors import Unfit
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema import lines
-from lakegate.audit.schema.fit import FILE_COLUMN, columns_of, confused
+from lakegate.audit.schema.fit import FILE_COLUMN, columns_of, name_clashes
 from lakegate.audit.schema.partitions import Partition
-from lakegate.audit.schema.types import Atom, Pair, Struct, Type, kept, kind, pairs, parse, promoted, spark_identifier
+from lakegate.audit.schema.types import (
+    Atom,
+    Pair,
+    Struct,
+    Type,
+    kind,
+    pairs,
+    parse,
+    promotion,
+    spark_identifier,
+    storage_of,
+)
 from spark_jobs.jvm.gateway import jvm
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.jvm.spark_sql import literal, sql_type
@@ -69,8 +80,8 @@ def evolve_sql(plan: Plan, there: Shape, columns: Sequence[TableColumn]) -> list
         )
     altered = f"ALTER TABLE {table_name(LAKE, plan.table)}"
     docs = {column.name: column.doc for column in columns}
-    target = Struct({column.name: kept(parse(column.type)) for column in columns})
-    differing = [pair for pair in pairs(there.own, target) if pair.other is not None and pair.one != pair.other]
+    target = Struct({column.name: storage_of(parse(column.type)) for column in columns})
+    differing = [pair for pair in pairs(there.own_columns, target) if pair.other is not None and pair.one != pair.other]
     added = [_added_sql(pair, docs) for pair in differing if pair.one is None]
     # Someone else has created the table, so its rows are of no file version.
     added += [] if FILE_COLUMN in there.columns else [_column_sql(FILE)]
@@ -85,8 +96,10 @@ def _advice(plan: Plan, there: Shape) -> Advice:
     """Return what to write for a contract to fit the table: the lines of the columns in which they differ."""
     known, contract = there.contract, columns_of(plan)
     differing = [pair.path[0] for pair in pairs(known, contract) if _contract_mismatch(pair)]
-    differing += [pair.path[0] for pair in pairs(there.own, contract) if _table_mismatch(pair)]
-    own = [(name, there.own.fields[name]) for name in dict.fromkeys(differing) if name in there.own.fields]
+    differing += [pair.path[0] for pair in pairs(there.own_columns, contract) if _table_mismatch(pair)]
+    own = [
+        (name, there.own_columns.fields[name]) for name in dict.fromkeys(differing) if name in there.own_columns.fields
+    ]
     steps = "run lakegate contract push, then lakegate retry; or give the new shape a table of its own"
     if not own:
         return Advice(operator=f"correct the contract, {steps}, and upload the files again")
@@ -116,8 +129,8 @@ def mismatches(plan: Plan, there: Shape) -> list[str]:
     """Return why the table cannot become what the contract says; empty if it can."""
     contract, known = columns_of(plan), there.contract
     differences = [_contract_mismatch(pair) for pair in pairs(known, contract)]
-    differences += [_table_mismatch(pair) for pair in pairs(there.own, contract)]
-    differences += confused(there.own, contract)
+    differences += [_table_mismatch(pair) for pair in pairs(there.own_columns, contract)]
+    differences += name_clashes(there.own_columns, contract)
     asked = partitions_of(plan)
     if there.partitions != asked:
         differences.append(
@@ -146,7 +159,7 @@ def _table_mismatch(pair: Pair) -> str:
 
 def _promoted(pair: Pair) -> Type | None:
     if isinstance(pair.one, Atom) and isinstance(pair.other, Atom) and not pair.keyed:
-        return promoted(pair.one, pair.other)
+        return promotion(pair.one, pair.other)
     return pair.one if pair.one == pair.other else None
 
 
@@ -175,7 +188,7 @@ def _added_sql(pair: Pair, docs: Mapping[str, str]) -> str:
 
 
 def _column_sql(column: TableColumn) -> str:
-    defined = f"{spark_identifier(column.name)} {kept(parse(column.type))}"
+    defined = f"{spark_identifier(column.name)} {storage_of(parse(column.type))}"
     return defined + (f" COMMENT {literal(column.doc)}" if column.doc else "")
 
 

@@ -123,7 +123,7 @@ def rows(spark: SparkSession, table: Any) -> int | None:
     state = TableState(spark, table)
     if manifests.has_deletes(state):
         return None
-    return sum(manifest.rows for manifest in manifests.listed(state).values() if not manifest.holds_deletes)
+    return sum(manifest.rows for manifest in manifests.by_path(state).values() if not manifest.holds_deletes)
 
 
 def has_deletes(spark: SparkSession, table: Any) -> bool:

@@ -4,7 +4,7 @@ import json
 import urllib.parse
 from urllib.request import Request
 
-from lakegate.audit.bounded_http import asked, trusting
+from lakegate.audit.bounded_http import open_url, trust
 
 TIMEOUT_SECONDS = 30
 
@@ -16,5 +16,5 @@ def head(nessie_uri: str, branch: str, token: str = "", authorities: str = "") -
     url = f"{nessie_uri}/api/v2/trees/{urllib.parse.quote(branch, safe='')}"
     identity = {"Authorization": f"Bearer {token}"} if token else {}
     request = Request(url, headers=identity)  # noqa: S310 (the job's own address)
-    _, body = asked(request, TIMEOUT_SECONDS, context=trusting(authorities))
+    _, body = open_url(request, TIMEOUT_SECONDS, context=trust(authorities))
     return str(json.loads(body)["reference"]["hash"])

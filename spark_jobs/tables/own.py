@@ -6,11 +6,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lakegate.audit.data_files.difference import Difference
-from lakegate.audit.definition import FIXED, refuse_strange
+from lakegate.audit.definition import FIXED_PROPERTIES, refuse_strange
 from lakegate.audit.errors import JobError
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.plan import TableColumn
-from lakegate.audit.schema.types import kept, parse
+from lakegate.audit.schema.types import parse, storage_of
 from spark_jobs.jvm.session import BASE, LAKE
 from spark_jobs.tables import ddl, iceberg
 
@@ -28,7 +28,7 @@ def prepare(
             f"of this job has written there. Run: lakegate retry {job.batch}"
         )
     if there is None:
-        statements = ddl.create_table_sql(table, columns, FIXED)
+        statements = ddl.create_table_sql(table, columns, FIXED_PROPERTIES)
     else:
         statements = _upgrade_sql(spark, table, columns, there)
     for statement in statements:
@@ -40,7 +40,7 @@ def check(spark: SparkSession, table: str, columns: Sequence[TableColumn]) -> No
     there = iceberg.load(spark, LAKE, table)
     if there is None:
         return
-    found, wanted = ddl.shape(spark, there), {column.name: str(kept(parse(column.type))) for column in columns}
+    found, wanted = ddl.shape(spark, there), {column.name: str(storage_of(parse(column.type))) for column in columns}
     strange = {name for name, kind in found.columns.items() if wanted.get(name) != kind}
     refuse_strange(table, strange, is_partitioned=bool(found.partitions))
 
@@ -51,7 +51,7 @@ def _upgrade_sql(spark: SparkSession, table: str, columns: Sequence[TableColumn]
     new = [column for column in columns if column.name not in known]
     return [
         *([ddl.add_columns_sql(table, new)] if new else []),
-        *ddl.set_properties_sql(table, FIXED, dict(there.properties())),
+        *ddl.set_properties_sql(table, FIXED_PROPERTIES, dict(there.properties())),
     ]
 
 

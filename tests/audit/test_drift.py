@@ -2,8 +2,8 @@
 
 import pytest
 
-from lakegate.audit.evaluation.drift import drifted
-from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate
+from lakegate.audit.evaluation.drift import drift_of
+from lakegate.audit.evaluation.verdicts import Measurement, Measurements, evaluate
 from lakegate.audit.model.plan import Check, Comparison, Drift, Metric, MetricKind, Operator, Plan, TableColumn, Unit
 from lakegate.audit.model.report import CheckResult, Source, Verdict
 
@@ -26,7 +26,7 @@ def judged(
         table="n.t", contract_id="", contract_version="", contract_hash="",
         columns=(TableColumn(name="a", type="int"),), metrics=(METRIC,), checks=(check,),
     )  # fmt: skip
-    measured = Measurements(file="f", rows=10, metrics={"m": Measured(value=value, source=Source.AGGREGATE)})
+    measured = Measurements(file="f", rows=10, metrics={"m": Measurement(value=value, source=Source.AGGREGATE)})
     [result] = evaluate(plan, [measured], {}, {"m": past})["f"]
     return result
 
@@ -65,8 +65,8 @@ def test_a_file_without_a_value_does_not_pass_where_there_is_something_to_compar
 
 def test_among_equals_only_the_same_again_passes() -> None:
     drift = Drift(comparison=Comparison.Z_SCORE, files=3, at_least=2)
-    assert drifted(drift, 5, (5, 5)) == 0
-    assert drifted(drift, 6, (5, 5)) is None
+    assert drift_of(drift, 5, (5, 5)) == 0
+    assert drift_of(drift, 6, (5, 5)) is None
     assert judged(6, (5, 5), Comparison.Z_SCORE).verdict is Verdict.FAIL
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from lakegate.audit.evaluation.malformed import MalformedRows
-from lakegate.audit.evaluation.verdicts import Measured
+from lakegate.audit.evaluation.verdicts import Measurement
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.plan import Plan
@@ -46,5 +46,5 @@ def test_a_files_format_goes_through_json() -> None:
 
 def test_rows_that_do_not_parse_are_counted_out_of_the_files_lines() -> None:
     metric = MalformedRows(rows={"f1": 2}, lines={"f1": 5, "f2": 4})
-    assert metric("f1", ()) == Measured(value=2, source=Source.FILE, rows=5)
-    assert metric("f2", ("f1",)) == Measured(value=0, source=Source.FILE, rows=4)
+    assert metric("f1", ()) == Measurement(value=2, source=Source.FILE, rows=5)
+    assert metric("f2", ("f1",)) == Measurement(value=0, source=Source.FILE, rows=4)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from lakegate.audit.data_files.manifests import FileDifference, compare, data_files, has_deletes, listed, unshared
+from lakegate.audit.data_files.manifests import FileDifference, by_path, compare, data_files, has_deletes, only_in_one
 from lakegate.audit.errors import ListedTwice
 
 
@@ -113,14 +113,14 @@ def test_a_manifest_that_is_listed_twice_is_refused() -> None:
     with pytest.raises(ListedTwice, match=r"nyc\.flights lists the manifest m1 twice"):
         difference([OLD], [OLD, OLD])
     with pytest.raises(ListedTwice, match="m1"):
-        listed(Table((OLD, OLD)))
+        by_path(Table((OLD, OLD)))
 
 
 def test_a_data_file_in_two_manifests_is_refused_and_in_two_states_it_is_not() -> None:
     twice = Table((data("m1", "a"), data("m2", "a")))
     with pytest.raises(ListedTwice, match=r"nyc\.flights has the data file a twice"):
-        data_files(twice, listed(twice))
-    assert unshared(Table((data("m1", "a"),)), Table((data("m2", "a"),))) == (
+        data_files(twice, by_path(twice))
+    assert only_in_one(Table((data("m1", "a"),)), Table((data("m2", "a"),))) == (
         {"m1": data("m1", "a")},
         {"m2": data("m2", "a")},
     )

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.evaluation.observed import observed, rows_leaving, rows_observed
-from lakegate.audit.evaluation.quarantine import BUDGET, within
+from lakegate.audit.evaluation.observed import as_observed, rows_leaving, rows_observed
+from lakegate.audit.evaluation.quarantine import BUDGET, budget_check
 from lakegate.audit.evaluation.verdicts import verdict
 from lakegate.audit.model.plan import Budget, Metric, MetricKind, Mode, Severity
 from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Verdict
@@ -22,7 +22,7 @@ def told(*checks: CheckResult, severity: Severity = QUARANTINE) -> tuple[CheckRe
     by = plan("nyc.flights", {"id": "int"}, (NULL, LINES))
     rules = (none_of(NULL, severity), none_of(LINES, severity))
     by = replace(by, budget=SOME, checks=rules, mode=Mode.OBSERVE)
-    [found] = observed(by, {"f": checks}).values()
+    [found] = as_observed(by, {"f": checks}).values()
     return found
 
 
@@ -49,19 +49,19 @@ def test_a_file_that_would_have_been_rejected_says_so_before_it_says_why() -> No
 
 
 def test_rows_that_would_have_left_are_told_by_their_number() -> None:
-    found = file(told(result(REQUIRED, Verdict.QUARANTINE, 2), within(SOME, 2, 10)))
+    found = file(told(result(REQUIRED, Verdict.QUARANTINE, 2), budget_check(SOME, 2, 10)))
     assert (found.verdict, found.would_quarantine, found.quarantined_rows) == (Verdict.WOULD_QUARANTINE, 2, 0)
     assert found.warnings[0] == "observed: 2 of 10 rows would have gone to quarantine"
 
 
 def test_more_rows_than_the_budget_takes_would_have_rejected_the_file() -> None:
-    found = file(told(result(REQUIRED, Verdict.QUARANTINE, 4), within(SOME, 4, 10)))
+    found = file(told(result(REQUIRED, Verdict.QUARANTINE, 4), budget_check(SOME, 4, 10)))
     assert (found.verdict, found.would_quarantine) == (Verdict.WOULD_FAIL, 0)
     assert found.warnings[1].startswith("rows for quarantine: 4 of 10 rows")
 
 
 def test_rows_that_do_not_parse_leave_although_the_contract_observes() -> None:
-    checks = told(lines(Verdict.QUARANTINE, 2), result(REQUIRED, Verdict.QUARANTINE, 1), within(SOME, 3, 12))
+    checks = told(lines(Verdict.QUARANTINE, 2), result(REQUIRED, Verdict.QUARANTINE, 1), budget_check(SOME, 3, 12))
     found = file(checks, quarantined=2)
     assert (rows_leaving(checks), found.verdict, found.would_quarantine) == (2, Verdict.QUARANTINE, 1)
     assert found.warnings[0] == "observed: 1 of 10 rows would have gone to quarantine"
@@ -69,7 +69,7 @@ def test_rows_that_do_not_parse_leave_although_the_contract_observes() -> None:
 
 
 def test_rows_that_do_not_parse_leave_a_file_that_would_have_been_rejected_for_others() -> None:
-    checks = told(lines(Verdict.QUARANTINE, 2), result(REQUIRED, Verdict.QUARANTINE, 3), within(SOME, 5, 12))
+    checks = told(lines(Verdict.QUARANTINE, 2), result(REQUIRED, Verdict.QUARANTINE, 3), budget_check(SOME, 5, 12))
     assert (rows_leaving(checks), verdict(checks)) == (2, Verdict.WOULD_FAIL)
 
 

@@ -5,9 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.evaluation.quarantine import BUDGET, afterwards, leaving, quarantine_of, unforgiving, within
+from lakegate.audit.evaluation.quarantine import (
+    BUDGET,
+    afterwards,
+    budget_check,
+    leaving_checks,
+    quarantine_of,
+    without_budget,
+)
 from lakegate.audit.evaluation.table_scope import TableRows
-from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate, good, verdict
+from lakegate.audit.evaluation.verdicts import Measurement, Measurements, evaluate, good, verdict
 from lakegate.audit.model.plan import Budget, Metric, MetricKind, Operator, Scope, Severity
 from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Source, Verdict
 from tests.support.plans import ROWS, failing, none_of, nulls, plan
@@ -31,8 +38,8 @@ def judged(
             file=f"f{number}",
             rows=100,
             metrics={
-                NULL.id: Measured(value=null, source=Source.STATISTICS),
-                LOW.id: Measured(value=value, source=Source.AGGREGATE),
+                NULL.id: Measurement(value=null, source=Source.STATISTICS),
+                LOW.id: Measurement(value=value, source=Source.AGGREGATE),
             },
         )
         for number, (null, value) in enumerate(files, 1)
@@ -55,8 +62,8 @@ def test_within_its_budget_a_file_is_good() -> None:
         "f2": Verdict.PASS,
     }
     assert good(results) == ["f1", "f2"]
-    assert leaving(results["f1"]) == ["check-nulls-id"]
-    assert leaving(results["f2"]) == []
+    assert leaving_checks(results["f1"]) == ["check-nulls-id"]
+    assert leaving_checks(results["f2"]) == []
 
 
 @pytest.mark.parametrize(
@@ -71,7 +78,7 @@ def test_past_its_budget_a_file_is_rejected_and_says_so(budget: Budget | None, e
     [checks] = judged((6, 0), budget=budget).values()
     assert verdict(checks) is Verdict.FAIL
     assert said(checks) == f"rows for quarantine: 6 of 100 rows, expected {expected}"
-    assert leaving(checks) == []
+    assert leaving_checks(checks) == []
 
 
 def test_a_rejected_file_names_the_checks_that_were_past_the_budget() -> None:
@@ -87,8 +94,8 @@ def test_percent_of_the_budget_is_of_the_files_rows() -> None:
 
 def test_a_percentage_takes_in_the_number_of_rows_that_it_is() -> None:
     """32.3 * 1000 / 100 is a little below 323."""
-    assert within(Budget(percent=32.3), 323, 1000).verdict is Verdict.PASS
-    assert within(Budget(percent=32.3), 324, 1000).verdict is Verdict.FAIL
+    assert budget_check(Budget(percent=32.3), 323, 1000).verdict is Verdict.PASS
+    assert budget_check(Budget(percent=32.3), 324, 1000).verdict is Verdict.FAIL
 
 
 def test_rows_that_fail_two_checks_count_once() -> None:
@@ -101,7 +108,7 @@ def test_rows_that_fail_two_checks_count_once() -> None:
 def test_rows_of_which_more_than_the_budget_fail_one_check_are_not_counted_further() -> None:
     by = replace(plan("nyc.flights", {"id": "int", "x": "int"}, (NULL, LOW)), budget=Budget(rows=5))
     by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), none_of(LOW, Severity.QUARANTINE)))
-    metrics = {metric.id: Measured(value=rows, source=Source.QUERY) for metric, rows in ((NULL, 6), (LOW, 2))}
+    metrics = {metric.id: Measurement(value=rows, source=Source.QUERY) for metric, rows in ((NULL, 6), (LOW, 2))}
     [checks] = evaluate(by, [Measurements(file="f", rows=100, metrics=metrics)], {}, distinct=lambda *_: 8).values()
     assert said(checks) == (
         "rows for quarantine, counted as far as the budget goes: 6 of 100 rows, expected at most 5, and not all"
@@ -113,8 +120,8 @@ def test_rows_that_do_not_parse_come_on_top_of_the_others(malformed: int, expect
     by = replace(plan("nyc.flights", {"id": "int"}, (NULL, MALFORMED)), budget=Budget(rows=5))
     by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), none_of(MALFORMED, Severity.QUARANTINE)))
     metrics = {
-        NULL.id: Measured(value=2, source=Source.STATISTICS),
-        MALFORMED.id: Measured(value=malformed, source=Source.FILE, rows=100),
+        NULL.id: Measurement(value=2, source=Source.STATISTICS),
+        MALFORMED.id: Measurement(value=malformed, source=Source.FILE, rows=100),
     }
     measured = Measurements(file="f", rows=100 - malformed, metrics=metrics)
     [checks] = evaluate(by, [measured], {}, distinct=lambda *_: 2).values()
@@ -126,7 +133,7 @@ def test_rows_that_do_not_parse_come_on_top_of_the_others(malformed: int, expect
 def test_a_file_none_of_whose_rows_parses_is_rejected() -> None:
     by = replace(plan("nyc.flights", {"id": "int"}, (MALFORMED,)), budget=Budget(percent=100))
     by = replace(by, checks=(none_of(MALFORMED, Severity.QUARANTINE),))
-    metrics = {MALFORMED.id: Measured(value=3, source=Source.FILE, rows=3)}
+    metrics = {MALFORMED.id: Measurement(value=3, source=Source.FILE, rows=3)}
     [checks] = evaluate(by, [Measurements(file="f", rows=0, metrics=metrics)], {}).values()
     assert verdict(checks) is Verdict.FAIL
 
@@ -139,18 +146,22 @@ def test_a_file_of_failing_rows_alone_is_rejected() -> None:
 def test_a_file_that_fails_a_check_of_severity_error_keeps_its_rows() -> None:
     [checks] = judged((1, 1), budget=Budget(rows=5), low=Severity.ERROR).values()
     assert verdict(checks) is Verdict.FAIL
-    assert leaving(checks) == []
+    assert leaving_checks(checks) == []
 
 
 def test_a_number_about_all_rows_waits_for_those_that_are_left() -> None:
     few = replace(none_of(ROWS), operator=Operator.LESS, threshold=(96,))
     by = replace(plan("nyc.flights", {"id": "int"}, (NULL, ROWS)), budget=Budget(rows=5))
     by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), few))
-    numbers = {ROWS.id: Measured(value=100, source=Source.STATISTICS)}
+    numbers = {ROWS.id: Measurement(value=100, source=Source.STATISTICS)}
     some, many, none = (
         evaluate(
             by,
-            [Measurements(file="f", rows=100, metrics=numbers | {NULL.id: Measured(value=nulls, source=Source.QUERY)})],
+            [
+                Measurements(
+                    file="f", rows=100, metrics=numbers | {NULL.id: Measurement(value=nulls, source=Source.QUERY)}
+                )
+            ],
             {},
         )
         for nulls in (5, 6, 0)
@@ -169,7 +180,7 @@ def test_a_tables_row_count_waits_for_rows_of_files_before_to_leave() -> None:
     verdicts = {}
     for missing in (1, 6):
         first, second = (
-            Measurements(file=file, rows=100, metrics={NULL.id: Measured(value=some, source=Source.QUERY)})
+            Measurements(file=file, rows=100, metrics={NULL.id: Measurement(value=some, source=Source.QUERY)})
             for file, some in (("f1", missing), ("f2", 0))
         )
         verdicts[missing] = [verdict(checks) for checks in evaluate(by, [first, second], {rows.id: counted}).values()]
@@ -189,8 +200,8 @@ def test_what_is_no_count_of_the_tables_rows_does_not_wait_for_rows_of_files_bef
             file=file,
             rows=100,
             metrics={
-                NULL.id: Measured(value=nulls, source=Source.QUERY),
-                metric.id: Measured(value=value, source=Source.QUERY),
+                NULL.id: Measurement(value=nulls, source=Source.QUERY),
+                metric.id: Measurement(value=value, source=Source.QUERY),
             },
         )
         for file, nulls, value in (("f1", 1, 0), ("f2", 0, 100))
@@ -223,10 +234,10 @@ def test_a_warning_about_a_number_waits_for_the_rows_that_are_left() -> None:
     by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), few))
     before, after = (
         evaluate(rules, [Measurements(file="f", rows=rows, metrics={
-            ROWS.id: Measured(value=rows, source=Source.STATISTICS),
-            NULL.id: Measured(value=missing, source=Source.QUERY),
+            ROWS.id: Measurement(value=rows, source=Source.STATISTICS),
+            NULL.id: Measurement(value=missing, source=Source.QUERY),
         })], {})
-        for rules, rows, missing in ((by, 100, 5), (unforgiving(by), 95, 0))
+        for rules, rows, missing in ((by, 100, 5), (without_budget(by), 95, 0))
     )  # fmt: skip
     assert [check.verdict for check in afterwards(before, after)["f"]][:2] == [Verdict.QUARANTINE, Verdict.PASS]
 
@@ -241,7 +252,7 @@ def test_a_check_that_does_not_hold_of_what_is_left_fails_the_file() -> None:
 
 def test_what_is_left_is_judged_by_a_plan_that_puts_nothing_aside() -> None:
     checks = [none_of(NULL, severity) for severity in Severity]
-    by = unforgiving(replace(plan("nyc.flights", {"id": "int"}, (NULL,)), checks=tuple(checks)))
+    by = without_budget(replace(plan("nyc.flights", {"id": "int"}, (NULL,)), checks=tuple(checks)))
     assert [check.severity for check in by.checks] == [Severity.ERROR, Severity.ERROR, Severity.WARNING]
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.evaluation.reuse import combined, may_be_reused, of_table_scope
+from lakegate.audit.evaluation.reuse import may_be_reused, of_table_scope, with_new_results
 from lakegate.audit.model.plan import Plan, Scope, Severity
 from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Source, Verdict
 from tests.support.plans import duplicates, none_of, nulls, plan
@@ -79,4 +79,4 @@ def test_nothing_is_reused_where_a_check_of_table_scope_may_put_rows_aside(of: o
 
 def test_results_that_were_found_again_take_the_places_of_the_earlier_ones() -> None:
     now = result("check-duplicates-id", Verdict.FAIL, 3)
-    assert combined(GOOD.checks, [now]) == (GOOD.checks[0], now)
+    assert with_new_results(GOOD.checks, [now]) == (GOOD.checks[0], now)

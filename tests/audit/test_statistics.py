@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField, bound, limit, measure
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField, bound_value, limit, measure
 from lakegate.audit.model.codec import from_plain, to_plain
 from lakegate.audit.model.plan import NOW, Metric, MetricKind, Proof
 from tests.support import text_bounds
@@ -137,7 +137,7 @@ def test_a_limit_of_another_kind_proves_nothing() -> None:
 def test_a_decimal_bound_is_read_as_it_was_written(value: Decimal) -> None:
     unscaled = int(value.scaleb(4))
     raw = unscaled.to_bytes(unscaled.bit_length() // 8 + 1, "big", signed=True)
-    assert bound("decimal(18, 4)", raw.hex()) == value
+    assert bound_value("decimal(18, 4)", raw.hex()) == value
 
 
 @given(st.lists(st.integers(-100, 100), min_size=1), st.integers(-100, 100), st.integers(-100, 100))
@@ -323,5 +323,5 @@ def test_a_file_without_bounds_or_with_nan_is_asked_for_its_extremes() -> None:
 
 
 def test_bounds_from_before_a_column_was_widened_are_read_as_they_were_written() -> None:
-    assert bound("long", (-7).to_bytes(4, "little", signed=True).hex()) == -7
-    assert bound("double", struct.pack("<f", 0.5).hex()) == 0.5
+    assert bound_value("long", (-7).to_bytes(4, "little", signed=True).hex()) == -7
+    assert bound_value("double", struct.pack("<f", 0.5).hex()) == 0.5

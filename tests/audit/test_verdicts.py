@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lakegate.audit.evaluation.duplicates import Pattern, Repeats
 from lakegate.audit.evaluation.table_scope import Orphans, TableRows
-from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate, expected, good, verdict
+from lakegate.audit.evaluation.verdicts import Measurement, Measurements, evaluate, expected, good, verdict
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.plan import (
     Check,
@@ -66,8 +66,8 @@ def plan(*checks: Check) -> Plan:
 
 def file(name: str = "f1", nulls: int = 0, rows: int = 100) -> Measurements:
     metrics = {
-        "rows": Measured(value=rows, source=Source.STATISTICS),
-        "nulls": Measured(value=nulls, source=Source.STATISTICS),
+        "rows": Measurement(value=rows, source=Source.STATISTICS),
+        "nulls": Measurement(value=nulls, source=Source.STATISTICS),
     }
     return Measurements(file=name, rows=rows, metrics=metrics)
 
@@ -162,7 +162,7 @@ def test_what_is_expected_reads_as_a_person_would_say_it(rule: Check, said: str)
 def test_a_value_in_percent_is_one_already() -> None:
     of = Metric(id="v", kind=MetricKind.VALUE, columns=("id",), sql="…")
     rule = replace(plan(check(Operator.LESS, 50, unit=Unit.PERCENT, metric="v")), metrics=(of,))
-    measured = Measurements(file="f1", rows=10, metrics={"v": Measured(value=40.0, source=Source.AGGREGATE)})
+    measured = Measurements(file="f1", rows=10, metrics={"v": Measurement(value=40.0, source=Source.AGGREGATE)})
 
     [result] = evaluate(rule, [measured], {})["f1"]
 
@@ -172,7 +172,7 @@ def test_a_value_in_percent_is_one_already() -> None:
 
 def test_a_zero_is_told_without_its_sign_because_engines_differ_in_it() -> None:
     rule = replace(check(Operator.GREATER, 1, metric="rows"), unit=Unit.NUMBER)
-    there = replace(file(), metrics={"rows": Measured(value=-0.0, source=Source.AGGREGATE)})
+    there = replace(file(), metrics={"rows": Measurement(value=-0.0, source=Source.AGGREGATE)})
     [found] = evaluate(plan(rule), [there], {})["f1"]
     assert (str(found.value), str(found.measured)) == ("0.0", "0.0")
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from lakegate.audit.advice import NO_ADVICE, Fault
-from lakegate.audit.evaluation.mask import MASK, masked
+from lakegate.audit.evaluation.mask import MASK, masked_columns
 from lakegate.audit.evaluation.verdicts import verdict
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.job import Job, JobFile
@@ -64,7 +64,7 @@ def reported(
         branch=attempt.branch, batch=BATCH, attempt=1, table=plan.table, base=base, audited=head, plan_hash=plan.hash,
         contract_hash=plan.contract_hash, contract_version=plan.contract_version, started_at=EPOCH, finished_at=EPOCH,
         files=(*good, *bad), timings={"append": 2.5, "measure": 0.75},
-        columns=tuple(column.name for column in plan.columns), key=plan.key, masked=masked(plan.columns),
+        columns=tuple(column.name for column in plan.columns), key=plan.key, masked=masked_columns(plan.columns),
     )  # fmt: skip
     job = Job(
         branch=attempt.branch, batch=BATCH, attempt=1, base=base, nessie_uri="http://nessie", warehouse="lake",
@@ -94,7 +94,7 @@ def _sampled(evaluator: DuckDBEvaluator, check: CheckResult, rows: pa.Table) -> 
     if not check.failing_rows:
         return check
     found = failing_rows(evaluator, evaluator.plan.metric(check.metric), rows)
-    hidden = masked(evaluator.plan.columns)
+    hidden = masked_columns(evaluator.plan.columns)
     shown = [{name: MASK if name in hidden and value is not None else _json(value) for name, value in row.items()}
              for row in found]  # fmt: skip
     return replace(check, sample=tuple(shown[:100]))

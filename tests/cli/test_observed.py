@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.evaluation.observed import observed, rows_observed
+from lakegate.audit.evaluation.observed import as_observed, rows_observed
 from lakegate.audit.evaluation.verdicts import verdict
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.plan import Mode
@@ -70,7 +70,7 @@ def shop(desk: Desk) -> str:
     plan, attempt = load(SHOP, "shop.yaml").plan, Attempt(table="shop.orders", batch=BATCH, number=1)
     report = read_report(desk.world.store, attempt)
     assert report is not None
-    checks = observed(plan, {file.id: file.checks for file in report.files})
+    checks = as_observed(plan, {file.id: file.checks for file in report.files})
     files = tuple(
         replace(file, checks=its, verdict=verdict(its), would_quarantine=rows_observed(its))
         for file in report.files

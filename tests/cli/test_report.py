@@ -117,7 +117,7 @@ def test_many_good_files_take_few_lines(desk: Desk) -> None:
     assert desk.run("show", BATCH, "--all").stdout.count("pass  shop/orders/") == 50
 
 
-DATE = told_by.mistyped("date", "date", Atom("timestamp_ntz"), Atom("timestamp"), "the contract says", is_fixed=False)
+DATE = told_by.wrong_type("date", "date", Atom("timestamp_ntz"), Atom("timestamp"), "the contract says", is_fixed=False)
 LINES = ["- name: date", "  logicalType: timestamp", "  logicalTypeOptions: {timezone: false}"]
 
 

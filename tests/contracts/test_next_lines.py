@@ -21,12 +21,12 @@ from lakegate.adapters import slack
 from lakegate.audit import text
 from lakegate.audit.advice import Advice, Fault, setting
 from lakegate.audit.evaluation.advice import ASKS, advise
-from lakegate.audit.model.limits import Limits, beyond, capped
+from lakegate.audit.model.limits import Limits, beyond_limits, first_faults
 from lakegate.audit.model.plan import Check, MetricKind, Plan, Severity
 from lakegate.audit.schema import faults as kinds
 from lakegate.audit.schema import lines
 from lakegate.audit.schema.fit import FileColumn, agree
-from lakegate.audit.schema.types import Atom, Struct, Type, kept, parse
+from lakegate.audit.schema.types import Atom, Struct, Type, parse, storage_of
 from lakegate.cli import terminal
 from lakegate.contracts import load
 from spark_jobs import formats
@@ -81,7 +81,7 @@ class Case:
 
 CASES = [
     Case(
-        kind=kinds.mistyped,
+        kind=kinds.wrong_type,
         file={"date": "timestamp_ntz"},
         said='column "date" is timestamp_ntz, the contract says timestamp',
         told=(
@@ -91,7 +91,7 @@ CASES = [
         ),
     ),
     Case(
-        kind=kinds.mistyped,
+        kind=kinds.wrong_type,
         file={"date": "timestamp_ntz"},
         there="struct<date:timestamp>",
         said='column "date" is timestamp_ntz, the contract says timestamp',
@@ -104,7 +104,7 @@ CASES = [
         mends=False,
     ),
     Case(
-        kind=kinds.mistyped,
+        kind=kinds.wrong_type,
         file={"id": "bigint"},
         there="struct<id:int>",
         said='column "id" is bigint, the contract says int',
@@ -115,7 +115,7 @@ CASES = [
         ),
     ),
     Case(
-        kind=kinds.mistyped,
+        kind=kinds.wrong_type,
         file={"at": "struct<zip:int>"},
         said='column "at.zip" is int, the contract says string',
         told=(
@@ -125,7 +125,7 @@ CASES = [
         mends=False,  # a part's lines go to the part
     ),
     Case(
-        kind=kinds.mistyped,
+        kind=kinds.wrong_type,
         file={"cost": None},
         unreadable={"cost": "INT64 (TIME(MICROS,true))"},
         said='column "cost" is INT64 (TIME(MICROS,true)), the contract says decimal(10,2)',
@@ -150,7 +150,7 @@ CASES = [
         told='Ask the vendor to write the timestamps of column "date" in microseconds.',
     ),
     Case(
-        kind=kinds.missing,
+        kind=kinds.missing_column,
         file={"id": None},
         said='column "id" is missing',
         told=(
@@ -171,7 +171,7 @@ CASES = [
         mends=False,  # a file without any column has no row to take
     ),
     Case(
-        kind=kinds.renamed,
+        kind=kinds.renamed_column,
         file={"id": None, "ID ": "int"},
         said='column "id" is missing (the file calls it "ID ")',
         told=(
@@ -257,7 +257,7 @@ CASES = [
         told="Ask the vendor to write the names of its columns as UTF-8.",
     ),
     Case(
-        kind=kinds.reserved,
+        kind=kinds.reserved_name,
         file={"_pos": "int"},
         policy=EVOLVE,
         said='column "_pos" is new and its name is reserved: it is Iceberg\'s own',
@@ -279,14 +279,14 @@ CASES = [
         ),
     ),
     Case(
-        kind=kinds.confused,
+        kind=kinds.name_clash,
         file={"at.zip": "int"},
         policy=EVOLVE,
         said='column "at.zip" is new, and a table cannot tell it from "at"."zip"',
         told='Ask the vendor to give "at.zip" another name, without dots and not in other case.',
     ),
     Case(
-        kind=kinds.repeated,
+        kind=kinds.repeated_column,
         file={},
         twice=("id",),
         said='column "id" is there 2 times',
@@ -300,7 +300,7 @@ CASES = [
         told='Ask the vendor to give them names that differ in more than case, or write "id" alone.',
     ),
     Case(
-        kind=kinds.reordered,
+        kind=kinds.wrong_order,
         file={"id": None},
         policy=FREEZE,
         twice=(),
@@ -361,9 +361,9 @@ def pasted(document: Any, text: str) -> Any:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kind.__name__}: {case.said[:40]}")
 def test_a_kind_of_fault_says_what_to_write_next_and_that_mends_it(case: Case) -> None:
-    columns = case.columns if case.kind is not kinds.reordered else [*_columns(SOUND)][::-1][:1] + _columns(SOUND)[:3]
-    columns = [it for it in columns if it.name != "id"] if case.kind is kinds.reordered else columns
-    document = contract({**case.policy, **({"missingColumns": "allow"} if case.kind is kinds.reordered else {})})
+    columns = case.columns if case.kind is not kinds.wrong_order else [*_columns(SOUND)][::-1][:1] + _columns(SOUND)[:3]
+    columns = [it for it in columns if it.name != "id"] if case.kind is kinds.wrong_order else columns
+    document = contract({**case.policy, **({"missingColumns": "allow"} if case.kind is kinds.wrong_order else {})})
     found = faults(compiled(document), columns, case.there, case.neighbours)
     fault = next(it for it in found if it == case.said)
     assert "\n".join(_told(fault.advice)) == case.told
@@ -403,7 +403,7 @@ def test_the_lines_of_any_column_are_read_as_that_column(name: str, kind: Type) 
     document = parsed(CONTRACT)
     document["schema"][0]["properties"] = parsed(lines.column(name, kind))
     plan = compiled(document)
-    assert [(column.name, parse(column.type)) for column in plan.columns] == [(name, kept(kind))]
+    assert [(column.name, parse(column.type)) for column in plan.columns] == [(name, storage_of(kind))]
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
@@ -430,12 +430,16 @@ def test_many_columns_are_let_be_and_not_listed_one_by_one() -> None:
 
 
 def test_a_name_that_no_contract_can_say_has_no_lines() -> None:
-    assert (lines.column("a\tb", Atom("int")), lines.column("x" * 301, Atom("int")), lines.renamed("a", "a\n")) == (
+    assert (
+        lines.column("a\tb", Atom("int")),
+        lines.column("x" * 301, Atom("int")),
+        lines.renamed_line("a", "a\n"),
+    ) == (
         "",
         "",
         "",
     )
-    assert kinds.renamed("a", "a", "a\n").advice.contract == ""
+    assert kinds.renamed_column("a", "a", "a\n").advice.contract == ""
 
 
 def test_hostile_names_are_quoted_in_lines() -> None:
@@ -447,11 +451,11 @@ def test_hostile_names_are_quoted_in_lines() -> None:
 
 def test_every_limit_says_the_setting_that_takes_the_file() -> None:
     for name in (each.name for each in Limits.__dataclass_fields__.values()):
-        [fault] = beyond(Limits(**{name: 3}), **{name: 5})
+        [fault] = beyond_limits(Limits(**{name: 3}), **{name: 5})
         said = parsed(fault.advice.lines)["customProperties"]
         assert [(it["vendor"], it["value"]) for it in said] == [("lakegate", 5)]
         assert fault.advice.vendor
-    assert capped([Fault(f"{it}", Advice(vendor="x")) for it in range(25)])[-1].advice
+    assert first_faults([Fault(f"{it}", Advice(vendor="x")) for it in range(25)])[-1].advice
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.place}: {kind.word}: {kind.example[:40]}")

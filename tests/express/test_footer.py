@@ -12,7 +12,7 @@ import pytest
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.limits import DEFAULTS, Limits
-from lakegate.audit.schema.fit import NOTHING
+from lakegate.audit.schema.fit import UNKNOWN_TYPE
 from lakegate.audit.schema.inspection import EMPTY, Inspection
 from lakegate.express import footer
 
@@ -51,7 +51,7 @@ def of(kind: pa.DataType, **options: Any) -> bytes:
         (pa.timestamp("ms"), "timestamp_ntz"),
         (pa.decimal128(7, 2), "decimal(7,2)"),
         (pa.dictionary(pa.int32(), pa.decimal128(7, 2)), "decimal(7,2)"),
-        (pa.null(), NOTHING),
+        (pa.null(), UNKNOWN_TYPE),
     ],
 )
 def test_a_plain_column_has_the_type_that_spark_reads_it_as(kind: pa.DataType, spelled: str) -> None:

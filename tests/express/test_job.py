@@ -40,12 +40,12 @@ from lakegate.audit.model.plan import (
     Stance,
     TableColumn,
 )
-from lakegate.audit.model.report import DataFile, Replaced, Report, Source, Verdict
+from lakegate.audit.model.report import DataFile, ReplacedFiles, Report, Source, Verdict
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.cli.terminal import sound
 from lakegate.express.engine import ExpressEngine
-from lakegate.express.job import TAKEN, Outcome, run_job
+from lakegate.express.job import RUN_MARK, Outcome, run_job
 from lakegate.express.limits import Limits
 from lakegate.express.process import Process
 from lakegate.ports import FileChanges
@@ -212,7 +212,7 @@ def test_only_one_run_works_on_an_attempt(lake: Lake) -> None:
     uri, job = job_for(lake, a_plan(), rows(1))
     assert [run_job(uri, Process()), run_job(uri, Process())] == [Outcome.REPORTED, Outcome.TAKEN]
     assert lake.commits(job.base, job.branch) == 1
-    key = f"{job.begun_uri}/{TAKEN}".removeprefix(f"s3://{lake.bucket}/")
+    key = f"{job.begun_uri}/{RUN_MARK}".removeprefix(f"s3://{lake.bucket}/")
     lake.s3().head_object(Bucket=lake.bucket, Key=key)
 
 
@@ -287,7 +287,7 @@ def test_a_version_that_was_taken_off_before_is_replaced_and_its_keys_are_free(l
     old = first.files[1]
     uri, job = job_for(lake, by, rows(3, 4), base=first.audited)
     gone = frozenset(data.path for data in old.data_files)
-    replaces = Replaced(versions=(old.id,), data_files=old.data_files)
+    replaces = ReplacedFiles(versions=(old.id,), data_files=old.data_files)
     job = replace(job, files=(replace(job.files[0], id=IDS[5], replaces=replaces),))
     freeze(lake, uri, job)
     refused = run_job(uri, Process())
@@ -447,7 +447,7 @@ def test_a_registered_file_is_replaced_by_a_job_that_writes_its_rows_anew(lake: 
     uri, job = job_for(lake, by, rows(4, 5), base=base)
     old = IDS[1]
     NessieTables(lake.nessie_uri, lake.warehouse).remove(by.table, job.branch, frozenset({there[old].path}))
-    replaces = Replaced(versions=(old,), data_files=(there[old],))
+    replaces = ReplacedFiles(versions=(old,), data_files=(there[old],))
     freeze(lake, uri, replace(job, files=(replace(job.files[0], id=IDS[5], replaces=replaces),)))
     assert run_job(uri, Process()) is Outcome.REPORTED, handed_over(lake, job)
     report = report_of(lake, job)
@@ -545,7 +545,7 @@ def test_a_note_whose_answer_is_lost_is_looked_at_and_never_repeated(lake: Lake)
 def test_a_run_that_finds_what_an_earlier_one_has_noted_hands_over(lake: Lake) -> None:
     uri, job = job_for(lake, a_plan(), rows(1), notes_audits=True)
     assert run_job(uri, Process()) is Outcome.REPORTED
-    lake.s3().delete_object(Bucket=lake.bucket, Key=f"begun/{job.branch}/{TAKEN}")
+    lake.s3().delete_object(Bucket=lake.bucket, Key=f"begun/{job.branch}/{RUN_MARK}")
     assert run_job(uri, Process()) is Outcome.HANDED_OVER
     said = f"An earlier run of this attempt has written to {audits_of(job.plan.table)}."
     assert handed_over(lake, job) == said

@@ -14,8 +14,8 @@ from lakegate.audit.errors import HandedOver
 from lakegate.audit.evaluation.samples import evenly
 from lakegate.audit.model.plan import Check, Metric, MetricKind, Operator, Plan, Severity, TableColumn, Unit
 from lakegate.express.limits import Limits
-from lakegate.express.metrics import DuckDB, check_told, is_exact
-from lakegate.express.samples import shown
+from lakegate.express.metrics import DuckDB, check_near_limits, is_exact
+from lakegate.express.samples import to_display
 from tests.support.plans import ROWS, duplicates, failing, nulls, plan
 
 
@@ -137,16 +137,16 @@ def test_a_number_at_its_limit_is_handed_over() -> None:
     metric = value("AVG(`x`)", "x")
     for limit in (5.0, 5.000000001, 4.9999999999):
         with pytest.raises(HandedOver, match="near"):
-            check_told(told(Operator.LESS, limit), metric, 5.0, 10, {})
-    check_told(told(Operator.LESS, 5.1), metric, 5.0, 10, {})
-    check_told(told(Operator.LESS, 4.9), metric, 5.0, 10, {})
+            check_near_limits(told(Operator.LESS, limit), metric, 5.0, 10, {})
+    check_near_limits(told(Operator.LESS, 5.1), metric, 5.0, 10, {})
+    check_near_limits(told(Operator.LESS, 4.9), metric, 5.0, 10, {})
 
 
 def test_a_failing_number_at_the_edge_of_its_spelling_is_handed_over() -> None:
     metric, edge = value("AVG(`x`)", "x"), 1.234567885
     with pytest.raises(HandedOver, match="near"):
-        check_told(told(Operator.LESS, 1.0), metric, edge, 10, {})
-    check_told(told(Operator.LESS, 2.0), metric, edge, 10, {})  # nobody is told
+        check_near_limits(told(Operator.LESS, 1.0), metric, edge, 10, {})
+    check_near_limits(told(Operator.LESS, 2.0), metric, edge, 10, {})  # nobody is told
 
 
 @pytest.mark.parametrize(
@@ -164,12 +164,12 @@ def test_a_failing_number_at_the_edge_of_its_spelling_is_handed_over() -> None:
     ],
 )
 def test_a_value_is_shown_as_spark_spells_it(kind: str, given: Any, seen: Any) -> None:
-    assert shown(TableColumn(name="x", type=kind), given) == seen
+    assert to_display(TableColumn(name="x", type=kind), given) == seen
 
 
 def test_a_masked_value_is_not_shown_and_a_null_is() -> None:
     column = TableColumn(name="x", type="string", masked=True)
-    assert (shown(column, "secret"), shown(column, None)) == ("•••", None)
+    assert (to_display(column, "secret"), to_display(column, None)) == ("•••", None)
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3, 7, 100, 101, 1_000])

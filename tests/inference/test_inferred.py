@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.schema.fit import faults
-from lakegate.audit.schema.names import folded
+from lakegate.audit.schema.names import fold
 from lakegate.audit.schema.reserved import reserved_for
 from lakegate.audit.schema.types import canonical
 from lakegate.contracts import Contract, load
@@ -50,7 +50,7 @@ def inferred(body: bytes | pa.Table, name: str, form: str = "") -> Contract | st
 
 def bad_names(names: Sequence[str]) -> bool:
     controls = any(unicodedata.category(letter) in ("Cc", "Cs") for name in names for letter in name)
-    return controls or "" in names or any(map(reserved_for, names)) or len(set(map(folded, names))) < len(names)
+    return controls or "" in names or any(map(reserved_for, names)) or len(set(map(fold, names))) < len(names)
 
 
 def forbids(rows: pa.Table) -> bool:

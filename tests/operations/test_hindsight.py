@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from lakegate.audit.evaluation.observed import observed, rows_observed
-from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate, verdict
+from lakegate.audit.evaluation.observed import as_observed, rows_observed
+from lakegate.audit.evaluation.verdicts import Measurement, Measurements, evaluate, verdict
 from lakegate.audit.model.plan import (
     Budget,
     Check,
@@ -49,12 +49,12 @@ def reported(by: Plan, *files: Mapping[str, float | None], rows: int = 100) -> l
         Measurements(
             file=f"f{at}",
             rows=rows,
-            metrics={name: Measured(value=value, source=Source.AGGREGATE) for name, value in numbers.items()},
+            metrics={name: Measurement(value=value, source=Source.AGGREGATE) for name, value in numbers.items()},
         )
         for at, numbers in enumerate(files)
     ]
     results = evaluate(by, measured, {})
-    results = observed(by, results) if by.mode is Mode.OBSERVE else results
+    results = as_observed(by, results) if by.mode is Mode.OBSERVE else results
     return [
         FileReport(
             id=file, key=file, verdict=verdict(checks), rows=rows, checks=checks, would_quarantine=rows_observed(checks)

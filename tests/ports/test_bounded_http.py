@@ -24,7 +24,7 @@ from lakegate.adapters.client_tokens import ClientTokens
 from lakegate.adapters.http import CHUNK, TimeoutAdapter, _Waits
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
 from lakegate.adapters.slack import SlackNotifier
-from lakegate.audit.bounded_http import asked
+from lakegate.audit.bounded_http import open_url
 from lakegate.audit.model.client import Client
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Message, MessageKind, Ref
@@ -346,7 +346,7 @@ def test_an_answer_that_comes_in_time_is_read_whole() -> None:
 
     with serving(whole) as server:
         assert catalog(server.uri).head("main") == HASH
-        assert asked(f"{server.uri}/x", SECONDS)[1] == body
+        assert open_url(f"{server.uri}/x", SECONDS)[1] == body
 
 
 @pytest.mark.usefixtures("patient")

@@ -17,7 +17,7 @@ from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Mode
-from lakegate.audit.model.report import FAILED, DataFile, FileReport, Report, Verdict
+from lakegate.audit.model.report import FAILING_VERDICTS, DataFile, FileReport, Report, Verdict
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
@@ -451,7 +451,7 @@ def _keys_at(world: Installation, commit: Commit, table: str) -> set[int]:
 def _passed(step: Step, report: Report) -> Iterator[Story]:
     """What is in the files that are published by their verdicts, and not by a person's word."""
     for file in report.files:
-        if _is_published(step, file) and file.verdict not in FAILED:
+        if _is_published(step, file) and file.verdict not in FAILING_VERDICTS:
             yield step.world.stories[file.id]
 
 
@@ -478,7 +478,7 @@ def let_through(step: Step, file_id: str) -> bool:
     """Whether a published file version had failed, or would have if its contract had enforced."""
     entry = step.published.get(file_id)
     report = report_of(step.world, entry) if entry else None
-    return any(it.id == file_id and it.verdict in FAILED for it in (report.files if report else ()))
+    return any(it.id == file_id and it.verdict in FAILING_VERDICTS for it in (report.files if report else ()))
 
 
 def failed(report: Report | None, file_id: str) -> bool:

@@ -354,7 +354,9 @@ MUTATIONS = (
     ),
     Mutation(
         says="what a contract observes is rejected",
-        edits=(Edit(function=observed._told, old="_WOULD.get(check.verdict, check.verdict)", new="check.verdict"),),
+        edits=(
+            Edit(function=observed._observe_check, old="_WOULD.get(check.verdict, check.verdict)", new="check.verdict"),
+        ),
         seeds_from=9,
     ),
     Mutation(

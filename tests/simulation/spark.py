@@ -15,14 +15,14 @@ from greenlet import getcurrent, greenlet
 from lakegate.audit.advice import Fault
 from lakegate.audit.completeness import RowCounts
 from lakegate.audit.data_files.difference import DataFiles, Difference
-from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField, counted
-from lakegate.audit.engine import Proved
+from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField, with_rows
+from lakegate.audit.engine import ProvedTable
 from lakegate.audit.errors import HandedOver, JobError
 from lakegate.audit.evaluation.audits import Row, audits_of
 from lakegate.audit.evaluation.duplicates import Pattern, Repeats
 from lakegate.audit.evaluation.quarantine import Results, quarantine_of
 from lakegate.audit.evaluation.table_scope import Orphans
-from lakegate.audit.evaluation.verdicts import Dependent, Measured, Measurements, malformed_checks
+from lakegate.audit.evaluation.verdicts import Dependent, Measurement, Measurements, malformed_checks
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.job import CUT_OFF, Job, JobFile
 from lakegate.audit.model.plan import Metric, MetricKind, Plan, Severity, TableColumn
@@ -319,7 +319,7 @@ class StoryView:
     """What is measured; `at_base` are the tables that it depends on, as they are at the base."""
 
     plan: Plan
-    proved: Proved[StoryTable]
+    proved: ProvedTable[StoryTable]
     stories: Mapping[str, Story]
     at_base: Mapping[str, StoryTable | None]
 
@@ -336,7 +336,7 @@ class StoryView:
         ]
         return measured, {metric.id: self._dependent(metric) for metric in plan.metrics if metric not in single}
 
-    def _measured(self, metric: Metric, file: str, data: Sequence[DataFileStatistics]) -> Measured:
+    def _measured(self, metric: Metric, file: str, data: Sequence[DataFileStatistics]) -> Measurement:
         """By how bad it is to fail: an error is of a number or of nulls."""
         story = self.stories[file]
         [severity] = {check.severity for check in self.plan.checks if check.metric == metric.id}
@@ -345,7 +345,7 @@ class StoryView:
             Severity.WARNING: int(story.warn),
             Severity.ERROR: int(story.nulls and metric.columns == ("b",)),
         }[severity]
-        return Measured(value=int(story.bad) if metric.kind is MetricKind.VALUE else value, source=Source.STATISTICS)
+        return Measurement(value=int(story.bad) if metric.kind is MetricKind.VALUE else value, source=Source.STATISTICS)
 
     def _dependent(self, metric: Metric) -> Dependent:
         ids = self.proved.files
@@ -375,7 +375,7 @@ class StoryView:
 
     def without(self, order: Sequence[str], failed: Mapping[str, Sequence[str]]) -> "StoryView":
         files = self.proved.files
-        left = {file: counted(files[file], self.stories[file].rows) for file in failed}
+        left = {file: with_rows(files[file], self.stories[file].rows) for file in failed}
         return replace(self, proved=replace(self.proved, files={file: left.get(file, files[file]) for file in order}))
 
     def with_samples(self, results: Results, _: Plan, __: Sequence[Inspection]) -> dict[str, tuple[CheckResult, ...]]:
@@ -413,7 +413,7 @@ class StoryEngine:
     def check_references(self, plan: Plan) -> None:
         pass
 
-    def view(self, plan: Plan, proved: Proved[StoryTable]) -> StoryView:
+    def view(self, plan: Plan, proved: ProvedTable[StoryTable]) -> StoryView:
         base, names = Ref(self.job.branch, self.job.base), {plan.table, *plan.depends_on}
         tables = {name: self.load(name, base)[0] for name in sorted(names)}
         return StoryView(plan=plan, proved=proved, stories=self.cluster.stories, at_base=tables)

@@ -12,10 +12,10 @@ from dataclasses import replace
 from functools import cache
 from random import Random
 
-from lakegate.audit.evaluation.quarantine import BUDGET, within
+from lakegate.audit.evaluation.quarantine import BUDGET, budget_check
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import Budget, Metric, MetricKind, Mode, Plan, Severity
-from lakegate.audit.model.report import FAILED, CheckResult, FileReport, Report, Verdict
+from lakegate.audit.model.report import FAILING_VERDICTS, CheckResult, FileReport, Report, Verdict
 from lakegate.audit.run import Run, append_and_audit
 from lakegate.contracts import load
 from lakegate.ports import MAIN
@@ -98,7 +98,7 @@ def cannot_be_appended(plan: Plan, story: Story, file: FileReport) -> bool:
     if not parsing or not story.malformed:
         return False
     lines = story.arrive + story.malformed
-    too_many = within(plan.budget, story.malformed, lines).verdict is Verdict.FAIL
+    too_many = budget_check(plan.budget, story.malformed, lines).verdict is Verdict.FAIL
     return parsing[0].severity is Severity.ERROR or (parsing[0].severity is Severity.QUARANTINE and too_many)
 
 
@@ -125,7 +125,7 @@ def differences(plan: Plan, story: Story, enforced: FileReport, observed: FileRe
         if told(check) != told(ours[name]) or ours[name].verdict is not wanted:
             wrong.append(f"{check} enforced, and observed {ours[name]}")
     budgets = [[it.verdict for it in file.checks if it.check == BUDGET] for file in (enforced, observed)]
-    if Verdict.FAIL in budgets[0] and not {*FAILED} & {*budgets[1]}:
+    if Verdict.FAIL in budgets[0] and not {*FAILING_VERDICTS} & {*budgets[1]}:
         wrong.append("the budget is not told")
     if not rejected:
         wrong += _of_published(story, enforced, observed)

@@ -29,11 +29,11 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.definition import FIXED
+from lakegate.audit.definition import FIXED_PROPERTIES
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.evaluation.drift import Past
 from lakegate.audit.evaluation.moment import bind_now
-from lakegate.audit.evaluation.quarantine import BUDGET, afterwards, leaving, unforgiving
+from lakegate.audit.evaluation.quarantine import BUDGET, afterwards, leaving_checks, without_budget
 from lakegate.audit.evaluation.verdicts import Dependent, Measurements, evaluate, good
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.plan import Metric, Plan, TableColumn
@@ -147,7 +147,7 @@ class Audit:
                 F.lit(at), FILE_COLUMN, "_pos", "_lakegate_reasons"
             )
             for at, results in found.items()
-            if (failed := {file: ids for file, checks in results.items() if (ids := leaving(checks))})
+            if (failed := {file: ids for file, checks in results.items() if (ids := leaving_checks(checks))})
         ]
         gone: dict[int, dict[str, dict[int, frozenset[str]]]] = {at: {} for at in found}
         for at, file, place, reasons in reduce(DataFrame.union, marks).collect() if marks else ():
@@ -175,10 +175,10 @@ class Audit:
     def observed(self, at: int, results: Results) -> Results:
         """What is said of the files as if their rows had left, although they are there."""
         plan = self.plans[at]
-        failed = {file: ids for file, checks in results.items() if (ids := leaving(checks))}
+        failed = {file: ids for file, checks in results.items() if (ids := leaving_checks(checks))}
         left = quarantine.without(self._view(plan), good(results), failed)
         measured, dependents = measure_all(plan, left.batch, left.base)
-        return afterwards(results, evaluate(unforgiving(plan), measured, dependents, self.history(plan)))
+        return afterwards(results, evaluate(without_budget(plan), measured, dependents, self.history(plan)))
 
     def _left(
         self, at: int, plan: Plan, measured: Sequence[Measurements], dependents: Mapping[str, Dependent]
@@ -194,7 +194,7 @@ class Audit:
             for metric in plan.metrics
             if metric.id in dependents
         }
-        return evaluate(unforgiving(plan), mine, of_others, self.history(plan))
+        return evaluate(without_budget(plan), mine, of_others, self.history(plan))
 
 
 def _columns(columns: Sequence[Column]) -> list[TableColumn]:
@@ -390,7 +390,7 @@ def others(spark: SparkSession) -> tuple[Parents, Any]:
     drawn = parents(random.Random(SEED))
     columns = _columns(drawn.columns)
     file = TableColumn(name=FILE_COLUMN, type="string")
-    for statement in create_table_sql(PARENTS, [*columns, file], FIXED, f" PARTITIONED BY ({FILE_COLUMN})"):
+    for statement in create_table_sql(PARENTS, [*columns, file], FIXED_PROPERTIES, f" PARTITIONED BY ({FILE_COLUMN})"):
         spark.sql(statement)
     held.write(spark, PARENTS, columns, {"p0": drawn.rows[::2], "p1": drawn.rows[1::2]})
     return drawn, iceberg.load(spark, LAKE, PARENTS)

@@ -44,7 +44,7 @@ def ingest(spark: SparkSession, folder: Path, by: Plan, *tables: pa.Table) -> li
         staged.append(JobFile(id=path.stem, key=str(number), uri=f"file:{path}", size=path.stat().st_size))
     there = iceberg.load(spark, LAKE, by.table)
     agreed, inspections = fit_all(
-        by, None if there is None else shape(spark, there).own, inspect_all(spark, by, staged)
+        by, None if there is None else shape(spark, there).own_columns, inspect_all(spark, by, staged)
     )
     prepare(spark, by, there, agreed.columns)
     grown = Plan(**{**vars(by), "columns": agreed.columns})

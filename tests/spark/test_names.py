@@ -8,7 +8,7 @@ import unicodedata
 import pytest
 from pyspark.sql import SparkSession
 
-from lakegate.audit.schema.names import folded
+from lakegate.audit.schema.names import fold
 from spark_jobs.jvm.gateway import jvm, session_state
 
 pytestmark = pytest.mark.spark
@@ -16,7 +16,7 @@ EVERY = [chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category
 
 
 def test_letters_that_are_one_to_lakegate_are_one_to_spark(spark: SparkSession) -> None:
-    assert session_state(spark).conf().resolver().apply("".join(EVERY), "".join(map(folded, EVERY)))
+    assert session_state(spark).conf().resolver().apply("".join(EVERY), "".join(map(fold, EVERY)))
 
 
 def test_letters_that_are_one_to_spark_are_one_to_lakegate(spark: SparkSession) -> None:
@@ -24,4 +24,4 @@ def test_letters_that_are_one_to_spark_are_one_to_lakegate(spark: SparkSession) 
     java = jvm(spark).java
     apart = java.util.TreeSet(java.lang.String.CASE_INSENSITIVE_ORDER)
     apart.addAll(java.util.Collections.list(java.util.StringTokenizer("\t".join(EVERY), "\t")))
-    assert apart.size() == len({*map(folded, EVERY)})
+    assert apart.size() == len({*map(fold, EVERY)})

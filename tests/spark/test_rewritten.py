@@ -19,7 +19,7 @@ from lakegate.audit.errors import JobError
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import Budget, Metric, MetricKind, Operator, Plan, Scope, Severity
-from lakegate.audit.model.report import DataFile, Replaced, Report, Rewritten, Verdict
+from lakegate.audit.model.report import DataFile, ReplacedFiles, Report, Rewritten, Verdict
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.ports import MAIN, FileChanges, Ref
@@ -68,7 +68,7 @@ class Main:
     at: str
     anything: Job  # that says where the lake is
 
-    def job(self, files: Mapping[str, bytes], replaces: Mapping[str, Replaced] | None = None) -> Job:
+    def job(self, files: Mapping[str, bytes], replaces: Mapping[str, ReplacedFiles] | None = None) -> Job:
         branch = unique("wap-flights")
         job = stage(self.lake, self.plan, branch, self.lake.branch(branch, self.at), files).job
         return replace(job, files=tuple(_replacing(file, (replaces or {}).get(file.id)) for file in job.files))
@@ -113,12 +113,12 @@ class Main:
         }
 
 
-def _replacing(file: JobFile, replaces: Replaced | None) -> JobFile:
+def _replacing(file: JobFile, replaces: ReplacedFiles | None) -> JobFile:
     return replace(file, replaces=replaces) if replaces else file
 
 
-def rewritten(*ids: str) -> Replaced:
-    return Replaced(versions=tuple(f"v{file}" for file in ids), rewritten=ids)
+def rewritten(*ids: str) -> ReplacedFiles:
+    return ReplacedFiles(versions=tuple(f"v{file}" for file in ids), rewritten=ids)
 
 
 @pytest.fixture(scope="module")

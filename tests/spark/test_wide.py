@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.evaluation.verdicts import Measured, Measurements, evaluate
+from lakegate.audit.evaluation.verdicts import Measurement, Measurements, evaluate
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.plan import Metric, MetricKind, Plan
 from lakegate.audit.model.report import Source
@@ -71,14 +71,14 @@ def test_a_check_s_metric_is_found_without_looking_at_all_others() -> None:
     metrics = [Metric(id=f"m{at}", kind=MetricKind.NULLS, columns=(f"c{at}",)) for at in range(WIDEST)]
     of: Plan = replace(plan("nyc.t", wide(WIDEST)), metrics=Counted(metrics), checks=tuple(map(none_of, metrics)))
     Counted.looked_at = 0
-    none = {each.id: Measured(value=0, source=Source.STATISTICS) for each in metrics}
+    none = {each.id: Measurement(value=0, source=Source.STATISTICS) for each in metrics}
     evaluate(of, [Measurements(file="f1", rows=25, metrics=none)], {})
     assert Counted.looked_at <= 5 * WIDEST
 
 
 @pytest.mark.parametrize("named", [str.upper, "{} ".format, "x{}".format], ids=["in capitals", "spaced", "other"])
 def test_names_of_a_wide_file_are_not_compared_pair_by_pair(named: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    folded, seen = names.folded, list[str]()
+    folded, seen = names.fold, list[str]()
 
     def counted(name: str) -> str:
         seen.append(name)

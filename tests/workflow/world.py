@@ -7,16 +7,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-from lakegate.audit.completeness import refused
-from lakegate.audit.evaluation.observed import observed
+from lakegate.audit.completeness import delete_files_message
+from lakegate.audit.evaluation.observed import as_observed
 from lakegate.audit.evaluation.quarantine import Results, quarantine_of
-from lakegate.audit.evaluation.reuse import combined, of_table_scope
+from lakegate.audit.evaluation.reuse import of_table_scope, with_new_results
 from lakegate.audit.evaluation.verdicts import verdict as worst
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Mode, Severity
-from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Replaced, Report, Rewritten, Source, Verdict
+from lakegate.audit.model.report import (
+    CheckResult,
+    DataFile,
+    FileReport,
+    ReplacedFiles,
+    Report,
+    Rewritten,
+    Source,
+    Verdict,
+)
 from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
@@ -455,7 +464,7 @@ class World:
         if job.rewritten and self._has_deletes(job):
             files = [FileReport(id=file.id, key=file.key, verdict=Verdict.FAIL) for file in job.files]
             report = audited_report(job, self.lake.branches[job.branch], files, self.clock.now())
-            return replace(report, error=refused(job))
+            return replace(report, error=delete_files_message(job))
         rewritten = self._take_out(job)
         readable = [file for file in job.files if not self.stories[file.id].unreadable]
         if readable:
@@ -515,7 +524,7 @@ class World:
         told = [tuple(DataFile(path=path, rows=rows) for path, rows in each.items()) for each in (lost, left)]
         return Rewritten(data_files=told[0], left=told[1])
 
-    def _replaces(self, job: Job, file: JobFile) -> Replaced:
+    def _replaces(self, job: Job, file: JobFile) -> ReplacedFiles:
         """With the rows that were taken out of data files of several."""
         base = self._versions(Ref(MAIN, job.base), job.plan.table)
         return replace(file.replaces, rewritten_rows=sum(base.get(old, 0) for old in file.replaces.rewritten))
@@ -528,7 +537,7 @@ class World:
         assert there == FileChanges(added=frozenset(path for file in job.files for path in file.data_files))
         self.reused.append(job.branch)
         found = self._as_told(job, {file: self._of_table_scope(job, file) for file in ids})
-        files = [replace(known[file], checks=combined(known[file].checks, found[file])) for file in ids]
+        files = [replace(known[file], checks=with_new_results(known[file].checks, found[file])) for file in ids]
         return replace(
             before,
             branch=job.branch,
@@ -620,7 +629,7 @@ class World:
 
     def _as_told(self, job: Job, checks: Results) -> Results:
         """As the job tells them of a contract that observes, or enforces."""
-        return observed(job.plan, checks) if job.plan.mode is Mode.OBSERVE else checks
+        return as_observed(job.plan, checks) if job.plan.mode is Mode.OBSERVE else checks
 
     def _needs(self, job: Job, story: Story) -> bool:
         """Whether what the file needs is not there."""

@@ -7,7 +7,7 @@ from urllib.error import HTTPError
 from urllib.request import Request
 
 from lakegate.adapters.urllib_errors import urllib_errors
-from lakegate.audit.bounded_http import asked, place
+from lakegate.audit.bounded_http import open_url, place
 from lakegate.errors import Misconfigured, OutcomeUnknown, Refused, Retryable
 
 SECONDS = 10  # for an answer: people wait for their message meanwhile
@@ -22,7 +22,7 @@ def post(what: str, url: str, body: bytes, headers: Mapping[str, str]) -> None:
     """Post a JSON body. Raise Denied if the receiver does not accept who sends it."""
     told = {"content-type": "application/json", "user-agent": "lakegate", **headers}
     with _errors(f"{what} to {place(url)}"):
-        asked(Request(url, data=body, headers=told, method="POST"), SECONDS)  # noqa: S310 (settings ask for https)
+        open_url(Request(url, data=body, headers=told, method="POST"), SECONDS)  # noqa: S310 (settings ask for https)
 
 
 def tried_twice(send: Callable[[], None], forget: Callable[[], None]) -> None:

@@ -87,11 +87,11 @@ def live_entries(io: FileIO, manifest: ManifestFile, of: str = "") -> list[Manif
 def data_files(table: Table | None) -> dict[str, DataFile]:
     """Return the table's data files by path."""
     state = TableState(table)
-    return manifests.data_files(state, manifests.listed(state))
+    return manifests.data_files(state, manifests.by_path(state))
 
 
 def unshared_files(one: Table, other: Table) -> tuple[dict[str, DataFile], dict[str, DataFile]]:
     """Return the data files in manifests that the other table lacks, of both."""
     states = TableState(one), TableState(other)
-    ones, others = manifests.unshared(*states)
+    ones, others = manifests.only_in_one(*states)
     return manifests.data_files(states[0], ones), manifests.data_files(states[1], others)

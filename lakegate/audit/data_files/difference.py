@@ -17,7 +17,7 @@ class DataFiles:
     def but(self, paths: Collection[str]) -> "DataFiles":
         """Return them without those at these paths."""
         return DataFiles(
-            statistics={path: told for path, told in self.statistics.items() if path not in paths},
+            statistics={path: statistics for path, statistics in self.statistics.items() if path not in paths},
             entries={path: entry for path, entry in self.entries.items() if path not in paths},
         )
 

@@ -10,10 +10,16 @@ from math import ceil
 from operator import itemgetter
 from typing import Any
 
-from lakegate.audit.data_files.statistics import LAST_ASCII, REPLACED, DataFileStatistics, IcebergField, between
+from lakegate.audit.data_files.statistics import (
+    LAST_ASCII,
+    REPLACEMENT_LETTERS,
+    DataFileStatistics,
+    IcebergField,
+    bounds_of,
+)
 
 _WHOLE = ("int", "long")
-_ORDERED = (*_WHOLE, "date", "timestamp", "timestamptz", "string")
+_ORDERED_TYPES = (*_WHOLE, "date", "timestamp", "timestamptz", "string")
 _COMPARABLE = {
     **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), _WHOLE),
     "timestamp": ("timestamptz",),
@@ -42,24 +48,24 @@ def is_ordered(column: IcebergField) -> bool:
     """Return True if ranges locate the column's values. Floating-point columns have no such ranges, because bounds
     leave NaN out.
     """
-    return column.type in _ORDERED or column.type.startswith("decimal(")
+    return column.type in _ORDERED_TYPES or column.type.startswith("decimal(")
 
 
-def overlap_condition(found: Sequence[KeyRanges], pairs: Pairs) -> Any:
+def overlap_condition(ranges_of_files: Sequence[KeyRanges], pairs: Pairs) -> Any:
     """Return a condition on the second column of each pair, true of every row that has a key in one of these ranges. It
     is true if they exclude nothing, false if there are none.
     """
-    said: Any = False
-    for ranges in _fewer(found):
-        said = _either(said, _inside(ranges, pairs))
-    return said
+    condition: Any = False
+    for ranges in _fewer(ranges_of_files):
+        condition = _or(condition, _inside_condition(ranges, pairs))
+    return condition
 
 
-def comparable(mine: str, theirs: str) -> bool:
+def comparable(spark_name: str, iceberg_name: str) -> bool:
     """Return True if values of a Spark SQL type and of an Iceberg type can be the same key."""
-    if mine.startswith("decimal("):
-        return theirs.startswith("decimal(")
-    return theirs in _COMPARABLE.get(mine, (mine,))
+    if spark_name.startswith("decimal("):
+        return iceberg_name.startswith("decimal(")
+    return iceberg_name in _COMPARABLE.get(spark_name, (spark_name,))
 
 
 def _key_ranges(file: DataFileStatistics, columns: Sequence[IcebergField]) -> KeyRanges | None:
@@ -73,7 +79,7 @@ def _range(file: DataFileStatistics, column: IcebergField) -> Range:
     if not is_ordered(column):
         return None
     try:
-        return between(file, column)
+        return bounds_of(file, column)
     except (KeyError, ValueError, struct.error):
         return None
 
@@ -85,9 +91,9 @@ def _fewer(batch: Sequence[KeyRanges]) -> list[KeyRanges]:
     starts = [ranges[0][0] for ranges in batch if ranges[0] is not None]
     if len(starts) < len(batch):
         return [_hull(batch)]
-    ordered = [ranges for _, ranges in sorted(zip(starts, batch, strict=True), key=itemgetter(0))]
-    size = ceil(len(ordered) / MOST_RANGES)
-    return [_hull(ordered[start : start + size]) for start in range(0, len(ordered), size)]
+    by_start = [ranges for _, ranges in sorted(zip(starts, batch, strict=True), key=itemgetter(0))]
+    size = ceil(len(by_start) / MOST_RANGES)
+    return [_hull(by_start[start : start + size]) for start in range(0, len(by_start), size)]
 
 
 def _hull(batch: Sequence[KeyRanges]) -> KeyRanges:
@@ -95,30 +101,34 @@ def _hull(batch: Sequence[KeyRanges]) -> KeyRanges:
 
 
 def _span(ranges: Sequence[Range]) -> Range:
-    known = [found for found in ranges if found]
-    if len(known) < len(ranges):
+    sure = [range_ for range_ in ranges if range_]
+    if len(sure) < len(ranges):
         return None
-    return min(low for low, _ in known), max(high for _, high in known)
+    return min(low for low, _ in sure), max(high for _, high in sure)
 
 
-def _inside(ranges: KeyRanges, pairs: Pairs) -> Any:
-    said: Any = True
-    for found, (mine, theirs) in zip(ranges, pairs, strict=True):
-        if found is None or not (mine.type == theirs.type or (mine.type in _WHOLE and theirs.type in _WHOLE)):
+def _inside_condition(ranges: KeyRanges, pairs: Pairs) -> Any:
+    condition: Any = True
+    for range_, (own_field, other_field) in zip(ranges, pairs, strict=True):
+        if range_ is None or not (
+            own_field.type == other_field.type or (own_field.type in _WHOLE and other_field.type in _WHOLE)
+        ):
             continue
-        low, high = found
-        if theirs.type == "int":
+        low, high = range_
+        if other_field.type == "int":
             low, high = max(low, _INT[0]), min(high, _INT[1])
             if low > high:
                 return False  # outside the other column's type
-        if theirs.type in _LEAST and low - _LEAST[theirs.type] < _WIDTH:
+        if other_field.type in _LEAST and low - _LEAST[other_field.type] < _WIDTH:
             continue  # by partition values, rows of such a range may be in any partition
-        if theirs.type == "string":
+        if other_field.type == "string":
             low, high = _beyond_doubt(low, high)
-        least, most = _literal(theirs.type, low), _literal(theirs.type, high)
-        if least is not None and most is not None:
-            said = _both(said, _both(_compared("gt-eq", theirs, least), _compared("lt-eq", theirs, most)))
-    return said
+        least, greatest = _literal(other_field.type, low), _literal(other_field.type, high)
+        if least is not None and greatest is not None:
+            condition = _and(
+                condition, _and(_comparison("gt-eq", other_field, least), _comparison("lt-eq", other_field, greatest))
+            )
+    return condition
 
 
 def _beyond_doubt(low: str, high: str) -> tuple[str, str]:
@@ -128,9 +138,9 @@ def _beyond_doubt(low: str, high: str) -> tuple[str, str]:
     A decoded bound differs from its bytes at one letter. It excludes a text that its bytes would include only if the
     text has there a letter from U+FFFD on (seen from below) or one from U+0080 to U+FFFD (seen from above).
     """
-    least = next((at for at, letter in enumerate(low) if letter >= REPLACED[0]), len(low))
-    most = next((at for at, letter in enumerate(high) if LAST_ASCII < letter <= REPLACED[0]), None)
-    return low[:least], high if most is None else high[:most] + REPLACED[1]
+    least = next((at for at, letter in enumerate(low) if letter >= REPLACEMENT_LETTERS[0]), len(low))
+    greatest_end = next((at for at, letter in enumerate(high) if LAST_ASCII < letter <= REPLACEMENT_LETTERS[0]), None)
+    return low[:least], high if greatest_end is None else high[:greatest_end] + REPLACEMENT_LETTERS[1]
 
 
 def _literal(kind: str, value: Any) -> Any:
@@ -146,15 +156,15 @@ def _literal(kind: str, value: Any) -> Any:
     return f"{value:f}" if kind.startswith("decimal(") else value
 
 
-def _compared(how: str, column: IcebergField, value: Any) -> Any:
-    return {"type": how, "term": column.name, "value": value}
+def _comparison(operator: str, column: IcebergField, value: Any) -> Any:
+    return {"type": operator, "term": column.name, "value": value}
 
 
-def _both(one: Any, other: Any) -> Any:
-    return other if one is True else {"type": "and", "left": one, "right": other}
+def _and(left: Any, other: Any) -> Any:
+    return other if left is True else {"type": "and", "left": left, "right": other}
 
 
-def _either(one: Any, other: Any) -> Any:
-    if one is True or other is True:
+def _or(left: Any, other: Any) -> Any:
+    if left is True or other is True:
         return True
-    return other if one is False else {"type": "or", "left": one, "right": other}
+    return other if left is False else {"type": "or", "left": left, "right": other}

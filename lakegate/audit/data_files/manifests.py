@@ -62,63 +62,67 @@ class FileDifference(Generic[T]):
 
 def compare(before: State[M, T], after: State[M, T]) -> FileDifference[T]:
     """Compare two states. Raise ListedTwice if a manifest, or a data file in those that are opened, is there twice."""
-    left, came = unshared(before, after)
-    removed, added = data_files(before, left), data_files(after, came)
-    gone, new = _delete_files(before, left), _delete_files(after, came)
+    old_manifests, came = only_in_one(before, after)
+    old_files, new_files = data_files(before, old_manifests), data_files(after, came)
+    old_deletes, new = _delete_files(before, old_manifests), _delete_files(after, came)
     return FileDifference(
-        added=_without(added, removed),
-        removed=_without(removed, added),
-        deletes=frozenset(_without(new, gone)) | _effective(_without(gone, new), after),
+        added=_without(new_files, old_files),
+        removed=_without(old_files, new_files),
+        deletes=frozenset(_without(new, old_deletes)) | _effective(_without(old_deletes, new), after),
     )
 
 
-def listed(state: State[M, T]) -> dict[str, M]:
+def by_path(state: State[M, T]) -> dict[str, M]:
     """Return the state's manifests by path. Raise ListedTwice if one is there twice.
 
     Iceberg lists one twice by itself if it is told of a conflict about a commit that succeeded, and repeats it.
     """
-    return _once(((manifest.path, manifest) for manifest in state.manifests()), f"{state.table} lists the manifest")
+    return _files_once(
+        ((manifest.path, manifest) for manifest in state.manifests()), f"{state.table} lists the manifest"
+    )
 
 
-def unshared(one: State[M, T], other: State[M, T]) -> tuple[dict[str, M], dict[str, M]]:
+def only_in_one(state: State[M, T], other: State[M, T]) -> tuple[dict[str, M], dict[str, M]]:
     """Return each state's manifests that the other lacks."""
-    ones, others = listed(one), listed(other)
-    return _without(ones, others), _without(others, ones)
+    own_manifests, other_manifests = by_path(state), by_path(other)
+    return _without(own_manifests, other_manifests), _without(other_manifests, own_manifests)
 
 
 def data_files(state: State[M, T], manifests: Mapping[str, M]) -> dict[str, T]:
     """Return the live data files in these manifests by path. Raise ListedTwice if one is there twice."""
-    wanted = [it for it in manifests.values() if not it.holds_deletes and it.is_live]
-    return _once(state.data_files(wanted), f"{state.table} has the data file")
+    data_manifests = [manifest for manifest in manifests.values() if not manifest.holds_deletes and manifest.is_live]
+    return _files_once(state.data_files(data_manifests), f"{state.table} has the data file")
 
 
 def has_deletes(state: State[M, T]) -> bool:
     """Return True if the table has delete files."""
-    return any(it.holds_deletes and it.is_live for it in listed(state).values())
+    return any(manifest.holds_deletes and manifest.is_live for manifest in by_path(state).values())
 
 
 def _delete_files(state: State[M, T], manifests: Mapping[str, M]) -> dict[str, int]:
-    return dict(state.delete_files([it for it in manifests.values() if it.holds_deletes and it.is_live]))
+    return dict(
+        state.delete_files([manifest for manifest in manifests.values() if manifest.holds_deletes and manifest.is_live])
+    )
 
 
-def _effective(gone: Mapping[str, int], after: State[M, T]) -> frozenset[str]:
+def _effective(removed_deletes: Mapping[str, int], after: State[M, T]) -> frozenset[str]:
     """Return those removed delete files that may have hidden a row. A delete file hides rows of older data files alone;
     if all data files are younger it hid none, and Iceberg drops it with any commit that removes data files.
     """
-    if not gone:
+    if not removed_deletes:
         return frozenset()
-    live = [it.oldest for it in listed(after).values() if not it.holds_deletes and it.is_live]
-    return frozenset(name for name, sequence in gone.items() if live and sequence >= min(live))
+    live = [manifest.oldest for manifest in by_path(after).values() if not manifest.holds_deletes and manifest.is_live]
+    return frozenset(name for name, sequence in removed_deletes.items() if live and sequence >= min(live))
 
 
-def _without(files: Mapping[str, T], others: Mapping[str, object]) -> dict[str, T]:
-    return {path: file for path, file in files.items() if path not in others}
+def _without(files: Mapping[str, T], exclusions: Mapping[str, object]) -> dict[str, T]:
+    return {path: file for path, file in files.items() if path not in exclusions}
 
 
-def _once(found: Iterable[tuple[str, T]], what: str) -> dict[str, T]:
+def _files_once(entries: Iterable[tuple[str, T]], description: str) -> dict[str, T]:
     files: dict[str, T] = {}
-    for path, file in found:
+    for path, file in entries:
         if path in files:
-            raise ListedTwice(f"table {what} {path} twice: a reader finds its rows twice")
+            raise ListedTwice(f"table {description} {path} twice: a reader finds its rows twice")
         files[path] = file
     return files

@@ -18,12 +18,12 @@ _NUMBERS = {"int": "<i", "long": "<q", "float": "<f", "double": "<d", "date": "<
 _NARROW = {"long": "int", "double": "float"}
 _MICROSECONDS = ("timestamp", "timestamptz")
 _FLOATING = ("float", "double")
-REPLACED = ("\ufffd", "\ufffe")
+REPLACEMENT_LETTERS = ("\ufffd", "\ufffe")
 """Iceberg's replacement for text that is not UTF-8, and the letter it becomes if an upper bound is rounded up. Parquet
 orders the original bytes, so such a text is no bound.
 """
 LAST_ASCII = "\x7f"
-_COUNTED = ("boolean", "int", "long", "date")  # discrete: two values have a fixed number of others between them
+_DISCRETE_TYPES = ("boolean", "int", "long", "date")  # discrete: two values have a fixed number of others between them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ class DataFileStatistics:
         return bytes.fromhex(lower).decode()
 
 
-def counted(files: Sequence[DataFileStatistics], rows: int) -> list[DataFileStatistics]:
+def with_rows(files: Sequence[DataFileStatistics], rows: int) -> list[DataFileStatistics]:
     """Return these data files as if nothing were known of them but that they hold so many rows together."""
     numbers = [rows, *[0] * len(files)]
     return [DataFileStatistics(path=file.path, rows=number) for file, number in zip(files, numbers, strict=False)]
@@ -85,16 +85,16 @@ def counted(files: Sequence[DataFileStatistics], rows: int) -> list[DataFileStat
 
 def measure(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, IcebergField]) -> float | None:
     """Return the metric over these data files, or None if their statistics do not tell it."""
-    told = KINDS.get(metric.kind)
-    return told.number(metric, files, columns) if told else None
+    proof = KINDS.get(metric.kind)
+    return proof.number(metric, files, columns) if proof else None
 
 
-def asked(metric: Metric) -> Sequence[str]:
+def columns_asked(metric: Metric) -> Sequence[str]:
     """Return the columns whose statistics may tell the metric, or which of the table's data files hold its keys."""
     if metric.scope is Scope.TABLE:
         return metric.columns
-    told = KINDS.get(metric.kind)
-    return told.columns(metric) if told else ()
+    proof = KINDS.get(metric.kind)
+    return proof.columns(metric) if proof else ()
 
 
 def _nulls(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, IcebergField]) -> float | None:
@@ -110,8 +110,8 @@ def _none_fails(
 
 
 def _total(counts: Iterable[int | None]) -> int | None:
-    known = list(counts)
-    return None if None in known else sum(count for count in known if count is not None)
+    numbers = list(counts)
+    return None if None in numbers else sum(count for count in numbers if count is not None)
 
 
 def _extreme(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, IcebergField]) -> float | None:
@@ -119,14 +119,14 @@ def _extreme(metric: Metric, files: Sequence[DataFileStatistics], columns: Mappi
     if not metric.bound:
         return None
     side, column = metric.bound, columns[metric.columns[0]]
-    some = [file for file in files if not _only_nulls(file, column)]
-    if column.type in _FLOATING and any(file.nans.get(column.id) != 0 for file in some):
+    files_with_values = [file for file in files if not _only_nulls(file, column)]
+    if column.type in _FLOATING and any(file.nans.get(column.id) != 0 for file in files_with_values):
         return None
-    bounds = [(file.lower if side == "lower" else file.upper).get(column.id) for file in some]
-    known = [float(bound(column.type, text)) for text in bounds if text is not None]
-    if not known or len(known) < len(bounds) or not all(map(math.isfinite, known)):
+    bounds = [(file.lower if side == "lower" else file.upper).get(column.id) for file in files_with_values]
+    values = [float(bound_value(column.type, text)) for text in bounds if text is not None]
+    if not values or len(values) < len(bounds) or not all(map(math.isfinite, values)):
         return None
-    return min(known) if side == "lower" else max(known)
+    return min(values) if side == "lower" else max(values)
 
 
 def _only_nulls(file: DataFileStatistics, column: IcebergField) -> bool:
@@ -141,38 +141,44 @@ def _proves(proof: Proof, file: DataFileStatistics, column: IcebergField) -> boo
     if column.type in _FLOATING and file.nans.get(column.id) != 0:
         return False
     try:
-        lower, upper = between(file, column)
-        above = proof.minimum is None or _above(lower, limit(column.type, proof.minimum), proof.exclusive_minimum)
-        below = proof.maximum is None or _above(limit(column.type, proof.maximum), upper, proof.exclusive_maximum)
-        known = _all_among(proof.values, column.type, lower, upper) and _none_of(
+        lower, upper = bounds_of(file, column)
+        is_above_minimum = proof.minimum is None or _is_above(
+            lower, limit(column.type, proof.minimum), proof.exclusive_minimum
+        )
+        is_below_maximum = proof.maximum is None or _is_above(
+            limit(column.type, proof.maximum), upper, proof.exclusive_maximum
+        )
+        has_known_values = _all_among(proof.values, column.type, lower, upper) and _none_of(
             proof.without, column.type, lower, upper
         )
     except (KeyError, TypeError, ValueError, ArithmeticError, struct.error):
         return False  # no bounds, or bounds that cannot be compared: a query decides
-    return above and below and known
+    return is_above_minimum and is_below_maximum and has_known_values
 
 
 def _all_among(values: Iterable[float | str], kind: str, lower: Any, upper: Any) -> bool:
     """Return True if only these values can lie between the bounds: every value of a discrete type between them is
     listed, or both bounds are one listed value.
     """
-    between = {each for value in values if lower <= (each := limit(kind, value)) <= upper}
+    limits_inside = {edge for value in values if lower <= (edge := limit(kind, value)) <= upper}
     if not values:
         return True
-    return len(between) == upper - lower + 1 if kind in _COUNTED else lower == upper and bool(between)
+    return (
+        len(limits_inside) == upper - lower + 1 if kind in _DISCRETE_TYPES else lower == upper and bool(limits_inside)
+    )
 
 
 def _none_of(values: Iterable[float | str], kind: str, lower: Any, upper: Any) -> bool:
     return not any(lower <= limit(kind, value) <= upper for value in values)
 
 
-def _above(greater: Any, smaller: Any, exclusive: bool) -> bool:  # noqa: FBT001 - a field of the proof
+def _is_above(greater: Any, smaller: Any, exclusive: bool) -> bool:  # noqa: FBT001 - a field of the proof
     return bool(greater > smaller if exclusive else greater >= smaller)
 
 
-def between(file: DataFileStatistics, column: IcebergField) -> tuple[Any, Any]:
+def bounds_of(file: DataFileStatistics, column: IcebergField) -> tuple[Any, Any]:
     """Return the column's bounds. Raise KeyError if there are none, and ValueError if they cannot be correct."""
-    lower, upper = bound(column.type, file.lower[column.id]), bound(column.type, file.upper[column.id])
+    lower, upper = bound_value(column.type, file.lower[column.id]), bound_value(column.type, file.upper[column.id])
     if lower > upper:
         raise ValueError(f"the bounds of {column.name!r} cross")
     if column.type == "string" and file.row_groups != 1 and _may_hide(lower, upper):
@@ -188,10 +194,12 @@ def _may_hide(lower: str, upper: str) -> bool:
     byte, and the merged bound lies between the two. So a bound is lost only if the lower bound has a letter from U+0080
     to U+FFFD, or the upper bound has one from U+FFFD on.
     """
-    return any(LAST_ASCII < letter <= REPLACED[0] for letter in lower) or any(letter >= REPLACED[0] for letter in upper)
+    return any(LAST_ASCII < letter <= REPLACEMENT_LETTERS[0] for letter in lower) or any(
+        letter >= REPLACEMENT_LETTERS[0] for letter in upper
+    )
 
 
-def bound(kind: str, text: str) -> Any:
+def bound_value(kind: str, text: str) -> Any:
     """Return an Iceberg bound as a comparable value; temporal ones are Iceberg's own numbers. Raise ValueError if it
     bounds nothing.
     """
@@ -213,7 +221,7 @@ def bound(kind: str, text: str) -> Any:
 
 def exact(text: str) -> str:
     """Return the text as a bound. Raise ValueError if it may stand for other bytes in the file."""
-    if any(sign in text for sign in REPLACED):
+    if any(sign in text for sign in REPLACEMENT_LETTERS):
         raise ValueError(f"{text!r} may stand for bytes that are not UTF-8")
     return text
 
@@ -234,17 +242,21 @@ def limit(kind: str, value: float | str) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class StatisticsProof:
     """A kind of metric's rule over statistics, and the columns whose statistics it needs."""
 
     number: Callable[[Metric, Sequence[DataFileStatistics], Mapping[str, IcebergField]], float | None]
     columns: Callable[[Metric], Sequence[str]]
 
 
-KINDS: Mapping[MetricKind, Told] = {
-    MetricKind.ROWS: Told(number=lambda _, files, __: sum(file.rows for file in files), columns=lambda _: ()),
-    MetricKind.NULLS: Told(number=_nulls, columns=lambda metric: metric.columns),
-    MetricKind.FAILING: Told(number=_none_fails, columns=lambda it: (it.proof.column,) if it.proof else ()),
-    MetricKind.VALUE: Told(number=_extreme, columns=lambda metric: metric.columns if metric.bound else ()),
+KINDS: Mapping[MetricKind, StatisticsProof] = {
+    MetricKind.ROWS: StatisticsProof(
+        number=lambda _, files, __: sum(file.rows for file in files), columns=lambda _: ()
+    ),
+    MetricKind.NULLS: StatisticsProof(number=_nulls, columns=lambda metric: metric.columns),
+    MetricKind.FAILING: StatisticsProof(
+        number=_none_fails, columns=lambda metric: (metric.proof.column,) if metric.proof else ()
+    ),
+    MetricKind.VALUE: StatisticsProof(number=_extreme, columns=lambda metric: metric.columns if metric.bound else ()),
 }
 """Kinds that statistics may tell; any other is computed from rows."""

@@ -27,12 +27,12 @@ def audits_of(table: str, *, distinct: bool = False) -> str:
     return f"{NAMESPACE}.{name_beside(table, distinct=distinct)}"
 
 
-def audit_rows(job: Job, audited: str, at: datetime, file: FileReport, error: str = "") -> Sequence[Row]:
+def audit_rows(job: Job, commit: str, at: datetime, file: FileReport, error: str = "") -> Sequence[Row]:
     """Return the rows of one file version: its own first, with its reasons or the attempt's `error`, then its checks.
-    `audited` is the commit whose rows were judged.
+    `commit` is the commit whose rows were judged.
     """
     plan = job.plan
-    shared = {
+    common = {
         "key": file.key,
         "table_name": plan.table,
         "batch": job.batch,
@@ -42,20 +42,20 @@ def audit_rows(job: Job, audited: str, at: datetime, file: FileReport, error: st
         "contract_version": plan.contract_version,
         "contract_hash": plan.contract_hash,
         "mode": str(plan.mode),
-        "audited_commit": audited,
+        "audited_commit": commit,
         "audited_at": at,
     }
-    return [shared | _of_file(file, error), *(shared | _of_check(check) for check in file.checks)]
+    return [common | _of_file(file, error), *(common | _of_check(check) for check in file.checks)]
 
 
 def _of_file(file: FileReport, error: str) -> dict[str, Any]:
-    why = (error,) if error else file.reasons or file.warnings
+    reasons = (error,) if error else file.reasons or file.warnings
     return {
         "check_id": FILE_CHECK,
         "verdict": str(file.verdict),
         "failing_rows": file.quarantined_rows,
         "row_count": file.rows + file.quarantined_rows,
-        "reason": "; ".join(why) or None,
+        "reason": "; ".join(reasons) or None,
     }
 
 

@@ -19,23 +19,23 @@ def before(check: Check, past: Past) -> Sequence[float]:
     return values if len(values) >= check.drift.at_least else ()
 
 
-def drifted(drift: Drift, value: float, values: Sequence[float]) -> float | None:
+def drift_of(drift: Drift, value: float, values: Sequence[float]) -> float | None:
     """Return the comparison's number, or None if there is none: a rate of nothing, a deviation among equals, or a
     number that a float cannot hold.
     """
     try:
-        number = _compared(drift.comparison, value, values) if values else None
+        number = _compare(drift.comparison, value, values) if values else None
     except OverflowError:
         return None
     return number if number is not None and isfinite(number) else None
 
 
-def _compared(comparison: Comparison, value: float, values: Sequence[float]) -> float | None:
-    average, one = scale(comparison, values)
+def _compare(comparison: Comparison, value: float, values: Sequence[float]) -> float | None:
+    average, unit = scale(comparison, values)
     difference = value - average
-    if one == 0:
+    if unit == 0:
         return 0.0 if difference == 0 else None
-    return difference / one
+    return difference / unit
 
 
 def scale(comparison: Comparison, values: Sequence[float]) -> tuple[float, float]:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from lakegate.audit.evaluation.verdicts import Measured
+from lakegate.audit.evaluation.verdicts import Measurement
 from lakegate.audit.model.report import Source
 
 
@@ -20,8 +20,8 @@ class OwnRepeats:
 
     rows: Mapping[str, int] = field(default_factory=dict)
 
-    def __call__(self, file: str, _: Collection[str]) -> Measured:
-        return Measured(value=self.rows.get(file, 0), source=Source.QUERY)
+    def __call__(self, file: str, _: Collection[str]) -> Measurement:
+        return Measurement(value=self.rows.get(file, 0), source=Source.QUERY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,27 +42,27 @@ class Repeats:
 
     patterns: tuple[Pattern, ...] = ()
 
-    def __call__(self, file: str, earlier: Collection[str]) -> Measured:
-        return Measured(value=self.count(file, earlier), source=Source.QUERY)
+    def __call__(self, file: str, earlier: Collection[str]) -> Measurement:
+        return Measurement(value=self.count(file, earlier), source=Source.QUERY)
 
     def count(self, file: str, earlier: Collection[str]) -> int:
         """Return how many rows of the file repeat a row of itself or of the earlier files, which are good."""
-        if not (mine := self._by_file.get(file)):
+        if not (patterns := self._by_file.get(file)):
             return 0
         before = frozenset(earlier)
-        return sum(_repeating(pattern, file, before) * pattern.keys for pattern in mine)
+        return sum(_repeating_keys(pattern, file, before) * pattern.keys for pattern in patterns)
 
     @cached_property
     def _by_file(self) -> Mapping[str, Sequence[Pattern]]:
         """Patterns by file. There may be one pattern for each key, and most of them involve few files."""
-        found: dict[str, list[Pattern]] = {}
+        patterns: dict[str, list[Pattern]] = {}
         for pattern in self.patterns:
             for file in pattern.counts:
-                found.setdefault(file, []).append(pattern)
-        return found
+                patterns.setdefault(file, []).append(pattern)
+        return patterns
 
 
-def _repeating(pattern: Pattern, file: str, earlier: frozenset[str]) -> int:
+def _repeating_keys(pattern: Pattern, file: str, earlier: frozenset[str]) -> int:
     rows = pattern.counts[file]
     is_first = not pattern.taken and earlier.isdisjoint(pattern.counts)
     return max(rows - 1, 0) if is_first else rows

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lakegate.audit.evaluation.verdicts import Dependent, Measured
+from lakegate.audit.evaluation.verdicts import Dependent, Measurement
 from lakegate.audit.model.plan import MetricKind, Plan
 from lakegate.audit.model.report import Source
 
@@ -15,11 +15,11 @@ class MalformedRows:
     rows: Mapping[str, int] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
 
-    def __call__(self, file: str, _earlier: Sequence[str]) -> Measured:
-        return Measured(value=self.rows.get(file, 0), source=Source.FILE, rows=self.lines.get(file))
+    def __call__(self, file: str, _earlier: Sequence[str]) -> Measurement:
+        return Measurement(value=self.rows.get(file, 0), source=Source.FILE, rows=self.lines.get(file))
 
 
-def malformed_metrics(plan: Plan, lines: Mapping[str, int], parsed: Mapping[str, int]) -> dict[str, Dependent]:
+def malformed_metrics(plan: Plan, lines: Mapping[str, int], parsed_rows: Mapping[str, int]) -> dict[str, Dependent]:
     """Return the plan's metric of rows that do not parse, from how many lines each file has and how many of them do."""
-    malformed = MalformedRows(rows={file: rows - parsed.get(file, 0) for file, rows in lines.items()}, lines=lines)
+    malformed = MalformedRows(rows={file: rows - parsed_rows.get(file, 0) for file, rows in lines.items()}, lines=lines)
     return {metric.id: malformed for metric in plan.metrics if metric.kind is MetricKind.MALFORMED}

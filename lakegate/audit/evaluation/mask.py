@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakegate.audit.model.plan import TableColumn
-from lakegate.audit.schema.names import folded
+from lakegate.audit.schema.names import fold
 
 MASK = "•••"
 TEXT = "text"
@@ -39,8 +39,8 @@ class Mask:
 
     def hides(self, columns: Iterable[str]) -> list[bool]:
         """Return for each column True if a plan masks it."""
-        hidden = set(map(folded, self.masked))
-        return [folded(name) in hidden for name in columns]
+        masked_names = set(map(fold, self.masked))
+        return [fold(name) in masked_names for name in columns]
 
     def hides_unparsed(self, columns: Iterable[str]) -> list[bool]:
         """Return the same for rows that do not parse: any column's value may be in their text."""
@@ -48,22 +48,24 @@ class Mask:
 
     def leaves_open(self, columns: Iterable[str]) -> list[bool]:
         """Return for each column True if it is unknown whether it is masked."""
-        named = set[str]() if self.fault else set(map(folded, (*self.named, *self.masked)))
-        return [folded(name) not in named for name in columns]
+        known_names = set[str]() if self.fault else set(map(fold, (*self.named, *self.masked)))
+        return [fold(name) not in known_names for name in columns]
 
 
 def of_columns(columns: Iterable[TableColumn]) -> Mask:
     """Return the mask of a plan's columns."""
-    every = tuple(columns)
-    return Mask(masked=masked(every), named=tuple(column.name for column in every))
+    all_columns = tuple(columns)
+    return Mask(masked=masked_columns(all_columns), named=tuple(column.name for column in all_columns))
 
 
-def hide(row: Iterable[Any], hidden: Sequence[bool]) -> tuple[Any, ...]:
+def hide(row: Iterable[Any], hides_columns: Sequence[bool]) -> tuple[Any, ...]:
     """Return a row with the values of its hidden columns masked. A null stays a null."""
-    return tuple(MASK if hides and value is not None else value for hides, value in zip(hidden, row, strict=True))
+    return tuple(
+        MASK if hides and value is not None else value for hides, value in zip(hides_columns, row, strict=True)
+    )
 
 
-def masked(columns: Iterable[TableColumn]) -> tuple[str, ...]:
+def masked_columns(columns: Iterable[TableColumn]) -> tuple[str, ...]:
     """Return the columns whose values are not shown."""
     return tuple(column.name for column in columns if column.masked)
 
@@ -74,4 +76,4 @@ def raw(columns: Iterable[TableColumn], text: str) -> str:
     Its column is unknown, so it is shown only if no column is masked. All raw text of a file that goes into a report
     passes through here.
     """
-    return MASK if masked(columns) else text
+    return MASK if masked_columns(columns) else text

@@ -18,7 +18,7 @@ def bind_now(plan: Plan, moment: datetime) -> Plan:
 
 
 def _metric(metric: Metric, moment: datetime) -> Metric:
-    sql, passes = _bound(metric.sql, moment), _bound(metric.passes, moment)
+    sql, passes = _bind_moment(metric.sql, moment), _bind_moment(metric.passes, moment)
     if sql == metric.sql:
         return metric
     proof = metric.proof
@@ -27,6 +27,6 @@ def _metric(metric: Metric, moment: datetime) -> Metric:
     return replace(metric, sql=sql, passes=passes, proof=proof)
 
 
-def _bound(sql: str, moment: datetime) -> str:
+def _bind_moment(sql: str, moment: datetime) -> str:
     literal = f"TIMESTAMP '{moment.isoformat()}'"
     return _PIECES.sub(lambda piece: literal if piece[0] == _NOW else piece[0], sql)

@@ -25,41 +25,43 @@ def quarantine_of(table: str, *, distinct: bool = False) -> str:
     return f"{NAMESPACE}.{name_beside(table, distinct=distinct)}"
 
 
-def leaving(checks: Sequence[CheckResult]) -> list[str]:
+def leaving_checks(checks: Sequence[CheckResult]) -> list[str]:
     """Return the checks, by id, whose failing rows are to leave; none if the file is rejected and keeps its rows."""
-    failed = any(check.verdict is Verdict.FAIL for check in checks)
-    return [] if failed else [check.check for check in checks if check.verdict is Verdict.QUARANTINE]
+    is_rejected = any(check.verdict is Verdict.FAIL for check in checks)
+    return [] if is_rejected else [check.check for check in checks if check.verdict is Verdict.QUARANTINE]
 
 
-def unforgiving(plan: Plan) -> Plan:
+def without_budget(plan: Plan) -> Plan:
     """Return the plan that judges the remaining rows: no more of them may go to quarantine."""
     strict = {Severity.QUARANTINE: Severity.ERROR}
-    return replace(plan, checks=tuple(replace(it, severity=strict.get(it.severity, it.severity)) for it in plan.checks))
+    return replace(
+        plan, checks=tuple(replace(check, severity=strict.get(check.severity, check.severity)) for check in plan.checks)
+    )
 
 
-def within(budget: Budget | None, failing: int, rows: int, *, at_least: bool = False) -> CheckResult:
+def budget_check(budget: Budget | None, failing_rows: int, rows: int, *, at_least: bool = False) -> CheckResult:
     """Return the check that a file's failing rows are within the budget. Without a budget none may go, and never all.
 
     `at_least` marks a count that is a minimum: it exceeds the budget already, so the rest was not counted.
     """
     budget = budget or Budget(rows=0)
     # Compare shares, not row numbers: a share rounds to the percentage that the contract states.
-    share = failing if budget.percent is None else _PERCENT * failing / max(rows, 1)
-    allowed = budget.rows or 0 if budget.percent is None else budget.percent
-    verdict = Verdict.PASS if share <= allowed and failing < rows else Verdict.FAIL
-    said = f"{budget.rows:,}" if budget.percent is None else f"{budget.percent:.15g}%"
+    share = failing_rows if budget.percent is None else _PERCENT * failing_rows / max(rows, 1)
+    limit = budget.rows or 0 if budget.percent is None else budget.percent
+    verdict = Verdict.PASS if share <= limit and failing_rows < rows else Verdict.FAIL
+    limit_text = f"{budget.rows:,}" if budget.percent is None else f"{budget.percent:.15g}%"
     return CheckResult(
         check=BUDGET,
         name="rows for quarantine" + (", counted as far as the budget goes" if at_least else ""),
         columns=(),
         severity=Severity.ERROR,
         verdict=verdict,
-        value=failing,
-        expected=f"at most {said}, and not all",
-        failing_rows=failing if verdict is Verdict.FAIL else 0,
+        value=failing_rows,
+        expected=f"at most {limit_text}, and not all",
+        failing_rows=failing_rows if verdict is Verdict.FAIL else 0,
         rows=rows,
         source=Source.QUERY,
-        advice=advise_budget(budget, failing) if verdict is Verdict.FAIL else None,
+        advice=advise_budget(budget, failing_rows) if verdict is Verdict.FAIL else None,
     )
 
 
@@ -73,10 +75,10 @@ def afterwards(before: Results, after: Results) -> dict[str, tuple[CheckResult, 
 
 def _afterwards(before: Sequence[CheckResult], after: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
     now = {check.check: check for check in after}
-    return tuple(_settled(check, now.get(check.check, check)) for check in before)
+    return tuple(_final_result(check, now.get(check.check, check)) for check in before)
 
 
-def _settled(before: CheckResult, now: CheckResult) -> CheckResult:
+def _final_result(before: CheckResult, now: CheckResult) -> CheckResult:
     # No check on a number about all rows has warned because of rows that leave: it waited for those that stay.
-    left = before.verdict in (Verdict.QUARANTINE, Verdict.WARN) and now.verdict is Verdict.PASS
-    return before if left or before.check == BUDGET else replace(now, severity=before.severity)
+    lost_cause = before.verdict in (Verdict.QUARANTINE, Verdict.WARN) and now.verdict is Verdict.PASS
+    return before if lost_cause or before.check == BUDGET else replace(now, severity=before.severity)

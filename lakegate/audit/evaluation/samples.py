@@ -30,7 +30,7 @@ def rows_per_sample(pairs: int) -> int:
 
 def to_sample(plan: Plan, results: Results) -> list[tuple[Metric, dict[str, int]]]:
     """Return the metrics that checks want failing rows of, each with the number of its failing rows by file."""
-    found: dict[str, dict[str, int]] = {}
+    files_by_metric: dict[str, dict[str, int]] = {}
     pairs = {
         (metric, file): check.failing_rows
         for file, checks in results.items()
@@ -38,17 +38,17 @@ def to_sample(plan: Plan, results: Results) -> list[tuple[Metric, dict[str, int]
         if (metric := _metric_to_sample(check))
     }
     for (metric, file), rows in list(pairs.items())[:PAIRS]:
-        found.setdefault(metric, {})[file] = rows
-    return [(plan.metric(metric), files) for metric, files in found.items()]
+        files_by_metric.setdefault(metric, {})[file] = rows
+    return [(plan.metric(metric), files) for metric, files in files_by_metric.items()]
 
 
 def with_rows(
     results: Results, rows: Mapping[tuple[str, str], Sequence[Row]], pairs: int
 ) -> dict[str, tuple[CheckResult, ...]]:
     """Return the same results, with these rows by file and metric at each check that did not pass, as many as fit."""
-    chosen = {key: within_bytes(some, BYTES // pairs) for key, some in rows.items()}
+    samples = {key: within_bytes(rows_of_file, BYTES // pairs) for key, rows_of_file in rows.items()}
     return {
-        file: tuple(replace(check, sample=chosen.get((file, _metric_to_sample(check)), ())) for check in checks)
+        file: tuple(replace(check, sample=samples.get((file, _metric_to_sample(check)), ())) for check in checks)
         for file, checks in results.items()
     }
 
@@ -70,16 +70,16 @@ def by_keys(rows: Sequence[Row], metric: Metric, limit: int) -> list[Row]:
 
 def within_bytes(rows: Sequence[Row], size: int) -> tuple[Row, ...]:
     """Return the first rows that fit into `size` bytes of JSON, at least one."""
-    taken = 0
+    length = 0
     for number, row in enumerate(rows):
-        taken += len(json.dumps(row, ensure_ascii=False).encode())
-        if taken > size:
+        length += len(json.dumps(row, ensure_ascii=False).encode())
+        if length > size:
             return tuple(rows[: max(number, 1)])
     return tuple(rows)
 
 
 def shown_columns(plan: Plan, metric: Metric) -> list[str]:
     """Return the row's key, the columns at fault, and as many others as a person reads."""
-    there = [column.name for column in plan.columns]
-    first = [name for name in (*plan.key, *metric.columns) if name in there]
-    return list(dict.fromkeys([*first, *there]))[:COLUMNS]
+    names = [column.name for column in plan.columns]
+    first = [name for name in (*plan.key, *metric.columns) if name in names]
+    return list(dict.fromkeys([*first, *names]))[:COLUMNS]

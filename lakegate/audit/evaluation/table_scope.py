@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lakegate.audit.evaluation.verdicts import Measured
+from lakegate.audit.evaluation.verdicts import Measurement
 from lakegate.audit.model.report import Source
 
 
@@ -18,9 +18,9 @@ class Orphans:
     rows: Mapping[str, int] = field(default_factory=dict)
     elsewhere: Mapping[str, Mapping[frozenset[str], int]] = field(default_factory=dict)
 
-    def __call__(self, file: str, earlier: Sequence[str]) -> Measured:
-        lost = sum(rows for files, rows in self.elsewhere.get(file, {}).items() if files.isdisjoint(earlier))
-        return Measured(value=self.rows.get(file, 0) + lost, source=Source.QUERY)
+    def __call__(self, file: str, earlier: Sequence[str]) -> Measurement:
+        dangling = sum(rows for files, rows in self.elsewhere.get(file, {}).items() if files.isdisjoint(earlier))
+        return Measurement(value=self.rows.get(file, 0) + dangling, source=Source.QUERY)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +30,6 @@ class TableRows:
     before: int
     rows: Mapping[str, int]
 
-    def __call__(self, file: str, earlier: Sequence[str]) -> Measured:
-        total = self.before + sum(self.rows[each] for each in (*earlier, file))
-        return Measured(value=total, source=Source.STATISTICS)
+    def __call__(self, file: str, earlier: Sequence[str]) -> Measurement:
+        total = self.before + sum(self.rows[name] for name in (*earlier, file))
+        return Measurement(value=total, source=Source.STATISTICS)

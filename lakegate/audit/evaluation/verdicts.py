@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lakegate.audit.evaluation.advice import advise
-from lakegate.audit.evaluation.drift import Past, before, drifted
-from lakegate.audit.evaluation.quarantine import Distinct, leaving, within
+from lakegate.audit.evaluation.drift import Past, before, drift_of
+from lakegate.audit.evaluation.quarantine import Distinct, budget_check, leaving_checks
 from lakegate.audit.model.plan import Check, Comparison, MetricKind, Operator, Plan, Scope, Severity, Unit
 from lakegate.audit.model.report import WORST_FIRST, CheckResult, Source, Verdict
 
@@ -20,7 +20,7 @@ _HOLDS: dict[Operator, Callable[..., bool]] = {
     Operator.BETWEEN: lambda value, low, high: low <= value <= high,
     Operator.NOT_BETWEEN: lambda value, low, high: not low <= value <= high,
 }
-_SAID = {
+_EXPECTATIONS = {
     Operator.MUST_BE: "exactly {}",
     Operator.MUST_NOT_BE: "anything but {}",
     Operator.GREATER: "more than {}",
@@ -30,13 +30,13 @@ _SAID = {
     Operator.BETWEEN: "{} to {}",
     Operator.NOT_BETWEEN: "less than {} or more than {}",
 }
-_OFF = {
+_DRIFT_UNITS = {
     Comparison.DIFFERENCE: "off their mean",
     Comparison.RATE: "off their mean",
     Comparison.Z_SCORE: "standard deviations off their mean",
 }
 _NO_PAST: Past = {}
-_SAYS = {
+_PROBLEMS = {
     Severity.ERROR: Verdict.FAIL,
     Severity.QUARANTINE: Verdict.QUARANTINE,
     Severity.WARNING: Verdict.WARN,
@@ -44,7 +44,7 @@ _SAYS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class Measurement:
     """A metric of one file version and its source. `value` is None if there is nothing to measure.
 
     `rows` is the number it is out of, if not the file's rows in the table.
@@ -55,7 +55,7 @@ class Measured:
     rows: int | None = None
 
 
-Dependent = Callable[[str, Sequence[str]], Measured]
+Dependent = Callable[[str, Sequence[str]], Measurement]
 """A metric that depends on other files: computed for a file version, given the good ones before it."""
 
 
@@ -65,7 +65,7 @@ class Measurements:
 
     file: str
     rows: int
-    metrics: Mapping[str, Measured] = field(default_factory=dict)
+    metrics: Mapping[str, Measurement] = field(default_factory=dict)
 
 
 def holds(check: Check, value: float) -> bool:
@@ -79,8 +79,8 @@ def expected(check: Check) -> str:
     if check.operator is Operator.MUST_BE and not any(check.threshold) and counts:
         return "none"
     numbers = [f"{threshold:,.15g}{unit}" for threshold in check.threshold]
-    said = _SAID[check.operator].format(*numbers)
-    return f"{said} {_OFF[check.drift.comparison]}" if check.drift else said
+    text = _EXPECTATIONS[check.operator].format(*numbers)
+    return f"{text} {_DRIFT_UNITS[check.drift.comparison]}" if check.drift else text
 
 
 def evaluate(
@@ -97,11 +97,11 @@ def evaluate(
     results: dict[str, tuple[CheckResult, ...]] = {}
     for file in files:
         earlier = good(results)
-        resolved = {metric: measured(file.file, earlier) for metric, measured in dependents.items()}
-        metrics = {**file.metrics, **resolved}
+        values = {metric: measure(file.file, earlier) for metric, measure in dependents.items()}
+        metrics = {**file.metrics, **values}
         checks = tuple(result_of(plan, check, metrics[check.metric], file.rows, past) for check in plan.checks)
-        if any(map(leaving, results.values())):
-            checks = _held(checks, _counts_of_table(plan))
+        if any(map(leaving_checks, results.values())):
+            checks = _with_held(checks, _counts_of_table(plan))
         results[file.file] = _with_quarantine(plan, file, checks, earlier, distinct)
     return results
 
@@ -114,33 +114,35 @@ def _with_quarantine(
     distinct: Distinct | None,
 ) -> tuple[CheckResult, ...]:
     """Return the checks, with the budget's check if rows are to go to quarantine."""
-    waiting = _waiting(plan, checks)
-    ids = leaving(waiting)
+    waiting_checks = _with_waiting(plan, checks)
+    ids = leaving_checks(waiting_checks)
     if not ids:
         return checks
-    asked = {check.check: check.failing_rows for check in checks if check.check in ids}
-    budget = _budget(plan, file, asked, earlier, distinct)
-    return (*(waiting if budget.verdict is Verdict.PASS else checks), budget)
+    rows_by_check = {check.check: check.failing_rows for check in checks if check.check in ids}
+    budget = _budget(plan, file, rows_by_check, earlier, distinct)
+    return (*(waiting_checks if budget.verdict is Verdict.PASS else checks), budget)
 
 
 def _budget(
-    plan: Plan, file: Measurements, asked: Mapping[str, int], earlier: Sequence[str], distinct: Distinct | None
+    plan: Plan, file: Measurements, rows_by_check: Mapping[str, int], earlier: Sequence[str], distinct: Distinct | None
 ) -> CheckResult:
     """Return the check of the budget, given how many rows fail each of these checks (by id).
 
     Rows that do not parse are not in the table, so they count in addition to the other failing rows and to the file's
     rows.
     """
-    malformed = malformed_checks(plan) & asked.keys()
-    left_out = sum(asked[check] for check in malformed)
-    failing = {check: rows for check, rows in asked.items() if check not in malformed}
+    malformed = malformed_checks(plan) & rows_by_check.keys()
+    left_out = sum(rows_by_check[check] for check in malformed)
+    rows_failing = {check: rows for check, rows in rows_by_check.items() if check not in malformed}
     rows = file.rows + left_out
     # Rows that fail any of several checks are at least as many as fail one: if those exceed the budget, counting stops.
-    least = within(plan.budget, left_out + max(failing.values(), default=0), rows, at_least=len(failing) > 1)
-    if len(failing) < 2 or least.verdict is Verdict.FAIL:  # noqa: PLR2004 - of one check, it is all of them
+    least = budget_check(
+        plan.budget, left_out + max(rows_failing.values(), default=0), rows, at_least=len(rows_failing) > 1
+    )
+    if len(rows_failing) < 2 or least.verdict is Verdict.FAIL:  # noqa: PLR2004 - of one check, it is all of them
         return least
-    counted = distinct(file.file, earlier, list(failing)) if distinct else sum(failing.values())
-    return within(plan.budget, left_out + counted, rows)
+    total = distinct(file.file, earlier, list(rows_failing)) if distinct else sum(rows_failing.values())
+    return budget_check(plan.budget, left_out + total, rows)
 
 
 def malformed_checks(plan: Plan) -> set[str]:
@@ -148,12 +150,12 @@ def malformed_checks(plan: Plan) -> set[str]:
     return {check.id for check in plan.checks if plan.metric(check.metric).kind is MetricKind.MALFORMED}
 
 
-def _waiting(plan: Plan, checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
+def _with_waiting(plan: Plan, checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
     """Return the checks, with those on a number about all rows held as passed: they are measured again on the rows that
     are left.
     """
     numbers = {rule.id for rule in plan.checks if rule.drift or not plan.metric(rule.metric).kind.counts_rows}
-    return _held(checks, numbers)
+    return _with_held(checks, numbers)
 
 
 def _counts_of_table(plan: Plan) -> set[str]:
@@ -162,7 +164,7 @@ def _counts_of_table(plan: Plan) -> set[str]:
     return {check.id for check in plan.checks if check.metric in metrics}
 
 
-def _held(checks: Sequence[CheckResult], ids: Collection[str]) -> tuple[CheckResult, ...]:
+def _with_held(checks: Sequence[CheckResult], ids: Collection[str]) -> tuple[CheckResult, ...]:
     """Return the checks, with these held as passed."""
     return tuple(replace(check, verdict=Verdict.PASS, advice=None) if check.check in ids else check for check in checks)
 
@@ -174,38 +176,38 @@ def good(results: Mapping[str, Sequence[CheckResult]]) -> list[str]:
 
 def verdict(checks: Sequence[CheckResult]) -> Verdict:
     """Return the worst verdict of the checks."""
-    found = {check.verdict for check in checks}
-    return next((worst for worst in WORST_FIRST if worst in found), Verdict.PASS)
+    verdicts = {check.verdict for check in checks}
+    return next((worst for worst in WORST_FIRST if worst in verdicts), Verdict.PASS)
 
 
-def result_of(plan: Plan, check: Check, measured: Measured, rows: int, past: Past = _NO_PAST) -> CheckResult:
+def result_of(plan: Plan, check: Check, measurement: Measurement, rows: int, past: Past = _NO_PAST) -> CheckResult:
     """Return one check's result by its metric, of a file with so many rows."""
-    kind, measured = plan.metric(check.metric).kind, replace(measured, value=_plain(measured.value))
-    value = _value(check, kind, measured.value, rows, past)
+    kind, measurement = plan.metric(check.metric).kind, replace(measurement, value=_plain(measurement.value))
+    value = _value(check, kind, measurement.value, rows, past)
     is_first = check.drift is not None and not before(check, past)
-    said = Verdict.PASS if is_first else _verdict(check, value)
+    outcome = Verdict.PASS if is_first else _verdict(check, value)
     counts_rows = kind.counts_rows and check.drift is None
-    why = " (too few published files to compare with)" if is_first else ""
-    if kind.counts_rows and measured.value is None:
-        why = " (a row of the file has a value that it can't be computed with)"
-    failing = int(measured.value or 0) if counts_rows and said is not Verdict.PASS else 0
+    remark = " (too few published files to compare with)" if is_first else ""
+    if kind.counts_rows and measurement.value is None:
+        remark = " (a row of the file has a value that it can't be computed with)"
+    failing_rows = int(measurement.value or 0) if counts_rows and outcome is not Verdict.PASS else 0
     low, high = _bounds(check)
     return CheckResult(
         check=check.id,
         name=check.name,
         columns=check.columns,
         severity=check.severity,
-        verdict=said,
+        verdict=outcome,
         value=value,
-        expected=expected(check) + why,
-        failing_rows=failing,
-        rows=rows if measured.rows is None else measured.rows,
-        source=measured.source,
+        expected=expected(check) + remark,
+        failing_rows=failing_rows,
+        rows=rows if measurement.rows is None else measurement.rows,
+        source=measurement.source,
         metric=check.metric,
-        measured=measured.value,
+        measured=measurement.value,
         low=low,
         high=high,
-        advice=None if said is Verdict.PASS else advise(plan, check, failing, expected(check)),
+        advice=None if outcome is Verdict.PASS else advise(plan, check, failing_rows, expected(check)),
         unit=Unit.PERCENT if check.drift and check.drift.comparison is Comparison.RATE else check.unit,
     )
 
@@ -234,7 +236,7 @@ def _value(check: Check, kind: MetricKind, value: float | None, rows: int, past:
     if value is None:
         return None
     if check.drift:
-        return drifted(check.drift, value, before(check, past))
+        return drift_of(check.drift, value, before(check, past))
     if check.unit is not Unit.PERCENT or not kind.counts_rows:
         return value
     return 100 * value / rows if rows else 0.0
@@ -246,4 +248,4 @@ def _verdict(check: Check, value: float | None) -> Verdict:
     """
     if value is not None and holds(check, value):
         return Verdict.PASS
-    return _SAYS[Severity.ERROR if value is None and check.severity is Severity.QUARANTINE else check.severity]
+    return _PROBLEMS[Severity.ERROR if value is None and check.severity is Severity.QUARANTINE else check.severity]

@@ -16,17 +16,17 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hin
 
 T = TypeVar("T")
 _PLAIN = (str, int, float, bool, type(None))
-_TAKEN: dict[Any, tuple[type, ...]] = {str: (str,), int: (int, bool), float: (float, int), bool: (bool,)}
-BROKEN = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+_JSON_TYPES: dict[Any, tuple[type, ...]] = {str: (str,), int: (int, bool), float: (float, int), bool: (bool,)}
+PARSE_ERRORS = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
 """Errors raised by reading a text that is not of the expected kind."""
 
 
 class NewerFormat(ValueError):
     """Data written by a newer release than the one that reads it."""
 
-    def __init__(self, kind: str, found: int, known: int) -> None:
+    def __init__(self, kind: str, actual: int, newest: int) -> None:
         super().__init__(
-            f"this {kind.lower()} has format {found}, and this release of lakegate reads up to format {known}: "
+            f"this {kind.lower()} has format {actual}, and this release of lakegate reads up to format {newest}: "
             f"update lakegate here to the release that wrote it"
         )
 
@@ -41,10 +41,10 @@ def to_plain(value: Any) -> Any:
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [to_plain(item) for item in value]
-    return _one(value)
+    return _one_value(value)
 
 
-def _one(value: Any) -> Any:
+def _one_value(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, datetime | date):
@@ -55,18 +55,18 @@ def _one(value: Any) -> Any:
 @cache
 def _names(kind: type) -> tuple[str, ...] | None:
     """Return a dataclass's members, or None for another class."""
-    return tuple(it.name for it in fields(kind)) if is_dataclass(kind) else None
+    return tuple(member.name for member in fields(kind)) if is_dataclass(kind) else None
 
 
 def to_json(value: Any) -> str:
-    return json.dumps(value, default=_opened, sort_keys=True, ensure_ascii=False)
+    return json.dumps(value, default=_plain_members, sort_keys=True, ensure_ascii=False)
 
 
-def _opened(value: Any) -> Any:
+def _plain_members(value: Any) -> Any:
     """Return one level of a value that JSON's encoder does not know: the encoder itself descends far quicker."""
     if (names := _names(cast(Any, type(value)))) is not None:
         return {name: getattr(value, name) for name in names}
-    return list(value) if isinstance(value, set | frozenset) else _one(value)
+    return list(value) if isinstance(value, set | frozenset) else _one_value(value)
 
 
 def from_json(kind: type[T], text: str | bytes) -> T:
@@ -83,20 +83,20 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
     """Return a reader for values of a kind, made once per kind: evaluating type hints costs more than all the rest."""
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
-        only = _reader(_only(kind))
-        return lambda value: None if value is None else only(value)
+        read_value = _reader(_non_null_kind(kind))
+        return lambda value: None if value is None else read_value(value)
     if origin is tuple:
         item = _reader(get_args(kind)[0])
-        return lambda value: tuple([item(each) for each in _listed(value)])
+        return lambda value: tuple([item(element) for element in _items(value)])
     if origin is dict:
         member = _reader(get_args(kind)[1])
-        return lambda value: {key: member(each) for key, each in value.items()}
+        return lambda value: {key: member(element) for key, element in value.items()}
     return _dataclass_reader(cast(type, kind)) if is_dataclass(kind) else _one_reader(kind)
 
 
 def _one_reader(kind: Any) -> Callable[[Any], Any]:
-    if kind in _TAKEN:
-        return _plain_reader(_TAKEN[kind])
+    if kind in _JSON_TYPES:
+        return _plain_reader(_JSON_TYPES[kind])
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind
     return cast(Callable[[Any], Any], kind.fromisoformat) if kind in (datetime, date) else _as_it_is
@@ -106,16 +106,16 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-def _plain_reader(taken: tuple[type, ...]) -> Callable[[Any], Any]:
+def _plain_reader(json_types: tuple[type, ...]) -> Callable[[Any], Any]:
     def read(value: Any) -> Any:
-        if type(value) not in taken:
-            raise TypeError(f"{value!r:.40} is no {taken[0].__name__}")
+        if type(value) not in json_types:
+            raise TypeError(f"{value!r:.40} is no {json_types[0].__name__}")
         return value
 
     return read
 
 
-def _listed(value: Any) -> list[Any]:
+def _items(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise TypeError(f"{value!r:.40} is no list")
     return value
@@ -124,12 +124,12 @@ def _listed(value: Any) -> list[Any]:
 def _dataclass_reader(kind: type) -> Callable[[Any], Any]:
     readers = {name: _reader(hint) for name, hint in get_type_hints(kind).items()}
     read_anew = [(name, reader) for name, reader in readers.items() if reader is not _as_it_is]
-    known = getattr(kind, "format", None)
+    newest = getattr(kind, "format", None)
 
     def read(value: Any) -> Any:
-        if isinstance(known, int) and value.get("format", known) > known:
-            raise NewerFormat(kind.__name__, value["format"], known)
-        members = {name: each for name, each in value.items() if name in readers}
+        if isinstance(newest, int) and value.get("format", newest) > newest:
+            raise NewerFormat(kind.__name__, value["format"], newest)
+        members = {name: element for name, element in value.items() if name in readers}
         for name, reader in read_anew:
             if name in members:
                 members[name] = reader(members[name])
@@ -138,7 +138,7 @@ def _dataclass_reader(kind: type) -> Callable[[Any], Any]:
     return read
 
 
-def _only(kind: Any) -> Any:
+def _non_null_kind(kind: Any) -> Any:
     """Return the one member of `X | None`; other unions hold plain values."""
     members = [member for member in get_args(kind) if member is not type(None)]
     return members[0] if len(members) == 1 else object

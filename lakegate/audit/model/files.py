@@ -26,7 +26,7 @@ SUFFIXES = {"none": "", "gzip": ".gz", "bzip2": ".bz2", "zstd": ".zstd"}
 needs a library that not every machine has; parquet's, for `.zstd`, includes it.
 """
 _ENDINGS = {".gz": ".gz", ".bz2": ".bz2", ".zst": ".zstd", ".zstd": ".zstd"}
-PACKED = ("", *_ENDINGS)
+SUFFIX_CHOICES = ("", *_ENDINGS)
 """Endings of text files' names that tell their compression, in lower case."""
 
 
@@ -64,8 +64,8 @@ class FileFormat:
             return f".{self.kind}"
         if self.compression:
             return f".{self.kind}{SUFFIXES[self.compression]}"
-        packed = next((suffix for end, suffix in _ENDINGS.items() if key.lower().endswith(end)), "")
-        return f".{self.kind}{packed}"
+        packing = next((suffix for end, suffix in _ENDINGS.items() if key.lower().endswith(end)), "")
+        return f".{self.kind}{packing}"
 
 
 PARQUET = FileFormat()

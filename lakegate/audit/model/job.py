@@ -9,7 +9,7 @@ from lakegate.audit.model.client import Client
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Plan
-from lakegate.audit.model.report import DataFile, Replaced
+from lakegate.audit.model.report import DataFile, ReplacedFiles
 
 CUT_OFF = b"cut off"
 
@@ -27,7 +27,7 @@ class JobFile:
     uri: str
     size: int
     data_files: tuple[str, ...] = ()
-    replaces: Replaced = field(default_factory=Replaced)
+    replaces: ReplacedFiles = field(default_factory=ReplacedFiles)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,7 @@ class Job:
     @property
     def rewritten(self) -> frozenset[str]:
         """File versions, by id, of which the job removes rows from other data files of the branch's table."""
-        return frozenset(file for each in self.files for file in each.replaces.rewritten)
+        return frozenset(file for entry in self.files for file in entry.replaces.rewritten)
 
     @property
     def replaced_quarantined(self) -> tuple[DataFile, ...]:

@@ -42,7 +42,7 @@ SETTINGS = {
     "line": "maxLineBytes",
     "tries": "maxPatternTries",
 }
-_SAYS = {
+_SENTENCES = {
     "bytes": "it has {found} bytes",
     "uncompressed": "it has {found} bytes uncompressed",
     "rows": "it has {found} rows",
@@ -66,13 +66,13 @@ _SMALLER = {
     "tries": "write shorter texts",
 }
 _USUALLY = "send it as several smaller files"
-_MORE = Advice(vendor="mend those before it first: the next report lists the rest")
+_REST_ADVICE = Advice(vendor="mend those before it first: the next report lists the rest")
 
 
-def beyond(limits: Limits, **found: int) -> tuple[Fault, ...]:
+def beyond_limits(limits: Limits, **measures: int) -> tuple[Fault, ...]:
     """Return a fault for each limit that these measures (named as in Limits) exceed."""
-    order = [each.name for each in fields(Limits) if found.get(each.name, 0) > getattr(limits, each.name)]
-    return tuple(_fault(name, f"{found[name]:,}", getattr(limits, name), found[name]) for name in order)
+    order = [limit.name for limit in fields(Limits) if measures.get(limit.name, 0) > getattr(limits, limit.name)]
+    return tuple(_fault(name, f"{measures[name]:,}", getattr(limits, name), measures[name]) for name in order)
 
 
 def more_than(limits: Limits, name: str) -> Fault:
@@ -81,17 +81,17 @@ def more_than(limits: Limits, name: str) -> Fault:
     return _fault(name, f"more than {limit:,}", limit, 2 * limit)
 
 
-def _fault(name: str, found: str, limit: int, enough: int) -> Fault:
+def _fault(name: str, measure: str, limit: int, needed: int) -> Fault:
     advice = Advice(
         vendor=_SMALLER.get(name, _USUALLY),
         contract="raise the limit, at the contract's landing server",
-        lines=setting(SETTINGS[name], enough),
+        lines=setting(SETTINGS[name], needed),
     )
-    return Fault(f"{_SAYS[name].format(found=found)}, and the limit is {limit:,}", advice)
+    return Fault(f"{_SENTENCES[name].format(found=measure)}, and the limit is {limit:,}", advice)
 
 
-def capped(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+def first_faults(faults: Iterable[Fault]) -> tuple[Fault, ...]:
     """Return the first faults of a file, and how many more there are."""
-    found: Sequence[Fault] = tuple(faults)
-    rest = len(found) - MOST_FAULTS
-    return (*found[:MOST_FAULTS], Fault(f"and {rest:,} more", _MORE)) if rest > 0 else tuple(found)
+    all_faults: Sequence[Fault] = tuple(faults)
+    rest = len(all_faults) - MOST_FAULTS
+    return (*all_faults[:MOST_FAULTS], Fault(f"and {rest:,} more", _REST_ADVICE)) if rest > 0 else tuple(all_faults)

@@ -32,13 +32,13 @@ def namesakes(table: str) -> list[str]:
     return [other for other in tables if other != table and _TABLE.fullmatch(other)]
 
 
-def owner_of_name(table: str, existing: Sequence[str], with_quarantine: Sequence[str], *, is_in_use: bool) -> str:
+def owner_of_name(table: str, tables: Sequence[str], with_quarantine: Sequence[str], *, is_in_use: bool) -> str:
     """Return the table that a plain name without an owner is for; "" if for none, for good.
 
-    Of the `existing` tables that have the name, the only one `with_quarantine` gets it, or else the only one. If there
+    Of the `tables` that have the name, the only one `with_quarantine` gets it, or else the only one. If there
     are none, it is for the `table` that needs it first, unless the name `is_in_use`: its owner is gone.
     """
-    candidates = with_quarantine or existing
+    candidates = with_quarantine or tables
     if candidates:
         return candidates[0] if len(candidates) == 1 else ""
     return "" if is_in_use else table

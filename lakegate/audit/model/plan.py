@@ -13,7 +13,7 @@ from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.files import PARQUET, FileFormat
 
 
-class Others(StrEnum):
+class Relation(StrEnum):
     """Effect of other files' rows on a metric of table scope about the table itself."""
 
     IGNORED = "it never looks at them"
@@ -25,20 +25,20 @@ class MetricKind(StrEnum):
     """A way of computing a metric, per file version. It counts failing rows, or is a number about all rows."""
 
     counts_rows: bool
-    others: Others
+    others: Relation
 
-    def __new__(cls, value: str, counts_rows: bool, others: Others = Others.IGNORED) -> Self:  # noqa: FBT001
+    def __new__(cls, value: str, counts_rows: bool, relation: Relation = Relation.IGNORED) -> Self:  # noqa: FBT001
         kind = str.__new__(cls, value)
-        kind._value_, kind.counts_rows, kind.others = value, counts_rows, others
+        kind._value_, kind.counts_rows, kind.others = value, counts_rows, relation
         return kind
 
-    ROWS = "rows", False, Others.NEEDED  # how many rows
+    ROWS = "rows", False, Relation.NEEDED  # how many rows
     NULLS = "nulls", True  # how many rows are null in the one column
     FAILING = "failing", True  # how many rows satisfy `sql`, the condition of a failing row
     # how many rows repeat an earlier row's `columns` (rows with a null among them don't count)
-    DUPLICATES = "duplicates", True, Others.REPEATED
+    DUPLICATES = "duplicates", True, Relation.REPEATED
     # how many rows have a key in `columns` that no row of `refers_to` has (a null makes it no key)
-    ORPHANS = "orphans", True, Others.NEEDED
+    ORPHANS = "orphans", True, Relation.NEEDED
     MALFORMED = (
         "malformed",
         True,
@@ -227,8 +227,8 @@ class Check:
     @property
     def holds_with_less(self) -> bool:
         """True if the check passes every count smaller than one that it passes."""
-        most = self.operator in (Operator.LESS, Operator.LESS_OR_EQUAL)
-        return self.drift is None and (most or (self.operator, self.threshold) == (Operator.MUST_BE, (0,)))
+        is_upper = self.operator in (Operator.LESS, Operator.LESS_OR_EQUAL)
+        return self.drift is None and (is_upper or (self.operator, self.threshold) == (Operator.MUST_BE, (0,)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,19 +270,19 @@ class Plan:
     @property
     def depends_on(self) -> tuple[str, ...]:
         """Tables whose rows on main the verdicts depend on: the plan's own, or those that it refers to."""
-        depending = (metric for metric in self.metrics if metric.scope is Scope.TABLE)
-        return tuple(sorted({m.refers_to.table if m.refers_to else self.table for m in depending}))
+        metrics = (metric for metric in self.metrics if metric.scope is Scope.TABLE)
+        return tuple(sorted({m.refers_to.table if m.refers_to else self.table for m in metrics}))
 
     @property
     def refers_to(self) -> frozenset[str]:
         """Tables among `depends_on` that verdicts depend on by foreign keys alone: a row added there makes no verdict
         fail.
         """
-        asked = {check.metric for check in self.checks if not check.holds_with_less}
-        depending = [metric for metric in self.metrics if metric.scope is Scope.TABLE]
-        keys = [metric for metric in depending if metric.kind is MetricKind.ORPHANS and metric.id not in asked]
-        others = {m.refers_to.table if m.refers_to else self.table for m in depending if m not in keys}
-        return frozenset({key.refers_to.table for key in keys if key.refers_to} - others - {self.table})
+        metric_ids = {check.metric for check in self.checks if not check.holds_with_less}
+        table_metrics = [metric for metric in self.metrics if metric.scope is Scope.TABLE]
+        keys = [metric for metric in table_metrics if metric.kind is MetricKind.ORPHANS and metric.id not in metric_ids]
+        other_tables = {m.refers_to.table if m.refers_to else self.table for m in table_metrics if m not in keys}
+        return frozenset({key.refers_to.table for key in keys if key.refers_to} - other_tables - {self.table})
 
     @cached_property
     def _metrics(self) -> dict[str, Metric]:
@@ -291,7 +291,9 @@ class Plan:
     def metric(self, metric_id: str) -> Metric:
         return self._metrics[metric_id]
 
-    def comparing(self, others: Others) -> frozenset[str]:
+    def comparing(self, relation: Relation) -> frozenset[str]:
         """Return the metrics, by id, that compare files of a batch with each other in this way."""
-        depending = (metric for metric in self.metrics if metric.scope is Scope.TABLE and metric.kind.others is others)
-        return frozenset(m.id for m in depending if m.refers_to is None or m.refers_to.table == self.table)
+        table_metrics = (
+            metric for metric in self.metrics if metric.scope is Scope.TABLE and metric.kind.others is relation
+        )
+        return frozenset(m.id for m in table_metrics if m.refers_to is None or m.refers_to.table == self.table)

@@ -38,7 +38,7 @@ WORST_FIRST = (
 )
 
 
-FAILED = (Verdict.FAIL, Verdict.WOULD_FAIL)
+FAILING_VERDICTS = (Verdict.FAIL, Verdict.WOULD_FAIL)
 """Verdicts of files that a contract which enforces does not let through."""
 
 
@@ -90,11 +90,11 @@ class CheckResult:
         """A result in words: `12 of 2,000 rows`, `4% (80 of 2,000 rows)`, `17.25`, `no value`."""
         if self.value is None:
             return "no value"
-        failing = f"{self.failing_rows:,} of {count(self.rows, 'row')}" if self.failing_rows else ""
-        if failing and self.unit is Unit.ROWS:
-            return failing
+        failing_rows = f"{self.failing_rows:,} of {count(self.rows, 'row')}" if self.failing_rows else ""
+        if failing_rows and self.unit is Unit.ROWS:
+            return failing_rows
         value = _number(self.value) + ("%" if self.unit is Unit.PERCENT else "")
-        return f"{value} ({failing})" if failing else value
+        return f"{value} ({failing_rows})" if failing_rows else value
 
 
 def _number(value: float) -> str:
@@ -112,7 +112,7 @@ class DataFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replaced:
+class ReplacedFiles:
     """Rows that a file version replaces: other `versions` of its key, their data files in the table and in its
     quarantine. They are off the branch before the file is appended.
 
@@ -166,7 +166,7 @@ class FileReport:
     noted: tuple[DataFile, ...] = ()
     evolves: tuple[str, ...] = ()
     discards: tuple[str, ...] = ()
-    replaces: Replaced = field(default_factory=Replaced)
+    replaces: ReplacedFiles = field(default_factory=ReplacedFiles)
     advice: tuple[Advice, ...] = ()
     would_quarantine: int = 0
 
@@ -224,8 +224,8 @@ class FileReport:
     @property
     def changes(self) -> tuple[str, ...]:
         """Changes to the table that the file brings, one line each."""
-        where = "on its branch, " if self.verdict is Verdict.FAIL else ""
-        return tuple(where + _changed(change) for change in self.evolves)
+        place = "on its branch, " if self.verdict is Verdict.FAIL else ""
+        return tuple(place + _change_text(change) for change in self.evolves)
 
     @property
     def unread(self) -> tuple[str, ...]:
@@ -236,12 +236,12 @@ class FileReport:
         return tuple(check.reason for check in self.checks if check.verdict is verdict)
 
 
-def _changed(change: str) -> str:
+def _change_text(change: str) -> str:
     """Return a change (`"zip" string`, `"n" bigint, was int`) in a person's words."""
     name, _, kind = change.rpartition('" ')
     wider, _, before = kind.partition(", was ")
-    gained = f'the table gains column {name}" ({kind})'
-    return f'column {name}" of the table widens from {before} to {wider}' if before else gained
+    addition = f'the table gains column {name}" ({kind})'
+    return f'column {name}" of the table widens from {before} to {wider}' if before else addition
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.model.job import JobFile
-from lakegate.audit.model.limits import capped
+from lakegate.audit.model.limits import first_faults
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import NO_NEIGHBOURS, Agreement, FileColumn, Fit, agree, faults
 from lakegate.audit.schema.types import Struct
@@ -15,7 +15,9 @@ from lakegate.audit.schema.types import Struct
 UPLOADED_WHOLE = Advice(vendor="upload it again, whole, under the same key")
 WRITTEN_ANEW = Advice(vendor="write it anew, and to upload it under the same key")
 EMPTY = Fault("it is empty: 0 bytes", UPLOADED_WHOLE)
-GONE = Fault("its staged copy is gone", Advice(operator="run lakegate retry for its batch, which stages it again"))
+COPY_DELETED = Fault(
+    "its staged copy is gone", Advice(operator="run lakegate retry for its batch, which stages it again")
+)
 NO_ROWS = Fault("it has no rows", Advice(vendor="upload it with its rows, and nothing where there is none"))
 
 
@@ -45,26 +47,26 @@ class Inspection:
 
 def fit_all(
     plan: Plan,
-    there: Struct | None,
+    current: Struct | None,
     inspections: Sequence[Inspection],
     neighbours: Mapping[str, Sequence[str]] = NO_NEIGHBOURS,
 ) -> tuple[Agreement, list[Inspection]]:
     """Return the columns that the table gets by these files, and the files with the faults of those that do not fit.
-    `there` are the columns that the table has at the attempt's base, and `neighbours` those of other tables.
+    `current` are the columns that the table has at the attempt's base, and `neighbours` those of other tables.
     """
-    fitting = [inspection for inspection in inspections if not inspection.faults and inspection.rows]
-    agreed = agree(plan, there, [inspection.columns for inspection in fitting], neighbours)
-    fits = {inspection.id: fit for inspection, fit in zip(fitting, agreed.fits, strict=True)}
-    return agreed, [_fitted(plan, inspection, fits.get(inspection.id)) for inspection in inspections]
+    inspections_to_fit = [inspection for inspection in inspections if not inspection.faults and inspection.rows]
+    agreement = agree(plan, current, [inspection.columns for inspection in inspections_to_fit], neighbours)
+    fits = {inspection.id: fit for inspection, fit in zip(inspections_to_fit, agreement.fits, strict=True)}
+    return agreement, [_with_fit(plan, inspection, fits.get(inspection.id)) for inspection in inspections]
 
 
-def _fitted(plan: Plan, inspection: Inspection, fit: Fit | None) -> Inspection:
+def _with_fit(plan: Plan, inspection: Inspection, fit: Fit | None) -> Inspection:
     if fit is not None:
-        told = replace(inspection, columns=fit.reads, faults=fit.faults, evolves=fit.evolves, discards=fit.discards)
+        result = replace(inspection, columns=fit.reads, faults=fit.faults, evolves=fit.evolves, discards=fit.discards)
     else:
-        told = (
+        result = (
             inspection
             if inspection.faults
             else replace(inspection, faults=(*faults(plan, inspection.columns), NO_ROWS))
         )
-    return replace(told, faults=capped(told.faults))
+    return replace(result, faults=first_faults(result.faults))

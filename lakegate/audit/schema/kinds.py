@@ -23,8 +23,8 @@ _OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{]")
 
 def kind_of(first: bytes) -> FileKind | None:
     """Return the format of a file with these first bytes; None if they tell none."""
-    if found := next((kind for magic, kind in MAGIC.items() if begins_as(first, magic)), None):
-        return found
+    if kind := next((kind for magic, kind in MAGIC.items() if begins_as(first, magic)), None):
+        return kind
     if not first or NO_TEXT.search(first):
         return None
     return FileKind.JSON if _OBJECT.match(first) else FileKind.CSV
@@ -37,16 +37,16 @@ def begins_as(first: bytes, magic: bytes) -> bool:
 
 def not_of(kind: FileKind, first: bytes) -> Fault:
     """Return the fault of a file that is not of the contract's format, with the line for the one that it is of."""
-    said, vendor = f"it is not {NAMES[kind]}", f"write it as {NAMES[kind]}"
+    message, vendor = f"it is not {NAMES[kind]}", f"write it as {NAMES[kind]}"
     other = kind_of(first)
     if other is None or other is kind:
-        return Fault(said, Advice(vendor=vendor))
+        return Fault(message, Advice(vendor=vendor))
     seems = "looks like" if other.is_text else "is"
-    return Fault(f"{said}: it {seems} {NAMES[other]}", of_format(other, vendor))
+    return Fault(f"{message}: it {seems} {NAMES[other]}", of_format(other, vendor))
 
 
 def of_format(kind: FileKind, vendor: str) -> Advice:
     """Return the advice for a file of another format than the contract's."""
     rest = "" if kind.is_text else ", without the words that are of text alone (delimiter, encoding, quote)"
-    said = f"say its format, at the contract's landing server{rest}, if all files of the table have it"
-    return Advice(vendor=vendor, contract=said, lines=f"format: {kind}")
+    change = f"say its format, at the contract's landing server{rest}, if all files of the table have it"
+    return Advice(vendor=vendor, contract=change, lines=f"format: {kind}")

@@ -8,11 +8,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, digits, kept
+from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, digits, storage_of
 
 LONGEST = 300
 """Characters of a name that is spelled in full; with a longer one there are no lines."""
-_UNNAMED = ("Cc", "Cs")  # categories of letters that no name in a contract may have
+_UNWRITABLE = ("Cc", "Cs")  # categories of letters that no name in a contract may have
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ODD = "`\u115f\u1160\u3164\uffa0"  # it ends code in Slack; letters that nobody sees
 _NO_TEXT = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
@@ -40,10 +40,10 @@ def scalar(text: str) -> str:
     """
     if _PLAIN.fullmatch(text) and text.lower() not in _NO_TEXT:
         return text
-    return quoted(text)
+    return quote(text)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Return a text as YAML, in quotes."""
     return '"' + "".join(map(_letter, text)) + '"'
 
@@ -54,9 +54,9 @@ def _letter(letter: str) -> str:
     return f"\\U{ord(letter):08x}" if ord(letter) > 0xFFFF else f"\\u{ord(letter):04x}"  # noqa: PLR2004 - four digits
 
 
-def columns(found: Iterable[tuple[str, Type]]) -> str:
+def columns(types: Iterable[tuple[str, Type]]) -> str:
     """Return the lines of columns; of those alone that a contract can say."""
-    return "\n".join(filter(None, (column(name, kind) for name, kind in found)))
+    return "\n".join(filter(None, (column(name, kind) for name, kind in types)))
 
 
 def column(name: str, kind: Type) -> str:
@@ -75,7 +75,7 @@ def type_of(kind: Type) -> str:
         return ""
 
 
-def renamed(name: str, physical: str) -> str:
+def renamed_line(name: str, physical: str) -> str:
     """Return the lines of a column that files call by another name."""
     if not _is_sayable(physical):
         return ""
@@ -86,31 +86,31 @@ def _property(name: str, kind: Type) -> Iterator[str]:
     if not _is_sayable(name):
         raise NoLines
     yield f"- name: {scalar(name)}"
-    yield from _within(_type(kind))
+    yield from _indent(_type(kind))
 
 
 def _is_sayable(name: str) -> bool:
-    return 0 < len(name) <= LONGEST and not any(unicodedata.category(letter) in _UNNAMED for letter in name)
+    return 0 < len(name) <= LONGEST and not any(unicodedata.category(letter) in _UNWRITABLE for letter in name)
 
 
 def _type(kind: Type) -> Iterator[str]:
     if isinstance(kind, Struct):
         yield from ("logicalType: object", "properties:")
         for name, part in kind.fields.items():
-            yield from _within(_property(name, part))
+            yield from _indent(_property(name, part))
     elif isinstance(kind, Array):
-        yield from ("logicalType: array", "items:", *_within(_type(kind.element)))
+        yield from ("logicalType: array", "items:", *_indent(_type(kind.element)))
     elif isinstance(kind, Map):
         yield from ("logicalType: map", "map:")
         for word, part in (("key", kind.key), ("value", kind.value)):
             yield f"  {word}:"
-            yield from _within(_within(_type(part)))
+            yield from _indent(_indent(_type(part)))
     else:
         yield from _atom(kind)
 
 
 def _atom(kind: Atom) -> Iterable[str]:
-    name = str(kept(kind))
+    name = str(storage_of(kind))
     if digits(kind):
         return (f"physicalType: {name}",)
     if name not in _TYPES:
@@ -118,5 +118,5 @@ def _atom(kind: Atom) -> Iterable[str]:
     return _TYPES[name]
 
 
-def _within(lines: Iterable[str]) -> Iterator[str]:
+def _indent(lines: Iterable[str]) -> Iterator[str]:
     return (f"  {line}" for line in lines)

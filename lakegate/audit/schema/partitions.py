@@ -7,13 +7,13 @@ from typing import Self
 from lakegate.audit.schema.types import spark_identifier
 
 # An unquoted name is a plain word.
-_SPELLED = re.compile(r"(?:(\w+)\((?:(\d+),\s*)?)?(?:`((?:[^`]|``)+)`|(\w+))(?(1)\))")
+_PARTITION_FORM = re.compile(r"(?:(\w+)\((?:(\d+),\s*)?)?(?:`((?:[^`]|``)+)`|(\w+))(?(1)\))")
 _OF_TIME = {"years": "year", "months": "month", "days": "day", "hours": "hour"}
 """Iceberg's names of transforms that have others in Spark SQL."""
 _SPARKS = {iceberg: spark for spark, iceberg in _OF_TIME.items()}
 # Iceberg names a transform's partition field by the column and one of these suffixes.
 _SUFFIXES = {**_OF_TIME, "bucket": "bucket", "truncate": "trunc"}
-_SIZED = re.compile(r"(\w+)\[(\d+)]")
+_WIDTH_FORM = re.compile(r"(\w+)\[(\d+)]")
 IDENTITY = "identity"
 
 
@@ -35,8 +35,8 @@ class Partition:
     @classmethod
     def of_iceberg(cls, column: str, transform: str) -> Self:
         """Return the partition of a column by a transform in Iceberg's spelling, `month` or `bucket[16]`."""
-        if sized := _SIZED.fullmatch(transform):
-            return cls(column=column, transform=sized[1], width=int(sized[2]))
+        if match := _WIDTH_FORM.fullmatch(transform):
+            return cls(column=column, transform=match[1], width=int(match[2]))
         return cls(column=column, transform=_SPARKS.get(transform, transform))
 
     @property
@@ -51,11 +51,11 @@ class Partition:
         return f"{self.column}_{_SUFFIXES[self.transform]}" if self.transform in _SUFFIXES else self.column
 
 
-def partition(spelled: str) -> Partition:
+def partition(text: str) -> Partition:
     """Parse a partition of a plan. Raise ValueError if the text is none."""
-    found = _SPELLED.fullmatch(spelled)
-    if found is None:
-        raise ValueError(f"{spelled!r} is no partition of a plan")
-    transform, width, name, word = found.groups()
+    match = _PARTITION_FORM.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no partition of a plan")
+    transform, width, name, word = match.groups()
     column = word or name.replace("``", "`")
     return Partition(column=column, transform=transform or IDENTITY, width=int(width) if width else None)

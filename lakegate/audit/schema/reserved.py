@@ -1,8 +1,8 @@
 """Names that no column of a table may have, because readers of the lake have columns of these names for themselves."""
 
-from lakegate.audit.schema.names import folded
+from lakegate.audit.schema.names import fold
 
-_OURS = "_lakegate"  # and every name that begins with it
+_OWN_PREFIX = "_lakegate"  # and every name that begins with it
 _OWNERS = {
     "_file": "Iceberg",
     "_pos": "Iceberg",
@@ -17,5 +17,5 @@ _OWNERS = {
 
 def reserved_for(name: str) -> str:
     """Return the owner of a reserved name, or nothing if it is free. Engines compare names without case."""
-    plain = folded(name)
-    return "lakegate" if plain.startswith(_OURS) else _OWNERS.get(plain, "")
+    plain = fold(name)
+    return "lakegate" if plain.startswith(_OWN_PREFIX) else _OWNERS.get(plain, "")

@@ -15,9 +15,9 @@ _DECIMAL = re.compile(r"(?:decimal|dec|numeric)\((\d+)(?:,(\d+))?\)")
 _TOKEN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([<>,:])|([^\s<>,:()`]+(?:\s+[^\s<>,:()`]+)*(?:\s*\([^)]*\))?))")
 _MOST_DIGITS = 38
 # Iceberg has no smaller integers.
-_KEPT = {"tinyint": "int", "smallint": "int"}
-_KNOWN = {*_KEPT, "int", "bigint", "float", "double", "boolean", "string", "binary", "date", "timestamp"}
-_KNOWN |= {"timestamp_ntz"}
+_STORED_TYPES = {"tinyint": "int", "smallint": "int"}
+_TYPE_NAMES = {*_STORED_TYPES, "int", "bigint", "float", "double", "boolean", "string", "binary", "date", "timestamp"}
+_TYPE_NAMES |= {"timestamp_ntz"}
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ def canonical(text: str) -> str:
 def parse(text: str) -> Type:
     """Return a Spark SQL type as a tree. Unknown text is an atom, too."""
     try:
-        found, rest = _parse([match.groups() for match in _TOKEN.finditer(text)])
+        kind, rest = _parse([match.groups() for match in _TOKEN.finditer(text)])
     except ValueError:
-        return Atom(_spaced(text))
-    return Atom(_spaced(text)) if rest else found
+        return Atom(_squeeze(text))
+    return Atom(_squeeze(text)) if rest else kind
 
 
 _Tokens = list[tuple[str | None, ...]]
@@ -90,7 +90,7 @@ def _parse(tokens: _Tokens) -> tuple[Type, _Tokens]:
     word = (tokens[0][2] or "").lower() if tokens else ""
     if tokens[1:2] and tokens[1][1] == "<":
         return _parse_nested(word, tokens[2:])
-    return Atom(_spelled(word)), tokens[1:]
+    return Atom(_normal_word(word)), tokens[1:]
 
 
 def _parse_nested(word: str, tokens: _Tokens) -> tuple[Type, _Tokens]:
@@ -114,14 +114,14 @@ def _parse_nested(word: str, tokens: _Tokens) -> tuple[Type, _Tokens]:
     return Map(key, value), tokens[1:]
 
 
-def _spelled(word: str) -> str:
-    if found := _DECIMAL.fullmatch(re.sub(r"\s+", "", word)):
-        return f"decimal({found[1]},{found[2] or 0})"
-    spelled = _spaced(word)
-    return _ALIASES.get(spelled, spelled)
+def _normal_word(word: str) -> str:
+    if match := _DECIMAL.fullmatch(re.sub(r"\s+", "", word)):
+        return f"decimal({match[1]},{match[2] or 0})"
+    plain_word = _squeeze(word)
+    return _ALIASES.get(plain_word, plain_word)
 
 
-def _spaced(text: str) -> str:
+def _squeeze(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -130,21 +130,21 @@ def kind(of: Type) -> str:
     return str(of) if isinstance(of, Atom) else type(of).__name__.lower()
 
 
-def kept(of: Type) -> Type:
+def storage_of(of: Type) -> Type:
     """Return the type in which a table stores it."""
     if isinstance(of, Atom):
-        return Atom(_KEPT.get(of.name, of.name))
+        return Atom(_STORED_TYPES.get(of.name, of.name))
     if isinstance(of, Array):
-        return Array(kept(of.element))
+        return Array(storage_of(of.element))
     if isinstance(of, Map):
-        return Map(kept(of.key), kept(of.value))
-    return Struct({name: kept(part) for name, part in of.fields.items()})
+        return Map(storage_of(of.key), storage_of(of.value))
+    return Struct({name: storage_of(part) for name, part in of.fields.items()})
 
 
 def strangers(of: Type) -> Iterator[str]:
     """Yield the types in it that a table cannot store."""
     if isinstance(of, Atom):
-        if of.name not in _KNOWN and not _DECIMAL.fullmatch(of.name):
+        if of.name not in _TYPE_NAMES and not _DECIMAL.fullmatch(of.name):
             yield of.name
         return
     if of == Struct({}):
@@ -172,19 +172,23 @@ def holds(wide: Atom, narrow: Atom) -> bool:
     return narrow == wide or (narrow.name, wide.name) == ("float", "double")
 
 
-def promoted(there: Atom, found: Atom) -> Atom | None:
+def promotion(current: Atom, actual: Atom) -> Atom | None:
     """Return the type that holds both and that a table's column may be widened to, or None: a column never narrows."""
-    if (small := digits(there)) and (large := digits(found)):
-        most = max(small[0] - small[1], large[0] - large[1]) + small[1]
-        return Atom(f"decimal({most},{small[1]})") if large[1] <= small[1] and most <= _MOST_DIGITS else None
-    widens = (there.name, found.name) in (("int", "bigint"), ("float", "double"))
-    return found if widens else there if holds(there, found) else None
+    if (small := digits(current)) and (large := digits(actual)):
+        whole_digits = max(small[0] - small[1], large[0] - large[1]) + small[1]
+        return (
+            Atom(f"decimal({whole_digits},{small[1]})")
+            if large[1] <= small[1] and whole_digits <= _MOST_DIGITS
+            else None
+        )
+    widens = (current.name, actual.name) in (("int", "bigint"), ("float", "double"))
+    return actual if widens else current if holds(current, actual) else None
 
 
 def digits(of: Atom) -> tuple[int, int] | None:
     """Return a decimal's number of digits, and how many of them follow the point; None for another type."""
-    found = _DECIMAL.fullmatch(of.name)
-    return (int(found[1]), int(found[2] or 0)) if found else None
+    match = _DECIMAL.fullmatch(of.name)
+    return (int(match[1]), int(match[2] or 0)) if match else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,20 +205,20 @@ class Pair:
 
 
 def pairs(
-    one: Type, other: Type, label: str = "", path: tuple[str, ...] = (), *, keyed: bool = False
+    left: Type, other: Type, label: str = "", path: tuple[str, ...] = (), *, is_in_key: bool = False
 ) -> Iterator[Pair]:
     """Yield the places where two types meet or part, outermost first. A part that one of them lacks is not descended
     into.
     """
-    if isinstance(one, Atom) or type(one) is not type(other):
-        yield Pair(label=label, path=path, one=one, other=other, keyed=keyed)
+    if isinstance(left, Atom) or type(left) is not type(other):
+        yield Pair(label=label, path=path, one=left, other=other, keyed=is_in_key)
         return
-    first, second = dict(parts(one)), dict(parts(other))
+    first, second = dict(parts(left)), dict(parts(other))
     for name in [*first, *(name for name in second if name not in first)]:
-        inner, place = within(label, one, name), (*path, name)
-        in_key = keyed or (isinstance(one, Map) and name == "key")
+        inner, place = label_within(label, left, name), (*path, name)
+        in_key = is_in_key or (isinstance(left, Map) and name == "key")
         if name in first and name in second:
-            yield from pairs(first[name], second[name], inner, place, keyed=in_key)
+            yield from pairs(first[name], second[name], inner, place, is_in_key=in_key)
         else:
             yield Pair(label=inner, path=place, one=first.get(name), other=second.get(name), keyed=in_key)
 
@@ -224,18 +228,18 @@ def leaves(of: Type, label: str = "") -> Iterator[tuple[str, Atom]]:
     if isinstance(of, Atom):
         yield label, of
     for name, part in parts(of):
-        yield from leaves(part, within(label, of, name))
+        yield from leaves(part, label_within(label, of, name))
 
 
 def places(of: Type, label: str = "", at: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield every part of a nested type, outermost first: its label and the names on the way to it."""
     for name, part in parts(of):
-        inner, place = within(label, of, name), (*at, name)
+        inner, place = label_within(label, of, name), (*at, name)
         yield inner, place
         yield from places(part, inner, place)
 
 
-def within(label: str, of: Type, part: str) -> str:
+def label_within(label: str, of: Type, part: str) -> str:
     """Return a person's name for a part of a nested type: `address.zip`, `tags[]`, `prices.key`."""
     if isinstance(of, Array):
         return f"{label}[]"

@@ -12,7 +12,7 @@ from lakegate.audit.advice import Advice, Fault, setting
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.kinds import NO_TEXT, of_format
-from lakegate.audit.schema.names import REPLACEMENT, folded
+from lakegate.audit.schema.names import REPLACEMENT, fold
 from lakegate.audit.schema.types import canonical
 from lakegate.audit.text.fields import header_names
 from lakegate.audit.text.first_bytes import UTF_16, UTF_32
@@ -22,7 +22,7 @@ from lakegate.counts import count
 _LONGEST = 256 * 1024  # characters of a first line that are looked at
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", ":": "colons", "^": "carets", "~": "tildes"}
 _QUOTES = ('"', "'", "`")
-_KNOWN = 2  # a dialect is the file's if at least one in so many of the contract's columns is read by it
+_SHARE_OF_NAMES = 2  # a dialect is the file's if at least one in so many of the contract's columns is read by it
 _NULS = 3  # of so many characters of UTF-16, one or two are NUL; of UTF-32 more
 _ALL = "at the contract's landing server, if all files of the table are"
 
@@ -38,11 +38,11 @@ def dialect_fault(plan: Plan, header: str) -> Fault | None:
         return None
     if fault := _json_fault(line):
         return fault
-    names = [folded(column.name) for column in plan.columns]
-    found = _known(form, line, names)
-    if fault := _encoding_fault(form, line, names, found):
+    names = [fold(column.name) for column in plan.columns]
+    matches = _count_names(form, line, names)
+    if fault := _encoding_fault(form, line, names, matches):
         return fault
-    if found:
+    if matches:
         return None
     return next(_other_dialects(form, line, names), None) or _no_header(plan, line)
 
@@ -61,18 +61,18 @@ def _json_fault(line: str) -> Fault | None:
     """Return the fault of a file of JSON in place of CSV."""
     vendor = "write it as CSV"
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError):
-        found = [] if line.strip() in ("[", "[{") else {} if line.strip() == "{" else None
-        return Fault("it is JSON over several lines", Advice(vendor=vendor)) if found is not None else None
-    if isinstance(found, dict):
+        value = [] if line.strip() in ("[", "[{") else {} if line.strip() == "{" else None
+        return Fault("it is JSON over several lines", Advice(vendor=vendor)) if value is not None else None
+    if isinstance(value, dict):
         return Fault("it is JSON lines", of_format(FileKind.JSON, vendor))
-    return Fault("it is a JSON array", Advice(vendor=vendor)) if isinstance(found, list) else None
+    return Fault("it is a JSON array", Advice(vendor=vendor)) if isinstance(value, list) else None
 
 
-def _known(form: FileFormat, line: str, names: Sequence[str]) -> int:
+def _count_names(form: FileFormat, line: str, names: Sequence[str]) -> int:
     """Count the contract's columns among the fields of a first line."""
-    return len({folded(field.strip()) for field in _fields(form, line)}.intersection(names))
+    return len({fold(field.strip()) for field in _fields(form, line)}.intersection(names))
 
 
 def _fields(form: FileFormat, line: str) -> list[str]:
@@ -82,21 +82,21 @@ def _fields(form: FileFormat, line: str) -> list[str]:
         return []
 
 
-def _encoding_fault(form: FileFormat, line: str, names: Sequence[str], found: int) -> Fault | None:
+def _encoding_fault(form: FileFormat, line: str, names: Sequence[str], matches: int) -> Fault | None:
     if form.encoding == "UTF-8" and REPLACEMENT in line and not any(REPLACEMENT in name for name in names):
         return _of_encoding("its first line is not UTF-8", "UTF-8", "windows-1252")
     try:
-        again = line.encode(form.encoding).decode("utf-8-sig")
+        decoded_again = line.encode(form.encoding).decode("utf-8-sig")
     except (UnicodeError, LookupError):
         return None
-    if form.encoding == "UTF-8" or again == line or _known(form, again, names) <= found:
+    if form.encoding == "UTF-8" or decoded_again == line or _count_names(form, decoded_again, names) <= matches:
         return None
     return _of_encoding("its first line is UTF-8", form.encoding, "UTF-8")
 
 
-def _of_encoding(what: str, asked: str, word: str) -> Fault:
-    advice = Advice(vendor=f"write it as {asked}", contract=f"say so, {_ALL}", lines=f"encoding: {word}")
-    return Fault(f"{what}, and the contract says {asked}", advice)
+def _of_encoding(problem: str, encoding: str, word: str) -> Fault:
+    advice = Advice(vendor=f"write it as {encoding}", contract=f"say so, {_ALL}", lines=f"encoding: {word}")
+    return Fault(f"{problem}, and the contract says {encoding}", advice)
 
 
 def _other_dialects(form: FileFormat, line: str, names: Sequence[str]) -> Iterator[Fault]:
@@ -109,26 +109,26 @@ def _other_dialects(form: FileFormat, line: str, names: Sequence[str]) -> Iterat
     ]
     if not ways:
         return
-    best = max(ways, key=lambda way: _known(way, line, names))
-    if _known(best, line, names) * _KNOWN >= len(names):
+    best = max(ways, key=lambda way: _count_names(way, line, names))
+    if _count_names(best, line, names) * _SHARE_OF_NAMES >= len(names):
         yield _of_signs(form, best)
 
 
-def _of_signs(form: FileFormat, found: FileFormat) -> Fault:
-    said, asked, lines = list[str](), list[str](), list[str]()
-    if found.delimiter != form.delimiter:
-        said.append(f"its fields are separated by {_called(found.delimiter)}")
-        asked.append(f"separate its fields by {_called(form.delimiter)}")
-        lines.append(f"delimiter: {_scalar(found.delimiter)}")
-    if found.quote != form.quote:
-        said.append(f"its fields are quoted by {found.quote}")
-        asked.append(f"quote its fields by {form.quote}" if form.quote else "leave out the quotes around its fields")
-        lines.append(setting("quote", _scalar(found.quote)))
-    advice = Advice(vendor=", and to ".join(asked), contract=f"say so, {_ALL}", lines="\n".join(lines))
-    return Fault(f"{' and '.join(said)}, which the contract does not say", advice)
+def _of_signs(form: FileFormat, actual: FileFormat) -> Fault:
+    problems, requests, lines = list[str](), list[str](), list[str]()
+    if actual.delimiter != form.delimiter:
+        problems.append(f"its fields are separated by {_sign_name(actual.delimiter)}")
+        requests.append(f"separate its fields by {_sign_name(form.delimiter)}")
+        lines.append(f"delimiter: {_scalar(actual.delimiter)}")
+    if actual.quote != form.quote:
+        problems.append(f"its fields are quoted by {actual.quote}")
+        requests.append(f"quote its fields by {form.quote}" if form.quote else "leave out the quotes around its fields")
+        lines.append(setting("quote", _scalar(actual.quote)))
+    advice = Advice(vendor=", and to ".join(requests), contract=f"say so, {_ALL}", lines="\n".join(lines))
+    return Fault(f"{' and '.join(problems)}, which the contract does not say", advice)
 
 
-def _called(sign: str) -> str:
+def _sign_name(sign: str) -> str:
     return _DELIMITERS.get(sign, sign)
 
 
@@ -143,20 +143,20 @@ def _no_header(plan: Plan, line: str) -> Fault | None:
     """
     fields = _fields(plan.files, line)
     kinds = [canonical(column.type) for column in plan.columns if column.name not in plan.files.patterns]
-    told = [kind for kind in kinds if _pattern(kind)]
-    if len(fields) != len(plan.columns) or not told or plan.files.patterns:
+    typed_kinds = [kind for kind in kinds if _pattern(kind)]
+    if len(fields) != len(plan.columns) or not typed_kinds or plan.files.patterns:
         return None
     if not all(
-        _is_value(plan.files, field, canonical(it.type)) for field, it in zip(fields, plan.columns, strict=True)
+        _is_value(plan.files, field, canonical(column.type)) for field, column in zip(fields, plan.columns, strict=True)
     ):
         return None
-    said = f"its first line has {count(len(fields), 'value')}, and the contract says that the names stand there"
+    message = f"its first line has {count(len(fields), 'value')}, and the contract says that the names stand there"
     advice = Advice(
         vendor="write the columns' names in its first line",
         contract=f"say that files have no header, {_ALL.replace('are', 'have none')}",
         lines=setting("header", "false"),
     )
-    return Fault(said, advice)
+    return Fault(message, advice)
 
 
 def _pattern(kind: str) -> str:

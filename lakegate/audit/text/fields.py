@@ -14,8 +14,8 @@ DEFAULT_FIELDS = 20_480
 def header_names(form: FileFormat, header: str) -> list[str]:
     """Return the names in a header. Raise csv.Error if a name is too long, or goes on in the next line."""
     quoting = {"quotechar": form.quote} if form.quote else {"quotechar": None, "quoting": csv.QUOTE_NONE}
-    escaped = {"escapechar": form.escape, "doublequote": False} if form.escape not in ("", form.quote) else {}
-    options: dict[str, Any] = {"delimiter": form.delimiter, **quoting, **escaped}
+    escapes = {"escapechar": form.escape, "doublequote": False} if form.escape not in ("", form.quote) else {}
+    options: dict[str, Any] = {"delimiter": form.delimiter, **quoting, **escapes}
     if form.multiline:
         _refuse_open_quote(header, options)
     return next(csv.reader([header], **options))
@@ -47,30 +47,30 @@ def atomic(part: str) -> str:
     return f"(?>(?:{part})*)"
 
 
-Repeated = Callable[[str], str]
+Repeat = Callable[[str], str]
 
 
-def well_quoted(form: FileFormat, repeated: Repeated = possessive) -> str:
+def well_quoted(form: FileFormat, repeat: Repeat = possessive) -> str:
     """Return the pattern of a whole line with quotes where they may stand: around a whole field, and escaped within
     one. "" matches every line.
     """
     if not form.quote:
         return ""
-    quote, inner, delimiter = quoting(form, repeated)
+    quote, inner, delimiter = quoting(form, repeat)
     field = f"(?:{quote}{inner}{quote}|(?!{quote})[^{delimiter}]*+)"
-    return f"(?s){field}{repeated(delimiter + field)}"
+    return f"(?s){field}{repeat(delimiter + field)}"
 
 
-def left_open(form: FileFormat, repeated: Repeated = possessive) -> str:
+def left_open(form: FileFormat, repeat: Repeat = possessive) -> str:
     """Return the pattern of a whole record with a quote that is never closed; only a file's last can have one."""
-    quote, inner, delimiter = quoting(form, repeated)
+    quote, inner, delimiter = quoting(form, repeat)
     field = f"(?:{quote}{inner}{quote} *+|(?!{quote})[^{delimiter}]*+)"
-    cut = "" if form.escape in ("", form.quote) else f"{re.escape(form.escape)}?+"
-    return rf"(?s)[\r\n]*+{repeated(field + delimiter)}{quote}{inner}{cut}"
+    cut_off = "" if form.escape in ("", form.quote) else f"{re.escape(form.escape)}?+"
+    return rf"(?s)[\r\n]*+{repeat(field + delimiter)}{quote}{inner}{cut_off}"
 
 
-def quoting(form: FileFormat, repeated: Repeated = possessive) -> tuple[str, str, str]:
+def quoting(form: FileFormat, repeat: Repeat = possessive) -> tuple[str, str, str]:
     """Return the patterns of a quote, of the text between two of them, and of the delimiter."""
     quote, escape, delimiter = (re.escape(sign) for sign in (form.quote, form.escape or form.quote, form.delimiter))
-    escaped = f"{quote}{quote}" if quote == escape else f"{escape}."
-    return quote, repeated(f"[^{quote}{escape}]++|{escaped}"), delimiter
+    escapes = f"{quote}{quote}" if quote == escape else f"{escape}."
+    return quote, repeat(f"[^{quote}{escape}]++|{escapes}"), delimiter

@@ -8,7 +8,7 @@ from lakegate.audit.model.limits import Limits
 from lakegate.audit.schema.inspection import UPLOADED_WHOLE
 from lakegate.audit.schema.kinds import MAGIC, NAMES, begins_as, of_format
 
-_ASKED = "write it as the contract says, as text"
+_REQUEST = "write it as the contract says, as text"
 
 
 def _unsaid(codec: str) -> Fault:
@@ -23,14 +23,14 @@ def _unsaid(codec: str) -> Fault:
 
 
 def _unread(codec: str) -> Fault:
-    said = f"it is compressed by {codec}, which is not read: gzip, bzip2 and zstd are"
-    return Fault(said, Advice(vendor="compress it by gzip, bzip2 or zstd, or not at all"))
+    message = f"it is compressed by {codec}, which is not read: gzip, bzip2 and zstd are"
+    return Fault(message, Advice(vendor="compress it by gzip, bzip2 or zstd, or not at all"))
 
 
 UTF_32 = Fault("it is UTF-32", Advice(vendor="write it as UTF-8"))
 UTF_16 = Fault("it is UTF-16", Advice(vendor="write it as UTF-8"))
 _OTHER_FORMATS = {
-    **{magic: Fault(f"it is {NAMES[kind]}", of_format(kind, _ASKED)) for magic, kind in MAGIC.items()},
+    **{magic: Fault(f"it is {NAMES[kind]}", of_format(kind, _REQUEST)) for magic, kind in MAGIC.items()},
     b"PK\x03\x04": Fault("it is a zip file", Advice(vendor="unzip it first, or to compress it by gzip, bzip2 or zstd")),
     b"\xff\xfe\x00\x00": UTF_32,
     b"\x00\x00\xfe\xff": UTF_32,
@@ -42,7 +42,7 @@ _OTHER_FORMATS = {
     b"\xfd7zX": _unread("xz"),
     b"\x04\x22\x4d\x18": _unread("lz4"),
 }
-_OTHERWISE = Fault(
+_OTHER_COMPRESSION = Fault(
     "it is not compressed as its name or the contract says",
     Advice(vendor="compress it as its name ends, or to leave that end off an uncompressed file"),
 )
@@ -65,11 +65,11 @@ TAIL = (_BZIP2_BITS + _CHECKSUM_BITS) // _BYTE_BITS + 1
 def fault_of_ends(suffix: str, start: bytes, end: bytes) -> Fault | None:
     """Return why a file with these FIRST and last bytes is not the text that the ending of its name says."""
     if suffix and not _BEGINS[suffix].match(start):
-        return _OTHERWISE
+        return _OTHER_COMPRESSION
     if suffix == SUFFIXES["bzip2"] and not _ends_as_bzip2(end):
         return _NO_END
-    others = {} if suffix else _OTHER_FORMATS
-    return next((other for magic, other in others.items() if begins_as(start, magic)), None)
+    other_formats = {} if suffix else _OTHER_FORMATS
+    return next((other for magic, other in other_formats.items() if begins_as(start, magic)), None)
 
 
 def compression(name: str) -> str:

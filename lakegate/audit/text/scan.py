@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lakegate.audit.advice import Advice, Fault, setting
-from lakegate.audit.evaluation.mask import masked, raw
+from lakegate.audit.evaluation.mask import masked_columns, raw
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.job import JobFile
-from lakegate.audit.model.limits import beyond, more_than
+from lakegate.audit.model.limits import beyond_limits, more_than
 from lakegate.audit.model.plan import Plan, Stance
-from lakegate.audit.schema.faults import named
+from lakegate.audit.schema.faults import listing
 from lakegate.audit.schema.fit import FileColumn
 from lakegate.audit.schema.inspection import NO_ROWS, WRITTEN_ANEW, Inspection
-from lakegate.audit.schema.names import display_name, folded
+from lakegate.audit.schema.names import display_name, fold
 from lakegate.audit.text.dialect import dialect_fault
 from lakegate.audit.text.fields import header_names
 from lakegate.counts import count
@@ -36,7 +36,7 @@ _OPEN = Fault(
         lines=setting("quote", '""'),
     ),
 )
-_TWICE = Fault("an object has a key twice", Advice(vendor="write each key of an object once"))
+_REPEATED_KEY = Fault("an object has a key twice", Advice(vendor="write each key of an object once"))
 _NO_NAMES = {
     FileKind.CSV: "its first line names none of the contract's columns",
     FileKind.JSON: "its objects have none of the contract's columns",
@@ -68,79 +68,81 @@ def is_positional(form: FileFormat) -> bool:
     return form.kind is FileKind.CSV
 
 
-def inspect(plan: Plan, file: JobFile, found: Scan | str) -> Inspection:
+def inspect(plan: Plan, file: JobFile, scan: Scan | str) -> Inspection:
     """Inspect a file by its scan, or by the reason that there is none."""
-    if isinstance(found, str):
-        said = Fault(f"it cannot be read to its end ({raw(plan.columns, found)})", WRITTEN_ANEW)
-        return Inspection(file=file, faults=(said,))
-    if wrong := _limit_faults(plan.files, found) or _line_faults(plan.files, found):
+    if isinstance(scan, str):
+        fault = Fault(f"it cannot be read to its end ({raw(plan.columns, scan)})", WRITTEN_ANEW)
+        return Inspection(file=file, faults=(fault,))
+    if wrong := _limit_faults(plan.files, scan) or _line_faults(plan.files, scan):
         return Inspection(file=file, faults=wrong)
-    if is_positional(plan.files) and (other := dialect_fault(plan, found.header)):
+    if is_positional(plan.files) and (other := dialect_fault(plan, scan.header)):
         return Inspection(file=file, faults=(other,))
     try:
-        layout = names_of(plan, found)
+        layout = names_of(plan, scan)
     except csv.Error:
         return Inspection(file=file, faults=(_NO_HEADER,))
-    if wrong := beyond(plan.files.limits, columns=len(layout)) or _name_faults(plan, layout):
+    if wrong := beyond_limits(plan.files.limits, columns=len(layout)) or _name_faults(plan, layout):
         return Inspection(file=file, faults=wrong)
-    return _sound(plan, file, found, layout)
+    return _sound(plan, file, scan, layout)
 
 
-def names_of(plan: Plan, found: Scan) -> list[str]:
+def names_of(plan: Plan, scan: Scan) -> list[str]:
     """Return a file's columns: the names in its header or its objects, else the contract's."""
     if plan.files.kind is FileKind.JSON:
-        return list(found.keys)
-    return header_names(plan.files, found.header) if plan.files.header else [column.name for column in plan.columns]
+        return list(scan.keys)
+    return header_names(plan.files, scan.header) if plan.files.header else [column.name for column in plan.columns]
 
 
-def _sound(plan: Plan, file: JobFile, found: Scan, layout: Sequence[str]) -> Inspection:
+def _sound(plan: Plan, file: JobFile, scan: Scan, layout: Sequence[str]) -> Inspection:
     types = {column.name: column.type for column in plan.columns}
-    there = layout if is_positional(plan.files) else dict.fromkeys([*types, *layout])
-    columns = tuple(FileColumn(name=name, type=types.get(name, "string")) for name in there)
-    twice = (_TWICE,) if found.twice else ()
+    names = layout if is_positional(plan.files) else dict.fromkeys([*types, *layout])
+    columns = tuple(FileColumn(name=name, type=types.get(name, "string")) for name in names)
+    repeated_key = (_REPEATED_KEY,) if scan.twice else ()
     return Inspection(
-        file=file, rows=found.rows, columns=columns, layout=tuple(layout), sound=found.sound, faults=twice
+        file=file, rows=scan.rows, columns=columns, layout=tuple(layout), sound=scan.sound, faults=repeated_key
     )
 
 
-def _limit_faults(form: FileFormat, found: Scan) -> tuple[Fault, ...]:
+def _limit_faults(form: FileFormat, scan: Scan) -> tuple[Fault, ...]:
     """Return the limits that a file's lines exceed, before any is taken apart."""
-    limits, signs = form.limits, found.header.count(form.delimiter)
-    columns = signs + 1 if signs > _MOST_SIGNS * limits.columns else found.widest
-    if wrong := beyond(limits, rows=found.rows, line=found.longest, columns=columns):
+    limits, signs = form.limits, scan.header.count(form.delimiter)
+    columns = signs + 1 if signs > _MOST_SIGNS * limits.columns else scan.widest
+    if wrong := beyond_limits(limits, rows=scan.rows, line=scan.longest, columns=columns):
         return wrong
-    return (more_than(limits, "columns"),) if len(found.keys) > limits.columns else ()
+    return (more_than(limits, "columns"),) if len(scan.keys) > limits.columns else ()
 
 
 def _has_header(form: FileFormat) -> bool:
     return form.kind is FileKind.CSV and form.header
 
 
-def _line_faults(form: FileFormat, found: Scan) -> tuple[Fault, ...]:
-    if not found.header and not found.rows:
+def _line_faults(form: FileFormat, scan: Scan) -> tuple[Fault, ...]:
+    if not scan.header and not scan.rows:
         return (NO_ROWS,)
-    if _has_header(form) and not found.header.strip():
+    if _has_header(form) and not scan.header.strip():
         return (_BLANK,)
-    return (_OPEN,) if found.left_open else ()
+    return (_OPEN,) if scan.left_open else ()
 
 
 def _name_faults(plan: Plan, layout: Sequence[str]) -> tuple[Fault, ...]:
     """Return the fault of a file with masked columns whose names may be values, which must not be shown as names."""
-    hidden, there = masked(plan.columns), set(map(folded, layout))
-    known = {folded(column.name) for column in plan.columns}
-    if hidden and layout and not there & known:
+    hidden_names, folded_names = masked_columns(plan.columns), set(map(fold, layout))
+    contract_names = {fold(column.name) for column in plan.columns}
+    if hidden_names and layout and not folded_names & contract_names:
         return (Fault(_NO_NAMES[plan.files.kind], _names(plan)),)
-    missing = [display_name(name) for name in hidden if folded(name) not in there]
+    missing_names = [display_name(name) for name in hidden_names if fold(name) not in folded_names]
     is_asked = _has_header(plan.files) and plan.policy.missing_columns is Stance.FREEZE
-    if not is_asked or not missing or there <= known:
+    if not is_asked or not missing_names or folded_names <= contract_names:
         return ()
-    said = f"its first line lacks {', '.join(missing)}, and has other names, which are not shown: they may be values"
-    return (Fault(said, _names(plan)),)
+    message = (
+        f"its first line lacks {', '.join(missing_names)}, and has other names, which are not shown: they may be values"
+    )
+    return (Fault(message, _names(plan)),)
 
 
 def _names(plan: Plan) -> Advice:
     """Return the advice for a file without the contract's names. The file's own may be values, so none is shown."""
-    return Advice(vendor=f"name its columns as the contract does: {named([column.name for column in plan.columns])}")
+    return Advice(vendor=f"name its columns as the contract does: {listing([column.name for column in plan.columns])}")
 
 
 def row_faults(form: FileFormat, width: int) -> tuple[str, str, str]:

@@ -8,16 +8,16 @@ from lakegate.audit.schema.types import Atom, digits
 
 NULLS = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "none", "\\N", "-", "?")
 """Texts that often stand for no value."""
-UNSIGNED = "([0-9]+[.]?[0-9]*|[.][0-9]+)"
-NUMBER = f"[+-]?{UNSIGNED}([eE][+-]?[0-9]+)?"
+UNSIGNED_NUMBER = "([0-9]+[.]?[0-9]*|[.][0-9]+)"
+NUMBER = f"[+-]?{UNSIGNED_NUMBER}([eE][+-]?[0-9]+)?"
 # Java takes hours to convert a number with millions of digits, or with such an exponent.
 SHORT = "(?!.{1000})"
-SCIENTIFIC = f"{SHORT}[+-]?{UNSIGNED}[eE][+-]?0*[0-9]{{1,3}}"
+SCIENTIFIC = f"{SHORT}[+-]?{UNSIGNED_NUMBER}[eE][+-]?0*[0-9]{{1,3}}"
 NO_NUMBER = "(?i)([+-]?inf(inity)?|nan)"
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = _DATE + "[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6}0*)?)?"
 _WHOLE = "[+-]?[0-9]+"
-_SPELLED = {
+_NUMBER_FORMS = {
     "int": _WHOLE,
     "bigint": _WHOLE,
     "boolean": "(?i)(true|false)",
@@ -31,7 +31,7 @@ def spelling(kind: str) -> str:
     """Return the pattern of a type's values, by its canonical name; "" if it has none. Floating-point numbers have
     NUMBER and NO_NUMBER.
     """
-    return _decimal(kind) if digits(Atom(kind)) else _SPELLED.get(kind, "")
+    return _decimal(kind) if digits(Atom(kind)) else _NUMBER_FORMS.get(kind, "")
 
 
 def _decimal(kind: str) -> str:

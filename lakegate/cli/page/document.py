@@ -12,7 +12,16 @@ from pathlib import Path
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from lakegate.audit.summary import advised, aside, checks_of, columns_of, files_of, observes, shown, tally
+from lakegate.audit.summary import (
+    checks_of,
+    columns_of,
+    faults_with_advice,
+    files_of,
+    observes,
+    quarantine_texts,
+    sample_text,
+    tally,
+)
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
 from lakegate.cli.page.plots import bar, scale, trend
@@ -25,7 +34,19 @@ from lakegate.operations.questions import ShowBatch
 
 PRINTED = Path("-")
 OF_THE_BATCH = (decision_words, files_of, has_rows, is_decided, lane, observes, rows_command, tally, took)
-OF_A_FILE = (advised, aside, bar, checks_of, columns_of, failures, folded, parts, scale, shown, unfolded)
+OF_A_FILE = (
+    faults_with_advice,
+    quarantine_texts,
+    bar,
+    checks_of,
+    columns_of,
+    failures,
+    folded,
+    parts,
+    scale,
+    sample_text,
+    unfolded,
+)
 NEWLINE = Markup("\n")
 """The line end between two of a contract's lines: any within a text is a stranger's, and is spelt out."""
 MARKS = {"fail": "✕", "quarantine": "▲", "warn": "!", "pass": "✓", "would fail": "(✕)", "would quarantine": "(▲)"}

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lakegate.audit.schema.names import folded
+from lakegate.audit.schema.names import fold
 from lakegate.audit.schema.reserved import reserved_for
 from lakegate.audit.schema.types import Array, Map, Struct, parse, places
 from lakegate.contracts.columns.fields import Field, Into, Step
@@ -148,30 +148,30 @@ def check_names(columns: Sequence[Read]) -> None:
     """
     seen: dict[str, Read] = {}
     for read in columns:
-        first = seen.setdefault(folded(read.field.own_name), read)
+        first = seen.setdefault(fold(read.field.own_name), read)
         if first is not read:
             twice = f"the column {read.field.own_name!r} is given twice, first on line {first.item.line}"
             read.item.fault(f"{twice} (upper and lower case are the same)")
     labelled: dict[str, list[Read]] = {}
     for read in columns:
-        labelled.setdefault(folded(read.field.label), []).append(read)
+        labelled.setdefault(fold(read.field.label), []).append(read)
     for same in labelled.values():
-        if len({folded(read.field.own_name) for read in same}) > 1:
+        if len({fold(read.field.own_name) for read in same}) > 1:
             name = same[1].field.label
             same[1].item.fault(f"the name {name!r} is given twice, first on line {same[0].item.line}")
     for read in columns:
-        other = seen.get(folded(read.field.label), read)
-        if folded(read.field.own_name) != folded(other.field.own_name) and other.field.label != read.field.label:
+        other = seen.get(fold(read.field.label), read)
+        if fold(read.field.own_name) != fold(other.field.own_name) and other.field.label != read.field.label:
             text = f"{read.field.label!r} is also the physicalName of the column {other.field.label!r}"
             read.item.fault(f"{text}, on line {other.item.line}: SQL could mean either, so rename one")
 
 
 def check_places(columns: Sequence[Read]) -> None:
     """Note a fault for each column with the name of a part: Iceberg writes the place of a part with dots."""
-    names = {folded(read.field.own_name): read for read in columns}
+    names = {fold(read.field.own_name): read for read in columns}
     for read in columns:
         for _, place in places(parse(read.field.type.name)):
-            if other := names.get(folded(".".join((read.field.own_name, *place)))):
+            if other := names.get(fold(".".join((read.field.own_name, *place)))):
                 of = f"the column {read.field.own_name!r}"
                 other.item.fault(f"a part of {of} goes by the name {other.field.own_name!r}: rename one")
 

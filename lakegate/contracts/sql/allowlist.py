@@ -15,7 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from lakegate.audit.model.plan import ROWS_VIEW
-from lakegate.audit.schema.names import folded
+from lakegate.audit.schema.names import fold
 from lakegate.audit.schema.reserved import reserved_for
 from lakegate.contracts.columns.fields import Field, Fields
 from lakegate.contracts.columns.types import TYPES, Type, physical
@@ -70,7 +70,7 @@ def columns_of(fields: Sequence[Field]) -> Mapping[str, tuple[str, Kind | None]]
 def _columns_of(fields: Sequence[Field]) -> dict[str, tuple[str, Kind | None]]:
     found: dict[str, tuple[str, Kind | None]] = {}
     for name, each in [(each.label, each) for each in fields] + [(each.name, each) for each in fields]:
-        found[folded(name)] = (each.name, _KINDS.get(each.type.kind))
+        found[fold(name)] = (each.name, _KINDS.get(each.type.kind))
     return found
 
 
@@ -132,7 +132,7 @@ class Reader:
             if having := select.args.get("having"):
                 self.want(having.this, Kind.TRUTH, "HAVING")
             found = [(self._name(item), self.kind(item.unalias())) for item in select.expressions]
-        names = [folded(name) for name, _ in found if name]
+        names = [fold(name) for name, _ in found if name]
         if len(set(names)) < len(names):
             raise NotAllowed("has two columns of one name: give one another name with AS")
         return found
@@ -147,7 +147,7 @@ class Reader:
             only(inner, "this", "alias")
             below = Reader(columns=self.columns, tables=self.tables, seen=self.seen)
             found = below.select(inner.this)
-            self.columns, self.derived = {folded(name): (name, kind) for name, kind in found if name}, True
+            self.columns, self.derived = {fold(name): (name, kind) for name, kind in found if name}, True
             inner.set("alias", None)
             return
         self._table(inner)
@@ -197,7 +197,7 @@ class Reader:
             raise NotAllowed(f"{shown(node)}: there is no table or alias {node.table!r} (a column's dot goes in ``)")
         if not isinstance(node.this, exp.Identifier):
             raise NotAllowed(f"{shown(node)} is not allowed here")
-        known = self.columns.get(folded(node.name))
+        known = self.columns.get(fold(node.name))
         if known is None:
             names = [name for name, _ in self.columns.values()]
             raise NotAllowed(f"the table has no column {node.name!r}{hint(node.name, names)}")

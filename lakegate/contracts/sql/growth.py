@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from lakegate.audit.schema.names import folded
+from lakegate.audit.schema.names import fold
 from lakegate.contracts.columns.fields import Field, column
 from lakegate.contracts.regex.cost import FEW
 from lakegate.contracts.regex.tries import polynomial
@@ -60,7 +60,7 @@ def tries_sql(tree: exp.Expr, fields: Sequence[Field], names: Sequence[str]) -> 
     each of their letters. `names` are the columns that the tree is made of.
     """
     counted, known = _tries_of(tree, fields), columns_of(fields)
-    lengths = [exp.Length(this=column(name)) for name in names if known[folded(name)][1] in _LONG]
+    lengths = [exp.Length(this=column(name)) for name in names if known[fold(name)][1] in _LONG]
     if not any(counted) or not lengths:
         return ""
     longest = exp.Greatest(this=lengths[0], expressions=lengths[1:]) if lengths[1:] else lengths[0]
@@ -86,7 +86,7 @@ def _selected(select: exp.Select, columns: _Columns) -> tuple[Mapping[str, Growt
         found, before = _selected(source.this, columns)
         columns = found.__getitem__
     clauses = [_of(clause.this, columns) for name in ("where", "having") if (clause := select.args.get(name))]
-    selected = {folded(item.alias_or_name): _of(item.unalias(), columns) for item in select.expressions}
+    selected = {fold(item.alias_or_name): _of(item.unalias(), columns) for item in select.expressions}
     return selected, _together(before, *(each.tries for each in (*clauses, *selected.values())))
 
 
@@ -97,7 +97,7 @@ def _together(*tried: Tries) -> Tries:
 
 def _of(node: exp.Expr, columns: _Columns) -> Growth:
     if isinstance(node, exp.Column):
-        return columns(folded(node.name))
+        return columns(fold(node.name))
     if isinstance(node, exp.Literal):
         return Growth(more=len(node.name))
     parts = {word: _of(child, columns) for word, child in _children(node)}

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 import sqlglot
 from sqlglot import exp
 
-from lakegate.audit.schema.names import folded
+from lakegate.audit.schema.names import fold
 from lakegate.contracts.columns.fields import Field, Fields
 from lakegate.contracts.columns.types import Type
 from lakegate.contracts.outcomes.expressions import ATOMS, Outcomes
@@ -23,13 +23,13 @@ def refuse_quoted_columns(
 ) -> None:
     """Refuse a text in double quotes that is a column's name: what is a column elsewhere is a text in Spark's SQL."""
     known = columns_of(fields)
-    own = {folded(alias.alias): alias.alias for alias in tree.find_all(exp.Alias)}
-    before = {folded(table) for table in (*tables, "{object}", "{table}")}
+    own = {fold(alias.alias): alias.alias for alias in tree.find_all(exp.Alias)}
+    before = {fold(table) for table in (*tables, "{object}", "{table}")}
     for text in quoted:
         table, _, name = text.rpartition(".")
-        names = [text, *([name] if folded(table) in before else [])]
-        column = next((known[folded(each)][0] for each in names if folded(each) in known), None) or next(
-            (own[folded(each)] for each in names if folded(each) in own), None
+        names = [text, *([name] if fold(table) in before else [])]
+        column = next((known[fold(each)][0] for each in names if fold(each) in known), None) or next(
+            (own[fold(each)] for each in names if fold(each) in own), None
         )
         if column is not None:
             raise NotAllowed(

@@ -12,7 +12,7 @@ import streamlit as st
 from lakegate.audit.evaluation.mask import Mask, hide
 from lakegate.audit.model.report import Report
 from lakegate.audit.schema.fit import FILE_COLUMN
-from lakegate.audit.schema.names import folded
+from lakegate.audit.schema.names import fold
 from lakegate.cli.query import pinned
 from lakegate.cli.terminal import clean
 from lakegate.counts import count
@@ -68,7 +68,7 @@ def page() -> None:
         _faults(report)
     mask = session.ask(ShowMask(table=table, attempt=attempt))
     files = tuple(file.id for file in report.files if file.data_files) if report else ()
-    at_fault = {folded(it.column) for it in faults(report)} if report else set[str]()
+    at_fault = {fold(it.column) for it in faults(report)} if report else set[str]()
     if mask.fault:
         markup.show("remark", text=f"Values wait until you ask for them, because {mask.fault}")
     left, right = st.columns(2)
@@ -131,7 +131,7 @@ def _rows(part: Part, mask: Mask, at_fault: set[str]) -> None:
         return
     others = [hide([cell(row[place]) for place in places], hidden) for row in found]
     shown = failing_first([[hide(row, hidden) for row in rows] for rows in first], others, SHOWN)
-    faulty = {name for name in columns if folded(name) in at_fault}
+    faulty = {name for name in columns if fold(name) in at_fault}
     markup.show("rows", says=part.says, columns=columns, rows=shown, at_fault=faulty)
 
 
@@ -146,8 +146,8 @@ def _failing(report: Report, columns: Sequence[str]) -> list[list[Row]]:
 
 
 def _in_order(names: Sequence[str], row: Row, columns: Sequence[str]) -> Row:
-    values = dict(zip(map(folded, names), map(cell, row), strict=True))
-    return tuple(values.get(folded(name)) for name in columns)
+    values = dict(zip(map(fold, names), map(cell, row), strict=True))
+    return tuple(values.get(fold(name)) for name in columns)
 
 
 def _hidden(part: Part, mask: Mask, columns: Sequence[str]) -> list[bool]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lakegate.audit.model.codec import BROKEN
+from lakegate.audit.model.codec import PARSE_ERRORS
 from lakegate.landing.receipts import NAMESPACE, Receipt
 from lakegate.ports import MetadataFile
 
@@ -29,7 +29,7 @@ def receipt_in(key: Key, content: Json) -> Receipt | None:
         return None
     try:
         receipt = Receipt.from_json(content["sqlText"])
-    except BROKEN:
+    except PARSE_ERRORS:
         return None
     return receipt if receipt.name == key[-1] else None
 

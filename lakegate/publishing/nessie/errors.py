@@ -8,7 +8,7 @@ from pynessie.error import NessieCliError, NessieException, NessieInvalidUsageEx
 
 from lakegate.adapters.http import network_error, status_error
 from lakegate.audit.bounded_http import place
-from lakegate.audit.model.codec import BROKEN
+from lakegate.audit.model.codec import PARSE_ERRORS
 from lakegate.errors import Misconfigured
 
 
@@ -38,5 +38,5 @@ def _said(response: requests.Response) -> tuple[bool, str]:
     try:
         body = response.json()
         return "errorCode" in body, str(body["message"])
-    except (requests.JSONDecodeError, *BROKEN):
+    except (requests.JSONDecodeError, *PARSE_ERRORS):
         return False, response.reason

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from lakegate.audit.model.codec import BROKEN, from_plain, to_json
+from lakegate.audit.model.codec import PARSE_ERRORS, from_plain, to_json
 from lakegate.counts import count
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
@@ -18,7 +18,7 @@ from lakegate.shown import shown, spelt
 PREFIX = "lakegate."
 LINE = 2000  # characters per line of a commit's message; its properties and receipts hold the whole text
 LIMIT = 200_000  # bytes of the files' property; some stores that a catalog can use hold no commit over 400 kB
-NO_NOTE = (*BROKEN, zlib.error)
+NO_NOTE = (*PARSE_ERRORS, zlib.error)
 
 
 def message(note: Note) -> str:

@@ -18,7 +18,7 @@ from pyiceberg.table import Table
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
-from lakegate.audit.engine import Proved
+from lakegate.audit.engine import ProvedTable
 from lakegate.audit.errors import Unfit
 from lakegate.audit.evaluation.mask import raw
 from lakegate.audit.model.job import Job, JobFile
@@ -134,7 +134,7 @@ class SparkRunEngine(RunEngine):
         tables = {name: it and it.own for name, it in {**others, **own}.items()}
         return Base(spark=self.spark, catalog="", tables=tables)
 
-    def view(self, plan: Plan, proved: Proved[SparkRunTable]) -> SparkView:  # type: ignore[override]
+    def view(self, plan: Plan, proved: ProvedTable[SparkRunTable]) -> SparkView:  # type: ignore[override]
         read = self._reading(proved)
         own = quarantine.View(
             plan=plan,
@@ -146,7 +146,7 @@ class SparkRunEngine(RunEngine):
         view = self.viewed = SparkView(spark=self.spark, own=own)
         return view
 
-    def _reading(self, proved: Proved[SparkRunTable]) -> Callable[..., DataFrame]:
+    def _reading(self, proved: ProvedTable[SparkRunTable]) -> Callable[..., DataFrame]:
         """Return a function that reads the rows of appends, by id, each with the id of its append."""
         entries = proved.difference.added.entries
 

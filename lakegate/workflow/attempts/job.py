@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.evaluation.quarantine import quarantine_of
-from lakegate.audit.model.codec import BROKEN, NewerFormat
+from lakegate.audit.model.codec import PARSE_ERRORS, NewerFormat
 from lakegate.audit.model.job import Job, parse_job
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
@@ -27,7 +27,7 @@ def job_of(store: Store, attempt: Attempt) -> Job | None:
         return None if body is None else parse_job(body)
     except NewerFormat as error:
         raise Misconfigured(f"{job_name(attempt)}: {error}. Its files stay undecided until then") from error
-    except BROKEN as error:
+    except PARSE_ERRORS as error:
         what = f"the job {job_name(attempt)} can't be read: {error!r}"
         raise Misconfigured(f"{what}. Its files stay undecided until it is repaired") from error
 

@@ -13,7 +13,7 @@ from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.files import FileFormat
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.lane import Lane
-from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.limits import beyond_limits
 from lakegate.contracts import Contract
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
@@ -157,7 +157,7 @@ def _stage_or_leave_out(
     rejects these. A file beyond its contract's limit is not copied: its copy could take longer than a function may run,
     and every sweep would begin it again.
     """
-    large = {claim.file.id: beyond(form.limits, bytes=claim.file.size) for claim in claims}
+    large = {claim.file.id: beyond_limits(form.limits, bytes=claim.file.size) for claim in claims}
     left_out = {file: "; ".join(fault.in_full for fault in why) for file, why in large.items() if why}
     names = {  # Spark tells by its suffix how a file is compressed
         f"{attempt.branch}/{claim.file.id}{form.suffix(claim.file.key)}": claim

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.report import DataFile, FileReport, Replaced, Report
+from lakegate.audit.model.report import DataFile, FileReport, ReplacedFiles, Report
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -30,7 +30,7 @@ class MainSnapshot:
     reports: dict[Attempt, Report | None] = field(default_factory=dict)  # those that were read so far
     listed: dict[str, frozenset[str]] = field(default_factory=dict)  # paths of data files, by table, likewise
 
-    def replaced_by(self, file: FileVersion, versions: Iterable[Entry]) -> Replaced:
+    def replaced_by(self, file: FileVersion, versions: Iterable[Entry]) -> ReplacedFiles:
         """Return what the file takes the place of. Quarantined rows are not found if a version's report is gone."""
         versions = list(versions)
         old = [entry.file(file.bucket, file.key) for entry in versions]
@@ -38,7 +38,7 @@ class MainSnapshot:
         known = [report for report in reports.values() if report]
         there = [report for report in known if paths_of(report.data_files) <= self._paths(self.table)]
         quarantined = self._paths(self.quarantine) if any(report.quarantined for report in known) else ()
-        return Replaced(
+        return ReplacedFiles(
             versions=tuple(entry.version_id for entry in versions),
             data_files=tuple(data for report in there for data in report.data_files),
             # Rows that somebody has cleared from quarantine are gone, as they were to be.

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from enum import StrEnum
 
-from lakegate.audit.model.codec import BROKEN, NewerFormat, from_json, to_json
+from lakegate.audit.model.codec import PARSE_ERRORS, NewerFormat, from_json, to_json
 from lakegate.audit.model.job import CUT_OFF
 from lakegate.audit.model.report import Report, parse_report
 from lakegate.errors import Misconfigured, Refused
@@ -68,7 +68,7 @@ def why_handed_over(store: Store, attempt: Attempt) -> str:
     if not found:
         return ""
     body = next(found[name] for name in names if name in found)
-    with suppress(*BROKEN):
+    with suppress(*PARSE_ERRORS):
         return str(from_json(dict[str, str], body)["reason"]) or UNTOLD
     return UNTOLD
 
@@ -174,5 +174,5 @@ def _read(attempt: Attempt, body: bytes) -> Report:
         raise Misconfigured(
             f"{report_name(attempt)}: {error}. The attempt's files stay undecided until then"
         ) from error
-    except BROKEN as error:
+    except PARSE_ERRORS as error:
         raise Refused(f"the report {report_name(attempt)} can't be read: {error!r}") from error

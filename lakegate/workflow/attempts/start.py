@@ -9,7 +9,7 @@ from enum import Enum
 
 import structlog
 
-from lakegate.audit.model.codec import BROKEN, from_json, to_json
+from lakegate.audit.model.codec import PARSE_ERRORS, from_json, to_json
 from lakegate.errors import Conflict, Misconfigured, Retryable, noting
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -129,7 +129,7 @@ def _note_files(service: Service, attempt: Attempt, files: list[FileVersion]) ->
     service.store.create(name, to_json(files).encode())
     try:
         return from_json(tuple[FileVersion, ...], service.store.read(name) or b"")
-    except BROKEN as error:
+    except PARSE_ERRORS as error:
         what = f"the note {name} can't be read: {error!r}"
         raise Misconfigured(f"{what}. The attempt's files wait until it is repaired") from error
 

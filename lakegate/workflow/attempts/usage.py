@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import structlog
 
-from lakegate.audit.model.codec import BROKEN, from_json, to_json
+from lakegate.audit.model.codec import PARSE_ERRORS, from_json, to_json
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import JobRun, Signal, Store, Usage
 from lakegate.workflow.service import Service
@@ -55,7 +55,7 @@ def usages_of(store: Store, attempts: Iterable[Attempt]) -> dict[Attempt, Usage]
 def _read(body: bytes | None) -> Usage | None:
     try:
         return None if body is None else from_json(Usage, body)
-    except BROKEN:
+    except PARSE_ERRORS:
         return None
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import structlog
 
-from lakegate.audit.model.codec import BROKEN, from_json, to_json
+from lakegate.audit.model.codec import PARSE_ERRORS, from_json, to_json
 from lakegate.errors import Misconfigured
 from lakegate.workflow.cleaning.candidates import Candidate
 from lakegate.workflow.service import Service
@@ -35,7 +35,7 @@ def remembered(service: Service) -> Remembered:
     body = service.store.read(NAME)
     try:
         return Remembered() if body is None else from_json(Remembered, body)
-    except BROKEN as error:
+    except PARSE_ERRORS as error:
         raise Misconfigured(f"{NAME} in the service's bucket can't be read ({error}): restore or delete it") from error
 
 
@@ -50,7 +50,7 @@ def noted_candidates(service: Service, folder: str) -> dict[str, Candidate]:
     body = service.store.read(_name(folder))
     try:
         found = from_json(tuple[Candidate, ...], body) if body else ()
-    except BROKEN as error:
+    except PARSE_ERRORS as error:
         log.warning("candidates_not_read", folder=folder, error=str(error), kind=type(error).__name__)
         found = ()
     return {candidate.uri: candidate for candidate in found}

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from lakegate.audit.model.codec import BROKEN, from_json, to_json
+from lakegate.audit.model.codec import PARSE_ERRORS, from_json, to_json
 from lakegate.errors import Conflict, foreseen
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, Ref
@@ -67,7 +67,7 @@ def _last(service: Service) -> LastCompaction | None:
     body = service.store.read(LAST)
     try:
         return from_json(LastCompaction, body) if body else None
-    except BROKEN as error:
+    except PARSE_ERRORS as error:
         log.warning("last_compaction_not_read", note=LAST, error=str(error), kind=type(error).__name__)
         return None
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import structlog
 
-from lakegate.audit.model.codec import BROKEN, from_json, to_json
+from lakegate.audit.model.codec import PARSE_ERRORS, from_json, to_json
 from lakegate.landing.files import FileVersion
 from lakegate.workflow.service import Service
 
@@ -62,7 +62,7 @@ def _read(name: str, body: bytes) -> Unrouted | None:
     try:
         found = from_json(Unrouted, body)
         its = _name(found.file)
-    except BROKEN as error:
+    except PARSE_ERRORS as error:
         log.warning("unrouted_note_not_read", note=name, error=str(error), kind=type(error).__name__)
         return None
     return found if its == name and found.file.landed_at.tzinfo and found.since.tzinfo else None

@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 
 import structlog
 
-from lakegate.audit.model.codec import BROKEN, from_json, to_json
+from lakegate.audit.model.codec import PARSE_ERRORS, from_json, to_json
 from lakegate.errors import LakegateError, Misconfigured, Refused
 from lakegate.ports import Event, Message
 from lakegate.workflow.service import Service
@@ -167,7 +167,7 @@ def _sent(name: str) -> str:
 def _read(kind: type[T], name: str, body: bytes) -> T:
     try:
         return from_json(kind, body)
-    except BROKEN as error:
+    except PARSE_ERRORS as error:
         raise Misconfigured(
             f"the note {name} can't be read: {error!r}. Find out what it said, then delete it"
         ) from error

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import structlog
 
-from lakegate.audit.model.codec import BROKEN, from_json, to_json
+from lakegate.audit.model.codec import PARSE_ERRORS, from_json, to_json
 from lakegate.audit.model.lane import Lane
 from lakegate.errors import LakegateError
 from lakegate.landing.chunks import in_chunks
@@ -83,7 +83,7 @@ def read_queued(service: Service, names: Iterable[str]) -> Notes:
     for name, body in service.store.read_many(names).items():
         try:
             found[name] = from_json(tuple[Arrival, ...], body)
-        except BROKEN as error:
+        except PARSE_ERRORS as error:
             log.warning("queued_note_not_read", note=name, error=str(error), kind=type(error).__name__)
             service.store.delete(name)
     return found

@@ -5,14 +5,14 @@ reads reports and decides nothing.
 """
 
 from lakegate.audit.evaluation.quarantine import BUDGET
-from lakegate.audit.model.plan import Metric, Others, Plan
+from lakegate.audit.model.plan import Metric, Plan, Relation
 from lakegate.audit.model.report import FileReport, Report, Verdict
 
 
 def failed_after_quarantine(plan: Plan, report: Report) -> frozenset[str]:
     """Return the file versions, by id, that failed once rows were quarantined: their own, or those of other files."""
     moved = any(entry.quarantined for entry in report.files)
-    counted = plan.comparing(Others.NEEDED)
+    counted = plan.comparing(Relation.NEEDED)
     failed = [entry for entry in report.files if entry.verdict is Verdict.FAIL and not entry.faults]
     return frozenset(it.id for it in failed if it.quarantined or (moved and _fails_only_by(it, counted)))
 
@@ -22,7 +22,7 @@ def with_released_keys(plan: Plan, report: Report) -> frozenset[str]:
     key of a rejected file is free. Empty if no file failed after quarantine.
     """
     failed_late = failed_after_quarantine(plan, report)
-    keys = plan.comparing(Others.REPEATED) if failed_late else frozenset[str]()
+    keys = plan.comparing(Relation.REPEATED) if failed_late else frozenset[str]()
     return frozenset(it.id for it in report.files if it.id not in failed_late and _fails_only(it, keys))
 
 
@@ -30,7 +30,7 @@ def failed_and_compared(plan: Plan, report: Report) -> frozenset[str]:
     """Return the files that failed after quarantine, by id, if verdicts of other files may depend on them: by a
     repeated key, or by a reference to their rows.
     """
-    keys = plan.comparing(Others.REPEATED)
+    keys = plan.comparing(Relation.REPEATED)
     found = (failing_metrics(entry) | quarantined_metrics(entry) for entry in report.files)
     hangs = any(_refers_to_own(plan, it) for it in plan.metrics) or any(metrics & keys for metrics in found)
     return failed_after_quarantine(plan, report) if hangs else frozenset()

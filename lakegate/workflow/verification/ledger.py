@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 
-from lakegate.audit.model.codec import BROKEN
+from lakegate.audit.model.codec import PARSE_ERRORS
 from lakegate.audit.model.report import Report
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
@@ -20,7 +20,7 @@ from lakegate.workflow.service import Service
 from lakegate.workflow.verification.facts import DecidedVersion, Decisions, Written
 
 AT_ONCE = 1000  # objects that are read together
-UNREADABLE = (*BROKEN, Misconfigured)
+UNREADABLE = (*PARSE_ERRORS, Misconfigured)
 
 
 def read_ledger(service: Service) -> Decisions:

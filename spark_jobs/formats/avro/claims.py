@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from lakegate.audit.advice import Advice, Fault
-from lakegate.audit.model.limits import Limits, beyond, more_than
+from lakegate.audit.model.limits import Limits, beyond_limits, more_than
 from lakegate.counts import count
 from spark_jobs.formats.avro.blocks import MOST_BYTES, SYNC, Block, walk
 from spark_jobs.formats.footer import Unreadable
@@ -67,7 +67,7 @@ def rows_in(blocks: Blocks, least: int, limits: Limits) -> tuple[int, tuple[Faul
         raise Unreadable(
             f"it says that it has {count(rows, 'row')} that take no bytes, and the limit is {ROWS_OF_NOTHING:,}"
         )
-    if wrong := beyond(limits, rows=rows):
+    if wrong := beyond_limits(limits, rows=rows):
         return 0, wrong
     _check_splits(blocks, begins)
     return rows, _uncompressed_faults(blocks, packed, largest, limits)

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit.advice import Advice, Fault
 from lakegate.audit.model.files import FileKind
-from lakegate.audit.model.limits import Limits, beyond, more_than
+from lakegate.audit.model.limits import Limits, beyond_limits, more_than
 from lakegate.audit.schema.inspection import UPLOADED_WHOLE
 from lakegate.audit.schema.kinds import not_of
 from spark_jobs.formats.avro import schema as avro_schema
@@ -69,7 +69,7 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
 
 
 def _schema_faults(limits: Limits, columns: int, nesting: int) -> tuple[Fault, ...]:
-    return beyond(limits, columns=columns, nesting=nesting)
+    return beyond_limits(limits, columns=columns, nesting=nesting)
 
 
 def _parse_schema(spark: SparkSession, text: str) -> Any:

@@ -11,7 +11,7 @@ from lakegate.audit.advice import Fault
 from lakegate.audit.model.files import SUFFIXES
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.limits import Limits, more_than
-from lakegate.audit.schema.inspection import EMPTY, GONE
+from lakegate.audit.schema.inspection import COPY_DELETED, EMPTY
 from lakegate.audit.schema.kinds import FIRST
 from lakegate.audit.text.first_bytes import TAIL, compression, fault_of_ends, may_exceed
 from spark_jobs.jvm import hadoop
@@ -28,7 +28,7 @@ def fault_of_bytes(spark: SparkSession, file: JobFile, limits: Limits) -> Fault 
         _, start, end = hadoop.ends(spark, file.uri, FIRST, TAIL if suffix == SUFFIXES["bzip2"] else 0)
     except FAILURES as error:
         if is_caused_by(error, "FileNotFoundException"):
-            return GONE
+            return COPY_DELETED
         raise
     if wrong := fault_of_ends(suffix, start, end):
         return wrong

@@ -10,7 +10,7 @@ from lakegate.audit.model.files import FileFormat
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import canonical, spark_identifier
-from lakegate.audit.text.objects import HALF, HALVED, NO_HALF, NO_OBJECT
+from lakegate.audit.text.objects import HALF, HALF_PAIR, NO_HALF, NO_OBJECT
 from lakegate.audit.text.scan import Scan, row_faults
 from spark_jobs.formats.format import Format
 from spark_jobs.formats.text.lines import AT, BLOCK, TEXT, is_short_sql, lines
@@ -35,7 +35,7 @@ _HALVED = (
 )
 _BROKEN = {
     NO_OBJECT: f"row IS NULL OR {_END} IS NULL OR {_GOES_ON}",
-    HALVED: _HALVED,
+    HALF_PAIR: _HALVED,
 }
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow import orc, parquet
 
 from lakegate.audit.model.files import FileFormat, FileKind
-from lakegate.audit.model.limits import beyond
+from lakegate.audit.model.limits import beyond_limits
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.partitions import IDENTITY, partition
 from lakegate.errors import Misconfigured
@@ -48,7 +48,7 @@ def write(rows: pa.Table, plan: Plan, out: Path, *, broken: bool = False) -> Non
     with TemporaryDirectory(dir=target.parent, prefix=".lakegate-") as folder:  # beside it, so that it can be moved
         part = Path(folder) / target.name
         _put(rows, plan, part, plan.files.suffix(out.name), broken=broken)
-        if said := beyond(plan.files.limits, rows=rows.num_rows - broken, bytes=part.stat().st_size):
+        if said := beyond_limits(plan.files.limits, rows=rows.num_rows - broken, bytes=part.stat().st_size):
             raise Misconfigured(f"table {plan.table}: such a file is rejected: {said[0]}; or ask for fewer with --rows")
         part.replace(target)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from lakegate.audit.evaluation.drift import Past, before
-from lakegate.audit.evaluation.quarantine import BUDGET, within
+from lakegate.audit.evaluation.quarantine import BUDGET, budget_check
 from lakegate.audit.evaluation.verdicts import holds
 from lakegate.audit.model.plan import Check, Metric, MetricKind, Plan, Reference, Severity, TableColumn, Unit
 from lakegate.audit.model.report import Verdict
@@ -113,7 +113,7 @@ class Maker:
                 f"table {self.plan.table}: {check.name!r} compares with files published before: say what "
                 f"{check.drift.at_least} of them or more measured, oldest first, with --past '{check.name}=1,2,3'"
             )
-        if check.severity is Severity.QUARANTINE and within(self.plan.budget, 1, many).verdict is Verdict.FAIL:
+        if check.severity is Severity.QUARANTINE and budget_check(self.plan.budget, 1, many).verdict is Verdict.FAIL:
             raise Misconfigured(
                 f"table {self.plan.table}: {check.name!r} cannot fail alone: one row of {many:,} is over the "
                 f"quarantineBudget already; ask for more with --rows"

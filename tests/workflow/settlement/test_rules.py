@@ -10,7 +10,7 @@ import pytest
 
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import MetricKind, Severity
-from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Replaced, Report, Source, Verdict
+from lakegate.audit.model.report import CheckResult, DataFile, FileReport, ReplacedFiles, Report, Source, Verdict
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import DELETED, FileVersion
@@ -108,7 +108,7 @@ def test_where_nothing_could_be_appended_all_are_rejected_for_that() -> None:
 def test_where_rows_cannot_be_taken_out_for_one_file_the_others_are_tried_without_it() -> None:
     found = facts(audited(said(A), said(B), error="the table has delete files"), A, B)
     its = (
-        JobFile(id=A.id, key=A.key, uri="", size=1, replaces=Replaced(rewritten=("old",))),
+        JobFile(id=A.id, key=A.key, uri="", size=1, replaces=ReplacedFiles(rewritten=("old",))),
         JobFile(id=B.id, key=B.key, uri="", size=1),
     )
     both = settlement(replace(found, job=replace(found.job, files=its, left_out={})))
