@@ -14,7 +14,8 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 PACKAGE = Path(__file__).resolve().parent
-CARRIED = "carried"  # the folder of a wheel's package in which all but the package itself is
+CARRIED = "carried"  # the folder of a wheel's package in which all but its packages is
+BESIDE = "spark_jobs"  # a package of its own, installed beside this one
 NOTE = ".carried"  # what was unpacked, in the form of sha256sum
 
 
@@ -71,12 +72,12 @@ def unpack(root: Path, package: Path = PACKAGE) -> None:
 
 
 def _carried(package: Path) -> Iterator[tuple[str, Path]]:
-    """Yield each carried file, by its path in a checkout: the package, and what is beside it there."""
-    for path in sorted(package.rglob("*")):
-        inside = path.relative_to(package)
+    """Yield each carried file, by its path in a checkout: the packages, and what is beside them there."""
+    carried = package / CARRIED
+    for path in sorted((*package.rglob("*"), *(package.parent / BESIDE).rglob("*"))):
+        inside = path.relative_to(carried if path.is_relative_to(carried) else package.parent)
         if path.is_file() and "__pycache__" not in inside.parts:
-            beside = inside.parts[0] == CARRIED
-            yield str(inside.relative_to(CARRIED) if beside else Path(package.name) / inside), path
+            yield str(inside), path
 
 
 def _copy(source: Path, target: Path) -> None:

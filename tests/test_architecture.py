@@ -74,6 +74,12 @@ def test_only_settings_reads_the_environment() -> None:
     assert found <= {"lakegate/settings.py"}
 
 
+def test_no_module_is_put_among_python_s_own_by_hand() -> None:
+    patched = re.compile(r"sys\.modules\[[^]]+\] *=(?!=)")
+    found = {str(path.relative_to(ROOT)) for path in sources(*PRODUCT) if patched.search(path.read_text())}
+    assert found == set()
+
+
 def test_the_product_does_not_know_the_local_cloud() -> None:
     names = re.compile("localstack|moto", re.IGNORECASE)
     found = {

@@ -27,6 +27,9 @@ def package(tmp_path: Path) -> Path:
         "__pycache__/errors.pyc": "",
         "carried/tools/setup.py": "2",
         "carried/cdk.json": "3",
+        "../spark_jobs/engine.py": "4",
+        "../spark_jobs/__pycache__/engine.pyc": "",
+        "../others/module.py": "of no home",
     }.items():
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         (made / name).write_text(text)
@@ -57,7 +60,12 @@ def test_what_is_unpacked_is_a_home_and_no_checkout(package: Path, tmp_path: Pat
 
 def test_a_wheel_is_unpacked_as_a_checkout_has_it(package: Path, tmp_path: Path) -> None:
     unpack(tmp_path / "home", package)
-    assert files(tmp_path / "home") == {"lakegate/errors.py": "1", "tools/setup.py": "2", "cdk.json": "3"}
+    assert files(tmp_path / "home") == {
+        "lakegate/errors.py": "1",
+        "tools/setup.py": "2",
+        "cdk.json": "3",
+        "spark_jobs/engine.py": "4",
+    }
 
 
 def test_another_version_replaces_what_was_unpacked_and_nothing_else(package: Path, tmp_path: Path) -> None:
@@ -67,8 +75,14 @@ def test_another_version_replaces_what_was_unpacked_and_nothing_else(package: Pa
     (root / ".venv/made").write_text("by set-up")
     (package / "carried/cdk.json").unlink()
     (package / "errors.py").write_text("another")
+    (package.parent / "spark_jobs/engine.py").write_text("another engine")
     unpack(root, package)
-    assert files(root) == {"lakegate/errors.py": "another", "tools/setup.py": "2", ".venv/made": "by set-up"}
+    assert files(root) == {
+        "lakegate/errors.py": "another",
+        "spark_jobs/engine.py": "another engine",
+        "tools/setup.py": "2",
+        ".venv/made": "by set-up",
+    }
 
 
 def test_unpacking_again_writes_nothing(package: Path, tmp_path: Path) -> None:
@@ -81,7 +95,8 @@ def test_unpacking_again_writes_nothing(package: Path, tmp_path: Path) -> None:
 
 def carried() -> set[str]:
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    placed = {source: f"lakegate/carried/{source}" for source in wheel["only-include"] if source != "lakegate"}
+    packages = {"lakegate", "spark_jobs"}
+    placed = {source: f"lakegate/carried/{source}" for source in wheel["only-include"] if source not in packages}
     assert wheel["sources"] == placed
     assert wheel["force-include"] == {source: f"lakegate/carried/{source}" for source in wheel["force-include"]}
     return {*wheel["only-include"], *wheel["force-include"]}

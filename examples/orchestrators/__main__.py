@@ -15,8 +15,9 @@ from lakegate_local.person import credentials
 from lakegate_local.services import REGION, client
 from lakegate_local.settings import LocalSettings
 
-from examples.orchestrators.orders import catalog
+from examples.orchestrators.orders import catalog, tokens
 from lakegate.access import Role
+from lakegate.adapters.http import door
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.lake import storage
 from lakegate.home import home
@@ -128,8 +129,9 @@ def files(folder: Path) -> tuple[Path, Path]:
 def outcome(table: str, code: int) -> Outcome:
     """Return what main has of the table, and its branches, now that a command has ended."""
     place = catalog()
-    on_main = RefCatalog(place.uri, place.warehouse, Ref(MAIN), storage(), http=place.http).find_table(table)
-    branches = NessieBranches(uri=place.uri, warehouse=place.warehouse, table=table, http=place.http).names()
+    http = door(place.uri, tokens())
+    on_main = RefCatalog(place.uri, place.warehouse, Ref(MAIN), storage(), http=http).find_table(table)
+    branches = NessieBranches(uri=place.uri, warehouse=place.warehouse, table=table, http=http).names()
     rows = on_main.scan().to_arrow().num_rows if on_main else 0
     return Outcome(code=code, rows=rows, branches=tuple(branches))
 

@@ -14,13 +14,13 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 from pyarrow.fs import FileSystem, LocalFileSystem
 
-from lakegate.adapters.http import door
 from lakegate.adapters.tokens import tokens_of
-from lakegate.audit.model.report import CheckResult, Report, Verdict
+from lakegate.audit.model.report import CheckResult, Verdict
 from lakegate.contracts import Contract, load
 from lakegate.errors import Misconfigured, Refused
+from lakegate.ports import Tokens
 from lakegate.reading.arrow import arrow_type
-from lakegate.wap import Nessie
+from lakegate.wap import Nessie, Report
 
 TABLE = "shop.orders"
 _FILE = Path(__file__).with_name("orders.yaml")
@@ -35,8 +35,13 @@ def catalog() -> Nessie:
         uri, warehouse = os.environ["LAKEGATE_NESSIE_URI"], os.environ["LAKEGATE_WAREHOUSE"]
     except KeyError as missing:
         raise Misconfigured(f"{missing} is missing: README.md says how an example is run") from missing
-    tokens = tokens_of(None, os.environ.get("LAKEGATE_TOKEN_AUDIENCE", ""), "")
-    return Nessie(uri=uri, warehouse=warehouse, http=door(uri, tokens))
+    caller = tokens()
+    return Nessie(uri=uri, warehouse=warehouse, token=caller.token if caller else None)
+
+
+def tokens() -> Tokens | None:
+    """Return the tokens of this process for LAKEGATE_TOKEN_AUDIENCE; None if Nessie asks for none."""
+    return tokens_of(None, os.environ.get("LAKEGATE_TOKEN_AUDIENCE", ""), "")
 
 
 @cache

@@ -13,7 +13,7 @@ audited again where verdicts depend on tables, and published in its place.
 The catalog is the only state. A run's key is in the summary of each snapshot that it makes, so a key in main's history
 says that the run was published, and whoever runs it again looks there before it repeats a step. Nothing but a publish
 brings it there, all at once, on the condition that main is what it was when that was looked up. So a run that is killed
-at any step leaves main as it was, or published, and a branch that `drop_abandoned` removes.
+at any step leaves main as it was, or published, and a branch that `discard_abandoned` removes.
 
 Begin with `block`, the context manager and its single steps; `branch` carries out a step each. `publishing` is what
 makes it safe. `port` is what they need of a catalog: `iceberg` has it of Iceberg's own branches, `nessie` of Nessie's,
@@ -28,12 +28,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lakegate.wap.block import Nessie, drop_abandoned, resume, start, wap
+    from lakegate.wap.block import Nessie, discard_abandoned, resume, start, wap
     from lakegate.wap.branch import AuditFailed, Branch
     from lakegate.wap.publishing import Published
+    from lakegate.wap.report import Report
 
-__all__ = ["AuditFailed", "Branch", "Nessie", "Published", "drop_abandoned", "resume", "start", "wap"]
-_MODULES = {"AuditFailed": "branch", "Branch": "branch", "Published": "publishing"}
+__all__ = ["AuditFailed", "Branch", "Nessie", "Published", "Report", "discard_abandoned", "resume", "start", "wap"]
+_MODULES = {"AuditFailed": "branch", "Branch": "branch", "Published": "publishing", "Report": "report"}
 
 
 def __getattr__(name: str) -> Any:

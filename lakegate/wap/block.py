@@ -1,4 +1,4 @@
-"""A run as a block, and as single steps for tasks that share no process: start, resume, drop what was abandoned."""
+"""A run as a block, and as single steps for tasks that share no process: start, resume, discard what was abandoned."""
 
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -11,14 +11,14 @@ from uuid import uuid4
 
 from pyiceberg.catalog import Catalog
 
-from lakegate.adapters.http import TimeoutAdapter
+from lakegate.adapters.http import door
 from lakegate.audit.evaluation.quarantine import without_budget
 from lakegate.audit.model.files import FileKind
 from lakegate.audit.model.plan import Plan
 from lakegate.contracts import Contract, load
 from lakegate.errors import LakegateError, Misconfigured, Refused
 from lakegate.express.plan import spark_only
-from lakegate.wap.branch import Branch
+from lakegate.wap.branch import Branch, Terms
 from lakegate.wap.checks import Check, check_names
 from lakegate.wap.iceberg import IcebergBranches
 from lakegate.wap.names import branch_name, check_made, made_at
@@ -31,13 +31,22 @@ KEPT = timedelta(days=7)
 
 @dataclass(frozen=True, kw_only=True)
 class Nessie:
-    """A Nessie as the catalog of a run: its address without /api, and a warehouse of its. `http` sends the identity of
-    this process, if it needs one (`lakegate.adapters.http.door`).
+    """A Nessie as the catalog of a run: its address without /api, and one of its warehouses. `token` returns the bearer
+    token of this process, for each call anew, if Nessie asks who calls. `ca` has authorities as PEM text that Nessie's
+    certificate may be of, beside the usual ones.
     """
 
     uri: str
     warehouse: str
-    http: TimeoutAdapter = field(default_factory=TimeoutAdapter, repr=False)
+    token: Callable[[], str] | None = field(default=None, repr=False)
+    ca: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True)
+class _Caller:
+    """`Tokens` of a person's own function."""
+
+    token: Callable[[], str]
 
 
 CatalogLike = Catalog | Nessie | Branches
@@ -59,25 +68,27 @@ def wap(
     table: str = "",
     key: str = "",
     checks: Sequence[Check] = (),
-    columns: Collection[str] = (),
+    allow_new_columns: Collection[str] = (),
     keep: bool = False,
     spark: Any = None,
 ) -> Iterator[Branch]:
     """Yield a run's branch: append to it, audit it, publish it.
 
     Whatever is not published when the block is left, by an exception or not, is not published at all, and its branch
-    is dropped, or kept if `keep`. A run with a `key` is published once, however often it is run: if main has it
+    is discarded, or kept if `keep`. A run with a `key` is published once, however often it is run: if main has it
     already, every step does nothing. `table` is another name than the contract's; see `start` for the rest.
     """
-    branch = start(catalog, contract, table=table, key=key, checks=checks, columns=columns, spark=spark)
+    branch = start(
+        catalog, contract, table=table, key=key, checks=checks, allow_new_columns=allow_new_columns, spark=spark
+    )
     try:
         yield branch
     except BaseException as error:
         if not keep:
-            _drop(branch, error)
+            _discard(branch, error)
         raise
     if not (keep or branch.published):
-        branch.drop()
+        branch.discard()
 
 
 def start(
@@ -87,23 +98,25 @@ def start(
     table: str = "",
     key: str = "",
     checks: Sequence[Check] = (),
-    columns: Collection[str] = (),
+    allow_new_columns: Collection[str] = (),
     spark: Any = None,
     now: Callable[[], datetime] = utc_now,
 ) -> Branch:
     """Begin a run on a new branch, and return it. A table that the catalog lacks is created by the run's first append,
     once its rows fit; Iceberg's own branches share it with main, where it is empty.
 
-    `checks` are functions that say of an append's rows which of them pass, each by a name of its own. `columns` are
-    those that the table on main may get before the audit, because all branches of an Iceberg table have the same. With
-    a `spark` session the run reads and audits in Spark, which takes what DuckDB cannot: files of text, ORC and Avro,
-    and nested columns.
+    `checks` are functions that say of an append's rows which of them pass, each by a name of its own. The table on
+    main gets columns of `allow_new_columns` before the audit, because all branches of an Iceberg table have the same.
+    With a `spark` session the run reads and audits in Spark, which takes what DuckDB cannot: files of text, ORC and
+    Avro, and nested columns.
     """
-    branch = _run(catalog, contract, table, key, None, checks, columns, spark, now)
-    branch.published = look(branch.branches, branch.key) if key else None
-    if not branch.published:
-        branch.branches.make(branch.name)
-    return branch
+    terms = _terms(catalog, contract, table, checks, allow_new_columns, spark, now)
+    name = branch_name(terms.plan.table, now(), uuid4().hex[:8])
+    check_made(name, terms.plan.table)
+    published = look(terms.branches, key) if key else None
+    if not published:
+        terms.branches.make(name)
+    return Branch(terms, name=name, key=key or name, published=published)
 
 
 def resume(
@@ -120,46 +133,39 @@ def resume(
     """Return the run of a branch that another process has begun, with the contract, the key and the checks that it was
     begun with. If it was published, every step does nothing. Raise Refused if no run has made a branch of that name.
     """
-    branch = _run(catalog, contract, table, key, name, checks, (), spark, now)
-    branch.published = look(branch.branches, branch.key)
-    return branch
+    terms = _terms(catalog, contract, table, checks, (), spark, now)
+    check_made(name, terms.plan.table)
+    return Branch(terms, name=name, key=key or name, published=look(terms.branches, key or name))
 
 
-def _run(
+def _terms(
     catalog: CatalogLike,
     contract: ContractLike,
     table: str,
-    key: str,
-    name: str | None,
     checks: Sequence[Check],
-    columns: Collection[str],
+    allow_new_columns: Collection[str],
     spark: Any,
     now: Callable[[], datetime],
-) -> Branch:
-    """Return the run of a branch: of this name, or of a new one. It asks the catalog nothing."""
+) -> Terms:
+    """Return the terms of a run. It asks the catalog nothing."""
     check_names(checks)
-    found = _contract(contract)
-    plan = _plan(found, table, spark)
-    if name is None:
-        name = branch_name(plan.table, now(), uuid4().hex[:8])
-    check_made(name, plan.table)
-    return Branch(
+    given = _contract(contract)
+    plan = _plan(given, table, spark)
+    return Terms(
         branches=_branches(catalog, plan.table),
         plan=plan,
-        contract=found.plan,
-        name=name,
-        key=key or name,
+        contract=given.plan,
         now=now,
         checks=tuple(checks),
-        columns=columns,
+        allow_new_columns=allow_new_columns,
         spark=spark,
     )
 
 
-def drop_abandoned(
+def discard_abandoned(
     catalog: CatalogLike, table: str, *, older_than: timedelta = KEPT, now: Callable[[], datetime] = utc_now
 ) -> list[str]:
-    """Drop the branches of runs of a table that were begun so long ago, and return their names."""
+    """Delete the branches of runs of a table that were begun so long ago, and return their names."""
     branches = _branches(catalog, table)
     made = {name: at for name in branches.names() if (at := made_at(name, table))}
     gone = [name for name, at in made.items() if at < now() - older_than]
@@ -168,17 +174,18 @@ def drop_abandoned(
     return gone
 
 
-def _drop(branch: Branch, error: BaseException) -> None:
-    """Drop the branch of a run that has failed. If that fails, too, the first error is still the one that is told."""
+def _discard(branch: Branch, error: BaseException) -> None:
+    """Discard the branch of a run that has failed. If that fails, too, the first error is still raised."""
     try:
-        branch.drop()
+        branch.discard()
     except LakegateError as later:
         error.add_note(f"branch {branch.name} of {branch.table} is still there: {later}")
 
 
 def _branches(catalog: CatalogLike, table: str) -> Branches:
     if isinstance(catalog, Nessie):
-        return NessieBranches(uri=catalog.uri, warehouse=catalog.warehouse, table=table, http=catalog.http)
+        http = door(catalog.uri, _Caller(catalog.token) if catalog.token else None, catalog.ca)
+        return NessieBranches(uri=catalog.uri, warehouse=catalog.warehouse, table=table, http=http)
     return IcebergBranches(catalog=catalog, table=table) if isinstance(catalog, Catalog) else catalog
 
 

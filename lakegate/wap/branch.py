@@ -1,9 +1,9 @@
-"""A run's branch in a person's hands: append, audit, publish, drop, each a step of its own."""
+"""A run's branch in a person's hands: append, audit, publish, discard, each a step of its own."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
@@ -15,7 +15,7 @@ from lakegate.audit.errors import HandedOver, JobError
 from lakegate.audit.model.files import FileKind
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import Plan, Severity
-from lakegate.audit.model.report import FileReport, Report, Verdict
+from lakegate.audit.model.report import FileReport, Verdict
 from lakegate.audit.ref import Ref
 from lakegate.audit.run import Run, append_files, audit_appended
 from lakegate.audit.schema.inspection import Inspection
@@ -29,7 +29,7 @@ from lakegate.wap.names import branch_name
 from lakegate.wap.port import Branches, Open
 from lakegate.wap.publishing import Published, Publishing, look
 from lakegate.wap.refusal import refusal
-from lakegate.wap.report import RunReport
+from lakegate.wap.report import Report
 
 _APPENDS = UUID("6f1d2c0e-8a53-4b8e-9a2e-5b8f0a6f9a31")
 _NOT_HERE = (
@@ -64,30 +64,38 @@ class AuditFailed(Refused):
         return type(self), (self.report, self.aside)
 
 
-@dataclass(kw_only=True)
-class Branch:
-    """A run and its branch. `key` names the run: once it is in main's history, every step of a run of that key does
-    nothing. `checks` are functions that are checked beside the contract, whose own plan is `contract`. `spark` is the
-    session in which files are read and audited, if there is one.
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """Terms that a run was begun with. `checks` are functions that are checked beside the contract, whose own plan is
+    `contract`. `spark` is the session in which files are read and audited, if there is one.
     """
 
     branches: Branches
     plan: Plan
     contract: Plan
-    name: str
-    key: str
     now: Callable[[], datetime]
     checks: Sequence[Check] = ()
-    columns: Collection[str] = ()
-    published: Published | None = None
+    allow_new_columns: Collection[str] = ()
     spark: Any = None
-    _report: RunReport | None = field(default=None, repr=False)
-    _seen: dict[str, int | None] = field(default_factory=dict, repr=False)
-    _given: Counter[str] = field(default_factory=Counter, repr=False)
+
+
+class Branch:
+    """A run and its branch, as `wap`, `start` and `resume` return it. `name` is the branch's name. `key` names the run:
+    once it is in main's history, every step of a run of that key does nothing, and `published` says so.
+    """
+
+    def __init__(self, terms: Terms, *, name: str, key: str, published: Published | None = None) -> None:
+        self._terms, self.name, self.key, self.published = terms, name, key, published
+        self._report: Report | None = None
+        self._seen = dict[str, int | None]()
+        self._given = Counter[str]()
+
+    def __repr__(self) -> str:
+        return f"Branch(table={self.table!r}, name={self.name!r}, key={self.key!r}, published={self.published!r})"
 
     @property
     def table(self) -> str:
-        return self.plan.table
+        return self._terms.plan.table
 
     def append(self, data: Any, name: str = "") -> None:
         """Append data to the branch, in one commit: an Arrow table, a data frame of Pandas, Polars or Spark, or paths
@@ -98,10 +106,10 @@ class Branch:
         """
         if self.published:
             return
-        given = list(files_of(data, self.contract.files.kind, self.plan.columns))
+        given = list(files_of(data, self._terms.contract.files.kind, self._terms.plan.columns))
         files = {self._id(each): each for each in given}
         branch = self._open()
-        there = {each.id: each for each in appends_on(self.branches.steps(branch))}
+        there = {each.id: each for each in appends_on(self._terms.branches.steps(branch))}
         new = {key: each for key, each in files.items() if key not in there}
         if new:
             self._append(branch, new, name, len(there))
@@ -121,13 +129,13 @@ class Branch:
         )
         job = replace(self._job(branch, branch.at, files), plan=self._plan_of(new.values()))
         with self._engine(job, replace(branch, base=branch.head), new) as engine:
-            run = Run(job=job, engine=engine, now=self.now)
+            run = Run(job=job, engine=engine, now=self._terms.now)
             run.there, run.base = engine.load(self.table, Ref(branch.name), Ref(branch.name, job.base))
             append_files(run)
         if run.error:
             raise Refused(f"{self.table}: nothing is appended: {run.error}")
         if any(inspection.faults for inspection in run.inspections):
-            raise Refused(refusal(self.plan, run.inspections, new))
+            raise Refused(refusal(self._terms.plan, run.inspections, new))
         self._report = None
 
     def _plan_of(self, given: Iterable[Given]) -> Plan:
@@ -136,15 +144,15 @@ class Branch:
         if others:
             raise Misconfigured("files of two formats are two appends: call append for each format")
         if kind is FileKind.PARQUET:
-            return self.plan
-        if self.spark is None:
+            return self._terms.plan
+        if self._terms.spark is None:
             raise Refused(
                 f"{self.table}: nothing is appended: only Spark reads {kind} files as the contract says. Give the run "
                 "a session, wap(…, spark=session), or read them yourself and append the rows"
             )
-        return replace(self.plan, files=self.contract.files)
+        return replace(self._terms.plan, files=self._terms.contract.files)
 
-    def audit(self) -> RunReport:
+    def audit(self) -> Report:
         """Audit what the branch holds beyond main, and return the report, which `print` shows. Publish nothing."""
         if self.published:
             return self._report or self._told(self.published)
@@ -152,23 +160,23 @@ class Branch:
         return self._report
 
     def publish(self, report: Report | None = None) -> Published:
-        """Publish the branch, and drop it. Without a report of it as it is, audit it first. Raise AuditFailed, and
+        """Publish the branch, and delete it. Without a report of it as it is, audit it first. Raise AuditFailed, and
         publish nothing, if the audit fails.
         """
-        found = self.published or look(self.branches, self.key)
+        found = self.published or look(self._terms.branches, self.key)
         if found:
-            self.drop()
+            self.discard()
             self.published = found
             return found
         branch = self._open()
         self._passing(branch, report or self._report)
         publishing = Publishing(
-            branches=self.branches,
+            branches=self._terms.branches,
             branch=branch,
             key=self.key,
-            plan=self.plan,
+            plan=self._terms.plan,
             audit=lambda rebased: self._passing(rebased, None),
-            renamed=lambda: branch_name(self.table, self.now(), uuid4().hex[:8]),
+            renamed=lambda: branch_name(self.table, self._terms.now(), uuid4().hex[:8]),
         )
         try:
             self.published = publishing.carry_out()
@@ -176,23 +184,23 @@ class Branch:
             self.name = publishing.branch.name
         return self.published
 
-    def drop(self) -> None:
-        """Drop the branch with what it holds. Main stays as it is."""
-        self.branches.drop(self.name)
+    def discard(self) -> None:
+        """Delete the branch with what it holds. Main stays as it is."""
+        self._terms.branches.drop(self.name)
 
-    def _told(self, published: Published) -> RunReport:
+    def _told(self, published: Published) -> Report:
         """Return what main's history tells of the run's report: what was published has passed."""
-        appends, moment = noted_appends(self.branches.notes(self.key)), self.now()
-        return RunReport(
+        appends, moment = noted_appends(self._terms.branches.notes(self.key)), self._terms.now()
+        return Report(
             branch=self.name,
             batch=self.key,
             attempt=1,
             table=self.table,
             base="",
             audited=str(published.snapshot),
-            plan_hash=self.plan.hash,
-            contract_hash=self.plan.contract_hash,
-            contract_version=self.plan.contract_version,
+            plan_hash=self._terms.plan.hash,
+            contract_hash=self._terms.plan.contract_hash,
+            contract_version=self._terms.plan.contract_version,
             started_at=moment,
             finished_at=moment,
             files=tuple(FileReport(id=it.id, key=it.name, verdict=Verdict.PASS, rows=it.rows) for it in appends),
@@ -203,57 +211,61 @@ class Branch:
         """Raise AuditFailed unless the branch, as it is, has passed an audit; audit it if the report is of another."""
         if report is None or not self._is_of(report, branch) or self._others_moved():
             report = self._audited(branch)
-        self._report = RunReport.of(report)
-        if not passed(report):
-            aside = [check.id for check in self.contract.checks if check.severity is Severity.QUARANTINE]
+        self._report = Report.of(report)
+        if not self._report.passed:
+            aside = [check.id for check in self._terms.contract.checks if check.severity is Severity.QUARANTINE]
             raise AuditFailed(self._report, aside)
 
     def _is_of(self, report: Report, branch: Open) -> bool:
-        wanted = {id_of(check) for check in self.checks}
+        wanted = {id_of(check) for check in self._terms.checks}
         told = [{check.check for check in entry.checks} for entry in report.files]
-        return (report.audited, report.plan_hash) == (branch.at, self.plan.hash) and all(wanted <= it for it in told)
+        return (report.audited, report.plan_hash) == (branch.at, self._terms.plan.hash) and all(
+            wanted <= it for it in told
+        )
 
     def _others_moved(self) -> bool:
         """Return True if a table that the rows refer to is not what it was at the audit, as far as that is known."""
-        others = [name for name in self.plan.depends_on if name != self.table]
+        others = [name for name in self._terms.plan.depends_on if name != self.table]
         return any(name not in self._seen or self._seen[name] != self._state(name) for name in others)
 
     def _state(self, name: str) -> int | None:
-        return snapshot_of(self.branches.other(name))
+        return snapshot_of(self._terms.branches.other(name))
 
-    def _audited(self, branch: Open) -> RunReport:
+    def _audited(self, branch: Open) -> Report:
         """Audit the branch as it was found."""
-        appends = appends_on(self.branches.steps(branch))
+        appends = appends_on(self._terms.branches.steps(branch))
         if not appends:
             raise Refused(f"branch {branch.name} holds nothing to audit: append to it first")
         files = tuple(JobFile(id=each.id, key=each.name, uri="", size=0) for each in appends)
         job = self._job(branch, _base(branch), files)
         with self._engine(job, branch, {}) as engine:
             inspections = [Inspection(file=file, rows=it.rows) for file, it in zip(files, appends, strict=True)]
-            run = Run(job=job, engine=engine, now=self.now, inspections=inspections)
+            run = Run(job=job, engine=engine, now=self._terms.now, inspections=inspections)
             [run.base] = engine.load(self.table, Ref(branch.name, job.base))
-            report = RunReport.of(audit_appended(run))
+            report = Report.of(audit_appended(run))
             self._seen = engine.seen
             return self._with_checks(engine, report)
 
-    def _with_checks(self, engine: RunEngine, report: RunReport) -> RunReport:
+    def _with_checks(self, engine: RunEngine, report: Report) -> Report:
         """Return the report with the results of a person's own functions."""
-        if not self.checks or report.error:
+        if not self._terms.checks or report.error:
             return report
-        files = [checked(self.plan, self.checks, entry, engine.rows(entry.id)) for entry in report.files]
+        files = [checked(self._terms.plan, self._terms.checks, entry, engine.rows(entry.id)) for entry in report.files]
         return replace(report, files=tuple(files))
 
     def _job(self, branch: Open, base: str, files: tuple[JobFile, ...]) -> Job:
-        return job_of(branch.name, self.key, base, self.plan, files)
+        return job_of(branch.name, self.key, base, self._terms.plan, files)
 
     @contextmanager
     def _engine(self, job: Job, branch: Open, given: Mapping[str, Given]) -> Iterator[RunEngine]:
-        more = {"branches": self.branches, "branch": branch, "key": self.key, "asked_for": self.columns}
+        terms, spark = self._terms, self._terms.spark
+        asked_for = terms.allow_new_columns
+        more = {"branches": terms.branches, "branch": branch, "key": self.key, "asked_for": asked_for}
         try:
-            with (_in_duckdb if self.spark is None else _in_spark(self.spark))(job, given, **more) as engine:
+            with (_in_duckdb if spark is None else _in_spark(spark))(job, given, **more) as engine:
                 yield engine
         except HandedOver as error:
-            why = _NOT_HERE if self.spark is None else _NOT_IN_A_RUN
+            why = _NOT_HERE if spark is None else _NOT_IN_A_RUN
             raise Refused(f"{self.table}: {error.reason} Nothing is published: {why}") from error
         except (TooLarge, MemoryError) as error:
             short = str(error) if isinstance(error, TooLarge) else "its rows take more memory than there is"
@@ -262,15 +274,10 @@ class Branch:
             raise Refused(f"{str(error).partition(' Run: lakegate ')[0]} Nothing is published") from error
 
     def _open(self) -> Open:
-        found = self.branches.find(self.name)
+        found = self._terms.branches.find(self.name)
         if found is None:
-            raise Conflict(f"there is no branch {self.name} of {self.table}: it was published, dropped or abandoned")
+            raise Conflict(f"there is no branch {self.name} of {self.table}: it was published or discarded")
         return found
-
-
-def passed(report: Report) -> bool:
-    """Return True if the audit allows to publish what it has audited."""
-    return not report.error and bool(report.files) and all(it.verdict is not Verdict.FAIL for it in report.files)
 
 
 @contextmanager

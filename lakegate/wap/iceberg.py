@@ -119,7 +119,7 @@ class IcebergBranches:
                 f"table {self.table} on main differs from the contract or the data in "
                 f"{', '.join(map(display_name, unasked[:5]))}, and all its branches have main's columns: "
                 "readers would see the change before the audit. Change the table on main first, or name the columns: "
-                "wap(…, columns=[…])"
+                "wap(…, allow_new_columns=[…])"
             )
         self._evolve(differing, columns)
         return still_open(self, branch.name)

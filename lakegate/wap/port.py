@@ -93,5 +93,5 @@ def still_open(branches: Branches, name: str) -> Open:
     """Return a branch that was there. Raise Conflict if it is there no more."""
     found = branches.find(name)
     if found is None:
-        raise Conflict(f"branch {name} of {branches.table} was dropped by somebody")
+        raise Conflict(f"branch {name} of {branches.table} was deleted by somebody")
     return found

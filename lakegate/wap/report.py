@@ -9,7 +9,8 @@ from html import escape
 from typing import Self
 
 from lakegate.audit.advice import Advice
-from lakegate.audit.model.report import CheckResult, FileReport, Report, Verdict
+from lakegate.audit.model.report import CheckResult, FileReport, Verdict
+from lakegate.audit.model.report import Report as AuditReport
 from lakegate.audit.summary import (
     checks_of,
     columns_of,
@@ -31,14 +32,19 @@ _HEADS = ("", "check", "found", "expected")
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunReport(Report):
-    """The report of a run's audit. `str` and a notebook show it as text, failures first."""
+class Report(AuditReport):
+    """Report of a run's audit. `str` and a notebook show it as text, failures first."""
 
     @classmethod
-    def of(cls, report: Report) -> Self:
+    def of(cls, report: AuditReport) -> Self:
         """Return the same report, for a run."""
         values = {field.name: getattr(report, field.name) for field in fields(report)}
         return cls(**{**values, "lane": None})
+
+    @property
+    def passed(self) -> bool:
+        """Return True if the audit allows to publish what it has audited."""
+        return not self.error and bool(self.files) and all(it.verdict is not Verdict.FAIL for it in self.files)
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))

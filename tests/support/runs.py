@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,7 +20,6 @@ from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.lake import storage
 from lakegate.audit.ref import Ref
 from lakegate.contracts import Contract, load
-from lakegate.wap import Nessie
 from lakegate.wap.iceberg import IcebergBranches
 from lakegate.wap.nessie import NessieBranches
 from tests.support.nessie import Lake, unique
@@ -134,7 +134,7 @@ class World(Protocol):
     publish: int
     lost: Sequence[Exception]
 
-    def opened(self, before: Hook | None = None, after: Hook | None = None) -> Catalog | Nessie: ...
+    def opened(self, before: Hook | None = None, after: Hook | None = None) -> Catalog | NessieBranches: ...
 
     def ids(self) -> list[int | None]:
         """The ids that readers of main find."""
@@ -182,8 +182,8 @@ class NessieWorld:
         self._lake = lake
         self.contract = contract(table=f"{unique('shop')}.orders")
 
-    def opened(self, before: Hook | None = None, after: Hook | None = None) -> Nessie:
-        return Nessie(uri=self._lake.nessie_uri, warehouse=self._lake.warehouse, http=Hooked(before, after))
+    def opened(self, before: Hook | None = None, after: Hook | None = None) -> NessieBranches:
+        return replace(self._branches, http=Hooked(before, after))
 
     @property
     def _branches(self) -> NessieBranches:

@@ -10,8 +10,8 @@ import pytest
 
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
-from lakegate.wap import Branch, drop_abandoned, resume, start
-from lakegate.wap.port import Open
+from lakegate.wap import Branch, discard_abandoned, resume, start
+from lakegate.wap.port import Branches, Open
 from tests.support.runs import World, ids_of, orders
 
 THEN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -24,8 +24,13 @@ def begun(world: World, *ids: int, now: datetime = THEN) -> Branch:
     return run
 
 
+def port(run: Branch) -> Branches:
+    """The port that the run works on."""
+    return run._terms.branches
+
+
 def found(run: Branch) -> Open:
-    there = run.branches.find(run.name)
+    there = port(run).find(run.name)
     assert there
     return there
 
@@ -38,18 +43,18 @@ def test_what_is_on_a_branch_is_there_alone(world: World) -> None:
 
 def test_a_branch_is_published_as_it_was_found_and_is_gone(world: World) -> None:
     run = begun(world, 1)
-    run.branches.publish(found(run), {})
+    port(run).publish(found(run), {})
     assert (world.ids(), world.branches()) == ([1], [])
-    assert run.branches.find(run.name) is None
-    run.drop()  # an absent one is fine
+    assert port(run).find(run.name) is None
+    run.discard()  # an absent one is fine
 
 
 def test_a_branch_of_what_main_was_before_is_not_published(world: World) -> None:
     first, second = begun(world, 1), begun(world, 2)
     before = found(second)
-    first.branches.publish(found(first), {})
+    port(first).publish(found(first), {})
     with pytest.raises(Conflict):
-        second.branches.publish(before, {})
+        port(second).publish(before, {})
     assert (world.ids(), world.branches()) == ([1], [second.name])
     assert ids_of(before.base) == []
 
@@ -59,22 +64,22 @@ def test_a_branch_that_was_changed_since_it_was_found_is_not_published_or_append
     before = found(run)
     run.append(orders(2))
     with pytest.raises(Conflict):
-        run.branches.publish(before, {})
+        port(run).publish(before, {})
     with pytest.raises(Conflict):
-        run.branches.append(before, [], {})
+        port(run).append(before, [], {})
     assert (world.ids(), ids_of(found(run).head)) == ([], [1, 2])
 
 
-def test_a_branch_is_dropped_whatever_it_holds(world: World) -> None:
+def test_a_branch_is_discarded_whatever_it_holds(world: World) -> None:
     run = begun(world, 1)
-    run.drop()
+    run.discard()
     assert (world.ids(), world.branches()) == ([], [])
 
 
 def test_branches_that_were_abandoned_are_told_by_when_they_were_begun(world: World) -> None:
     old, new = begun(world, 1), begun(world, 2, now=THEN + timedelta(days=6))
     now = THEN + timedelta(days=8)
-    assert drop_abandoned(world.opened(), world.contract.table, now=lambda: now) == [old.name]
+    assert discard_abandoned(world.opened(), world.contract.table, now=lambda: now) == [old.name]
     assert world.branches() == [new.name]
 
 
@@ -96,19 +101,20 @@ def foreign(world: World) -> list[str]:
 
 
 def test_a_branch_that_no_run_has_made_is_never_written_to(world: World) -> None:
-    """Once `resume(…, name="main")` appended unaudited rows to main, and `drop` emptied it."""
+    """Once `resume(…, name="main")` appended unaudited rows to main, and `discard` emptied it."""
     run = begun(world, 1)
-    run.branches.publish(found(run), {})
+    port(run).publish(found(run), {})
+    plan = world.contract.plan
     for name in foreign(world):
         with pytest.raises(Refused, match="is no branch of a run"):
             resume(world.opened(), world.contract, name)
         strange = replace(found_main(run), name=name)
         changes: list[Callable[[Open], object]] = [
-            lambda it: run.branches.make(it.name),
-            lambda it: run.branches.fit(it, run.plan, run.plan.columns, ()),
-            lambda it: run.branches.append(it, [], {}),
-            lambda it: run.branches.publish(it, {}),
-            lambda it: run.branches.drop(it.name),
+            lambda it: port(run).make(it.name),
+            lambda it: port(run).fit(it, plan, plan.columns, ()),
+            lambda it: port(run).append(it, [], {}),
+            lambda it: port(run).publish(it, {}),
+            lambda it: port(run).drop(it.name),
         ]
         for change in changes:
             with pytest.raises(Refused, match="is no branch of a run"):
@@ -117,5 +123,5 @@ def test_a_branch_that_no_run_has_made_is_never_written_to(world: World) -> None
 
 
 def found_main(run: Branch) -> Open:
-    main = run.branches.main()
+    main = port(run).main()
     return Open(name="main", base=main, head=main, at="")

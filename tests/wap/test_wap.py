@@ -21,11 +21,10 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 
 from lakegate.audit.model.codec import from_json, to_json
-from lakegate.audit.model.report import Report, Verdict
+from lakegate.audit.model.report import Verdict
 from lakegate.contracts import Contract
 from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused
-from lakegate.wap import AuditFailed, Branch, Published, resume, start, wap
-from lakegate.wap.branch import passed
+from lakegate.wap import AuditFailed, Branch, Published, Report, resume, start, wap
 from lakegate.wap.data import files_of
 from lakegate.wap.history import appends_on
 from lakegate.wap.iceberg import IcebergBranches
@@ -98,7 +97,7 @@ def test_a_null_stops_the_publish(here: FolderCatalog) -> None:
     audits: list[Report] = []
     with pytest.raises(AuditFailed, match="id required: 1 of 2 rows, expected none") as failed:
         publish(here, orders(2, None), lambda branch: audits.append(branch.audit()))
-    assert not passed(*audits)
+    assert [report.passed for report in audits] == [False]
     assert on_main(here) == [1]
     assert branches_of(here.load_table(TABLE)) == []
     [entry] = failed.value.report.files
@@ -271,7 +270,7 @@ def test_columns_that_main_has_not_are_refused(here: FolderCatalog) -> None:
 
 def test_columns_that_are_named_are_added_for_all(here: FolderCatalog) -> None:
     other_table(here)
-    publish(here, orders(1).append_column("zip", pa.array(["b"])), by=WIDER, columns=["zip"])
+    publish(here, orders(1).append_column("zip", pa.array(["b"])), by=WIDER, allow_new_columns=["zip"])
     rows = here.load_table(TABLE).scan().to_arrow().select(["id", "zip"]).sort_by("id").to_pylist()
     assert rows == [{"id": 1, "zip": "b"}, {"id": 9, "zip": None}]
 
@@ -333,7 +332,7 @@ def test_a_table_that_is_referred_to_is_looked_at_again_before_the_publish(here:
     notes(here, "a")
     run = start(here, REFERRING)
     run.append(orders(1))
-    assert passed(run.audit())
+    assert run.audit().passed
     here.load_table("shop.notes").delete()
     with pytest.raises(AuditFailed):
         run.publish()
@@ -359,7 +358,7 @@ def test_an_append_s_rows_are_told_without_reading_what_the_table_had_before(her
         publish(here, orders(number))
     with wap(here, ORDERS) as branch:
         here.load_table(TABLE).append(orders(9), branch=branch.name)
-        [step] = branch.branches.steps(branch.branches.make(branch.name))
+        [step] = branch._terms.branches.steps(branch._terms.branches.make(branch.name))
         with mock.patch.object(step.io, "new_input", wraps=step.io.new_input) as opened:
             [append] = appends_on([step])
     manifests = [call for call in opened.call_args_list if "-m" in str(call)]
@@ -390,7 +389,7 @@ def test_a_branch_that_was_changed_after_its_audit_is_audited_again(here: Folder
     publish(here, orders(1))
     run = start(here, ORDERS)
     run.append(orders(2))
-    assert passed(run.audit())
+    assert run.audit().passed
     here.load_table(TABLE).append(orders(None), branch=run.name)
     with pytest.raises(AuditFailed):
         run.publish()
@@ -410,7 +409,7 @@ def test_a_run_of_a_key_publishes_once(here: FolderCatalog) -> None:
             branch.append(orders(1, 2))
             report = branch.audit()
             assert branch.publish().again is again
-        assert (passed(report), sum(entry.rows for entry in report.files)) == (True, 2)
+        assert (report.passed, sum(entry.rows for entry in report.files)) == (True, 2)
     publish(here, orders(3))
     publish(here, orders(4), key="monday")
     assert on_main(here) == [1, 2, 3]
@@ -424,14 +423,14 @@ def test_steps_of_a_run_may_be_processes_of_their_own_and_run_again(here: Folder
     for again in (False, True):
         step = resume(here, ORDERS, name, key="k")
         assert step.publish(from_json(Report, report)).again is again
-        step.drop()
+        step.discard()
     assert (on_main(here), branches_of(here.load_table(TABLE))) == ([1], [])
 
 
 def test_a_step_on_a_branch_that_is_gone_says_so(here: FolderCatalog) -> None:
     run = start(here, ORDERS)
     run.append(orders(1))
-    run.drop()
+    run.discard()
     with pytest.raises(Conflict, match="there is no branch"):
         run.append(orders(1))
 

@@ -13,9 +13,7 @@ from pathlib import Path
 import dagster as dg
 
 from examples.orchestrators.orders import TABLE, catalog, contract, key_of, rows_of, told
-from lakegate.audit.model.report import Report
-from lakegate.wap import Branch, drop_abandoned, resume, start
-from lakegate.wap.branch import passed
+from lakegate.wap import Branch, Report, discard_abandoned, resume, start
 
 FILES = dg.DynamicPartitionsDefinition(name="order_files")
 
@@ -55,16 +53,16 @@ def orders_on_branch(context: dg.AssetExecutionContext, config: File) -> dg.Mate
     branch = start(catalog(), contract(), table=config.table, key=key)
     branch.append(rows_of(config.path, key), name=config.path)
     report = branch.audit()
-    check = dg.AssetCheckResult(passed=passed(report), metadata={"branch": branch.name, "failed": list(told(report))})
+    check = dg.AssetCheckResult(passed=report.passed, metadata={"branch": branch.name, "failed": list(told(report))})
     audited = Audited(table=config.table, branch=branch.name, key=key, report=report)
     return dg.MaterializeResult(value=audited, check_results=[check], metadata={"branch": branch.name})
 
 
 @dg.asset(partitions_def=FILES)
 def orders(orders_on_branch: Audited) -> dg.MaterializeResult:
-    """Publish what was audited, and drop what earlier runs have left behind."""
+    """Publish what was audited, and discard what earlier runs have left behind."""
     published = orders_on_branch.run.publish(orders_on_branch.report)
-    gone = drop_abandoned(catalog(), orders_on_branch.table)
+    gone = discard_abandoned(catalog(), orders_on_branch.table)
     return dg.MaterializeResult(metadata={"rows": published.rows, "abandoned branches": gone})
 
 

@@ -15,9 +15,8 @@ from typing import Any
 from dbos import DBOS, DBOSConfig, SetWorkflowID
 
 from examples.orchestrators.orders import TABLE, catalog, contract, key_of, rows_of, told
-from lakegate.audit.model.report import Report
 from lakegate.errors import PASSING
-from lakegate.wap import AuditFailed, Branch, resume, start
+from lakegate.wap import AuditFailed, Branch, Report, resume, start
 
 FILES = (".csv", ".parquet")
 
@@ -60,21 +59,21 @@ def publish(table: str, branch: str, key: str, report: Report) -> int:
 
 
 @DBOS.step(**AGAIN)
-def drop(table: str, branch: str, key: str) -> None:
-    """Drop the branch with what it holds."""
-    resumed(table, branch, key).drop()
+def discard(table: str, branch: str, key: str) -> None:
+    """Delete the branch with what it holds."""
+    resumed(table, branch, key).discard()
 
 
 @DBOS.workflow()
 def write_audit_publish(table: str, path: str, key: str) -> int:
-    """Publish a file's rows once, and return their number. Raise AuditFailed, with the branch dropped, if they fail."""
+    """Publish a file's rows once, and return their number. Raise AuditFailed, the branch discarded, if they fail."""
     branch = create(table, key)
     write(table, branch, key, path)
     report = audit(table, branch, key)
     try:
         rows: int = publish(table, branch, key, report)
     except AuditFailed:
-        drop(table, branch, key)
+        discard(table, branch, key)
         raise
     return rows
 

@@ -1,5 +1,5 @@
-"""Write, audit, publish as a Prefect flow: one transaction, which publishes when it commits and drops the branch when
-it is rolled back.
+"""Write, audit, publish as a Prefect flow: one transaction, which publishes when it commits and discards the branch
+when it is rolled back.
 
 A commit hook's error ends no flow: Prefect writes it to the log, commits the other tasks and goes on. So the flow asks
 main's history in the end whether the run is there.
@@ -14,7 +14,6 @@ from prefect.transactions import Transaction, get_transaction, transaction
 from examples.orchestrators.orders import catalog, contract, key_of, rows_of, told
 from lakegate.errors import Refused
 from lakegate.wap import AuditFailed, Branch, resume, start
-from lakegate.wap.branch import passed
 
 
 def run_of(txn: Transaction) -> Branch:
@@ -34,9 +33,9 @@ def create_branch(table: str, key: str) -> str:
 
 
 @create_branch.on_rollback
-def drop_branch(txn: Transaction) -> None:
-    """Drop the branch that this flow has made, and no other's."""
-    run_of(txn).drop()
+def discard_branch(txn: Transaction) -> None:
+    """Discard the branch that this flow has made, and no other's."""
+    run_of(txn).discard()
 
 
 @task(cache_policy=NO_CACHE)
@@ -49,7 +48,7 @@ def write(table: str, branch: str, key: str, path: str) -> None:
 def audit(table: str, branch: str, key: str) -> None:
     """Audit what the branch holds. Raise AuditFailed if it must not be published: that rolls the transaction back."""
     report = resumed(table, branch, key).audit()
-    if not passed(report):
+    if not report.passed:
         raise AuditFailed(report)
     if txn := get_transaction():
         txn.set("report", report)
@@ -79,11 +78,11 @@ def write_audit_publish(table: str, path: str) -> int:
 
 
 def committed(table: str, branch: str, key: str, path: str) -> int:
-    """Return how many rows main has of the run. Raise Refused, with the branch dropped, if it has none of them."""
+    """Return how many rows main has of the run. Raise Refused, with the branch discarded, if it has none of them."""
     run = resumed(table, branch, key)
     if not run.published:
-        run.drop()
-        raise Refused(f"{path} is not on main, and {branch} is dropped: the log says why the publish failed")
+        run.discard()
+        raise Refused(f"{path} is not on main, and {branch} is discarded: the log says why the publish failed")
     print(f"{path} is published: {run.published.rows} rows in {table}")
     return run.published.rows
 

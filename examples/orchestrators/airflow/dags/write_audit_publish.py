@@ -11,9 +11,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from examples.orchestrators.orders import TABLE, catalog, contract, key_of, rows_of, told
 from lakegate.audit.model.codec import from_json, to_json
-from lakegate.audit.model.report import Report
-from lakegate.wap import Branch, drop_abandoned, resume, start
-from lakegate.wap.branch import passed
+from lakegate.wap import Branch, Report, discard_abandoned, resume, start
 
 AGAIN = {"retries": 3, "retry_delay": timedelta(seconds=1)}
 
@@ -45,7 +43,7 @@ def write_audit_publish() -> None:
     def audit(run: dict[str, str]) -> str:
         """Audit what the branch holds, and return the report as JSON."""
         report = resumed(run).audit()
-        if not passed(report):
+        if not report.passed:
             raise AirflowFailException("\n".join([f"nothing is published, and {run['branch']} stays", *told(report)]))
         return to_json(report)
 
@@ -58,8 +56,8 @@ def write_audit_publish() -> None:
 
     @task
     def clean_up(run: dict[str, str]) -> list[str]:
-        """Drop the branches that runs have left a week ago, and return their names."""
-        return drop_abandoned(catalog(), run["table"])
+        """Discard the branches that runs have left a week ago, and return their names."""
+        return discard_abandoned(catalog(), run["table"])
 
     written = write(create())
     clean_up(publish(written, audit(written)))
