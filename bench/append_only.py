@@ -16,7 +16,7 @@ from spark_jobs.jvm.session import LAKE, build, open_catalog
 
 spark = build("append only")
 job = from_json(Job, hadoop.read(spark, sys.argv[1]))
-open_catalog(spark, LAKE, job, Ref(job.branch))
+open_catalog(spark, LAKE, job.catalog, Ref(job.branch))
 rows = spark.read.parquet(*(file.uri for file in job.files))
 file_id = F.substring_index(F.col("_metadata.file_name"), ".", 1).alias(FILE_COLUMN)
 rows.select("*", file_id).writeTo(f"{LAKE}.{job.plan.table}").append()

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from lakegate.audit.model.catalog import NO_CATALOG
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
@@ -100,8 +101,7 @@ class Installation:
             telemetry=MemoryTelemetry(),
             dead_letters=MemoryDeadLetters(),
             clock=clock,
-            nessie_uri="",
-            warehouse="lake",
+            catalog=NO_CATALOG,
         )
 
     def new(self, count: int) -> list[FileVersion]:

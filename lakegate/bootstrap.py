@@ -55,11 +55,7 @@ def service(settings: Settings) -> Service:
         telemetry=EmfTelemetry(settings.name, clock),
         dead_letters=SqsDeadLetters([url for url in queues if url]),
         clock=clock,
-        nessie_uri=settings.nessie_uri,
-        warehouse=settings.warehouse,
-        nessie_ca=settings.nessie_ca,
-        token_audience=settings.token_audience,
-        job_client=settings.client(Role.SPARK),
+        catalog=settings.catalog(Role.SPARK),
         grace=timedelta(seconds=settings.grace_seconds),
         compact_after=timedelta(days=settings.compact_after_days),
         attempts=settings.attempts,
@@ -86,7 +82,7 @@ def tokens(settings: Settings) -> Tokens | None:
     """Return the tokens of this process: of its role's client where an OIDC issuer has clients, of its own IAM role
     where Nessie trusts STS, or none.
     """
-    return tokens_of(settings.client(settings.role), settings.token_audience, settings.nessie_ca)
+    return tokens_of(settings.catalog(settings.role))
 
 
 def _clipped(_logger: object, _method: str, event: EventDict) -> EventDict:

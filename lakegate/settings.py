@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from lakegate.access import Role
+from lakegate.audit.model.catalog import CatalogAddress
 from lakegate.audit.model.client import Client
 from lakegate.bundles import EMR_7
 from lakegate.clients import FORM, Listed
@@ -117,6 +118,16 @@ class Settings:
     def has_identity(self) -> bool:
         """Return True if Nessie is sent tokens."""
         return bool(self.token_audience or self.token_endpoint)
+
+    def catalog(self, role: str) -> CatalogAddress:
+        """Return the catalog's address for a process of this role. Raise as `client`."""
+        return CatalogAddress(
+            uri=self.nessie_uri,
+            warehouse=self.warehouse,
+            authorities=self.nessie_ca,
+            audience=self.token_audience,
+            client=self.client(role),
+        )
 
     def client(self, role: str) -> Client | None:
         """Return the client of a role, or None if tokens come from no OIDC issuer. Raise Misconfigured if the role has

@@ -144,8 +144,8 @@ class SparkEngine:
         return SparkFiles(spark=self.spark, job=self.job)
 
     def head(self) -> str:
-        token = identity.token(self.spark, self.job)
-        return nessie.head(self.job.nessie_uri, self.job.branch, token, self.job.nessie_ca)
+        catalog = self.job.catalog
+        return nessie.head(catalog, self.job.branch, identity.token(self.spark, catalog))
 
     def load(self, table: str, *refs: Ref) -> list[SparkTable | None]:
         catalogs = [self._catalog(ref) for ref in refs]
@@ -165,7 +165,7 @@ class SparkEngine:
         return self.catalogs[ref]
 
     def _open(self, name: str, ref: Ref) -> None:
-        open_catalog(self.spark, name, self.job, ref)
+        open_catalog(self.spark, name, self.job.catalog, ref)
         self.catalogs[ref] = name
 
     def check_references(self, plan: Plan) -> None:

@@ -36,7 +36,7 @@ def look(spark: SparkSession, probe: Probe) -> ProbeReport:
         sdk=str(java.software.amazon.awssdk.core.util.VersionInfo.SDK_VERSION),
         nessie=unreached,
         catalog=_reason(lambda: _list_namespaces(spark, probe)),
-        made_branch=bool(probe.client or probe.token_audience) and not unreached and _makes_branch(spark, probe),
+        made_branch=probe.catalog.has_identity and not unreached and _makes_branch(spark, probe),
     )
 
 
@@ -52,28 +52,28 @@ def _reason(act: Callable[[], object]) -> str:
 
 
 def _main(spark: SparkSession, probe: Probe) -> str:
-    return nessie.head(probe.nessie_uri, MAIN, identity.token(spark, probe), probe.nessie_ca)
+    return nessie.head(probe.catalog, MAIN, identity.token(spark, probe.catalog))
 
 
 def _list_namespaces(spark: SparkSession, probe: Probe) -> None:
     """List namespaces by Iceberg's own client, which goes to the address that Nessie names."""
-    open_catalog(spark, LAKE, probe, Ref(MAIN))
+    open_catalog(spark, LAKE, probe.catalog, Ref(MAIN))
     spark.sql(f"SHOW NAMESPACES IN {LAKE}").collect()
 
 
 def _makes_branch(spark: SparkSession, probe: Probe) -> bool:
     """Try to make a branch, which Nessie's rules forbid to a job. Delete one that was made."""
-    name, token = f"wap-probe-{probe.nonce}", identity.token(spark, probe)
+    name, token = f"wap-probe-{probe.nonce}", identity.token(spark, probe.catalog)
     head = _main(spark, probe)
     body = json.dumps({"type": "BRANCH", "name": MAIN, "hash": head}).encode()
-    send = partial(_send, token=token, authorities=probe.nessie_ca)
+    send = partial(_send, token=token, authorities=probe.catalog.authorities)
     try:
-        send("POST", f"{probe.nessie_uri}/api/v2/trees?name={name}&type=BRANCH", body=body)
+        send("POST", f"{probe.catalog.uri}/api/v2/trees?name={name}&type=BRANCH", body=body)
     except HTTPError as error:
         if error.code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             return False
         raise
-    send("DELETE", f"{probe.nessie_uri}/api/v2/trees/{name}@{head}")
+    send("DELETE", f"{probe.catalog.uri}/api/v2/trees/{name}@{head}")
     return True
 
 

@@ -40,7 +40,7 @@ def test_a_slash_at_the_end_of_nessies_address_is_taken_off_wherever_it_is_said(
     env = {f"LAKEGATE_{name.upper()}": value for name, value in said.items()}
     for settings in (Settings.from_mapping(said), Settings.from_outputs(outputs), Settings.from_env(env)):
         assert settings.nessie_uri == "https://nessie.example.com"
-        assert bootstrap.service(settings).nessie_uri == "https://nessie.example.com"
+        assert bootstrap.service(settings).catalog.uri == "https://nessie.example.com"
 
 
 def test_all_faults_are_named_at_once() -> None:

@@ -21,6 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from bench.audit import data
 from bench.audit.engines import Told, lakegate
 from bench.audit.rules import Rule
+from lakegate.audit.model.catalog import NO_CATALOG
 from lakegate.audit.model.codec import from_plain
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import Plan
@@ -81,7 +82,7 @@ def job_of(order: Order, place: Path) -> Job:
         for path in sorted(place.glob("*.parquet"))
     ]
     return Job(
-        branch="wap-bench", batch="bench", attempt=1, base="", nessie_uri="", warehouse="", report_uri="", begun_uri="",
+        branch="wap-bench", batch="bench", attempt=1, base="", catalog=NO_CATALOG, report_uri="", begun_uri="",
         plan=order.plan, files=tuple(files),
     )  # fmt: skip
 

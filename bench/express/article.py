@@ -23,6 +23,7 @@ from pyiceberg.transforms import MonthTransform
 from lakegate.adapters.http import TimeoutAdapter, door, mount
 from lakegate.adapters.lake import storage
 from lakegate.adapters.tokens import tokens_of
+from lakegate.audit.model.catalog import CatalogAddress
 
 CHECKED, BY_MONTH = "carrier", "time_hour"
 MAIN = "main"
@@ -60,7 +61,7 @@ class Article:
 
     @cached_property
     def _http(self) -> TimeoutAdapter:
-        return door(self.nessie, tokens_of(None, self.audience, ""), "")
+        return door(self.nessie, tokens_of(CatalogAddress(uri=self.nessie, warehouse="", audience=self.audience)), "")
 
     @cached_property
     def _session(self) -> requests.Session:

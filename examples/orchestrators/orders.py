@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 from pyarrow import csv
 from pyarrow.fs import FileSystem, LocalFileSystem
 
-from lakegate.adapters.tokens import tokens_of
+from lakegate.adapters.clock import SystemClock
+from lakegate.adapters.tokens import StsTokens
 from lakegate.audit.model.report import CheckResult, Verdict
 from lakegate.contracts import Contract, load
 from lakegate.errors import Misconfigured, Refused
@@ -41,7 +42,8 @@ def catalog() -> Nessie:
 
 def tokens() -> Tokens | None:
     """Return the tokens of this process for LAKEGATE_TOKEN_AUDIENCE; None if Nessie asks for none."""
-    return tokens_of(None, os.environ.get("LAKEGATE_TOKEN_AUDIENCE", ""), "")
+    audience = os.environ.get("LAKEGATE_TOKEN_AUDIENCE", "")
+    return StsTokens(audience, SystemClock()) if audience else None
 
 
 @cache

@@ -10,7 +10,7 @@ from lakegate.adapters.aws import CONFIG, aws_errors
 from lakegate.adapters.client_tokens import ClientTokens
 from lakegate.adapters.clock import SystemClock
 from lakegate.adapters.renewed import Issued, Renewed
-from lakegate.audit.model.client import Client
+from lakegate.audit.model.catalog import CatalogAddress
 from lakegate.ports import Clock, Tokens
 
 LIFE = timedelta(minutes=15)
@@ -31,10 +31,8 @@ class StsTokens(Renewed):
         return Issued(token=answer["WebIdentityToken"], until=answer["Expiration"])
 
 
-def tokens_of(client: Client | None, audience: str, ca: str) -> Tokens | None:
-    """Return the tokens of a client at an OIDC issuer, or else of this process's own IAM role for the audience, if
-    there is one. The issuer's certificate may be of an authority in `ca`.
-    """
-    if client:
-        return ClientTokens(client, SystemClock(), ca)
-    return StsTokens(audience, SystemClock()) if audience else None
+def tokens_of(catalog: CatalogAddress) -> Tokens | None:
+    """Return the tokens that the catalog is sent, or None if it is sent none."""
+    if catalog.client:
+        return ClientTokens(catalog.client, SystemClock(), catalog.authorities)
+    return StsTokens(catalog.audience, SystemClock()) if catalog.audience else None

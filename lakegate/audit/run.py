@@ -173,7 +173,7 @@ def _begin(run: Run) -> None:
         engine.head()
     except OSError as error:
         subject = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
-        raise JobError(f"{subject}: Nessie at {job.nessie_uri} does not return the branch: {error}") from error
+        raise JobError(f"{subject}: Nessie at {job.catalog.uri} does not return the branch: {error}") from error
     run.there, run.base = engine.load(job.plan.table, Ref(job.branch), run.base_ref)
     engine.storage.write(job.begun_uri, b"")
 

@@ -292,12 +292,8 @@ class Examination:
         name, report = f"staging/probe-{nonce}/{PROBE}", "reports/probe.json"
         probe = Probe(
             nonce=nonce,
-            nessie_uri=settings.nessie_uri,
-            warehouse=settings.warehouse,
+            catalog=settings.catalog(Role.SPARK),
             report_uri=store.uri(report),
-            nessie_ca=settings.nessie_ca,
-            token_audience=settings.token_audience,
-            client=settings.client(Role.SPARK),
         )
 
         def run() -> list[Finding]:

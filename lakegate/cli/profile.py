@@ -63,7 +63,7 @@ def connect() -> Installation:
     return Installation(
         operations=_operations(service, found),
         landing=service.landing,
-        lake=IcebergLake(service.nessie_uri, service.warehouse, bootstrap.nessie_door(settings)),
+        lake=IcebergLake(settings.nessie_uri, settings.warehouse, bootstrap.nessie_door(settings)),
         branches=service.branches,
         place=_place(settings, found, profile),
         clock=service.clock,

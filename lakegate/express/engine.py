@@ -132,7 +132,7 @@ class ExpressEngine:
 
     def head(self) -> str:
         """See the protocol. Errors of Requests are OSErrors."""
-        url = f"{self.job.nessie_uri}/api/v2/trees/{segment(Ref(self.job.branch))}"
+        url = f"{self.job.catalog.uri}/api/v2/trees/{segment(Ref(self.job.branch))}"
         answer = mount(requests.Session(), self.http).get(url)
         answer.raise_for_status()
         return str(answer.json()["reference"]["hash"])
@@ -150,7 +150,7 @@ class ExpressEngine:
         if ref not in self.catalogs:
             job = self.job
             metadata = self.process.metadata
-            self.catalogs[ref] = RefCatalog(job.nessie_uri, job.warehouse, ref, http=self.http, files=metadata)
+            self.catalogs[ref] = RefCatalog(job.catalog.uri, job.catalog.warehouse, ref, http=self.http, files=metadata)
         return self.catalogs[ref]
 
     def check_references(self, plan: Plan) -> None:

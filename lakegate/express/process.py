@@ -49,8 +49,7 @@ class Process:
 
     def http(self, job: Job) -> TimeoutAdapter:
         """Return the adapter that reaches the job's Nessie with its identity, over connections of its own."""
-        tokens = self._tokens(job.client, job.token_audience, job.nessie_ca)
-        return door(job.nessie_uri, tokens, job.nessie_ca)
+        return door(job.catalog.uri, self._tokens(job.catalog), job.catalog.authorities)
 
     @contextmanager
     def duckdb(self) -> Iterator[DuckDB]:

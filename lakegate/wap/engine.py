@@ -25,6 +25,7 @@ from lakegate.audit.definition import STATISTICS
 from lakegate.audit.engine import ProvedTable
 from lakegate.audit.errors import HandedOver, JobError, Unfit
 from lakegate.audit.evaluation.audits import Row
+from lakegate.audit.model.catalog import NO_CATALOG
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Plan, TableColumn
@@ -73,8 +74,7 @@ def job_of(branch: str, batch: str, base: str, plan: Plan, files: tuple[JobFile,
         batch=batch,
         attempt=1,
         base=base,
-        nessie_uri="",
-        warehouse="",
+        catalog=NO_CATALOG,
         report_uri="",
         begun_uri="",
         plan=plan,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from lakegate.audit.model.client import Client
+from lakegate.audit.model.catalog import CatalogAddress
 from lakegate.audit.model.lane import Lane
 from lakegate.landing.lane import Express
 from lakegate.ports import (
@@ -48,11 +48,7 @@ class Service:
     telemetry: Telemetry
     dead_letters: DeadLetters
     clock: Clock
-    nessie_uri: str
-    warehouse: str
-    nessie_ca: str = ""
-    token_audience: str = ""
-    job_client: Client | None = None
+    catalog: CatalogAddress
     grace: timedelta = timedelta(minutes=2)
     compact_after: timedelta = timedelta(days=14)
     truncate_above: int = 10

@@ -49,7 +49,7 @@ def _append(spark: SparkSession, job: Job, inspections: Sequence[Inspection], *,
 
 
 def _head(spark: SparkSession, job: Job) -> str:
-    return nessie.head(job.nessie_uri, job.branch, identity.token(spark, job))
+    return nessie.head(job.catalog, job.branch, identity.token(spark, job.catalog))
 
 
 def _write(spark: SparkSession, plan: Plan, inspections: Sequence[Inspection], *, is_sized: bool) -> None:

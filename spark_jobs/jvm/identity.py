@@ -5,7 +5,7 @@ AWS is asked by the JVM's client.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPException
-from typing import Any, Protocol
+from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import Request
@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from lakegate.audit import issuer
 from lakegate.audit.bounded_http import LARGEST, open_url, place, trust
+from lakegate.audit.model.catalog import CatalogAddress
 from lakegate.audit.model.client import Client
 from spark_jobs.jvm.gateway import jvm
 
@@ -23,38 +24,26 @@ WITHIN = 30  # seconds for an issuer's answer
 _OF_ISSUER = ("org.apache.iceberg.rest.auth", "org.apache.iceberg.util.Tasks")  # the second tries a token again
 
 
-class Identified(Protocol):
-    """What says for whom its tokens are, as a job does. With neither client nor audience there are none."""
-
-    @property
-    def token_audience(self) -> str: ...
-
-    @property
-    def client(self) -> Client | None: ...
-
-    @property
-    def nessie_ca(self) -> str: ...
-
-
 class NoTokenError(OSError):
     """An issuer that gives the job's client no token. The job's files are not at fault, so it counts as an outage."""
 
 
-def token(spark: SparkSession, whose: Identified) -> str:
+def token(spark: SparkSession, catalog: CatalogAddress) -> str:
     """Return a new token, or "" if the catalog is asked without one. It is never kept, printed or written."""
-    if whose.client:
-        return _of_client(whose.client, password(spark, whose.client), whose.nessie_ca)
-    return _of_role(spark, whose.token_audience) if whose.token_audience else ""
+    if client := catalog.client:
+        return _of_client(client, password(spark, client), catalog.authorities)
+    return _of_role(spark, catalog.audience) if catalog.audience else ""
 
 
-def options(spark: SparkSession, whose: Identified) -> Mapping[str, str]:
+def options(spark: SparkSession, catalog: CatalogAddress) -> Mapping[str, str]:
     """Return the options of a catalog of Iceberg's that give it the job's identity. Iceberg itself asks for tokens of a
     client, and renews them; a token of STS it keeps, because Nessie exchanges none.
     """
-    if client := whose.client:
+    if client := catalog.client:
         own = password(spark, client)
         _silence_issuer(spark)
-        _of_client(client, own, whose.nessie_ca)  # a refusal told by Iceberg itself would count as a crash of the job
+        # A refusal that Iceberg itself meets would count as a crash of the job.
+        _of_client(client, own, catalog.authorities)
         return {
             "rest.auth.type": "oauth2",
             "credential": f"{client.id}:{own}",
@@ -62,7 +51,7 @@ def options(spark: SparkSession, whose: Identified) -> Mapping[str, str]:
             "scope": client.scope,  # left out, it would be Iceberg's own default
             "token-exchange-enabled": "false",
         }
-    if own := token(spark, whose):
+    if own := token(spark, catalog):
         return {"rest.auth.type": "oauth2", "token": own, "token-refresh-enabled": "false"}
     return {}
 

@@ -1,16 +1,15 @@
 """The Spark session and its catalogs, one per Nessie reference. Of the job it reads only where things are."""
 
 import re
-from typing import Protocol
 
 from pyspark.sql import SparkSession
 
 from lakegate.audit.errors import JobError
+from lakegate.audit.model.catalog import CatalogAddress
 from lakegate.audit.model.job import Job
 from lakegate.audit.ref import Ref
 from spark_jobs.jvm import identity, trust
 from spark_jobs.jvm.gateway import jvm, remember_classes
-from spark_jobs.jvm.identity import Identified
 
 ICEBERG = "1.11.0"  # of the job's jar; in 1.10 a commit that is sent twice loses its manifest list
 LAKE, BASE, AUDIT, LEFT, NOTED = "lake", "base", "audit", "left", "noted"
@@ -111,30 +110,20 @@ def tune_for_size(spark: SparkSession, job: Job) -> None:
         spark.conf.set("spark.sql.adaptive.enabled", "false")
 
 
-class Place(Identified, Protocol):
-    """Where a catalog is, as a job says it."""
-
-    @property
-    def nessie_uri(self) -> str: ...
-
-    @property
-    def warehouse(self) -> str: ...
-
-
-def open_catalog(spark: SparkSession, name: str, place: Place, ref: Ref) -> None:
+def open_catalog(spark: SparkSession, name: str, catalog: CatalogAddress, ref: Ref) -> None:
     """Add a Spark catalog of this name, at a branch or one commit of it.
 
     A name serves one reference: Spark creates a catalog at its first use and keeps it.
     """
-    trust.add(spark, place.nessie_ca)
+    trust.add(spark, catalog.authorities)
     prefix = f"spark.sql.catalog.{name}"
     for option, value in _CATALOG.items():
         spark.conf.set(prefix + option, value)
-    spark.conf.set(f"{prefix}.uri", f"{place.nessie_uri}/iceberg/{ref}")
-    spark.conf.set(f"{prefix}.warehouse", place.warehouse)
+    spark.conf.set(f"{prefix}.uri", f"{catalog.uri}/iceberg/{ref}")
+    spark.conf.set(f"{prefix}.warehouse", catalog.warehouse)
     for option in identity.SECRET:
         spark.conf.unset(_option(name, option))
-    for option, value in identity.options(spark, place).items():
+    for option, value in identity.options(spark, catalog).items():
         spark.conf.set(_option(name, option), value)
 
 

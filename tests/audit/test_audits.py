@@ -9,6 +9,7 @@ import pytest
 
 from lakegate.audit.definition import AUDITS
 from lakegate.audit.evaluation.audits import FILE_CHECK, audit_rows, audits_of
+from lakegate.audit.model.catalog import NO_CATALOG
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.plan import Severity, Unit
 from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Source, Verdict
@@ -20,7 +21,7 @@ from tests.workflow.world import CONTRACT
 
 AT = datetime(2026, 11, 27, 15, tzinfo=UTC)
 JOB = Job(
-    branch="b", batch="20130131T0405-1a2b3c4d", attempt=2, base="0", nessie_uri="", warehouse="lake", report_uri="",
+    branch="b", batch="20130131T0405-1a2b3c4d", attempt=2, base="0", catalog=NO_CATALOG, report_uri="",
     begun_uri="", plan=plan("nyc.flights", {"id": "bigint"}, (nulls("id"),)), files=(),
 )  # fmt: skip
 CHECK = CheckResult(

@@ -14,6 +14,7 @@ import pyarrow as pa
 from lakegate.audit.advice import NO_ADVICE, Fault
 from lakegate.audit.evaluation.mask import MASK, masked_columns
 from lakegate.audit.evaluation.verdicts import verdict
+from lakegate.audit.model.catalog import NO_CATALOG
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import Metric, MetricKind
@@ -67,7 +68,7 @@ def reported(
         columns=tuple(column.name for column in plan.columns), key=plan.key, masked=masked_columns(plan.columns),
     )  # fmt: skip
     job = Job(
-        branch=attempt.branch, batch=BATCH, attempt=1, base=base, nessie_uri="http://nessie", warehouse="lake",
+        branch=attempt.branch, batch=BATCH, attempt=1, base=base, catalog=NO_CATALOG,
         report_uri=store.uri(report_name(attempt)), begun_uri=store.uri(begun_name(attempt)), plan=plan,
         files=tuple(JobFile(id=file.id, key=key, uri="s3://service/x", size=1) for key, file in landed.items()),
     )  # fmt: skip

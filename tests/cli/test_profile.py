@@ -68,7 +68,7 @@ def connected() -> Service:
 def test_the_installation_is_what_the_stack_says() -> None:
     deploy()
     service = connected()
-    assert (service.nessie_uri, service.warehouse) == ("http://127.0.0.1:1", "lake")
+    assert (service.catalog.uri, service.catalog.warehouse) == ("http://127.0.0.1:1", "lake")
     assert service.store.uri("x") == "s3://service/x"
 
 
@@ -127,7 +127,7 @@ def test_the_profile_file_names_the_stack(aws: Path, monkeypatch: pytest.MonkeyP
     for name in ("AWS_SESSION_TOKEN", "AWS_PROFILE"):
         monkeypatch.setenv(name, "of this shell")
     (aws / ".lakegate.env").write_text("LAKEGATE_STACK=other\nAWS_ACCESS_KEY_ID=k\nAWS_SECRET_ACCESS_KEY=s\n")
-    assert connected().nessie_uri == "http://127.0.0.1:1"
+    assert connected().catalog.uri == "http://127.0.0.1:1"
     assert not os.environ.keys() & {"AWS_SESSION_TOKEN", "AWS_PROFILE"}
 
 

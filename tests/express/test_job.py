@@ -51,7 +51,7 @@ from lakegate.express.process import Process
 from lakegate.ports import FileChanges
 from lakegate.publishing.nessie import NessieTables
 from tests.support.data_files import data_file
-from tests.support.jobs import has_begun, parquet, report_of, stage
+from tests.support.jobs import catalog_of, has_begun, parquet, report_of, stage
 from tests.support.lanes import for_express, handed_over, make_table
 from tests.support.nessie import ROOT, Lake, unique
 from tests.support.plans import duplicates, failing, none_of, nulls, orphans, plan
@@ -187,7 +187,7 @@ def refuses_commits(request: Request) -> tuple[Fault, int]:
 
 def test_a_commit_whose_answer_is_lost_is_looked_at_and_never_repeated(lake: Lake) -> None:
     with proxy(lake.nessie_uri, loses_commits) as network:
-        uri, job = job_for(lake, a_plan(), rows(1), nessie_uri=network.uri)
+        uri, job = job_for(lake, a_plan(), rows(1), catalog=catalog_of(replace(lake, nessie_uri=network.uri)))
         assert run_job(uri, Process()) is Outcome.REPORTED
     assert len(network.met) == 1
     assert lake.commits(job.base, job.branch) == 1
@@ -196,14 +196,14 @@ def test_a_commit_whose_answer_is_lost_is_looked_at_and_never_repeated(lake: Lak
 
 def test_a_commit_that_is_lost_cuts_the_job_off_and_is_not_repeated(lake: Lake) -> None:
     with proxy(lake.nessie_uri, refuses_commits) as network:
-        uri, job = job_for(lake, a_plan(), rows(1), nessie_uri=network.uri)
+        uri, job = job_for(lake, a_plan(), rows(1), catalog=catalog_of(replace(lake, nessie_uri=network.uri)))
         assert run_job(uri, Process()) is Outcome.CUT_OFF
     assert len(network.met) == 1
     assert (lake.commits(job.base, job.branch), has_begun(lake, job)) == (0, False)
 
 
 def test_a_job_without_nessie_does_not_come_to_its_files(lake: Lake) -> None:
-    uri, job = job_for(lake, a_plan(), rows(1), nessie_uri="http://127.0.0.1:1")
+    uri, job = job_for(lake, a_plan(), rows(1), catalog=catalog_of(replace(lake, nessie_uri="http://127.0.0.1:1")))
     assert run_job(uri, Process()) is Outcome.CUT_OFF
     assert not has_begun(lake, job)
 
@@ -534,7 +534,12 @@ def test_a_note_whose_answer_is_lost_is_looked_at_and_never_repeated(lake: Lake)
         first, job = job_for(lake, a_plan(), rows(1), notes_audits=True)
         assert run_job(first, Process()) is Outcome.REPORTED
         uri, again = job_for(
-            lake, job.plan, rows(2), base=lake.head(job.branch), notes_audits=True, nessie_uri=network.uri
+            lake,
+            job.plan,
+            rows(2),
+            base=lake.head(job.branch),
+            notes_audits=True,
+            catalog=catalog_of(replace(lake, nessie_uri=network.uri)),
         )
         assert run_job(uri, Process()) is Outcome.REPORTED
     assert lake.commits(again.base, again.branch) == 2

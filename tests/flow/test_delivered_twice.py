@@ -15,6 +15,7 @@ from lakegate.publishing.nessie import NessieTables
 from spark_jobs.appending.append import append
 from tests.flow.conftest import Installation
 from tests.ports.conftest import ListedTwice, NessiePlace
+from tests.support.jobs import moved
 from tests.support.proxy import Answer, Fault, Proxy, Request, proxy
 
 pytestmark = [pytest.mark.nessie, pytest.mark.spark]
@@ -46,7 +47,7 @@ def test_a_commit_that_is_delivered_again_after_another_snapshot_is_not_publishe
 
     network: Proxy
     with proxy(installation.lake.nessie_uri, again_after_another) as network:
-        installation.service = replace(service, nessie_uri=network.uri)
+        installation.service = moved(service, network.uri)
         attempt = installation.attempt(installation.drop({"id": [2, 3]}))
         with pytest.raises(JobError, match="twice"):
             installation.runner.submit_all()

@@ -26,7 +26,6 @@ from lakegate.audit.errors import JobError
 from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job
-from lakegate.audit.model.probe import Probe
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
@@ -43,7 +42,7 @@ from spark_jobs.jvm.session import LEFT, open_catalog
 from tests.flow.conftest import Installation, installed, settings
 from tests.support.guarded import AUDIENCE, Guarded, Held, act_as
 from tests.support.issuer import client
-from tests.support.jobs import has_begun
+from tests.support.jobs import catalog_of, has_begun
 from tests.support.nessie import unique
 from tests.support.spark import reaching
 
@@ -183,7 +182,7 @@ def test_a_job_of_another_role_rejects_no_file(
     attempt = own.attempt(own.drop({"id": [1]}))
     spark = reaching(cluster, own.lake)
     job = from_json(Job, hadoop.read(spark, own.runner.jobs["run-0"]))
-    assert job.token_audience == AUDIENCE
+    assert job.catalog.audience == AUDIENCE
     job_role(role)
     with pytest.raises((JobError, Py4JJavaError), match=why), noted_if_cut_off(spark, job):
         own.runner.submit_all()
@@ -272,7 +271,7 @@ def test_a_job_that_is_refused_in_its_middle_says_so_and_rejects_no_file(
 
 def clients(own: Installation, guarded: Guarded) -> Installation:
     """The installation, with its jobs' client at another issuer."""
-    service = replace(own.service, job_client=client(guarded.issuer, Role.SPARK), token_audience="")
+    service = replace(own.service, catalog=catalog_of(own.lake, client=client(guarded.issuer, Role.SPARK)))
     return replace(own, service=service)
 
 
@@ -284,7 +283,7 @@ def test_a_job_is_its_client_where_an_issuer_has_one_and_rejects_no_file_that_it
     attempt = own.attempt(own.drop({"id": [1]}))
     spark = reaching(cluster, own.lake)
     job = from_json(Job, hadoop.read(spark, own.runner.jobs["run-0"]))
-    assert (job.client, job.token_audience) == (client(guarded.issuer, Role.SPARK), "")
+    assert (job.catalog.client, job.catalog.audience) == (client(guarded.issuer, Role.SPARK), "")
     with monkeypatch.context() as patch:
         patch.setitem(guarded.issuer.known, Role.SPARK, "another")
         refusal = "gives the client lakegate-spark no token: HTTP Error 401"
@@ -302,9 +301,8 @@ def test_a_catalog_of_a_client_has_a_new_token_before_its_own_ends(
 ) -> None:
     issuer, lake = guarded.issuer, guarded.lake
     spark, own = reaching(cluster, lake), client(issuer, Role.SPARK)
-    place = Probe(nonce="", nessie_uri=lake.nessie_uri, warehouse=lake.warehouse, report_uri="", client=own)
     monkeypatch.setattr(issuer, "life", timedelta(seconds=5))  # Iceberg asks for another half a second before its end
-    open_catalog(spark, LEFT, place, Ref(MAIN))
+    open_catalog(spark, LEFT, catalog_of(lake, client=own), Ref(MAIN))
     until = time.monotonic() + 120
     while not is_listed(spark) and time.monotonic() < until:  # on a slow machine, the first token may be over at once
         time.sleep(0.1)
@@ -323,7 +321,8 @@ def test_what_an_issuer_echoes_to_iceberg_s_own_client_is_in_no_last_word_and_re
     spark, issuer = reaching(cluster, own.lake), guarded.issuer
     job = from_json(Job, hadoop.read(spark, own.runner.jobs["run-0"]))
     secret = issuer.passwords[Role.SPARK]
-    open_catalog(spark, LEFT, job, Ref(MAIN))  # the job's own request is granted, and Iceberg's that follows is not
+    # The job's own request is granted, and Iceberg's that follows is not.
+    open_catalog(spark, LEFT, job.catalog, Ref(MAIN))
     echo = {"error": "invalid_grant", "error_description": f"no: {secret}"}
     monkeypatch.setattr(issuer, "grant", lambda _: (400, echo))
     with pytest.raises(FAILURES, match=secret) as caught, noted_if_cut_off(spark, job):  # so Iceberg does quote it

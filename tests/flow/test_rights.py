@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tests.flow.conftest import Installation
+from tests.support.jobs import moved
 from tests.support.proxy import Fault, Proxy, Request, proxy
 
 pytestmark = [pytest.mark.nessie, pytest.mark.spark]
@@ -23,7 +22,7 @@ def test_a_job_goes_to_storage_with_its_own_rights_and_has_nothing_signed_by_nes
 
     network: Proxy
     with proxy(installation.lake.nessie_uri, note) as network:
-        installation.service = replace(installation.service, nessie_uri=network.uri)
+        installation.service = moved(installation.service, network.uri)
         installation.publish(installation.drop({"id": [2]}))
     assert any("/tables/" in path for path in asked)
     assert [path for path in asked if "sign" in path] == []

@@ -102,7 +102,7 @@ def test_a_null_that_their_table_does_not_take_is_its_files_fault_alone(
 
     frozen, owner = job_of(installation.service.store, attempt), reaching(cluster, installation.lake)
     assert frozen is not None
-    open_catalog(owner, "theirs", frozen, Ref(MAIN))
+    open_catalog(owner, "theirs", frozen.catalog, Ref(MAIN))
     for [advice] in (told[file.key].advice for file in wrong.values()):
         [statement] = re.findall("ALTER TABLE .* DROP NOT NULL", advice.operator)
         owner.sql(statement.replace("TABLE ", "TABLE theirs."))

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from lakegate.audit.evaluation.mask import MASK, raw
-from lakegate.audit.model.codec import NewerFormat, from_json, to_json
+from lakegate.audit.model.catalog import CatalogAddress
+from lakegate.audit.model.client import Client
+from lakegate.audit.model.codec import NewerFormat, OlderFormat, from_json, to_json
 from lakegate.audit.model.files import FileKind
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.plan import Budget, Mode, Stance, TableColumn
@@ -46,10 +48,10 @@ def test_a_report_of_format_1_is_read() -> None:
 
 
 def test_words_of_earlier_releases_on_registered_files_are_passed_over() -> None:
-    job, report = json.loads(kept("job-1")), json.loads(kept("report-4"))
+    job, report = json.loads(kept("job-2")), json.loads(kept("report-4"))
     files = [file | {"registered": True, "unregistered": ""} for file in report["files"]]
     assert from_json(Report, json.dumps(report | {"files": files})) == from_json(Report, kept("report-4"))
-    assert from_json(Job, json.dumps(job | {"registers": True})) == from_json(Job, kept("job-1"))
+    assert from_json(Job, json.dumps(job | {"registers": True})) == from_json(Job, kept("job-2"))
 
 
 def test_a_report_of_format_2_has_what_to_write_next() -> None:
@@ -90,9 +92,9 @@ def test_a_report_of_format_1_has_no_advice() -> None:
     assert (report.advice, [file.advised for file in report.files]) == ((), [{}, {}])
 
 
-def test_a_job_of_format_1_is_read() -> None:
-    job = from_json(Job, kept("job-1"))
-    assert (job.format, job.plan.format, len(job.plan.checks), job.plan.key) == (1, 1, 6, ("id",))
+def test_a_job_of_format_2_is_read() -> None:
+    job = from_json(Job, kept("job-2"))
+    assert (job.format, job.plan.format, len(job.plan.checks), job.plan.key) == (2, 1, 6, ("id",))
     assert [column.name for column in job.plan.columns if column.masked] == ["mail"]
     assert (job.plan.files.kind, job.plan.files.limits.rows) == (FileKind.CSV, 1000)
     assert (job.plan.budget, job.plan.policy.new_columns) == (Budget(rows=3), Stance.EVOLVE)
@@ -104,6 +106,14 @@ def test_a_job_of_format_1_is_read() -> None:
     assert ([data.rows for data in job.replaced], [data.rows for data in job.replaced_quarantined]) == ([40], [2])
     assert (job.rewritten, job.reuses, job.baseline) == (frozenset(), "", {"rows-df19b0086ef7": (50.0, 60.0)})
     assert from_json(Job, to_json(job)) == job
+    client = Client(id="job-1", secret="oidc/spark", endpoint="https://issuer/token")
+    assert job.catalog == CatalogAddress(uri="http://nessie:19120", warehouse="lake", client=client)
+
+
+def test_a_job_of_format_1_is_refused_with_both_versions() -> None:
+    words = "this job has format 1, of an earlier release of lakegate, and this release reads format 2 and later"
+    with pytest.raises(OlderFormat, match=words):
+        from_json(Job, kept("job-1"))
 
 
 def test_a_receipt_of_format_1_is_read() -> None:
@@ -115,7 +125,7 @@ def test_a_receipt_of_format_1_is_read() -> None:
     assert json.loads(receipt.to_json()) == json.loads(kept("receipt-1"))
 
 
-@pytest.mark.parametrize(("kind", "name", "known"), [(Report, "report-4", 4), (Job, "job-1", 1)])
+@pytest.mark.parametrize(("kind", "name", "known"), [(Report, "report-4", 4), (Job, "job-2", 2)])
 def test_a_newer_format_is_refused_with_both_versions(kind: type, name: str, known: int) -> None:
     said = f"this {kind.__name__.lower()} has format 9, and .* up to format {known}: update"
     with pytest.raises(NewerFormat, match=said):
@@ -123,7 +133,7 @@ def test_a_newer_format_is_refused_with_both_versions(kind: type, name: str, kno
 
 
 def test_a_plan_of_a_newer_format_is_refused_within_its_job() -> None:
-    job = json.loads(kept("job-1"))
+    job = json.loads(kept("job-2"))
     with pytest.raises(NewerFormat, match="this plan has format 9"):
         from_json(Job, json.dumps(job | {"plan": job["plan"] | {"format": 9}}))
 
@@ -151,20 +161,27 @@ def test_a_newer_releases_report_waits_for_the_update_and_is_then_settled() -> N
     assert (list(world.rows_on_main()), list(world.rejected())) == (["1.parquet"], ["2.parquet"])
 
 
-def test_a_newer_releases_job_waits_for_the_update_alone() -> None:
-    """After a deployment was rolled back: the sweep does all the rest, and batches of the same table take no turn."""
+@pytest.mark.parametrize(
+    ("stored", "words"),
+    [
+        (9, "job.json: this job has format 9"),
+        (1, "until the earlier release is deployed again and its batches have ended"),
+    ],
+)
+def test_a_job_of_another_release_waits_for_that_release_alone(stored: int, words: str) -> None:
+    """The sweep does all the rest, and batches of the same table take no turn."""
     world = World()
     world.want_unique_keys()
     world.drop("newer.parquet", rows=3)
     world.runner.finish_all()
     [job] = [name for name in world.store.names("attempts/") if name.endswith("job.json")]
     written = world.store.objects[job]
-    world.store.write(job, json.dumps(json.loads(written) | {"format": 9}).encode())
+    world.store.write(job, json.dumps(json.loads(written) | {"format": stored}).encode())
     world.drop("lost.parquet", rows=2, deliver=False)
     world.wait_out_the_grace()
     for _ in range(2):
         [error] = reconcile(world.service)
-        assert (type(error), "job.json: this job has format 9" in str(error)) == (Misconfigured, True)
+        assert (type(error), words in str(error)) == (Misconfigured, True)
         world.end_jobs()
     assert (list(world.rows_on_main()), world.messages()) == (["lost.parquet"], [])
     world.store.write(job, written)

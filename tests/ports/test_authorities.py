@@ -45,7 +45,7 @@ def by_pyiceberg(settings: Settings) -> str | None:
 
 
 def by_the_job(settings: Settings) -> str | None:
-    return nessie.head(settings.nessie_uri, "main", authorities=settings.nessie_ca)
+    return nessie.head(settings.catalog(settings.role), "main")
 
 
 def by_the_doctor(settings: Settings) -> str | None:
@@ -79,8 +79,8 @@ def test_a_client_trusts_no_other_and_trying_again_is_no_use(
 
 def test_the_functions_python_trusts_what_the_jobs_does(uri: str) -> None:
     """Python 3.13 by itself refuses what our authority signs, which has no identifier of its key."""
-    ask = "from lakegate.audit.bounded_http import asked, trusting; asked({1!r}, 30, context={0})"
-    for context, succeeds in ((f"trusting({OURS.pem!r})", True), (f"trusting({ANOTHER.pem!r})", False)):
+    ask = "from lakegate.audit.bounded_http import open_url, trust; open_url({1!r}, 30, context={0})"
+    for context, succeeds in ((f"trust({OURS.pem!r})", True), (f"trust({ANOTHER.pem!r})", False)):
         script = ask.format(context, f"{uri}/api/v2/trees/main")
         done = subprocess.run(
             [FUNCTIONS_PYTHON, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False, env={}

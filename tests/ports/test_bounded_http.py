@@ -25,6 +25,7 @@ from lakegate.adapters.http import CHUNK, TimeoutAdapter, _Waits
 from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
 from lakegate.adapters.slack import SlackNotifier
 from lakegate.audit.bounded_http import open_url
+from lakegate.audit.model.catalog import CatalogAddress
 from lakegate.audit.model.client import Client
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Message, MessageKind, Ref
@@ -242,7 +243,7 @@ def test_the_job_follows_no_redirect(status: int) -> None:
             serving(redirecting(other.uri, status)) as server,
             pytest.raises(URLError, match=rf"redirects to {other.uri}"),
         ):
-            nessie.head(server.uri, "main")
+            nessie.head(CatalogAddress(uri=server.uri, warehouse=""), "main")
         assert other.requests == []
 
 
@@ -286,7 +287,7 @@ def test_slack_and_the_job_give_up_at_their_deadlines(monkeypatch: pytest.Monkey
         with pytest.raises(OutcomeUnknown):
             tell(server.uri)
         with pytest.raises(OSError, match=r"no whole answer came in 0\.2 s"):
-            nessie.head(server.uri, "main")
+            nessie.head(CatalogAddress(uri=server.uri, warehouse=""), "main")
 
 
 # Strangers: receivers of events, and OIDC issuers.

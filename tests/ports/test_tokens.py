@@ -455,7 +455,7 @@ def test_settings_say_whose_tokens_the_catalog_is_sent(
     nobody = {"nessie_uri": NESSIE, "nessie_ca": "", "token_audience": "", "token_endpoint": ""}
     own = {"none": {}, "sts": {"token_audience": "lake"}, "client": as_settings(issuer)}[lane]
     service = bootstrap.service(Settings.from_mapping({**COMPLETE, **nobody, **own}))
-    assert (service.token_audience, bool(service.job_client)) == (own.get("token_audience", ""), lane == "client")
+    assert (service.catalog.audience, bool(service.catalog.client)) == (own.get("token_audience", ""), lane == "client")
     wire = Wire(monkeypatch, unanswered, beside=issuer.uri)
     for call in (lambda: service.branches.head(MAIN), lambda: service.tables.identity(Ref(MAIN), "nyc.flights")):
         with pytest.raises(Retryable):

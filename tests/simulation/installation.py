@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 
+from lakegate.audit.model.catalog import NO_CATALOG
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.report import Report
@@ -254,8 +255,7 @@ class Installation:
             dead_letters=MemoryDeadLetters(),
             clock=self.clock,
             reminders=self.reminders,
-            nessie_uri="http://nessie",
-            warehouse="lake",
+            catalog=NO_CATALOG,
             grace=timedelta(minutes=2),
             truncate_above=1,  # so that receipts are truncated all the time
         )

@@ -117,9 +117,7 @@ class HttpInstallation(Installation):
         uri = network.proxy.uri
         http = door(uri, network)
         catalog, tables = NessieCatalog(uri, http), NessieTables(uri, WAREHOUSE, http)
-        through = replace(
-            self.service, branches=catalog, ledger=catalog, publisher=catalog, tables=tables, nessie_uri=uri
-        )
+        through = replace(self.service, branches=catalog, ledger=catalog, publisher=catalog, tables=tables)
         self.reached = stopping(through, ("runner", "landing", "store", "notifier"))
 
     def make_lake(self) -> tuple[Lake, Catalog, Tables]:

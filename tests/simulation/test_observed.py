@@ -13,6 +13,7 @@ from functools import cache
 from random import Random
 
 from lakegate.audit.evaluation.quarantine import BUDGET, budget_check
+from lakegate.audit.model.catalog import NO_CATALOG
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import Budget, Metric, MetricKind, Mode, Plan, Severity
 from lakegate.audit.model.report import FAILING_VERDICTS, CheckResult, FileReport, Report, Verdict
@@ -69,7 +70,7 @@ def audited(world: Installation, name: str, base: str, plan: Plan, stories: Sequ
     world.stories |= {file.id: story for file, story in zip(files, stories, strict=True)}
     world.lake.branches[name] = base  # type: ignore[index]
     job = Job(
-        branch=name, batch="20130131T0405-1a2b3c4d", attempt=1, base=base, nessie_uri="http://nessie", warehouse="lake",
+        branch=name, batch="20130131T0405-1a2b3c4d", attempt=1, base=base, catalog=NO_CATALOG,
         report_uri=world.store.uri(f"reports/{name}.json"), begun_uri=world.store.uri(f"begun/{name}"), plan=plan,
         files=files,
     )  # fmt: skip

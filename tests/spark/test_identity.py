@@ -50,7 +50,7 @@ def staged_by(guarded: Guarded, **identity: Any) -> Staged:
     base = catalog.head(MAIN) or ""
     catalog.create_branch(branch, base)
     staged = stage(lake, a_plan(), branch, base, {IDS[0]: rows(1, 2)})
-    job = replace(staged.job, **identity)
+    job = replace(staged.job, catalog=replace(staged.job.catalog, **identity))
     lake.s3().put_object(Bucket=lake.bucket, Key=staged.uri.split("/", 3)[3], Body=to_json(job).encode())
     return replace(staged, job=job)
 
@@ -62,7 +62,7 @@ def test_submitted_jobs_have_tokens_of_their_role_or_client_and_leave_no_token_a
     """Both in one process, one after the other, as that takes half of the time."""
     lake, issuer = guarded.lake, guarded.issuer
     jobs = [
-        staged_by(guarded, token_audience=AUDIENCE),
+        staged_by(guarded, audience=AUDIENCE),
         staged_by(guarded, client=client(issuer, Role.SPARK)),
     ]
     issuer.issued.clear()

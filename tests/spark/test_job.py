@@ -33,7 +33,7 @@ from spark_jobs.jvm import hadoop, session
 from spark_jobs.jvm.failures import FAILURES
 from spark_jobs.jvm.session import open_catalog
 from spark_jobs.tables import nessie
-from tests.support.jobs import has_begun, parquet, report_of, stage, submit
+from tests.support.jobs import has_begun, moved, parquet, report_of, stage, submit
 from tests.support.nessie import ROOT, Lake, unique
 from tests.support.plans import duplicates, failing, none_of, nulls, plan
 from tests.support.proxy import Fault, Request, proxy
@@ -75,7 +75,7 @@ def said(report: Report) -> Mapping[str, tuple[Verdict, int]]:
 
 def counted(spark: SparkSession, job: Job, ref: Ref) -> int:
     name = unique("look")
-    open_catalog(spark, name, job, ref)
+    open_catalog(spark, name, job.catalog, ref)
     return spark.table(f"{name}.{job.plan.table}").count()
 
 
@@ -102,7 +102,7 @@ def test_the_report_names_the_data_files_that_main_will_hold(run: Run, on_nessie
     job = job_for(lake, a_plan(), rows(1, 2, 3))
     [file] = run(job).files
     name = unique("look")
-    open_catalog(on_nessie, name, job, Ref(job.branch))
+    open_catalog(on_nessie, name, job.catalog, Ref(job.branch))
     [there] = on_nessie.table(f"{name}.{job.plan.table}.files").select("file_path", "record_count").collect()
     assert [(data.path, data.rows) for data in file.data_files] == [tuple(there)]
 
@@ -221,7 +221,7 @@ def test_a_commit_whose_answer_is_lost_ends_the_job(run: Run, lake: Lake) -> Non
     base = run(job_for(lake, by, rows(1))).audited
     job = job_for(lake, by, rows(2), base=base)
     with proxy(lake.nessie_uri, loses_commits) as network, pytest.raises(Py4JJavaError, match="POST request"):
-        run(replace(job, nessie_uri=network.uri))
+        run(moved(job, network.uri))
     assert len(network.met) == 1
     assert said(run(job)) == {IDS[0]: (Verdict.PASS, 1)}
 
@@ -273,7 +273,8 @@ def test_a_job_has_begun_on_its_files_before_it_meets_them(
 
 def test_a_job_has_not_begun_before_it_has_its_tables(run: Run, lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(session._CATALOG, ".rest.client.max-retries", "1")  # five take a minute
-    job = replace(job_for(lake, a_plan(), rows(1)), warehouse="nowhere")
+    job = job_for(lake, a_plan(), rows(1))
+    job = replace(job, catalog=replace(job.catalog, warehouse="nowhere"))
     with pytest.raises(Py4JJavaError):
         run(job)
     assert not has_begun(lake, job)

@@ -255,5 +255,5 @@ def put_aside(spark: SparkSession, job: Job, report: Report) -> list[str]:
 
 def opened(spark: SparkSession, job: Job, report: Report, table: str) -> str:
     name = unique("look")
-    open_catalog(spark, name, job, Ref(job.branch, report.audited))
+    open_catalog(spark, name, job.catalog, Ref(job.branch, report.audited))
     return f"{name}.{table}"

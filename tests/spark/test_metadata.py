@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from pyspark.sql import Row, SparkSession
 
@@ -46,8 +44,7 @@ class Branches:
     def at(self, ref: str) -> str:
         """The table's name in Spark, in a catalog that was never used before: Spark keeps what it has loaded."""
         self.views += 1
-        job = replace(self.job, branch=ref)
-        open_catalog(self.spark, f"view{self.views}", job, Ref(ref))
+        open_catalog(self.spark, f"view{self.views}", self.job.catalog, Ref(ref))
         return f"view{self.views}.{self.table}"
 
     def append(self, ref: str, name: str, first: int) -> frozenset[str]:

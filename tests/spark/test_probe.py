@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from spark_jobs.probe import look
 from tests.spark.test_identity import OfTheJob
 from tests.support.guarded import AUDIENCE, Guarded
 from tests.support.image import BUNDLE
-from tests.support.jobs import submit
+from tests.support.jobs import catalog_of, moved, submit
 from tests.support.nessie import ROOT, Lake, unique
 
 pytestmark = [pytest.mark.nessie, pytest.mark.spark]
@@ -26,10 +25,8 @@ def probe_of(lake: Lake, audience: str = "") -> Probe:
     nonce = unique("n")
     return Probe(
         nonce=nonce,
-        nessie_uri=lake.nessie_uri,
-        warehouse=lake.warehouse,
+        catalog=catalog_of(lake, audience=audience),
         report_uri=f"s3://{lake.bucket}/reports/{nonce}.json",
-        token_audience=audience,
     )
 
 
@@ -61,7 +58,7 @@ def test_a_nessie_that_lets_the_job_make_a_branch_is_told_and_the_branch_goes(
 
 
 def test_what_is_out_of_reach_is_told_and_stops_nothing_else(spark: SparkSession, lake: Lake) -> None:
-    report = look(spark, replace(probe_of(lake), nessie_uri="http://127.0.0.1:9"))
+    report = look(spark, moved(probe_of(lake), "http://127.0.0.1:9"))
     assert "refused" in report.nessie.lower()
     assert "refused" in report.catalog.lower()
     assert report.is_tested

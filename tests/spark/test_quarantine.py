@@ -75,7 +75,7 @@ def job_for(lake: Lake, by: Plan, *files: bytes) -> Job:
 def rows_on(on_nessie: SparkSession) -> Callable[[Job, str], Sequence[Any]]:
     def read(job: Job, table: str) -> Sequence[Any]:
         name = unique("look")
-        open_catalog(on_nessie, name, job, Ref(job.branch))
+        open_catalog(on_nessie, name, job.catalog, Ref(job.branch))
         return on_nessie.table(f"{name}.{table}").collect()
 
     return read
@@ -200,7 +200,7 @@ def test_nobody_elses_tool_removes_files_that_main_does_not_name(
     job = job_for(lake, a_plan(), rows((1, 1.0), (2, -1.0), (3, 2.0)))
     run(job)
     look = unique("look")
-    open_catalog(on_nessie, look, job, Ref(job.branch))
+    open_catalog(on_nessie, look, job.catalog, Ref(job.branch))
     table = iceberg.load(on_nessie, look, job.plan.table if name == "the table" else quarantine_of(job.plan.table))
     actions = jvm(on_nessie).org.apache.iceberg.spark.actions.SparkActions.get()
     for tool in (actions.deleteOrphanFiles, actions.expireSnapshots):
@@ -214,7 +214,7 @@ def with_old_quarantine(spark: SparkSession, lake: Lake, by: Plan, at: str) -> s
     """
     branch = unique("old")
     job = stage(lake, by, branch, lake.branch(branch, at), {}).job
-    open_catalog(spark, LAKE, job, Ref(branch))
+    open_catalog(spark, LAKE, job.catalog, Ref(branch))
     for statement in create_table_sql(quarantine_of(by.table), QUARANTINE[:7], {"write.format.default": "avro"}):
         spark.sql(statement)
     return lake.head(branch)

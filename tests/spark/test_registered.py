@@ -81,7 +81,7 @@ def test_spark_reads_registered_files_as_what_they_are_and_compacts_them_with_al
     branch = with_registered(lake, by)
     [job] = [stage(lake, by, branch, lake.head(branch), {}).job]
     catalog = unique("theirs")
-    open_catalog(on_nessie, catalog, job, Ref(branch))
+    open_catalog(on_nessie, catalog, job.catalog, Ref(branch))
     name = f"{catalog}.{by.table}"
 
     def found(where: str) -> list[tuple[Any, ...]]:

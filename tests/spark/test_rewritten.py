@@ -33,7 +33,7 @@ from spark_jobs.tables import iceberg
 from spark_jobs.tables.ddl import table_name
 from spark_jobs.tables.overwrite import overwrite
 from tests.support.jobs import job as unrun
-from tests.support.jobs import parquet, stage
+from tests.support.jobs import moved, parquet, stage
 from tests.support.nessie import Lake, unique
 from tests.support.plans import duplicates, failing, none_of, nulls, orphans, plan
 from tests.support.proxy import Fault, Request, proxy
@@ -91,7 +91,7 @@ class Main:
 
     def by_somebody(self, branch: str, *statements: str) -> None:
         catalog = unique("theirs")
-        open_catalog(self.spark, catalog, self.anything, Ref(branch))
+        open_catalog(self.spark, catalog, self.anything.catalog, Ref(branch))
         for statement in statements:
             self.spark.sql(
                 statement.format(catalog=catalog, table=self.plan.table, name=f"{catalog}.{self.plan.table}")
@@ -104,7 +104,7 @@ class Main:
 
     def inspection(self, ref: str, table: str = "", of: str = "") -> Any:
         catalog = unique("look")
-        open_catalog(self.spark, catalog, self.anything, Ref.parse(ref))
+        open_catalog(self.spark, catalog, self.anything.catalog, Ref.parse(ref))
         return self.spark.table(f"{catalog}.{table or self.plan.table}{of}")
 
     def data_files(self, ref: str) -> dict[str, int]:
@@ -248,7 +248,7 @@ def test_a_commit_of_which_nobody_knows_ends_the_job_and_is_not_made_again(compa
     table = compacted
     job = table.job({NEW: rows(1)}, {NEW: rewritten(OLD)})
     with proxy(table.lake.nessie_uri, meets) as network, pytest.raises(Py4JJavaError):
-        table.run(replace(job, nessie_uri=network.uri))
+        table.run(moved(job, network.uri))
     assert len(network.met) == 1
     assert table.lake.commits(job.base, job.branch) == 1
     assert said(table.run(job)) == {NEW: (Verdict.PASS, 1)}
@@ -258,7 +258,7 @@ def test_a_commit_of_which_nobody_knows_ends_the_job_and_is_not_made_again(compa
 def test_a_table_that_somebody_changes_meanwhile_is_not_overwritten(main: Callable[[Plan], Main]) -> None:
     table = main(a_plan()).published(**files((OLD, rows(1, 2)))).then(*COMPACTED)
     job, catalog = table.job({}), unique("slow")
-    open_catalog(table.spark, catalog, job, Ref(job.branch))
+    open_catalog(table.spark, catalog, job.catalog, Ref(job.branch))
     loaded = iceberg.load(table.spark, catalog, table.plan.table)
     entries = iceberg.compare(table.spark, None, loaded).added.entries
     table.by_somebody(job.branch, *COMPACTED)

@@ -10,7 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from lakegate.audit.model.probe import Probe
+from lakegate.audit.model.catalog import CatalogAddress
 from lakegate.audit.ref import Ref
 from spark_jobs.jvm import trust
 from spark_jobs.jvm.gateway import jvm
@@ -29,8 +29,7 @@ def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def namespaces(spark: SparkSession, name: str, uri: str, authorities: str) -> list[str]:
     """What Iceberg's own client is told."""
-    probe = Probe(nonce="0", nessie_uri=uri, warehouse="lake", report_uri="", nessie_ca=authorities)
-    open_catalog(spark, name, probe, Ref("main"))
+    open_catalog(spark, name, CatalogAddress(uri=uri, warehouse="lake", authorities=authorities), Ref("main"))
     return [str(row[0]) for row in spark.sql(f"SHOW NAMESPACES IN {name}").collect()]
 
 

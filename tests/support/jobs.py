@@ -10,22 +10,27 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
 
+from lakegate.audit.model.catalog import NO_CATALOG, CatalogAddress
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.job import CUT_OFF, Job, JobFile
 from lakegate.audit.model.plan import Plan
+from lakegate.audit.model.probe import Probe
 from lakegate.audit.model.report import Report
+from lakegate.workflow.service import Service
 from tests.support.image import ROOT, image_jars, job_jars
 from tests.support.nessie import Lake
 from tests.support.plans import plan as made
 
+T = TypeVar("T", Job, Probe, Service)
 LOG = """\
 rootLogger.level = warn
 rootLogger.appenderRef.stderr.ref = stderr
@@ -74,6 +79,16 @@ def s3_options(lake: Lake) -> dict[str, str]:
     }
 
 
+def catalog_of(lake: Lake, **more: Any) -> CatalogAddress:
+    """The address of the lake's catalog."""
+    return CatalogAddress(uri=lake.nessie_uri, warehouse=lake.warehouse, **more)
+
+
+def moved(holder: T, uri: str) -> T:
+    """The same, with its catalog at another address."""
+    return replace(holder, catalog=replace(holder.catalog, uri=uri))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Staged:
     """A job and where its job.json is."""
@@ -94,8 +109,7 @@ def stage(lake: Lake, plan: Plan, branch: str, base: str, files: Mapping[str, by
         batch=f"20130131T0405-{branch[-8:]}",
         attempt=1,
         base=base,
-        nessie_uri=lake.nessie_uri,
-        warehouse=lake.warehouse,
+        catalog=catalog_of(lake),
         report_uri=f"s3://{lake.bucket}/reports/{branch}.json",
         begun_uri=f"s3://{lake.bucket}/begun/{branch}",
         plan=plan,
@@ -112,8 +126,7 @@ def job(*files: JobFile) -> Job:
         batch="20130131T0405-1a2b3c4d",
         attempt=1,
         base="0" * 64,
-        nessie_uri="",
-        warehouse="",
+        catalog=NO_CATALOG,
         report_uri="",
         begun_uri="",
         plan=made("nyc.t", {"id": "bigint"}),

@@ -12,6 +12,7 @@ from lakegate.audit.evaluation.observed import as_observed
 from lakegate.audit.evaluation.quarantine import Results, quarantine_of
 from lakegate.audit.evaluation.reuse import of_table_scope, with_new_results
 from lakegate.audit.evaluation.verdicts import verdict as worst
+from lakegate.audit.model.catalog import NO_CATALOG
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.lane import Lane
@@ -147,8 +148,7 @@ class World:
             telemetry=self.telemetry,
             dead_letters=self.dead_letters,
             clock=self.clock,
-            nessie_uri="http://nessie",
-            warehouse="lake",
+            catalog=NO_CATALOG,
             grace=timedelta(minutes=2),
             jobs_at_once=self.jobs_at_once,
         )

@@ -1,7 +1,7 @@
 """Frozen dataclasses to JSON and back, by their type hints. It supports only the few shapes of plans, jobs and reports.
 
-A stored object has a `format`, and its default is the one that is written. A format newer than the reader is refused,
-never guessed.
+A stored object has a `format`, and its default is the one that is written. A newer format is refused, never guessed,
+and so is one older than the kind's `oldest_format`.
 """
 
 import json
@@ -28,6 +28,16 @@ class NewerFormat(ValueError):
         super().__init__(
             f"this {kind.lower()} has format {actual}, and this release of lakegate reads up to format {newest}: "
             f"update lakegate here to the release that wrote it"
+        )
+
+
+class OlderFormat(ValueError):
+    """Data written by an older release, which this one reads no more."""
+
+    def __init__(self, kind: str, stored: int, oldest: int) -> None:
+        super().__init__(
+            f"this {kind.lower()} has format {stored}, of an earlier release of lakegate, and this release reads "
+            f"format {oldest} and later"
         )
 
 
@@ -70,7 +80,9 @@ def _plain_members(value: Any) -> Any:
 
 
 def from_json(kind: type[T], text: str | bytes) -> T:
-    """Read `text` as a `kind`; unknown members are ignored. Raise NewerFormat, or one of BROKEN if it is none."""
+    """Read `text` as a `kind`; unknown members are ignored. Raise NewerFormat, OlderFormat, or one of BROKEN if it is
+    none.
+    """
     return cast(T, _reader(cast(Any, kind))(json.loads(text)))
 
 
@@ -122,13 +134,14 @@ def _items(value: Any) -> list[Any]:
 
 
 def _dataclass_reader(kind: type) -> Callable[[Any], Any]:
-    readers = {name: _reader(hint) for name, hint in get_type_hints(kind).items()}
+    hints, names = get_type_hints(kind), _names(kind) or ()
+    readers = {name: _reader(hints[name]) for name in names}
     read_anew = [(name, reader) for name, reader in readers.items() if reader is not _as_it_is]
-    newest = getattr(kind, "format", None)
+    newest, oldest = getattr(kind, "format", None), getattr(kind, "oldest_format", 1)
 
     def read(value: Any) -> Any:
-        if isinstance(newest, int) and value.get("format", newest) > newest:
-            raise NewerFormat(kind.__name__, value["format"], newest)
+        if isinstance(newest, int):
+            _check_format(kind.__name__, value.get("format", newest), oldest, newest)
         members = {name: element for name, element in value.items() if name in readers}
         for name, reader in read_anew:
             if name in members:
@@ -136,6 +149,13 @@ def _dataclass_reader(kind: type) -> Callable[[Any], Any]:
         return kind(**members)
 
     return read
+
+
+def _check_format(kind: str, stored: int, oldest: int, newest: int) -> None:
+    if stored > newest:
+        raise NewerFormat(kind, stored, newest)
+    if stored < oldest:
+        raise OlderFormat(kind, stored, oldest)
 
 
 def _non_null_kind(kind: Any) -> Any:

@@ -4,8 +4,9 @@ the run may read it.
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import ClassVar
 
-from lakegate.audit.model.client import Client
+from lakegate.audit.model.catalog import CatalogAddress
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.plan import Plan
@@ -55,17 +56,14 @@ class Job:
     If it `notes_audits`, it appends what its audit found to the audits table of the branch. This one and the quarantine
     have the table's `distinct` name, or else the plain one.
 
-    With a `client` the job sends the catalog this client's tokens, and else with a `token_audience` tokens of its own
-    role for this audience.
-    The catalog's certificate may be of an authority in `nessie_ca`, certificates as PEM text.
+    Format 1 had the `catalog`'s address in members of the job itself.
     """
 
     branch: str
     batch: str
     attempt: int
     base: str
-    nessie_uri: str
-    warehouse: str
+    catalog: CatalogAddress
     report_uri: str
     begun_uri: str
     plan: Plan
@@ -77,9 +75,6 @@ class Job:
     handed_over: tuple[int, ...] = ()
     reuses: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
-    token_audience: str = ""
-    client: Client | None = None
-    nessie_ca: str = ""
     lane: Lane = Lane.SPARK
     lane_why: str = ""
     handover_uri: str = ""
@@ -87,7 +82,8 @@ class Job:
     notify: tuple[str, ...] = ()
     notes_audits: bool = False
     distinct: bool = False
-    format: int = 1
+    format: int = 2
+    oldest_format: ClassVar[int] = 2
 
     @property
     def replaced(self) -> tuple[DataFile, ...]:

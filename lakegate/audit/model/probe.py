@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from lakegate.audit.model.client import Client
+from lakegate.audit.model.catalog import CatalogAddress
 
 PROBE = "probe.json"
 """The name that a probe's object has; any other is a job's."""
@@ -10,19 +10,14 @@ PROBE = "probe.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Probe:
-    """Order for a probe: where Nessie is, and where the report goes. `nonce` tells the report from an earlier one, and
-    names the branch that the probe may not make. With a `client` or a `token_audience` the probe asks for a token, and
-    with a `nessie_ca` it trusts authorities, as a job does.
+    """Order for a probe: the catalog to reach, and where the report goes. `nonce` tells the report from an earlier one,
+    and names the branch that the probe may not make.
     """
 
     nonce: str
-    nessie_uri: str
-    warehouse: str
+    catalog: CatalogAddress
     report_uri: str
-    token_audience: str = ""
-    client: Client | None = None
-    nessie_ca: str = ""
-    format: int = 1
+    format: int = 2
 
 
 @dataclass(frozen=True, kw_only=True)

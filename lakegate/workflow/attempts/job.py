@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.evaluation.quarantine import quarantine_of
-from lakegate.audit.model.codec import PARSE_ERRORS, NewerFormat
+from lakegate.audit.model.codec import PARSE_ERRORS, NewerFormat, OlderFormat
 from lakegate.audit.model.job import Job, parse_job
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
@@ -19,14 +19,17 @@ def job_name(attempt: Attempt) -> str:
 
 
 def job_of(store: Store, attempt: Attempt) -> Job | None:
-    """Return the attempt's frozen job, or None if it has none yet. Raise Misconfigured if it cannot be read or a newer
-    release froze it. Its files then wait, undecided, until a person repairs the job or updates this release.
+    """Return the attempt's frozen job, or None if it has none yet. Raise Misconfigured if it cannot be read, or if
+    another release froze it in another format. Its files then wait, undecided, for a person.
     """
     body = store.read(job_name(attempt))
     try:
         return None if body is None else parse_job(body)
     except NewerFormat as error:
         raise Misconfigured(f"{job_name(attempt)}: {error}. Its files stay undecided until then") from error
+    except OlderFormat as error:
+        what_now = "Its files stay undecided until the earlier release is deployed again and its batches have ended"
+        raise Misconfigured(f"{job_name(attempt)}: {error}. {what_now}") from error
     except PARSE_ERRORS as error:
         what = f"the job {job_name(attempt)} can't be read: {error!r}"
         raise Misconfigured(f"{what}. Its files stay undecided until it is repaired") from error

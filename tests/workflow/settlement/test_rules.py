@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lakegate.audit.model.catalog import NO_CATALOG
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import MetricKind, Severity
 from lakegate.audit.model.report import CheckResult, DataFile, FileReport, ReplacedFiles, Report, Source, Verdict
@@ -75,7 +76,7 @@ def crashed(
 
 def facts(ended: Ended, *files: FileVersion, plan: Any = FREE, **known: Any) -> Facts:
     job = Job(
-        branch=ATTEMPT.branch, batch=ATTEMPT.batch, attempt=2, base="", nessie_uri="", warehouse="", report_uri="",
+        branch=ATTEMPT.branch, batch=ATTEMPT.batch, attempt=2, base="", catalog=NO_CATALOG, report_uri="",
         begun_uri="", plan=plan, files=(), left_out={B.id: "it is too large"},
     )  # fmt: skip
     return Facts(attempt=ATTEMPT, job=job, now=NOW, files=files, ended=ended, **known)
