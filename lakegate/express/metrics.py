@@ -3,7 +3,7 @@
 # ruff: noqa: S608 - columns are quoted, and expressions are a plan's own
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -31,6 +31,9 @@ AT = "_lakegate_at"  # the place of a row; no contract's column may have this na
 _ROWS = Rows(relation="_lakegate_rows_read", order=AT)
 _EXACT = (exp.Count, exp.CountIf, exp.Min, exp.Max)
 _AT_ONCE = 10_000  # numbers that Python gets
+PER_QUERY = 50
+"""Metrics of one query: DuckDB's work, and its depth, grow with their square."""
+UNSURE = "The file has a value by which only Spark can say whether its row fails a check."
 _NEAR, _DISPLAY_ERROR = 1e-9, 1e-12
 """By how much a number may differ with the order of summing, when its verdict is at stake, and when its spelling is."""
 
@@ -70,18 +73,20 @@ class DuckDB:
                 self._own.unregister(name)
 
     def _over(self, rows: pa.Table) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-        return self._with({_ROWS.relation: _widen(rows)}, "compute a check with the file's values")
+        return self._with({_ROWS.relation: widen(rows)}, "compute a check with the file's values")
 
     def numbers(self, metrics: Sequence[Metric], rows: pa.Table) -> dict[str, float | None]:
         """Return the metrics of these rows, which are one file's; None where a number about all rows has none. Raise
         HandedOver if DuckDB does not know one.
         """
-        if not metrics:
-            return {}
         _check_means(metrics, rows.schema)
-        with self._over(rows) as connection:
-            [values] = connection.execute(_numbers_sql(metrics, _rows_with_types(rows))).fetchall()
-        return {metric.id: _number(metric, value) for metric, value in zip(metrics, values, strict=True)}
+        numbers = dict[str, float | None]()
+        for at in range(0, len(metrics), PER_QUERY):
+            some = metrics[at : at + PER_QUERY]
+            with self._over(rows.select(columns_needed(some, rows.column_names))) as connection:
+                [values] = connection.execute(_numbers_sql(some, _rows_with_types(rows))).fetchall()
+            numbers |= {metric.id: _number(metric, value) for metric, value in zip(some, values, strict=True)}
+        return numbers
 
     def count(self, query: str, relations: Mapping[str, pa.Table]) -> int:
         """Return the one number of a query over these relations."""
@@ -89,18 +94,15 @@ class DuckDB:
             [(number,)] = connection.execute(query).fetchall()
         return int(number)
 
-    def marks(self, metrics: Sequence[Metric], rows: pa.Table) -> list[tuple[bool, ...]]:
-        """Return for each row whether it counts for each of these metrics. Raise HandedOver if only Spark knows."""
+    def marks(self, metrics: Sequence[Metric], rows: pa.Table) -> list[tuple[bool | None, ...]]:
+        """Return for each row whether it counts for each of these metrics; None if only Spark knows."""
         if not metrics:
             return [()] * rows.num_rows
         at = duckdb_identifier(AT)
         source = _rows_with_types(rows)
         conditions = ", ".join(KINDS[metric.kind].failing(metric, source) for metric in metrics)
         with self._over(_with_places(rows)) as connection:
-            marks = connection.execute(f"SELECT {conditions} FROM {_ROWS.relation} ORDER BY {at}").fetchall()
-        if any(mark is None for row in marks for mark in row):
-            raise HandedOver("The file has a value by which only Spark can say whether its row fails a check.")
-        return marks
+            return connection.execute(f"SELECT {conditions} FROM {_ROWS.relation} ORDER BY {at}").fetchall()
 
     def places(self, metric: Metric, rows: pa.Table, limit: int) -> list[int]:
         """Return the places of at most so many rows to show, from all that fail; of keys that repeat, the first so many
@@ -153,7 +155,7 @@ def _numbers_sql(metrics: Sequence[Metric], rows: Rows) -> str:
 
 def _number(metric: Metric, value: Any) -> float | None:
     if value is None and metric.kind.counts_rows:
-        raise HandedOver("The file has a value by which only Spark can say whether its row fails a check.")
+        raise HandedOver(UNSURE)
     return float(value) if value is not None and math.isfinite(value) else None
 
 
@@ -175,7 +177,26 @@ def _with_places(rows: pa.Table) -> pa.Table:
     return rows.append_column(AT, pa.array(range(rows.num_rows), pa.int64()))
 
 
-def _widen(rows: pa.Table) -> pa.Table:
+def columns_needed(metrics: Sequence[Metric], columns: Sequence[str]) -> list[str]:
+    """Return the columns that these metrics ask for, one at least: rows are counted by it."""
+    if any(metric.kind is MetricKind.QUERY for metric in metrics):
+        return list(columns)
+    names = {name for metric in metrics for name in _names_in(metric)}
+    return [name for name in columns if name.lower() in names] or list(columns[:1])
+
+
+def _names_in(metric: Metric) -> Collection[str]:
+    """Return all names in a metric, which may be of columns, in lower case: SQL goes by no case."""
+    return _names_in_sql(metric.sql) if metric.sql else [name.lower() for name in metric.columns]
+
+
+@lru_cache(maxsize=10_000)
+def _names_in_sql(sql: str) -> frozenset[str]:
+    identifiers = sqlglot.parse_one(sql, read="spark").find_all(exp.Identifier)
+    return frozenset(identifier.name.lower() for identifier in identifiers)
+
+
+def widen(rows: pa.Table) -> pa.Table:
     """Return the rows with every float as the double that it is: beside a decimal, DuckDB would make floats of both."""
     kinds = [pa.float64() if pa.types.is_float32(field.type) else field.type for field in rows.schema]
     return rows.cast(pa.schema(list(zip(rows.schema.names, kinds, strict=True))))

@@ -11,12 +11,13 @@ from pyiceberg.io.pyarrow import PyArrowFileIO, schema_to_pyarrow
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
+from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.express import appending
 from lakegate.express.limits import Limits
-from lakegate.express.metrics import DuckDB
+from lakegate.express.metrics import UNSURE, DuckDB
 from lakegate.express.samples import values_of
 from lakegate.express.spelling import row_json
 
@@ -28,6 +29,8 @@ def reasons(plan: Plan, rows: pa.Table, checks: Sequence[str], duckdb: DuckDB) -
     """Return for each row of a file which of these checks, by id, it fails. Of rows with one key the first stays."""
     rejects = [check for check in plan.checks if check.id in checks]
     marks = duckdb.marks([plan.metric(check.metric) for check in rejects], rows)
+    if any(mark is None for row in marks for mark in row):
+        raise HandedOver(UNSURE)
     return [tuple(check.name for check, fails in zip(rejects, row, strict=True) if fails) for row in marks]
 
 

@@ -2,14 +2,11 @@
 
 # ruff: noqa: ARG002 - the arguments are a protocol's
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any, Self
 
 import pyarrow as pa
-import sqlglot
-from sqlglot import exp
 
 from lakegate.audit.completeness import PerFile
 from lakegate.audit.data_files.statistics import IcebergField, measure, with_rows
@@ -24,7 +21,7 @@ from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import canonical
 from lakegate.express import samples
 from lakegate.express.keys import Base, Batch, resolve
-from lakegate.express.metrics import DuckDB, check_near_limits, is_exact
+from lakegate.express.metrics import DuckDB, check_near_limits, columns_needed, is_exact
 from lakegate.express.quarantine import Reasons, reasons
 from lakegate.express.reading import Reader
 
@@ -104,19 +101,12 @@ class ExpressView:
         rest = [metric for metric in self._file_metrics if metric.id not in measurements]
         if not rest:
             return measurements
-        numbers = self.duckdb.numbers(rest, self.read(file, self._columns_needed(rest)))
+        numbers = self.duckdb.numbers(rest, self.read(file, columns_needed(rest, self._all)))
         for metric in rest:
             self._check(metric, numbers[metric.id], file)
         return measurements | {
             metric.id: Measurement(value=numbers[metric.id], source=_source(metric)) for metric in rest
         }
-
-    def _columns_needed(self, metrics: Sequence[Metric]) -> list[str]:
-        """Return the columns that these metrics ask for, one at least: rows are counted by it."""
-        names = {name.lower() for metric in metrics for name in _columns_asked(metric)}  # SQL goes by no case
-        if any(metric.kind is MetricKind.QUERY for metric in metrics):
-            return self._all
-        return [name for name in self._all if name.lower() in names] or self._all[:1]
 
     @property
     def _all(self) -> list[str]:
@@ -152,15 +142,6 @@ class ExpressView:
         self, results: Results, plan: Plan, inspections: Sequence[Inspection]
     ) -> dict[str, tuple[CheckResult, ...]]:
         return samples.with_samples(self.plan, results, lambda file: self.read(file, self._all), self.duckdb)
-
-
-def _columns_asked(metric: Metric) -> Collection[str]:
-    return _columns_in(metric.sql) if metric.sql else metric.columns
-
-
-@lru_cache(maxsize=1024)
-def _columns_in(sql: str) -> frozenset[str]:
-    return frozenset(column.name for column in sqlglot.parse_one(sql, read="spark").find_all(exp.Column))
 
 
 def _source(metric: Metric) -> Source:

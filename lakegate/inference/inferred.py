@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,7 +27,7 @@ from lakegate.counts import count
 from lakegate.errors import ContractFaults, Misconfigured
 from lakegate.inference import text_samples, typed
 from lakegate.inference.agreement import agreed, as_agreed
-from lakegate.inference.evaluator import DuckDBEvaluator
+from lakegate.inference.evaluator import Evaluator
 from lakegate.inference.numbers import Numbers, measured
 from lakegate.inference.sample import NoContract, Sample, unfit
 from lakegate.inference.suggestions import Said, key_of, suggested
@@ -187,15 +188,16 @@ def _check(made: str, samples: Sequence[Sample], tables: Sequence[pa.Table]) -> 
     except ContractFaults as error:
         said = "; ".join(dict.fromkeys(fault.message for fault in error.faults))
         raise unfit(samples[0].name, said) from error
-    evaluator = DuckDBEvaluator(plan)
-    for sample, rows in zip(samples, tables, strict=True):
-        if sample.form.kind.is_text and replace(plan.files, limits=sample.form.limits) != sample.form:
-            raise unfit(sample.name, "a contract cannot say how it is written")
-        if wrong := _faults(plan, sample):
-            raise unfit(sample.name, "; ".join(wrong))
-        if failing := evaluator.failing(rows):
-            names = [check.name for check in plan.checks if check.id in failing]
-            raise NoContract(f"{sample.name} would not pass its own contract: {', '.join(names or failing)}")
+    with TemporaryDirectory() as folder:
+        evaluator = Evaluator(plan, folder)
+        for sample, rows in zip(samples, tables, strict=True):
+            if sample.form.kind.is_text and replace(plan.files, limits=sample.form.limits) != sample.form:
+                raise unfit(sample.name, "a contract cannot say how it is written")
+            if wrong := _faults(plan, sample):
+                raise unfit(sample.name, "; ".join(wrong))
+            if failing := evaluator.failing(rows):
+                names = [check.name for check in plan.checks if check.id in failing]
+                raise NoContract(f"{sample.name} would not pass its own contract: {', '.join(names or failing)}")
 
 
 def _faults(plan: Plan, sample: Sample) -> tuple[str, ...]:

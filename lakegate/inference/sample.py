@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from lakegate.audit.model.files import FileFormat
-from lakegate.audit.schema.fit import UNKNOWN_TYPE
 from lakegate.audit.schema.names import display_name, fold
-from lakegate.audit.schema.types import Atom, Type
+from lakegate.audit.schema.types import Type
 from lakegate.errors import Refused
-from lakegate.reading.arrow import arrow_type
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,11 +25,6 @@ class Sample:
     size: int
     remarks: Mapping[str, str] = field(default_factory=dict)
     nulls: Mapping[str, str] = field(default_factory=dict)
-
-
-def held(kind: Type) -> pa.DataType:
-    """Return Arrow's type of a column's values, also of a column that has none."""
-    return pa.null() if kind == Atom(UNKNOWN_TYPE) else arrow_type(kind)
 
 
 class NoContract(Refused):

@@ -1,11 +1,12 @@
 """Sample files of typed formats: parquet, ORC and Avro, with each column's type as Spark would read it."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import fastavro
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -19,8 +20,8 @@ from lakegate.audit.schema.fit import UNKNOWN_TYPE
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, leaves
 from lakegate.express.footer import spark_type
-from lakegate.inference.avro_moments import out_of_range
-from lakegate.inference.sample import NoContract, Sample, check_names, held, unfit
+from lakegate.inference.sample import NoContract, Sample, check_names, unfit
+from lakegate.reading.arrow import arrow_type
 
 _PARQUET = {
     ("INT32", "UINT8"): "smallint",
@@ -34,35 +35,45 @@ _PARQUET = {
     ("BYTE_ARRAY", "BSON"): "binary",
 }
 """Types that Spark reads and the express lane hands over."""
-_ORC = {
-    pa.bool_(): "boolean",
-    pa.int8(): "tinyint",
-    pa.int16(): "smallint",
-    pa.int32(): "int",
-    pa.int64(): "bigint",
-    pa.float32(): "float",
-    pa.float64(): "double",
-    pa.string(): "string",
-    pa.binary(): "binary",
-    pa.date32(): "date",
-    pa.timestamp("ns"): "timestamp",
+_PLAIN = ("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "binary", "date")
+_TYPES = {arrow_type(name): name for name in (*_PLAIN, "timestamp", "timestamp_ntz")} | {
+    pa.timestamp("ms", "UTC"): "timestamp",
+    pa.timestamp("ms"): "timestamp_ntz",
+    pa.timestamp("ns"): "timestamp",  # of ORC, whose timestamps Spark reads so
+    pa.null(): UNKNOWN_TYPE,
 }
+"""Spark's types of Arrow's, as ORC and Avro have them."""
 _UNNAMED = re.compile("_col[0-9]+")
 _REFORM = date(1582, 10, 15)
-_AVRO = {"boolean": "boolean", "int": "int", "long": "bigint", "float": "float", "double": "double"}
-_AVRO |= {"string": "string", "bytes": "binary", "null": UNKNOWN_TYPE}
-_LOGICAL = {
-    ("int", "date"): "date",
-    ("long", "timestamp-millis"): "timestamp",
-    ("long", "timestamp-micros"): "timestamp",
-    ("long", "local-timestamp-millis"): "timestamp_ntz",
-    ("long", "local-timestamp-micros"): "timestamp_ntz",
+_AVRO: Mapping[tuple[str, str], pa.DataType] = {
+    ("null", ""): pa.null(),
+    ("boolean", ""): pa.bool_(),
+    ("int", ""): pa.int32(),
+    ("long", ""): pa.int64(),
+    ("float", ""): pa.float32(),
+    ("double", ""): pa.float64(),
+    ("string", ""): pa.string(),
+    ("enum", ""): pa.string(),
+    ("bytes", ""): pa.binary(),
+    ("fixed", ""): pa.binary(),
+    ("int", "date"): pa.date32(),
+    ("long", "timestamp-millis"): pa.timestamp("ms", "UTC"),
+    ("long", "timestamp-micros"): pa.timestamp("us", "UTC"),
+    ("long", "local-timestamp-millis"): pa.timestamp("ms"),
+    ("long", "local-timestamp-micros"): pa.timestamp("us"),
 }
+"""Arrow's types of Avro's, by the logical types that Spark knows."""
+_YEARS = range(-719_162, 2_932_897)  # days from 1970 of the years 1 to 9999
+_DAY = 86_400
+_PARTS = {"ms": 1_000 * _DAY, "us": 1_000_000 * _DAY}  # of a day
 _UNREAD = {"BROTLI", "LZO", "BYTE_STREAM_SPLIT"}
 """Compressions and encodings of parquet that Spark has no code for."""
 _MOST_DIGITS = 38
 _NO_FIELDS = "is a struct without fields, which a table cannot hold"
-_WIDER = ({"int", "bigint"}, {"float", "double"})
+_WIDER = ((pa.int32(), pa.int64()), (pa.float32(), pa.float64()))
+
+
+Kind = TypeVar("Kind")
 
 
 class _Strange(Exception):
@@ -74,7 +85,7 @@ def parquet(path: Path) -> Sample:
     try:
         file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")  # Spark reads no finer
         _check_codecs(path, file.metadata)
-        columns = _typed(path, file.schema_arrow, _leaves(file))
+        columns = _typed(path, _fields(file.schema_arrow), _leaves(file))
         rows = _whole(path, parquet_batches(path), file.schema_arrow)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise unfit(path.name, "it cannot be read as parquet: it is not whole, or damaged") from error
@@ -100,21 +111,29 @@ def _whole(path: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> 
     return pa.Table.from_batches(pieces, pieces[0].schema if pieces else schema)
 
 
-def _leaves(file: pq.ParquetFile) -> Callable[[pa.Field], Type]:
+def _leaves(file: pq.ParquetFile) -> Callable[[pa.DataType], Type]:
     schema = file.metadata.schema
     columns = iter([schema.column(at) for at in range(len(schema))])
-    return lambda field: _tree(field.type, lambda _: _of_parquet(next(columns)))
+    return lambda kind: _tree(kind, lambda _: _of_parquet(next(columns)))
 
 
-def _typed(path: Path, schema: pa.Schema, kind: Callable[[pa.Field], Type]) -> dict[str, Type]:
-    found = {}
-    check_names(path.name, schema.names)
-    for field in schema:
+Fields = Sequence[tuple[str, Any]]
+"""Columns by name, each with its type as the file says it."""
+
+
+def _fields(schema: pa.Schema) -> Fields:
+    return [(field.name, field.type) for field in schema]
+
+
+def _typed(path: Path, fields: Fields, kind: Callable[[Any], Kind]) -> dict[str, Kind]:
+    types = {}
+    check_names(path.name, [name for name, _ in fields])
+    for name, own in fields:
         try:
-            found[field.name] = kind(field)
+            types[name] = kind(own)
         except _Strange as error:
-            raise unfit(path.name, f"column {display_name(field.name)} {error}") from error
-    return found
+            raise unfit(path.name, f"column {display_name(name)} {error}") from error
+    return types
 
 
 def _tree(kind: pa.DataType, atom: Callable[[pa.DataType], str]) -> Type:
@@ -147,7 +166,7 @@ def orc_file(path: Path) -> Sample:
     """Return an ORC file. Raise NoContract if Arrow cannot read it, or Spark a column of it."""
     try:
         file = orc.ORCFile(path)
-        columns = _typed(path, file.schema, lambda field: _tree(field.type, _of_orc))
+        columns = _typed(path, _fields(file.schema), _of_arrow)
         rows = _whole(path, orc_batches(path), file.schema)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise unfit(path.name, "it cannot be read as ORC: it is not whole, or damaged") from error
@@ -159,12 +178,16 @@ def orc_file(path: Path) -> Sample:
     return sample
 
 
-def _of_orc(kind: pa.DataType) -> str:
+def _of_arrow(kind: pa.DataType) -> Type:
+    return _tree(kind, _atom)
+
+
+def _atom(kind: pa.DataType) -> str:
     if pa.types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
-    if kind not in _ORC:
+    if kind not in _TYPES:
         raise _Strange(f"is {kind}, which Spark does not read from ORC")
-    return _ORC[kind]
+    return _TYPES[kind]
 
 
 def _check_calendar(sample: Sample, name: str, kind: Type) -> None:
@@ -180,104 +203,70 @@ def avro(path: Path) -> Sample:
     """Return an Avro file. Raise NoContract if it cannot be read, or a column of it."""
     try:
         with path.open("rb") as file:
-            columns, rows = _of_records(path, Records(file))
+            rows = _of_records(path, Records(file))
     except NoContract:
         raise
     except UnicodeDecodeError:
         raise unfit(path.name, "it has text that is not UTF-8") from None
     except Exception as error:
-        why = _out_of_range(path) or "it cannot be read as Avro: it is not whole, or not as its schema says"
-        raise unfit(path.name, why) from error
-    return _sample(path, FileKind.AVRO, columns, rows)
+        raise unfit(path.name, "it cannot be read as Avro: it is not whole, or not as its schema says") from error
+    for name in rows.column_names:
+        _check_years(path, name, rows.column(name))
+    return _sample(path, FileKind.AVRO, _typed(path, _fields(rows.schema), _of_arrow), rows)
 
 
-def _out_of_range(path: Path) -> str:
-    """Return which moment of a file no reader takes; "" if that is not its fault."""
-    try:
-        with path.open("rb") as file:
-            return out_of_range(Records(file))
-    except Exception:  # noqa: BLE001 - it is broken in another way, which was found first
-        return ""
-
-
-def _of_records(path: Path, records: Records) -> tuple[dict[str, Type], pa.Table]:
+def _of_records(path: Path, records: Records) -> pa.Table:
     if not isinstance(records.schema, dict) or records.schema.get("type") != "record":
         raise unfit(path.name, "its rows are not records")
-    columns = _avro_columns(path, records.schema)
-    schema = pa.schema([(name, held(kind)) for name, kind in columns.items()])
-    pieces = records.pieces(_as_spark(records.schema))
-    return columns, _whole(path, (_avro_rows(path, piece, schema) for piece in pieces), schema)
+    expanded: Any = fastavro.parse_schema(records.schema, expand=True)
+    types = _typed(path, [(field["name"], field["type"]) for field in expanded["fields"]], _of_avro)
+    schema = pa.schema(list(types.items()))
+    pieces = records.pieces(_as_stored(records.schema))
+    return _whole(path, (_avro_rows(path, piece, schema) for piece in pieces), schema)
 
 
-def _as_spark(said: Any) -> Any:
-    """Return an Avro schema without the logical types that Spark passes over, such as the time of day and UUIDs."""
+def _as_stored(said: Any) -> Any:
+    """Return an Avro schema by which moments are numbers: those of far-off years have no other form in Python."""
     if isinstance(said, list):
-        return [_as_spark(part) for part in said]
+        return [_as_stored(part) for part in said]
     if not isinstance(said, dict):
         return said
-    is_known = said.get("logicalType") == "decimal" or (str(said.get("type")), said.get("logicalType")) in _LOGICAL
-    return {word: _as_spark(part) for word, part in said.items() if is_known or word != "logicalType"}
+    is_decimal = said.get("logicalType") == "decimal"
+    return {word: _as_stored(part) for word, part in said.items() if is_decimal or word != "logicalType"}
 
 
-def _avro_columns(path: Path, schema: Mapping[str, Any]) -> dict[str, Type]:
-    known: dict[str, Type] = {}
-    found = {}
-    check_names(path.name, [field["name"] for field in schema["fields"]])
-    for field in schema["fields"]:
-        try:
-            found[field["name"]] = _of_avro(field["type"], known)
-        except _Strange as error:
-            raise unfit(path.name, f"column {display_name(field['name'])} {error}") from error
-    return found
-
-
-def _of_avro(said: Any, known: dict[str, Type]) -> Type:
-    """Return the Spark SQL type of an Avro type. `known` are the named types so far."""
+def _of_avro(said: Any) -> pa.DataType:
+    """Return Arrow's type of an Avro type in which each name stands for itself."""
     if isinstance(said, list):
-        return _of_union([each for each in said if each != "null"], known)
+        return _of_union([_of_avro(branch) for branch in said if branch != "null"])
     if isinstance(said, str):
-        if said not in _AVRO and said not in known:
-            raise _Strange(f"is {said}, which is a part of itself")
-        return known.get(said) or Atom(_AVRO[said])
-    kind = said["type"]
-    if kind == "record" and not said["fields"]:
-        raise _Strange(_NO_FIELDS)
+        said = {"type": said}
+    kind, logical = said["type"], str(said.get("logicalType", ""))
     if kind == "record":
-        found: Type = Struct({field["name"]: _of_avro(field["type"], known) for field in said["fields"]})
-    elif kind == "array":
-        return Array(_of_avro(said["items"], known))
-    elif kind == "map":
-        return Map(Atom("string"), _of_avro(said["values"], known))
-    else:
-        found = Atom(_avro_atom(said))
-    if "name" in said:
-        known[said["name"]] = found
-    return found
+        return pa.struct([(field["name"], _of_avro(field["type"])) for field in said["fields"]])
+    if kind == "array":
+        return pa.list_(_of_avro(said["items"]))
+    if kind == "map":
+        return pa.map_(pa.string(), _of_avro(said["values"]))
+    if logical == "decimal" and kind in ("bytes", "fixed"):
+        return _decimal(said["precision"], said.get("scale", 0))
+    if (kind, "") not in _AVRO:
+        raise _Strange(f"is {kind}, which is a part of itself")
+    return _AVRO.get((kind, logical)) or _AVRO[kind, ""]
 
 
-def _of_union(branches: list[Any], known: dict[str, Type]) -> Type:
-    if not branches:
-        return Atom(UNKNOWN_TYPE)
-    kinds = [_of_avro(each, known) for each in branches]
-    if len(kinds) == 1:
-        return kinds[0]
-    for wider in _WIDER:
-        if {str(kind) for kind in kinds} == wider:
-            return Atom(max(wider, key=len))
+def _of_union(kinds: Sequence[pa.DataType]) -> pa.DataType:
+    if len(kinds) < 2:  # noqa: PLR2004 - a union beside null
+        return next(iter(kinds), pa.null())
+    if wide := next((pair[1] for pair in _WIDER if {*kinds} == {*pair}), None):
+        return wide
     raise _Strange("is a union of several types: split it into columns")
 
 
-def _avro_atom(said: Mapping[str, Any]) -> str:
-    kind, logical = said["type"], said.get("logicalType")
-    if kind in ("bytes", "fixed") and logical == "decimal":
-        if said["precision"] > _MOST_DIGITS:
-            raise _Strange(f"is a decimal of {said['precision']} digits, and a table holds {_MOST_DIGITS}")
-        return f"decimal({said['precision']},{said.get('scale', 0)})"
-    if kind in ("bytes", "fixed"):
-        return "binary"
-    if kind == "enum":
-        return "string"
-    return _LOGICAL.get((kind, str(logical)), _AVRO[kind])
+def _decimal(precision: int, scale: int) -> pa.DataType:
+    if precision > _MOST_DIGITS:
+        raise _Strange(f"is a decimal of {precision} digits, and a table holds {_MOST_DIGITS}")
+    return pa.decimal128(precision, scale)
 
 
 def _avro_rows(path: Path, records: list[Any], schema: pa.Schema) -> pa.RecordBatch:
@@ -286,6 +275,29 @@ def _avro_rows(path: Path, records: list[Any], schema: pa.Schema) -> pa.RecordBa
     except (pa.ArrowException, OverflowError, ValueError, TypeError) as error:
         raise unfit(path.name, "it has a value that is none of its column's type") from error
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _check_years(path: Path, name: str, values: pa.ChunkedArray) -> None:
+    """Raise NoContract at a date or timestamp that no calendar of four digits has: readers fail at it."""
+    for part in (part for chunk in values.chunks for part in _without_parts(chunk) if pa.types.is_temporal(part.type)):
+        is_date = pa.types.is_date(part.type)
+        day, numbers = 1 if is_date else _PARTS[part.type.unit], part.view(pa.int32() if is_date else pa.int64())
+        early, late = pc.less(numbers, _YEARS.start * day), pc.greater_equal(numbers, _YEARS.stop * day)
+        for number in numbers.filter(pc.or_(early, late))[:1]:
+            logical = next(said for (_, said), kind in _AVRO.items() if kind == part.type)
+            why = f"column {display_name(name)} has the {logical} {number}, which is outside the years 1 to 9999"
+            raise unfit(path.name, f"{why}: write such values as null")
+
+
+def _without_parts(values: pa.Array) -> Iterator[pa.Array]:
+    """Yield the values, of nested ones those of their parts."""
+    if not pa.types.is_nested(values.type):
+        yield values
+    elif pa.types.is_map(values.type):
+        yield from (*_without_parts(values.keys), *_without_parts(values.items))
+    else:
+        for part in values.flatten() if pa.types.is_struct(values.type) else [values.flatten()]:
+            yield from _without_parts(part)
 
 
 def _sample(path: Path, kind: FileKind, columns: dict[str, Type], rows: pa.Table) -> Sample:

@@ -14,7 +14,7 @@ from lakegate.audit.model.plan import Metric, MetricKind, Plan, TableColumn
 from lakegate.contracts.odcs.vocabulary import hint
 from lakegate.counts import count
 from lakegate.errors import Misconfigured
-from lakegate.inference.evaluator import DuckDBEvaluator
+from lakegate.inference.evaluator import Evaluator
 from lakegate.reading.arrow import arrow_type
 from lakegate.synthetic.values import candidates
 
@@ -34,7 +34,7 @@ class Maker:
 
     def __init__(self, plan: Plan, seed: int, many: int) -> None:
         self._plan, self._many, self._random = plan, many, Random(seed)  # noqa: S311 - nothing here is secret
-        self._evaluator = DuckDBEvaluator(plan)
+        self._evaluator = Evaluator(plan)
         self._good: dict[str, list[Any]] = {}  # values by column
         self._bad: dict[str, Any] = {metric.id: None for metric in plan.metrics if _is_key(metric)}  # by metric
         for column in plan.columns:

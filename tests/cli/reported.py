@@ -21,7 +21,7 @@ from lakegate.audit.model.plan import Metric, MetricKind
 from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Report, Verdict
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.contracts import load
-from lakegate.inference.evaluator import DuckDBEvaluator
+from lakegate.inference.evaluator import Evaluator
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
@@ -85,13 +85,13 @@ def _landed(key: str) -> FileVersion:
     return FileVersion(bucket="landing", key=key, version_id="v1", size=1, landed_at=EPOCH, checksum=None)
 
 
-def _file(evaluator: DuckDBEvaluator, file: str, key: str, rows: pa.Table) -> FileReport:
+def _file(evaluator: Evaluator, file: str, key: str, rows: pa.Table) -> FileReport:
     checks = tuple(_sampled(evaluator, check, rows) for check in evaluator.results(rows))
     data = (DataFile(path=f"s3://lake/{file}.parquet", rows=rows.num_rows),)
     return FileReport(id=file, key=key, verdict=verdict(checks), rows=rows.num_rows, checks=checks, data_files=data)
 
 
-def _sampled(evaluator: DuckDBEvaluator, check: CheckResult, rows: pa.Table) -> CheckResult:
+def _sampled(evaluator: Evaluator, check: CheckResult, rows: pa.Table) -> CheckResult:
     if not check.failing_rows:
         return check
     found = failing_rows(evaluator, evaluator.plan.metric(check.metric), rows)
@@ -101,7 +101,7 @@ def _sampled(evaluator: DuckDBEvaluator, check: CheckResult, rows: pa.Table) -> 
     return replace(check, sample=tuple(shown[:100]))
 
 
-def failing_rows(evaluator: DuckDBEvaluator, metric: Metric, rows: pa.Table) -> list[dict[str, Any]]:
+def failing_rows(evaluator: Evaluator, metric: Metric, rows: pa.Table) -> list[dict[str, Any]]:
     """The rows that fail a metric, by a way of their own where they repeat a key."""
     if metric.kind is MetricKind.DUPLICATES:
         keys = [tuple(row[name] for name in metric.columns) for row in rows.to_pylist()]

@@ -13,7 +13,7 @@ from lakegate.audit.evaluation.verdicts import expected
 from lakegate.audit.model.plan import Check, Metric, MetricKind, Operator, Unit
 from lakegate.contracts import load
 from lakegate.errors import ContractFaults
-from lakegate.inference.evaluator import DuckDBEvaluator
+from lakegate.inference.evaluator import Evaluator
 from tests.contracts.test_faults import GOOD, faults_of
 from tests.contracts.test_predicates import plan_for
 from tests.support.duck import measure
@@ -179,7 +179,7 @@ def test_a_query_becomes_the_cheapest_metric_that_gives_its_number(query: str, k
 def test_rows_made_up_are_judged_by_their_statistics_as_spark_would() -> None:
     words: list[dict[str, Any]] = [{"median": True}, {"quantile": 0.75}, {"mean": True}, {"standardDeviation": True}]
     quality = [custom(word | {"mustBe": 1}) for word in words]
-    evaluator = DuckDBEvaluator(plan_for(NUMBER | {"quality": quality}))
+    evaluator = Evaluator(plan_for(NUMBER | {"quality": quality}))
 
     def values(*numbers: float | None) -> list[float | None]:
         return [result.value for result in evaluator.results(pa.table({"it": pa.array(numbers, pa.float64())}))]

@@ -6,13 +6,14 @@ import csv
 import gzip
 import json
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from decimal import Decimal
 from io import BytesIO, StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import duckdb
 import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,8 +22,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lakegate.contracts import Contract, load
-from lakegate.inference import evaluator, typed
+from lakegate.express import metrics
 from lakegate.inference import spelled as types
+from lakegate.inference import typed
 from lakegate.inference.delimited import USUAL
 from lakegate.inference.inferred import infer
 from lakegate.inference.sample import NoContract
@@ -354,16 +356,16 @@ def test_the_queries_of_a_wide_file_grow_with_its_columns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     asked: list[int] = []
-    own = evaluator.DuckDBEvaluator._all
+    own = metrics.DuckDB._over
 
-    def counted(self: evaluator.DuckDBEvaluator, query: str, rows: pa.Table) -> list[tuple[object, ...]]:
+    def counted(self: metrics.DuckDB, rows: pa.Table) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         asked.append(rows.num_columns)
-        return own(self, query, rows)
+        return own(self, rows)
 
-    monkeypatch.setattr(evaluator.DuckDBEvaluator, "_all", counted)
+    monkeypatch.setattr(metrics.DuckDB, "_over", counted)
     rows = [[f"c{at}" for at in range(width)], *([str(at) for at in range(width)] for _ in range(25))]
     assert len(columns(inferred(of_rows(rows), "w.csv", tmp_path))) == width
-    assert max(asked) <= evaluator.AT_ONCE
+    assert max(asked) <= metrics.PER_QUERY
     assert len(asked) <= width
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from lakegate.duckdb.dialect import STRICTLY, to_duckdb
 from lakegate.duckdb.macros import MACROS
-from lakegate.inference.evaluator import as_judged
+from lakegate.express.metrics import widen
 from lakegate.reading.arrow import arrow_type
 from tests.support.catalyst import Catalyst, Rows
 
@@ -80,9 +80,7 @@ def _column(structs: pa.Array) -> list[Any]:
 
 def _table(types: Mapping[str, str], rows: Rows) -> pa.Table:
     columns = zip(*rows, strict=True)
-    return as_judged(
-        pa.table({name: _array(kind, of) for (name, kind), of in zip(types.items(), columns, strict=True)})
-    )
+    return widen(pa.table({name: _array(kind, of) for (name, kind), of in zip(types.items(), columns, strict=True)}))
 
 
 def _array(kind: str, values: Sequence[Any]) -> pa.Array:
