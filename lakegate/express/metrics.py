@@ -82,10 +82,10 @@ class DuckDB:
         _check_means(metrics, rows.schema)
         numbers = dict[str, float | None]()
         for at in range(0, len(metrics), PER_QUERY):
-            some = metrics[at : at + PER_QUERY]
-            with self._over(rows.select(columns_needed(some, rows.column_names))) as connection:
-                [values] = connection.execute(_numbers_sql(some, _rows_with_types(rows))).fetchall()
-            numbers |= {metric.id: _number(metric, value) for metric, value in zip(some, values, strict=True)}
+            part = metrics[at : at + PER_QUERY]
+            with self._over(rows.select(columns_needed(part, rows.column_names))) as connection:
+                [values] = connection.execute(_numbers_sql(part, _rows_with_types(rows))).fetchall()
+            numbers |= {metric.id: _number(metric, value) for metric, value in zip(part, values, strict=True)}
         return numbers
 
     def count(self, query: str, relations: Mapping[str, pa.Table]) -> int:

@@ -7,9 +7,9 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from io import StringIO
 from pathlib import Path
 from pkgutil import walk_packages
+from textwrap import indent
 from typing import Any, get_type_hints
 
 import pytest
@@ -29,6 +29,7 @@ from lakegate.audit.schema.fit import FileColumn, agree
 from lakegate.audit.schema.types import Atom, Struct, Type, parse, storage_of
 from lakegate.cli import terminal
 from lakegate.contracts import load
+from lakegate.contracts.odcs.writing import dump
 from spark_jobs import formats
 from tests.support.catalogue import KINDS, PROMISE
 
@@ -87,7 +88,7 @@ CASES = [
         told=(
             'Ask the vendor to write column "date" as timestamps with a time zone (UTC).\n'
             'If the file is right, write the type of "date" as the file has it:\n'
-            "- name: date\n  logicalType: timestamp\n  logicalTypeOptions: {timezone: false}"
+            "- name: date\n  logicalType: timestamp\n  logicalTypeOptions:\n    timezone: false"
         ),
     ),
     Case(
@@ -99,7 +100,7 @@ CASES = [
             'Ask the vendor to write column "date" as timestamps with a time zone (UTC).\n'
             "If the file is right, give such files a table of their own, for the table has the other type already, and "
             "a column's type can only widen; there, write:\n"
-            "- name: date\n  logicalType: timestamp\n  logicalTypeOptions: {timezone: false}"
+            "- name: date\n  logicalType: timestamp\n  logicalTypeOptions:\n    timezone: false"
         ),
         mends=False,
     ),
@@ -111,7 +112,7 @@ CASES = [
         told=(
             'Ask the vendor to write column "id" as whole numbers of 32 bits.\n'
             'If the file is right, write the type of "id" as the file has it:\n'
-            "- name: id\n  logicalType: integer\n  logicalTypeOptions: {format: i64}"
+            "- name: id\n  logicalType: integer\n  logicalTypeOptions:\n    format: i64"
         ),
     ),
     Case(
@@ -218,8 +219,8 @@ CASES = [
         told=(
             'Ask the vendor to leave out "a", "b", "c" and 1 more.\n'
             "If the file is right, add them to the contract's properties:\n- name: a\n  logicalType: integer\n"
-            "- name: b\n  logicalType: date\n- name: c\n  physicalType: binary\n"
-            '- name: "no"\n  physicalType: decimal(5,0)'
+            "- name: b\n  logicalType: date\n- name: c\n  logicalType: string\n  physicalType: binary\n"
+            '- name: "no"\n  logicalType: number\n  physicalType: decimal(5,0)'
         ),
     ),
     Case(
@@ -318,12 +319,6 @@ def parsed(text: str) -> Any:
     return YAML(typ="safe").load(text)
 
 
-def dumped(document: Any) -> str:
-    out = StringIO()
-    YAML(typ="safe").dump(document, out)
-    return out.getvalue()
-
-
 def _columns(types: Mapping[str, str]) -> list[FileColumn]:
     return [FileColumn(name=name, type=kind) for name, kind in types.items()]
 
@@ -336,7 +331,7 @@ def contract(policy: Mapping[str, str]) -> Any:
 
 
 def compiled(document: Any) -> Plan:
-    return load(dumped(document), "mended.yaml").plan
+    return load(dump(document), "mended.yaml").plan
 
 
 def faults(
@@ -404,6 +399,13 @@ def test_the_lines_of_any_column_are_read_as_that_column(name: str, kind: Type) 
     document["schema"][0]["properties"] = parsed(lines.column(name, kind))
     plan = compiled(document)
     assert [(column.name, parse(column.type)) for column in plan.columns] == [(name, storage_of(kind))]
+
+
+@settings(max_examples=150, deadline=None)
+@given(NAMES, TYPES)
+def test_the_lines_of_an_advice_are_those_that_are_written_of_the_same_words(name: str, kind: Type) -> None:
+    written = dump({"properties": [{"name": name, **lines.words(kind)}]})
+    assert f"properties:\n{indent(lines.column(name, kind), '  ')}\n" == written
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])

@@ -29,7 +29,7 @@ from structlog.testing import capture_logs
 from lakegate.adapters import slack as adapter
 from lakegate.adapters.slack import SlackNotifier, blocks, slack_errors, summary
 from lakegate.audit.advice import Advice
-from lakegate.audit.schema.lines import scalar
+from lakegate.audit.schema.lines import quote
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Message, MessageFile, MessageKind, Notifier
 from lakegate.testing import MemoryNotifier
@@ -432,7 +432,7 @@ def test_a_strangers_text_stays_text(hostile: str) -> None:
 
 
 def advising(text: str) -> Advice:
-    return Advice(vendor=text, contract=text, lines=f"- name: {scalar(text)}", operator=text)
+    return Advice(vendor=text, contract=text, lines=f"- name: {quote(text)}", operator=text)
 
 
 def parts(message: Message) -> list[dict[str, Any]]:

@@ -78,7 +78,7 @@ def test_a_table_of_an_earlier_release_is_told_to_keep_what_nobody_refers_to() -
             COLUMNS | {"id": "int"},
             (),
             'column "id" is bigint in the table, the contract says int',
-            "- name: id\n  logicalType: integer\n  logicalTypeOptions: {format: i64}",
+            "- name: id\n  logicalType: integer\n  logicalTypeOptions:\n    format: i64",
         ),
         (COLUMNS, ("days(at)",), "the table is partitioned by nothing, the contract says days(`at`)", ""),
     ],

@@ -219,7 +219,8 @@ def test_a_refusal_speaks_to_whoever_holds_the_frame(here: FolderCatalog) -> Non
         'If the data is right, write the type of "n" as the file has it:',
         '  - name: "n"',
         "    logicalType: integer",
-        "    logicalTypeOptions: {format: i64}",
+        "    logicalTypeOptions:",
+        "      format: i64",
     ]
 
 

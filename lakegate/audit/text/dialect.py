@@ -12,6 +12,7 @@ from lakegate.audit.advice import Advice, Fault, setting
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.kinds import NO_TEXT, of_format
+from lakegate.audit.schema.lines import quote
 from lakegate.audit.schema.names import REPLACEMENT, fold
 from lakegate.audit.schema.types import canonical
 from lakegate.audit.text.fields import header_names
@@ -119,22 +120,17 @@ def _of_signs(form: FileFormat, actual: FileFormat) -> Fault:
     if actual.delimiter != form.delimiter:
         problems.append(f"its fields are separated by {_sign_name(actual.delimiter)}")
         requests.append(f"separate its fields by {_sign_name(form.delimiter)}")
-        lines.append(f"delimiter: {_scalar(actual.delimiter)}")
+        lines.append(f"delimiter: {quote(actual.delimiter)}")
     if actual.quote != form.quote:
         problems.append(f"its fields are quoted by {actual.quote}")
         requests.append(f"quote its fields by {form.quote}" if form.quote else "leave out the quotes around its fields")
-        lines.append(setting("quote", _scalar(actual.quote)))
+        lines.append(setting("quote", quote(actual.quote)))
     advice = Advice(vendor=", and to ".join(requests), contract=f"say so, {_ALL}", lines="\n".join(lines))
     return Fault(f"{' and '.join(problems)}, which the contract does not say", advice)
 
 
 def _sign_name(sign: str) -> str:
     return _DELIMITERS.get(sign, sign)
-
-
-def _scalar(sign: str) -> str:
-    """Return a sign as YAML."""
-    return '"\\t"' if sign == "\t" else "'\"'" if sign == '"' else f'"{sign}"'
 
 
 def _no_header(plan: Plan, line: str) -> Fault | None:
