@@ -14,7 +14,7 @@ from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import busy, say, say_json
 from lakegate.counts import count
 from lakegate.workflow.cleaning.candidates import Amount
-from lakegate.workflow.cleaning.clean import Cleaned, CleanedFolder
+from lakegate.workflow.cleaning.clean import Cleaned
 
 COLUMNS = ("folder", "unneeded", "kept")
 
@@ -46,12 +46,12 @@ def _plain(cleaned: Cleaned) -> dict[str, object]:
 def _folders(cleaned: Cleaned) -> RenderableType:
     made = terminal.table(*COLUMNS, title=f"Folders of tables ({len(cleaned.folders):,})")
     for each in cleaned.folders:
-        made.add_row(terminal.clean(each.folder), _said(each.unneeded), _kept(each))
+        made.add_row(
+            terminal.clean(each.folder),
+            _said(each.unneeded),
+            "\n".join(f"{why}: {_said(amount)}" for why, amount in each.kept.items()),
+        )
     return made
-
-
-def _kept(folder: CleanedFolder) -> str:
-    return "\n".join(f"{why}: {_said(amount)}" for why, amount in folder.kept.items())
 
 
 def _said(amount: Amount) -> str:

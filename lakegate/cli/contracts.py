@@ -17,6 +17,8 @@ from lakegate.errors import ContractFaults, Fault
 from lakegate.operations.acts import PushContracts
 from lakegate.operations.pushing import ContractFile, TakenUp
 
+_OBSERVES = "It observes: what can be appended is published, and faults are told. To enforce it: mode: enforce"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
@@ -89,10 +91,13 @@ def _report(
         return
     for item in judged:
         for fault in item.faults:
-            say(f"{item.file}:{fault.line}: {fault.message}", *_to_write(fault))
+            say(f"{item.file}:{fault.line}: {fault.message}")
+            if fault.write:  # as it is to be pasted
+                say("    Write:", *(f"        {line}" for line in fault.write.splitlines()))
         if not item.faults:
             say(Text(clean(f"{item.file}: {item.table} {verdict}: {item.route}, {count(item.checks, 'check')}")))
-            say(*(indented(line, 4) for line in _observing(item)))
+            if item.mode is Mode.OBSERVE:
+                say(indented(_OBSERVES, 4))
         for found in taken.before:
             if found.table == item.table:
                 say(*(indented(line, 4) for line in looked_back(found)))
@@ -100,16 +105,6 @@ def _report(
         say("The last thirty days could not be looked at:", indented(taken.unseen, 4, "yellow"))
     say(*faults)
     _report_taken_up(taken)
-
-
-def _observing(item: Judged) -> list[str]:
-    enforce = "It observes: what can be appended is published, and faults are told. To enforce it: mode: enforce"
-    return [enforce] if item.mode is Mode.OBSERVE else []
-
-
-def _to_write(fault: Fault) -> list[str]:
-    """Return the lines that a contract lacks, as they are to be pasted."""
-    return ["    Write:", *(f"        {line}" for line in fault.write.splitlines())] if fault.write else []
 
 
 def _report_taken_up(taken: TakenUp) -> None:

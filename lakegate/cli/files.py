@@ -88,7 +88,7 @@ def _routed(routes: Sequence[Route], path: Path) -> str:
     raise Misconfigured(
         f"no contract's route takes a file named {name}; push one (lakegate contract push CONTRACT), "
         f"or say where it goes: {again} --to PREFIX\n"
-        f"To make a contract from the file, run: {_init(path)}"
+        f"To make a contract from the file, run: lakegate contract init {shlex.quote(str(path))} --output CONTRACT"
     )
 
 
@@ -104,10 +104,6 @@ def _key_for(route: Route, path: Path) -> str:
 
 def _again(path: Path) -> str:
     return f"lakegate drop {shlex.quote(str(path))}"
-
-
-def _init(path: Path) -> str:
-    return f"lakegate contract init {shlex.quote(str(path))} --output CONTRACT"
 
 
 def _refuse_unusable(key: str) -> None:
@@ -182,7 +178,8 @@ def _group(state: str, sights: list[Sight]) -> list[RenderableType]:
     head = Text(f"{ENDS[state].mark} ") + terminal.state(state) + Text(f"  {said}")
     if state in {Decision.PUBLISHED, ALREADY_PUBLISHED}:
         return [head, *_names(sights)]
-    return [head, *(line for sight in sights for line in _with_reasons(sight)), *_next(state, first)]
+    lines = (line for sight in sights for line in (f"    {sight.file}", *_first_reasons(sight, "", "red")))
+    return [head, *lines, *_next(state, first)]
 
 
 def _rows(rows: int, replaced: int) -> str:
@@ -198,10 +195,6 @@ def _names(sights: list[Sight]) -> list[RenderableType]:
             lines += _first_reasons(sight, "warning: ", "yellow")
     rest = len(sights) - NAMED
     return [*lines, *([f"    … and {rest:,} more"] if rest > 0 else [])]
-
-
-def _with_reasons(sight: Sight) -> list[RenderableType]:
-    return [f"    {sight.file}", *_first_reasons(sight, "", "red")]
 
 
 def _first_reasons(sight: Sight, before: str, colour: str) -> list[RenderableType]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import timedelta
 
 from lakegate.cli.ends import ENDS
 from lakegate.cli.installation import Installation
@@ -68,12 +67,8 @@ def follow(
         show(followed)
         if not silent and not followed.moving:
             return True
-        left = _left(timeout, clock.now() - started)
+        left = LONGEST_PAUSE if timeout is None else timeout - (clock.now() - started).total_seconds()
         if left <= 0:
             return False
         installation.pause(min(pause, left))
         pause = min(pause * 1.4, LONGEST_PAUSE)
-
-
-def _left(timeout: float | None, elapsed: timedelta) -> float:
-    return LONGEST_PAUSE if timeout is None else timeout - elapsed.total_seconds()

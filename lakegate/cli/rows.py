@@ -260,7 +260,7 @@ def statement_for(plan: Plan, failing: Failing, *, parents: bool = True) -> List
 
 def _rows(plan: Plan, metric: Metric, failing: Failing, file: FileReport, named: str, columns: Sequence[str]) -> str:
     mine, key = f"{FILE_COLUMN} = {_text(file.id)}", f"{_text(file.key)} AS {duckdb_identifier(named)}"
-    if is_quarantined(file, _own(failing.check, file)):
+    if is_quarantined(file, next(check for check in file.checks if check.check == failing.check.check)):
         types = {column.name: column.type for column in plan.columns}
         quarantined = ", ".join(
             name
@@ -276,11 +276,6 @@ def _rows(plan: Plan, metric: Metric, failing: Failing, file: FileReport, named:
         f"SELECT {key}, {', '.join(map(duckdb_identifier, columns))} FROM {duckdb_table(plan.table)} "
         f"WHERE {mine} AND {wrong}"
     )
-
-
-def _own(check: CheckResult, file: FileReport) -> CheckResult:
-    """Return the file's own result of a check."""
-    return next(mine for mine in file.checks if mine.check == check.check)
 
 
 def _quarantined(name: str, kind: str) -> str:
@@ -314,11 +309,7 @@ def _among(metric: Metric, report: Report, file: FileReport) -> str:
     earlier = report.files[: ids.index(file.id)]
     before = [*(other.id for other in earlier if other.verdict not in FAILING_VERDICTS), file.id]
     others = [other for other in ids if other not in before]
-    return f"{FILE_COLUMN} NOT IN ({_texts(others)})" if others else "true"
-
-
-def _texts(values: Sequence[str]) -> str:
-    return ", ".join(map(_text, values))
+    return f"{FILE_COLUMN} NOT IN ({', '.join(map(_text, others))})" if others else "true"
 
 
 def _text(value: str) -> str:

@@ -32,11 +32,8 @@ def try_(words: Sequence[str], *, every_check: bool, as_json: bool) -> Exit:
         say_json({"table": contract.table, "contract": str(path), "report": trial.report, **said})
     else:
         say(*_pages(contract, trial, strays, every_check=every_check))
-    return Exit.REJECTED if _is_rejected(trial.report) else Exit.DONE
-
-
-def _is_rejected(report: Report) -> bool:
-    return bool(report.error) or any(file.verdict is Verdict.FAIL for file in report.files)
+    failed = any(file.verdict is Verdict.FAIL for file in trial.report.files)
+    return Exit.REJECTED if trial.report.error or failed else Exit.DONE
 
 
 def _sorted(words: Sequence[str]) -> tuple[list[Path], Path]:

@@ -32,7 +32,8 @@ class Trial:
 def try_files(plan: Plan, paths: Sequence[Path]) -> Trial:
     """Audit the files as one batch, in their order. Raise Misconfigured if only Spark can."""
     asked, unknown = askable(plan)
-    if why := spark_only(_in_columns(asked)):
+    read = replace(asked, files=PARQUET) if plan.files.kind.is_text else asked  # text needs no Spark to be read
+    if why := spark_only(read):
         raise _unable(plan, why)
     with _engine(asked, paths) as (engine, files):
         run = Run(job=engine.job, engine=engine, sets_aside=False)
@@ -43,11 +44,6 @@ def try_files(plan: Plan, paths: Sequence[Path]) -> Trial:
         except HandedOver as error:
             raise _unable(plan, error.reason) from error
     return Trial(report=report, unasked=unasked(plan, unknown | lost))
-
-
-def _in_columns(plan: Plan) -> Plan:
-    """Return the plan of what text is once it was read: text needs no Spark to be read."""
-    return replace(plan, files=PARQUET) if plan.files.kind.is_text else plan
 
 
 def _unable(plan: Plan, why: str) -> Misconfigured:

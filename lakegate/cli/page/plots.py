@@ -51,7 +51,8 @@ def bar(check: CheckResult) -> Bar | None:
     if not check.failing_rows or not check.rows:
         return None
     share = min(100.0, 100 * check.failing_rows / check.rows)
-    return Bar(width=max(round(share, 2), 0.5), says=f"{_percent(share)} of its rows")
+    percent = f"{share:.3g}%" if share >= 0.01 else "less than 0.01%"  # noqa: PLR2004 - what two digits show
+    return Bar(width=max(round(share, 2), 0.5), says=f"{percent} of its rows")
 
 
 def scale(check: CheckResult) -> Scale | None:
@@ -105,7 +106,3 @@ def _height(value: float, least: float, most: float) -> float:
 
 def _number(check: CheckResult, value: float) -> str:
     return f"{value:,.6g}" + ("%" if check.unit is Unit.PERCENT else "")
-
-
-def _percent(share: float) -> str:
-    return f"{share:.3g}%" if share >= 0.01 else "less than 0.01%"  # noqa: PLR2004 - what two digits show

@@ -67,14 +67,10 @@ def _list(title: str, lines: Sequence[Line]) -> None:
     pages = -(-len(lines) // LINES)
     place = st.container(gap="xsmall")
     chosen = st.pagination(pages, key=f"page of {title}") if pages > 1 else 1
+    now = session.installation().clock.now()
     with place:
         for line in lines[(chosen - 1) * LINES : chosen * LINES]:
-            _line(line)
-
-
-def _line(line: Line) -> None:
-    now = session.installation().clock.now()
-    links.beside(line.batch, "line", line=line, now=now, files=FILES, reasons=REASONS)
+            links.beside(line.batch, "line", line=line, now=now, files=FILES, reasons=REASONS)
 
 
 def _older(batches: Sequence[str]) -> None:
