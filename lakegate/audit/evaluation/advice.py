@@ -13,7 +13,7 @@ _Asks = Callable[[Check, Metric, int, str], str]
 def advise(plan: Plan, check: Check, failing_rows: int, expected: str) -> Advice:
     """Return the advice for a check that so many rows fail, or whose number is not as expected."""
     metric = plan.metric(check.metric)
-    ask = _from_the_past if check.drift else ASKS[metric.kind]
+    ask = _from_the_past if check.drift else ASKS.get(metric.kind, _mend if metric.kind.counts_rows else _as_a_whole)
     if metric.kind is MetricKind.MALFORMED:
         quarantine = {} if check.severity is Severity.QUARANTINE else put_aside(plan)
         return Advice(vendor=ask(check, metric, failing_rows, expected), **quarantine)
@@ -108,11 +108,8 @@ def _from_the_past(_check: Check, _metric: Metric, _failing_rows: int, expected:
 ASKS: Mapping[MetricKind, _Asks] = {
     MetricKind.ROWS: _rows_of_all,
     MetricKind.NULLS: _fill,
-    MetricKind.FAILING: _mend,
     MetricKind.DUPLICATES: _send_once,
     MetricKind.ORPHANS: _send_first,
     MetricKind.MALFORMED: _parse,
-    MetricKind.VALUE: _as_a_whole,
-    MetricKind.QUERY: _as_a_whole,
 }
-"""The words to the vendor for each metric kind."""
+"""The words to the vendor for the metric kinds that have their own."""
