@@ -94,13 +94,14 @@ def test_no_module_of_the_job_is_called_as_one_of_python_s_own() -> None:
 
 
 def headwords() -> set[str]:
-    """Every word in bold of ARCHITECTURE.md's tables."""
-    rows = [line for line in (ROOT / "ARCHITECTURE.md").read_text().splitlines() if line.startswith("|")]
+    """Return every word in bold of the tables of words and rooms."""
+    pages = [(ROOT / page).read_text() for page in ("docs/reference/words.md", "ARCHITECTURE.md")]
+    rows = [line for page in pages for line in page.splitlines() if line.startswith("|")]
     return {word for row in rows for word in re.findall(r"\*\*([a-z ]+)\*\*", row)}
 
 
 @pytest.mark.parametrize("folder", ["lakegate/workflow", "lakegate/landing"])
-def test_every_module_s_name_is_a_word_of_the_architecture(folder: str) -> None:
+def test_every_module_s_name_is_a_word_that_is_explained(folder: str) -> None:
     names = {path.stem.replace("_", " ") for path in sources(folder) if path.stem != "__init__"}
     assert names - headwords() == set()
 

@@ -208,7 +208,8 @@ def test_the_page_for_coding_assistants_is_short_and_true() -> None:
         set(re.findall(r"[a-z][a-z_.]*", layer)) for layer in layers
     ]
     (listed,) = re.findall(r"## Words\n(.*?)\n## ", page, re.DOTALL)
-    headwords = "\n".join(re.findall(r"^\| (.*?) \|", (ROOT / "ARCHITECTURE.md").read_text(), re.MULTILINE))
+    words = (ROOT / "docs/reference/words.md").read_text()
+    headwords = "\n".join(re.findall(r"^\| (.*?) \|", words, re.MULTILINE))
     assert [word for word in re.findall(r"\*\*(.*?)\*\*", listed) if f"**{word}**" not in headwords] == []
 
 
