@@ -19,7 +19,7 @@ from lakegate.audit.schema.types import Atom
 from lakegate.counts import count
 from lakegate.inference.sample import NoContract, check_names, unfit
 from lakegate.inference.spelled import spelled
-from lakegate.inference.text import UNTOLD, form_of, plan_of, read, source
+from lakegate.inference.text import UNTOLD, form_of, place_of, plan_of, read, source
 from lakegate.reading.fields import quoted_fields
 from lakegate.reading.lines import lines
 from lakegate.reading.text import Malformed
@@ -47,7 +47,7 @@ class Texts:
 
 def texts_of(path: Path) -> Texts:
     """Return a CSV file's fields. Raise NoContract if a line does not have those of the first one."""
-    form = form_of(path, FileKind.CSV)
+    form = replace(form_of(path, FileKind.CSV), header=False)
     head = _head(path, form)
     if not any(head):
         raise unfit(path.name, NO_ROWS)
@@ -55,7 +55,7 @@ def texts_of(path: Path) -> Texts:
         raise unfit(path.name, f"its first line says {head[0]!r}: remove it, because the first line is the header")
     spaced = next((number for number, line in enumerate(head, 1) if _SPACED.search(_QUOTED.sub('""', line))), 0)
     form, rows = _judged(path, _proposals(path, form, head), spaced)
-    if spaced and form.quote and any(map(_is_spaced, rows.columns)):
+    if spaced and any(map(_is_spaced, rows.columns)):
         raise unfit(path.name, _beside_quote(spaced))
     has_header = _has_header(rows)
     names = _names(path, rows, has_header=has_header)
@@ -67,7 +67,7 @@ def texts_of(path: Path) -> Texts:
 
 def _head(path: Path, form: FileFormat) -> list[str]:
     found, size = list[str](), 0
-    for line in islice(lines(source(path, FileKind.CSV).blocks(), form), _LOOKED_AT):
+    for line in islice(lines(source(path).blocks(), form), _LOOKED_AT):
         found.append(line.text)
         size += len(line.text)
         if size > _LETTERS:
@@ -75,19 +75,12 @@ def _head(path: Path, form: FileFormat) -> list[str]:
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Proposal:
-    form: FileFormat
-    width: int
-
-
-def _proposals(path: Path, form: FileFormat, head: Sequence[str]) -> Iterator[_Proposal]:
-    """Yield dialects, the likeliest first."""
+def _proposals(path: Path, form: FileFormat, head: Sequence[str]) -> Iterator[tuple[FileFormat, int]]:
+    """Yield dialects with the number of fields in a line, the likeliest first."""
     for delimiter, width in _delimiters(path, head):
         for quote, escape in (('"', '"'), ('"', "\\"), ("'", "'")):
             for multiline in (False, True):
-                other = replace(form, delimiter=delimiter, quote=quote, escape=escape, multiline=multiline)
-                yield _Proposal(form=replace(other, header=False), width=width)
+                yield replace(form, delimiter=delimiter, quote=quote, escape=escape, multiline=multiline), width
 
 
 def _delimiters(path: Path, head: Sequence[str]) -> Sequence[tuple[str, int]]:
@@ -136,59 +129,54 @@ def _is_spaced(values: pa.ChunkedArray) -> bool:
     return bool(spaced[0].as_py()) or 2 * (pc.sum(spaced).as_py() or 0) >= max(len(values) - values.null_count - 1, 1)
 
 
-def _judged(path: Path, proposals: Iterator[_Proposal], spaced: int) -> tuple[FileFormat, pa.Table]:
+def _judged(path: Path, proposals: Iterator[tuple[FileFormat, int]], spaced: int) -> tuple[FileFormat, pa.Table]:
     """Return the first dialect that the whole file is in, and its fields. Raise NoContract, with the first line that is
     not, if there is none, or with the `spaced` line, in which a space stands before a quote.
     """
     wrong: list[str] = []
-    for proposal in proposals:
-        found = _texts(path, proposal)
-        if isinstance(found, pa.Table) and not (proposal.form.quote == "'" and any(map(_begins_quoted, found.columns))):
-            return _with_quote(path, proposal, found)
-        wrong += [found] if isinstance(found, str) else []
+    for form, width in proposals:
+        rows = _texts(path, form, width)
+        if isinstance(rows, str):
+            wrong.append(rows)
+        elif form.quote == '"' or not any(pc.any(pc.starts_with(column, '"')).as_py() for column in rows.columns):
+            return _with_quote(path, form, rows)
     beyond = next((why for why in wrong if why.startswith(UNTOLD)), "")
     if spaced:
         raise unfit(path.name, _beside_quote(spaced))
     raise unfit(path.name, beyond if "quote" in wrong[0] and beyond else wrong[0])
 
 
-def _texts(path: Path, proposal: _Proposal) -> pa.Table | str:
+def _texts(path: Path, form: FileFormat, width: int) -> pa.Table | str:
     """Return the file's fields as a dialect has them, or why it has none."""
-    names = [f"c{at}" for at in range(proposal.width)]
-    plan = plan_of(replace(proposal.form, nulls=("",)), dict.fromkeys(names, Atom("string")))
+    names = [f"c{at}" for at in range(width)]
+    plan = plan_of(replace(form, nulls=("",)), dict.fromkeys(names, Atom("string")))
     batches = []
     try:
         for part in read(path, plan):
             if part.malformed:
-                return _told(proposal, part.malformed[0])
+                return _reason(form, width, part.malformed[0])
             batches.append(part.rows)
     except NoContract as error:
         return str(error).partition(": ")[2]
     return pa.Table.from_batches(batches)
 
 
-def _told(proposal: _Proposal, row: Malformed) -> str:
-    form, place = proposal.form, "row" if proposal.form.multiline else "line"
+def _reason(form: FileFormat, width: int, row: Malformed) -> str:
     if "field" not in row.why:
-        return f"{place} {row.number:,}: {row.why}: close each quote, and double the quotes within a value"
-    found = len(quoted_fields(form)(row.text))
-    return f"{place} {row.number:,} has {count(found, 'field')}, not {proposal.width}: mend it, or remove it"
+        return f"{place_of(form, row)}: {row.why}: close each quote, and double the quotes within a value"
+    fields = count(len(quoted_fields(form)(row.text)), "field")
+    return f"{place_of(form, row)} has {fields}, not {width}: mend it, or remove it"
 
 
-def _with_quote(path: Path, proposal: _Proposal, rows: pa.Table) -> tuple[FileFormat, pa.Table]:
+def _with_quote(path: Path, form: FileFormat, rows: pa.Table) -> tuple[FileFormat, pa.Table]:
     """Return the dialect with single quotes if they stand around all values of a column."""
-    form = replace(proposal.form, quote="'", escape="'")
-    if proposal.form.quote == '"' and any(map(_is_in_quotes, rows.columns)):
+    if form.quote == '"' and any(map(_is_in_quotes, rows.columns)):
         for multiline in (False, True):
-            other = replace(proposal, form=replace(form, multiline=multiline))
-            found = _texts(path, other)
-            if isinstance(found, pa.Table):
-                return other.form, found
-    return proposal.form, rows
-
-
-def _begins_quoted(values: pa.ChunkedArray) -> bool:
-    return bool(pc.any(pc.starts_with(values, '"')).as_py())
+            other = replace(form, quote="'", escape="'", multiline=multiline)
+            texts = _texts(path, other, rows.num_columns)
+            if isinstance(texts, pa.Table):
+                return other, texts
+    return form, rows
 
 
 def _is_in_quotes(values: pa.ChunkedArray) -> bool:
@@ -202,7 +190,8 @@ def _has_header(rows: pa.Table) -> bool:
     kinds = [spelled("", column.slice(1).unique().drop_null().to_pylist()) for column in rows.columns]
     typed = [(name, kind) for name, kind in zip(first, kinds, strict=True) if name and kind.type != Atom("string")]
     if not typed or _are_years([name for name, _ in typed], first):
-        return _are_names([name for name in first if not name or not _YEAR.fullmatch(name)])
+        names = [name for name in first if not name or not _YEAR.fullmatch(name)]
+        return all(name and _NAME.match(name) for name in names) and len(set(names)) == len(names)
     return any(not kind.has(name) for name, kind in typed)
 
 
@@ -211,10 +200,6 @@ def _are_years(names: Sequence[str], first: Sequence[str | None]) -> bool:
     if len(names) < 2 or len(names) == len(first) or not all(map(_YEAR.fullmatch, names)):  # noqa: PLR2004 - a series
         return False
     return {int(other) - int(one) for one, other in pairwise(names)} in ({1}, {-1})
-
-
-def _are_names(first: Sequence[str | None]) -> bool:
-    return all(name and _NAME.match(name) for name in first) and len(set(first)) == len(first)
 
 
 def _names(path: Path, rows: pa.Table, *, has_header: bool) -> list[str]:

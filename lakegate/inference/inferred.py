@@ -30,6 +30,7 @@ from lakegate.inference.agreement import agreed, as_agreed
 from lakegate.inference.evaluator import Evaluator
 from lakegate.inference.numbers import Numbers, measured
 from lakegate.inference.sample import NoContract, Sample, unfit
+from lakegate.inference.spelled import NO_VALUE
 from lakegate.inference.suggestions import Said, key_of, suggested
 from lakegate.inference.writing import Column, Draft, written
 
@@ -125,7 +126,7 @@ def _draft(
 def _column(name: str, kind: Type, numbers: Numbers, samples: Sequence[Sample], *, is_key: bool) -> Column:
     first = samples[0]
     none = all(sample.columns[name] == Atom(UNKNOWN_TYPE) for sample in samples)
-    remark = "no value: the type is a guess" if none else first.remarks.get(name, "")
+    remark = NO_VALUE if none else first.remarks.get(name, "")
     return Column(
         name=name,
         kind=kind,
@@ -150,7 +151,9 @@ def _fresh(
     if str(kinds.get(name)) not in ("date", "timestamp", "timestamp_ntz"):
         told = ", ".join(known for known, kind in kinds.items() if str(kind).startswith(("date", "timestamp")))
         raise Misconfigured(f"{name!r} is no column with a date or timestamp: {told or 'there is none'}")
-    newest = [_days(table.column(name)) for table in tables]
+    newest = [
+        pc.max(table.column(name).cast(pa.timestamp("us"), safe=False)).cast(pa.int64()).as_py() for table in tables
+    ]
     now = int(datetime.now(UTC).timestamp() * 1_000_000)
     for sample, moment in zip(samples, newest, strict=True):
         age = None if moment is None else (now - moment) / _DAY_MICROSECONDS
@@ -158,14 +161,6 @@ def _fresh(
             told = "no value" if age is None else f"a newest value that is {age:,.1f} days old"
             raise unfit(sample.name, f"column {display_name(name)} has {told}, and {count(days, 'day')} were asked for")
     return Said(value=days, why="as asked for")
-
-
-def _days(values: pa.ChunkedArray) -> int | None:
-    if pa.types.is_date(values.type):
-        days = pc.max(values.cast(pa.int32())).as_py()
-        return None if days is None else int(days) * _DAY_MICROSECONDS
-    found = pc.max(values.cast(pa.int64())).as_py()
-    return None if found is None else int(found)
 
 
 def _table(paths: Sequence[Path]) -> str:

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -83,7 +84,7 @@ def objects_of(paths: Sequence[Path]) -> Objects:
         forms.append(form_of(path, FileKind.JSON))
         before = sum(len(each.kinds) for each in seen.values())
         rows = 0
-        for line in lines(source(path, FileKind.JSON).blocks(), forms[-1]):
+        for line in lines(source(path).blocks(), forms[-1]):
             if line.text.strip(" "):
                 rows += 1
                 for key, value in _values(path, line, forms[-1]):
@@ -111,21 +112,11 @@ def _values(path: Path, line: Line, form: FileFormat) -> Sequence[tuple[str, Any
 def _said(found: LineObject, line: Line) -> str:
     if "JSON object" not in found.why:
         return found.why.removeprefix("it ")
-    try:
-        json.loads(line.text, parse_constant=_refuse)
-    except _NoNumber as error:
-        return f"is not a JSON object: JSON has no {error}"
-    except (ValueError, RecursionError):
-        pass
-    return "is not a JSON object: a file of json has an object a line"
-
-
-class _NoNumber(Exception):
-    """A word for what is no number in JSON."""
-
-
-def _refuse(word: str) -> None:
-    raise _NoNumber(word)
+    constants = list[str]()
+    with suppress(ValueError, RecursionError):
+        json.loads(line.text, parse_constant=constants.append)
+    reason = f"JSON has no {constants[0]}" if constants else "a file of json has an object a line"
+    return f"is not a JSON object: {reason}"
 
 
 def _spelled(path: Path, name: str, seen: _Seen) -> Spelled:

@@ -69,7 +69,8 @@ def spelled(name: str, texts: Collection[str]) -> Spelled:
         values = [text for text in given if text not in none]
         if values and (found := _typed(values)):
             return replace(found, nulls=none)
-    return Spelled(type=Atom("string"), remark=_remark(name, [text for text in given if text not in nulls]))
+    others = [text for text in given if text not in nulls]
+    return Spelled(type=Atom("string"), remark=next(_remarks(name, [text.strip(" ") for text in others], others), ""))
 
 
 def of_moments(texts: Sequence[str]) -> Spelled | None:
@@ -122,10 +123,6 @@ def _doubles(texts: Sequence[str]) -> Spelled | None:
     return _atom("double") if is_kept and len(odd) < 2 else None  # noqa: PLR2004 - NaN and nan are two texts
 
 
-def _as_python(number: float) -> Collection[str]:
-    return (f"{number!r}",)
-
-
 def _as_short(number: float) -> Collection[str]:
     """Yield what is written without a fraction that is 0."""
     usual = f"{number!r}".removesuffix(".0")
@@ -149,7 +146,7 @@ def _as_script(number: float) -> Collection[str]:
     return (re.sub("e([+-])0*", r"e\1", f"{number!r}".removesuffix(".0")),)
 
 
-_WAYS: Sequence[Callable[[float], Collection[str]]] = (_as_python, _as_short, _as_java, _as_script)
+_WAYS: Sequence[Callable[[float], Collection[str]]] = (lambda number: (repr(number),), _as_short, _as_java, _as_script)
 
 
 def _decimals(texts: Sequence[str]) -> Spelled | None:
@@ -207,12 +204,8 @@ def _orders(texts: Sequence[str]) -> Mapping[str, str]:
     return found
 
 
-def _remark(name: str, texts: Sequence[str]) -> str:
-    """Return what a person should know of texts that have no type though they look as if they had."""
-    return next(_remarks(name, [text.strip(" ") for text in texts], texts), "")
-
-
 def _remarks(name: str, plain: Sequence[str], texts: Sequence[str]) -> Iterator[str]:
+    """Yield what a person should know of texts that have no type though they look as if they had."""
     if not plain:
         return
     if len(orders := _orders(plain)) > 1:

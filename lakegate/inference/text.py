@@ -15,7 +15,7 @@ from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.schema.inspection import NO_ROWS, fit_all
 from lakegate.audit.schema.types import Type
 from lakegate.audit.text.dialect import wide_letters
-from lakegate.audit.text.first_bytes import fault_of_ends
+from lakegate.audit.text.first_bytes import compression, fault_of_ends
 from lakegate.inference.sample import unfit
 from lakegate.reading.lines import lines
 from lakegate.reading.source import BrokenFile, Source
@@ -26,9 +26,9 @@ _OTHERWISE = "ISO-8859-1"
 UNTOLD = "it cannot be told how the job reads it"
 
 
-def source(path: Path, kind: FileKind) -> Source:
+def source(path: Path) -> Source:
     """Return a file's content, which is compressed as its name says. Raise NoContract if it is not, or is no text."""
-    found = Source(content=path, suffix=Path(FileFormat(kind=kind).suffix(path.name)).suffix.replace(f".{kind}", ""))
+    found = Source(content=path, suffix=compression(path.name))
     if not path.stat().st_size:
         raise unfit(path.name, NO_ROWS)
     if fault := fault_of_ends(found.suffix, *found.ends()):
@@ -44,7 +44,7 @@ def in_words(fault: Fault) -> str:
 
 def form_of(path: Path, kind: FileKind) -> FileFormat:
     """Return a file's format with its encoding. Raise NoContract if it is not compressed as its name says."""
-    found = source(path, kind)
+    found = source(path)
     try:
         encoding = next((name for word, name in _ENCODINGS.items() if _is(found, word)), _OTHERWISE)
         start = next(found.blocks(), b"")[:10_000]
@@ -74,7 +74,7 @@ def with_encodings_agreed(found: Sequence[tuple[Path, FileFormat]]) -> list[tupl
     """Return the formats, those of files of ASCII alone with the encoding of the others: it is the same in each."""
     if len({form.encoding for _, form in found}) == 1:
         return list(found)
-    ascii_alone = {path for path, form in found if form.encoding == "UTF-8" and _is(source(path, form.kind), "ascii")}
+    ascii_alone = {path for path, form in found if form.encoding == "UTF-8" and _is(source(path), "ascii")}
     others = [form.encoding for path, form in found if path not in ascii_alone]
     return [
         (path, replace(form, encoding=others[0]) if others and path in ascii_alone else form) for path, form in found
@@ -110,17 +110,14 @@ def read(path: Path, plan: Plan) -> Iterator[Part]:
 
 def rows(path: Path, plan: Plan) -> pa.Table:
     """Return a file's rows. Raise NoContract at the first one that does not parse."""
-    batches = [_sound(path, plan, part) for part in read(path, plan)]
+    batches = list[pa.RecordBatch]()
+    for part in read(path, plan):
+        for row in part.malformed[:1]:
+            raise unfit(path.name, f"{place_of(plan.files, row)}: {row.why}")
+        batches.append(part.rows)
     return pa.Table.from_batches(batches)
 
 
-def _sound(path: Path, plan: Plan, part: Part) -> pa.RecordBatch:
-    for row in part.malformed[:1]:
-        raise unfit(path.name, told(plan.files, row))
-    return part.rows
-
-
-def told(form: FileFormat, row: Malformed) -> str:
-    """Return where a row is that does not parse, and why, as a clause."""
-    place = "row" if form.multiline else "line"
-    return f"{place} {row.number:,}: {row.why}"
+def place_of(form: FileFormat, row: Malformed) -> str:
+    """Return where a row is that does not parse."""
+    return f"{'row' if form.multiline else 'line'} {row.number:,}"
