@@ -12,7 +12,8 @@ from decimal import Decimal
 import sqlglot
 from sqlglot import exp
 
-_MOST_DIGITS = 38  # digits of a decimal
+from lakegate.audit.schema.types import MOST_DIGITS
+
 _LEAST_PLACES = 6  # places that a product or quotient of too many digits keeps, if it has them
 _TYPE = "spark"  # the key of a node's type in what sqlglot keeps beside it
 
@@ -96,7 +97,7 @@ def _type_by_shape(node: exp.Expr, columns: Types) -> Number | None:  # noqa: PL
     if type(node) in _BRANCHES:
         kind = common([_annotate_node(part, columns) for part in branches(node)])
         return kind and replace(
-            kind, digits=min(kind.digits, _MOST_DIGITS)
+            kind, digits=min(kind.digits, MOST_DIGITS)
         )  # of more digits the branches are left to Spark
     return None
 
@@ -162,10 +163,10 @@ def _exactly(node: exp.Expr, left: Number, other: Number) -> Number:
 
 
 def _fit(exact: Number) -> Number:
-    if exact.digits <= _MOST_DIGITS:
+    if exact.digits <= MOST_DIGITS:
         return exact
     whole = exact.digits - exact.places
-    return decimal(_MOST_DIGITS, max(_MOST_DIGITS - whole, min(exact.places, _LEAST_PLACES)))
+    return decimal(MOST_DIGITS, max(MOST_DIGITS - whole, min(exact.places, _LEAST_PLACES)))
 
 
 def common(kinds: Iterable[Number | None]) -> Number | None:
@@ -243,7 +244,7 @@ def arithmetic(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.Div | exp.Mod):
         return _divide(node, kind, kinds, operands)
     exact = _exactly(node, *kinds)
-    if exact.places > _MOST_DIGITS:
+    if exact.places > MOST_DIGITS:
         return _only_spark(_sql(kind))
     result = type(node)(this=operands[0], expression=operands[1])
     return cast(exp.Paren(this=result), _sql(kind)) if exact == kind else _without_loss(result, kind)
@@ -258,7 +259,7 @@ def round_number(node: exp.Expr) -> exp.Expr:
         return call_function("spark_round", node.this, places)
     if not source.is_decimal:
         return cast(exp.Round(this=cast(node.this, "hugeint"), decimals=places), source.name)
-    wider = decimal(min(source.digits + 1, _MOST_DIGITS), source.places)
+    wider = decimal(min(source.digits + 1, MOST_DIGITS), source.places)
     return cast(exp.Round(this=cast(node.this, _sql(wider)), decimals=places), _sql(kind))
 
 
@@ -310,7 +311,7 @@ def _divide(node: exp.Expr, kind: Number, kinds: Sequence[Number], parts: Sequen
 
 def _without_loss(exact: exp.Expr, kind: Number) -> exp.Expr:
     """Return a number in fewer places, or an error if they do not hold it."""
-    size = f"DECIMAL({_MOST_DIGITS},{kind.places})"
+    size = f"DECIMAL({MOST_DIGITS},{kind.places})"
     fewer, fails = f"CAST(it AS {size})", f"CAST(CAST(spark_fails(it) AS VARCHAR) AS {size})"
     case = f"CASE WHEN it = {fewer} THEN {fewer} ELSE {fails} END"
     tree = sqlglot.parse_one(f"array_extract(list_transform([put_here], lambda it: {case}), 1)", read="duckdb")
@@ -323,8 +324,8 @@ def alike(node: exp.Expr) -> exp.Expr:
     kind = common(type_of(part) for part in branches(node))
     if kind is None:
         return node.copy()
-    if kind.digits > _MOST_DIGITS:
-        return _only_spark(f"decimal({_MOST_DIGITS},{kind.places})" if isinstance(node, _BRANCHES) else "boolean")
+    if kind.digits > MOST_DIGITS:
+        return _only_spark(f"decimal({MOST_DIGITS},{kind.places})" if isinstance(node, _BRANCHES) else "boolean")
     for part in branches(node):
         part.replace(convert(part.copy(), kind))
     return node.copy()
@@ -362,8 +363,8 @@ def _of_round(node: exp.Expr, kind: Number | None) -> Number | None:
     places = round_places(node)
     whole = kind.digits - kind.places + 1
     if places < 0:
-        return decimal(min(max(whole, -places + 1), _MOST_DIGITS), 0)
-    return decimal(min(whole + min(kind.places, places), _MOST_DIGITS), min(kind.places, places))
+        return decimal(min(max(whole, -places + 1), MOST_DIGITS), 0)
+    return decimal(min(whole + min(kind.places, places), MOST_DIGITS), min(kind.places, places))
 
 
 def round_places(node: exp.Expr) -> int:
@@ -374,7 +375,7 @@ def round_places(node: exp.Expr) -> int:
 def _of_sum(_: exp.Expr, kind: Number | None) -> Number | None:
     if kind is None or not kind.is_decimal:
         return kind and (DOUBLE if kind in (FLOAT, DOUBLE) else BIGINT)
-    return decimal(min(kind.digits + 10, _MOST_DIGITS), kind.places)
+    return decimal(min(kind.digits + 10, MOST_DIGITS), kind.places)
 
 
 def _of_mean(_: exp.Expr, kind: Number | None) -> Number | None:

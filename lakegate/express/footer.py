@@ -19,9 +19,9 @@ from lakegate.audit.model.limits import Limits, beyond_limits
 from lakegate.audit.schema.fit import UNKNOWN_TYPE, FileColumn
 from lakegate.audit.schema.inspection import EMPTY, Inspection
 from lakegate.audit.schema.names import display_name
+from lakegate.audit.schema.types import MOST_DIGITS
 
 _MAGIC = b"PAR1"
-_MOST_DIGITS = 38
 _CODECS = ("UNCOMPRESSED", "SNAPPY", "GZIP", "ZSTD")
 _ENCODINGS = {"PLAIN", "PLAIN_DICTIONARY", "RLE", "RLE_DICTIONARY", "BIT_PACKED"}
 _OTHER_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
@@ -157,7 +157,7 @@ def spark_type(column: pq.ColumnSchema) -> str | None:
     if name == "TIMESTAMP":
         return _moment(json.loads(logical.to_json()))
     if name == "DECIMAL":
-        return f"decimal({column.precision},{column.scale})" if column.precision <= _MOST_DIGITS else None
+        return f"decimal({column.precision},{column.scale})" if column.precision <= MOST_DIGITS else None
     return _TYPES.get((column.physical_type, name))
 
 

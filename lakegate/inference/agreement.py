@@ -6,11 +6,9 @@ import pyarrow as pa
 
 from lakegate.audit.schema.fit import UNKNOWN_TYPE
 from lakegate.audit.schema.names import display_name
-from lakegate.audit.schema.types import Atom, Type, digits, holds, storage_of
+from lakegate.audit.schema.types import MOST_DIGITS, Atom, Type, digits, holds, storage_of
 from lakegate.inference.sample import Sample, unfit
 from lakegate.reading.arrow import arrow_type
-
-_MOST_DIGITS = 38
 
 
 def agreed(samples: Sequence[Sample]) -> dict[str, Type]:
@@ -41,7 +39,7 @@ def _decimals(one: Atom, other: Atom) -> Atom | None:
     if not (small := digits(one)) or not (large := digits(other)):
         return None
     places, before = max(small[1], large[1]), max(small[0] - small[1], large[0] - large[1])
-    return Atom(f"decimal({places + before},{places})") if places + before <= _MOST_DIGITS else None
+    return Atom(f"decimal({places + before},{places})") if places + before <= MOST_DIGITS else None
 
 
 def as_agreed(sample: Sample, kinds: dict[str, Type]) -> pa.Table:
@@ -56,8 +54,6 @@ def as_agreed(sample: Sample, kinds: dict[str, Type]) -> pa.Table:
 
 
 def _cast(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
     if isinstance(values.type, pa.BaseExtensionType):
         values = pa.chunked_array([chunk.storage for chunk in values.chunks], values.type.storage_type)
     return values.cast(kind, safe=not pa.types.is_timestamp(kind))  # finer than microseconds: cut, as Spark does

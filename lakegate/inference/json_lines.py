@@ -14,7 +14,7 @@ from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.schema.fit import UNKNOWN_TYPE
 from lakegate.audit.schema.inspection import NO_ROWS
 from lakegate.audit.schema.names import display_name
-from lakegate.audit.schema.types import Atom
+from lakegate.audit.schema.types import MOST_DIGITS, Atom
 from lakegate.inference.sample import check_names, unfit
 from lakegate.inference.spelled import Spelled, of_moments
 from lakegate.inference.text import form_of, source
@@ -25,7 +25,7 @@ MIXED = "values of other kinds than text: kept as their JSON"
 _LONG = "whole numbers beyond 64 bits, kept as their digits"
 _BIGINT = range(-(2**63), 2**63)
 _EXACT = 2**53  # up to which a double holds each whole number
-_MOST_DIGITS, _USUAL_DIGITS = 38, 18
+_USUAL_DIGITS = 18
 _DIFFERENT = 100_000  # different texts of a column by which it may be of dates
 
 
@@ -139,7 +139,7 @@ def _number(path: Path, name: str, seen: _Seen) -> Spelled:
     if seen.is_exact:
         return Spelled(type=Atom("double"))
     digits = max(seen.before + seen.places, _USUAL_DIGITS)
-    if digits <= _MOST_DIGITS:
+    if digits <= MOST_DIGITS:
         return Spelled(type=Atom(f"decimal({digits},{seen.places})"), remark="a double would lose digits of it")
     said = f"column {display_name(name)} has numbers with more digits than a number of 64 bits or a decimal holds"
     raise unfit(path.name, f"{said}: have them written in quotes, as texts")

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from lakegate.audit.errors import HandedOver
-from lakegate.audit.schema.types import Atom
+from lakegate.audit.schema.types import MOST_DIGITS, Atom
 from lakegate.audit.text.values import NULLS
 from lakegate.counts import count
 from lakegate.inference.suggestions import is_personal
@@ -35,7 +35,7 @@ SPELLINGS = (
 _EXAMPLE = 40  # letters of a text that is shown
 _YEAR_1 = -719_162  # days before 1970: Python's first date, and that of most readers
 _DAY_MICROSECONDS = 86_400_000_000
-_MOST_DIGITS, _USUAL_DIGITS = 38, 18
+_USUAL_DIGITS = 18
 _WHOLE = re.compile("0|-?[1-9][0-9]*")
 _FEW = 20  # numbers for each text that is none
 _DIGITS = re.compile("[+-]?[0-9]+")
@@ -160,7 +160,7 @@ def _decimals(texts: Sequence[str]) -> Spelled | None:
         return None
     [scale] = places
     size = max(before + scale, _USUAL_DIGITS)
-    return _atom(f"decimal({size},{scale})") if size <= _MOST_DIGITS and scale <= size else None
+    return _atom(f"decimal({size},{scale})") if size <= MOST_DIGITS and scale <= size else None
 
 
 def _dates(texts: Sequence[str]) -> Spelled | None:

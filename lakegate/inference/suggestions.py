@@ -12,6 +12,7 @@ from typing import Any
 from lakegate.audit.schema.types import Atom, Type, digits
 from lakegate.counts import count
 from lakegate.inference.numbers import Numbers
+from lakegate.reading.values import BITS
 
 FEW = 20
 """Rows of which fewer say nothing but types."""
@@ -27,7 +28,6 @@ _PERSONAL = re.compile(
 )
 _ORDERED = ("int", "bigint", "string", "date")  # types of a first column that may be a key
 _DIGITS = 100  # of a sum, more than a column's values have
-_BITS = {"int": 31, "bigint": 63}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +104,10 @@ def _bounds(name: str, kind: Atom, found: Numbers) -> dict[str, Said]:
         "maximum": (most, f"the greatest is {_shown(found.most)}"),
     }
     fitting = {word: said for word, said in bounds.items() if _fits(said[0], kind)}
-    return {word: Said(value=_number(bound), why=why) for word, (bound, why) in fitting.items()}
+    return {
+        word: Said(value=int(bound) if bound == int(bound) else bound, why=why)
+        for word, (bound, why) in fitting.items()
+    }
 
 
 def _since(found: Numbers, kind: Atom) -> dict[str, Said]:
@@ -129,10 +132,6 @@ def _fits(bound: Decimal, kind: Atom) -> bool:
         places = max(-int(bound.normalize().as_tuple().exponent), 0)
         end = Decimal(10 ** size[0] - 1).scaleb(-size[1])  # a bound there would leave no value out
         return places <= size[1] and abs(bound) < end
-    if bits := _BITS.get(kind.name):
+    if bits := BITS.get(kind.name):
         return bound == int(bound) and -(2**bits) <= bound < 2**bits
     return abs(bound) < Decimal("1e30")
-
-
-def _number(bound: Decimal) -> int | Decimal:
-    return int(bound) if bound == int(bound) else bound

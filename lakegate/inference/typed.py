@@ -18,7 +18,7 @@ from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.schema.faults import NANOSECONDS
 from lakegate.audit.schema.fit import UNKNOWN_TYPE
 from lakegate.audit.schema.names import display_name
-from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, leaves
+from lakegate.audit.schema.types import MOST_DIGITS, Array, Atom, Map, Struct, Type, leaves
 from lakegate.express.footer import spark_type
 from lakegate.inference.sample import NoContract, Sample, check_names, unfit
 from lakegate.reading.arrow import arrow_type
@@ -68,11 +68,7 @@ _DAY = 86_400
 _PARTS = {"ms": 1_000 * _DAY, "us": 1_000_000 * _DAY}  # of a day
 _UNREAD = {"BROTLI", "LZO", "BYTE_STREAM_SPLIT"}
 """Compressions and encodings of parquet that Spark has no code for."""
-_MOST_DIGITS = 38
-_NO_FIELDS = "is a struct without fields, which a table cannot hold"
 _WIDER = ((pa.int32(), pa.int64()), (pa.float32(), pa.float64()))
-
-
 Kind = TypeVar("Kind")
 
 
@@ -85,7 +81,7 @@ def parquet(path: Path) -> Sample:
     try:
         file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")  # Spark reads no finer
         _check_codecs(path, file.metadata)
-        columns = _typed(path, _fields(file.schema_arrow), _leaves(file))
+        columns = _typed(path, file.schema_arrow.names, file.schema_arrow.types, _leaves(file))
         rows = _whole(path, parquet_batches(path), file.schema_arrow)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise unfit(path.name, "it cannot be read as parquet: it is not whole, or damaged") from error
@@ -117,23 +113,16 @@ def _leaves(file: pq.ParquetFile) -> Callable[[pa.DataType], Type]:
     return lambda kind: _tree(kind, lambda _: _of_parquet(next(columns)))
 
 
-Fields = Sequence[tuple[str, Any]]
-"""Columns by name, each with its type as the file says it."""
-
-
-def _fields(schema: pa.Schema) -> Fields:
-    return [(field.name, field.type) for field in schema]
-
-
-def _typed(path: Path, fields: Fields, kind: Callable[[Any], Kind]) -> dict[str, Kind]:
-    types = {}
-    check_names(path.name, [name for name, _ in fields])
-    for name, own in fields:
+def _typed(path: Path, names: Sequence[str], types: Sequence[Any], convert: Callable[[Any], Kind]) -> dict[str, Kind]:
+    """Return the type of each column, converted from what the file says. Raise NoContract if a table has none such."""
+    check_names(path.name, names)
+    columns = {}
+    for name, kind in zip(names, types, strict=True):
         try:
-            types[name] = kind(own)
+            columns[name] = convert(kind)
         except _Strange as error:
             raise unfit(path.name, f"column {display_name(name)} {error}") from error
-    return types
+    return columns
 
 
 def _tree(kind: pa.DataType, atom: Callable[[pa.DataType], str]) -> Type:
@@ -141,7 +130,7 @@ def _tree(kind: pa.DataType, atom: Callable[[pa.DataType], str]) -> Type:
     kind = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
     if pa.types.is_struct(kind):
         if not kind.num_fields:
-            raise _Strange(_NO_FIELDS)
+            raise _Strange("is a struct without fields, which a table cannot hold")
         return Struct({field.name: _tree(field.type, atom) for field in kind})
     if pa.types.is_map(kind):
         return Map(_tree(kind.key_type, atom), _tree(kind.item_type, atom))
@@ -166,16 +155,15 @@ def orc_file(path: Path) -> Sample:
     """Return an ORC file. Raise NoContract if Arrow cannot read it, or Spark a column of it."""
     try:
         file = orc.ORCFile(path)
-        columns = _typed(path, _fields(file.schema), _of_arrow)
+        columns = _typed(path, file.schema.names, file.schema.types, _of_arrow)
         rows = _whole(path, orc_batches(path), file.schema)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise unfit(path.name, "it cannot be read as ORC: it is not whole, or damaged") from error
     if columns and all(map(_UNNAMED.fullmatch, columns)):
         raise unfit(path.name, "its columns have no names: they are called _col0, _col1, …")
-    sample = _sample(path, FileKind.ORC, columns, rows)
-    for name, kind in columns.items():
-        _check_calendar(sample, name, kind)
-    return sample
+    for name in (name for name, kind in columns.items() if str(kind) in ("date", "timestamp")):
+        _check_calendar(path, name, rows.column(name))
+    return _sample(path, FileKind.ORC, columns, rows)
 
 
 def _of_arrow(kind: pa.DataType) -> Type:
@@ -190,13 +178,11 @@ def _atom(kind: pa.DataType) -> str:
     return _TYPES[kind]
 
 
-def _check_calendar(sample: Sample, name: str, kind: Type) -> None:
-    if str(kind) not in ("date", "timestamp"):
-        return
-    first = pc.min(sample.rows.column(name).cast(pa.date32(), safe=False)).as_py()
+def _check_calendar(path: Path, name: str, values: pa.ChunkedArray) -> None:
+    first = pc.min(values.cast(pa.date32(), safe=False)).as_py()
     if first and first < _REFORM:
         why = f"column {display_name(name)} has days before 1582-10-15, which Spark does not read from ORC as they are"
-        raise unfit(sample.name, why)
+        raise unfit(path.name, why)
 
 
 def avro(path: Path) -> Sample:
@@ -212,15 +198,15 @@ def avro(path: Path) -> Sample:
         raise unfit(path.name, "it cannot be read as Avro: it is not whole, or not as its schema says") from error
     for name in rows.column_names:
         _check_years(path, name, rows.column(name))
-    return _sample(path, FileKind.AVRO, _typed(path, _fields(rows.schema), _of_arrow), rows)
+    return _sample(path, FileKind.AVRO, _typed(path, rows.schema.names, rows.schema.types, _of_arrow), rows)
 
 
 def _of_records(path: Path, records: Records) -> pa.Table:
     if not isinstance(records.schema, dict) or records.schema.get("type") != "record":
         raise unfit(path.name, "its rows are not records")
     expanded: Any = fastavro.parse_schema(records.schema, expand=True)
-    types = _typed(path, [(field["name"], field["type"]) for field in expanded["fields"]], _of_avro)
-    schema = pa.schema(list(types.items()))
+    names, kinds = ([field[word] for field in expanded["fields"]] for word in ("name", "type"))
+    schema = pa.schema(list(_typed(path, names, kinds, _of_avro).items()))
     pieces = records.pieces(_as_stored(records.schema))
     return _whole(path, (_avro_rows(path, piece, schema) for piece in pieces), schema)
 
@@ -264,8 +250,8 @@ def _of_union(kinds: Sequence[pa.DataType]) -> pa.DataType:
 
 
 def _decimal(precision: int, scale: int) -> pa.DataType:
-    if precision > _MOST_DIGITS:
-        raise _Strange(f"is a decimal of {precision} digits, and a table holds {_MOST_DIGITS}")
+    if precision > MOST_DIGITS:
+        raise _Strange(f"is a decimal of {precision} digits, and a table holds {MOST_DIGITS}")
     return pa.decimal128(precision, scale)
 
 

@@ -17,7 +17,8 @@ _LONGEST_OFFSET = 18 * 3600
 _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.](\d{1,6})0*)?)?)?(?:(Z)|([+-])(\d\d):(\d\d))?", re.ASCII
 )
-_PIECE = re.compile(r"y+|M+|d+|H+|h+|m+|s+|S+|a|X+|x+|'(?:''|[^'])*'|.", re.DOTALL)
+PIECE = re.compile(r"y+|M+|d+|H+|h+|m+|s+|S+|a|X+|x+|'(?:''|[^'])*'|.", re.DOTALL)
+"""Letters of one part of a moment, a quoted text, or a letter that stands for itself."""
 # What Java surely takes, and what it may take: years of more digits, signs.
 _SURE = {"yyyy": "[0-9]{4}", "yy": "[0-9]{2}", "MMM": "[A-Za-z]{3}", "a": "[AaPp][Mm]"}
 _MAYBE = {"yyyy": r"(?:[0-9]{4}|[+][0-9]{5,}|-[0-9]{4,})", "yy": "[0-9]{2}", "MMM": r"[^\W\d_]{3,4}", "a": r"[^\W\d_]+"}
@@ -77,7 +78,7 @@ def pattern_reader(pattern: str) -> Parse:
     """Return the reader of texts in a contract's spelling: microseconds, or None. It raises HandedOver at a text of
     which only Java can say what it makes of it.
     """
-    pieces = _PIECE.findall(pattern)
+    pieces = PIECE.findall(pattern)
     sure, maybe = (re.compile("".join(_form(piece, forms) for piece in pieces), re.DOTALL) for forms in (_SURE, _MAYBE))
     is_odd = _is_adjacent(pieces) or {"H", "h"} <= {piece[0] for piece in pieces}
 

@@ -16,14 +16,13 @@ from lakegate.audit.schema.types import Atom, canonical, digits
 from lakegate.audit.text.objects import HALF, HALF_PAIR, NO_HALF, NO_OBJECT
 from lakegate.audit.text.scan import row_faults
 from lakegate.reading.lines import Line
-from lakegate.reading.values import as_float, nearest_float, reader, scientific
+from lakegate.reading.values import BITS, as_float, nearest_float, reader, scientific
 
 _HALF, _NO_HALF = re.compile(HALF), re.compile(NO_HALF, re.DOTALL)
 _SURE_DIGITS = 15  # of a number with a point: with more, two versions of Java spell it in two ways
 _LONGEST_NUMBER = 1_000  # letters, which Jackson takes
 _LONGEST_TEXT = 5_000_000
 _DEEPEST = 200
-_BITS = {"int": 31, "bigint": 63}
 _PLAIN = 10**-3, 10**7  # numbers between these are spelled without an exponent
 
 
@@ -113,8 +112,8 @@ def value_reader(column: TableColumn, pattern: str, *, approximate: bool = False
         return partial(spell, approximate=approximate)
     if digits(Atom(kind)):
         return lambda value: scientific(kind)(_number_text(value))
-    if kind in _BITS:
-        return lambda value: _whole(value, _BITS[kind])
+    if kind in BITS:
+        return lambda value: _whole(value, BITS[kind])
     if kind == "boolean":
         return lambda value: value if isinstance(value, bool) else None
     if kind in ("float", "double"):

@@ -13,13 +13,13 @@ from functools import lru_cache
 from typing import Any
 
 from lakegate.audit.errors import HandedOver
-from lakegate.audit.schema.types import Atom, canonical, digits
+from lakegate.audit.schema.types import MOST_DIGITS, Atom, canonical, digits
 from lakegate.audit.text.values import NO_NUMBER, NUMBER, SCIENTIFIC, spelling
 from lakegate.reading.moments import days, iso, pattern_reader
 
 Read = Callable[[str], Any]
-_BITS = {"int": 31, "bigint": 63}
-_MOST_DIGITS = 38
+BITS = {"int": 31, "bigint": 63}
+"""Bits of whole numbers, without that of the sign."""
 _LONGEST_NUMBER = 1_000
 _LARGEST, _EDGE = 3.4028234663852886e38, 3.4028235677973366e38  # of 32 bits; from where on there is none
 _EXACT = Context(prec=2_000, rounding=ROUND_HALF_EVEN)
@@ -54,8 +54,8 @@ def scientific(type_name: str) -> Read:
 def _plain(kind: str) -> Read:
     if size := digits(Atom(kind)):
         return _with_form(kind, lambda text: _fit(Decimal(text), *size))
-    if kind in _BITS:
-        return _with_form(kind, lambda text: _whole(text, _BITS[kind]))
+    if kind in BITS:
+        return _with_form(kind, lambda text: _whole(text, BITS[kind]))
     if kind in ("float", "double"):
         return _double if kind == "double" else _float
     if kind == "boolean":
@@ -87,9 +87,9 @@ def _whole(text: str, bits: int) -> int | None:
 
 def _fit(number: Decimal, precision: int, scale: int) -> Decimal | None:
     """Return the number with the type's places; None if it has other digits, or too many."""
-    if number.adjusted() >= _MOST_DIGITS and number:
+    if number.adjusted() >= MOST_DIGITS and number:
         return None
-    if number.adjusted() < -_MOST_DIGITS and number:
+    if number.adjusted() < -MOST_DIGITS and number:
         return None
     exact = number.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
     if exact != number or (exact and exact.adjusted() + 1 + scale > precision):

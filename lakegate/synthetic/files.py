@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 from datetime import date
 from decimal import Decimal
 from io import StringIO
@@ -16,9 +15,9 @@ from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.limits import beyond_limits
 from lakegate.audit.model.plan import Plan
 from lakegate.errors import Misconfigured
+from lakegate.reading.moments import PIECE
 
 _CODECS = {".gz": "gzip", ".bz2": "bz2", ".zstd": "zstd"}
-_PIECE = re.compile(r"y+|M+|d+|H+|h+|m+|s+|S+|a|X+|x+|'(?:''|[^'])*'|.", re.DOTALL)
 _JAVA = "yyyy yy MMM MM M dd d HH H hh h mm m ss s a X XX XXX x xx xxx"
 _PYTHON = "%Y %y %b %m %-m %d %-d %H %-H %I %-I %M %-M %S %-S %p Z Z Z +00 +0000 +00:00"
 _SPELLINGS = dict(zip(_JAVA.split(), _PYTHON.split(), strict=True))  # of dates, in the letters of strftime
@@ -55,7 +54,7 @@ def _plain(value: Any, pattern: str) -> Any:
     """Return a value as text files have it: dates as the contract spells them, decimals without an exponent."""
     if isinstance(value, date):
         spelled = value.isoformat().replace("+00:00", "Z")
-        return "".join(_piece(value, piece) for piece in _PIECE.findall(pattern)) or spelled
+        return "".join(_piece(value, piece) for piece in PIECE.findall(pattern)) or spelled
     return format(value, "f") if isinstance(value, Decimal) else value
 
 

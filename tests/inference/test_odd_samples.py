@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from io import BytesIO
 from itertools import permutations
 from pathlib import Path
@@ -14,6 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lakegate.audit.schema.types import canonical
+from lakegate.contracts import load
 from lakegate.inference.inferred import infer
 from lakegate.inference.sample import NoContract
 
@@ -155,3 +158,42 @@ def test_a_space_before_a_quote_within_quotes_is_not_what_is_wrong(tmp_path: Pat
     path.write_text('id,said\n1,"a, ""b"" c"\n2,x,y\n')
     with pytest.raises(NoContract, match="line 3 has 3 fields, not 2"):
         infer([path])
+
+
+ENUM = {"type": "enum", "name": "E", "namespace": "ns", "symbols": ["A", "B"]}
+CENTS = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
+PART = {
+    "type": "record",
+    "name": "S",
+    "fields": [{"name": "t", "type": {"type": "long", "logicalType": "timestamp-millis"}}],
+}
+NAMED: list[tuple[dict[str, Any], str, Any, str]] = [
+    (ENUM, "ns.E", "A", "string"),
+    (PART, "S", {"t": 0}, "struct<t:timestamp>"),
+    ({"type": "fixed", "name": "F", "size": 2}, "F", b"ab", "binary"),
+    ({"type": "record", "name": "S", "fields": [{"name": "c", "type": CENTS}]}, "S", {"c": Decimal("1.50")},
+     "struct<c:decimal(9,2)>"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", ["plain", "nullable", "list", "map", "record"])
+@pytest.mark.parametrize(("said", "name", "value", "kind"), NAMED)
+def test_a_name_of_avro_stands_for_its_type_wherever_it_is_used_again(
+    said: dict[str, Any], name: str, value: Any, kind: str, shape: str, tmp_path: Path
+) -> None:
+    schema_of, value_of = SHAPES[shape]
+    fields = [{"name": "first", "type": said}, {"name": "again", "type": schema_of(name)}]
+    with (tmp_path / "a.avro").open("wb") as file:
+        rows = [{"first": value, "again": value_of(value)}]
+        fastavro.writer(file, {"type": "record", "name": "r", "fields": fields}, rows)
+    columns = {column.name: column.type for column in load(infer([tmp_path / "a.avro"]), "a").plan.columns}
+    nested = {"list": f"array<{kind}>", "map": f"map<string,{kind}>", "record": f"struct<in:{kind}>"}
+    assert columns == {"first": canonical(kind), "again": canonical(nested.get(shape, kind))}
+
+
+def test_a_record_of_avro_that_is_a_part_of_itself_has_no_contract(tmp_path: Path) -> None:
+    fields = [{"name": "v", "type": "int"}, {"name": "next", "type": ["null", "node"]}]
+    with (tmp_path / "a.avro").open("wb") as file:
+        fastavro.writer(file, {"type": "record", "name": "node", "fields": fields}, [{"v": 1, "next": None}])
+    with pytest.raises(NoContract, match='column "next" is node, which is a part of itself'):
+        infer([tmp_path / "a.avro"])

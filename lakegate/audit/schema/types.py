@@ -13,7 +13,8 @@ _ALIASES |= {"timestamp_ltz": "timestamp"}
 _DECIMAL = re.compile(r"(?:decimal|dec|numeric)\((\d+)(?:,(\d+))?\)")
 # A type may have several words: `interval day to second`.
 _TOKEN = re.compile(r"\s*(?:`((?:[^`]|``)*)`|([<>,:])|([^\s<>,:()`]+(?:\s+[^\s<>,:()`]+)*(?:\s*\([^)]*\))?))")
-_MOST_DIGITS = 38
+MOST_DIGITS = 38
+"""Digits of a decimal, at most."""
 # Iceberg has no smaller integers.
 _STORED_TYPES = {"tinyint": "int", "smallint": "int"}
 _TYPE_NAMES = {*_STORED_TYPES, "int", "bigint", "float", "double", "boolean", "string", "binary", "date", "timestamp"}
@@ -178,7 +179,7 @@ def promotion(current: Atom, actual: Atom) -> Atom | None:
         whole_digits = max(small[0] - small[1], large[0] - large[1]) + small[1]
         return (
             Atom(f"decimal({whole_digits},{small[1]})")
-            if large[1] <= small[1] and whole_digits <= _MOST_DIGITS
+            if large[1] <= small[1] and whole_digits <= MOST_DIGITS
             else None
         )
     widens = (current.name, actual.name) in (("int", "bigint"), ("float", "double"))

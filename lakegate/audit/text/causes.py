@@ -20,7 +20,7 @@ from lakegate.audit.schema.faults import type_text
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.kinds import of_format
 from lakegate.audit.schema.names import display_name
-from lakegate.audit.schema.types import Atom, canonical, digits, parse
+from lakegate.audit.schema.types import MOST_DIGITS, Atom, canonical, digits, parse
 from lakegate.audit.text.fields import header_names
 from lakegate.audit.text.objects import HALF_PAIR, NO_OBJECT
 from lakegate.audit.text.scan import row_faults, value_fault
@@ -31,7 +31,6 @@ _MOST_CAUSES = 3  # causes of a file in one advice
 _LINE_ENDS = setting("multiLine", "true")
 _SERVER = "at the contract's landing server"
 _WHOLE, _NUMBER = re.compile("[+-]?[0-9]{1,40}"), re.compile("[+-]?[0-9]{1,30}([.][0-9]{1,30})?")
-_MOST_DIGITS = 38
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -178,7 +177,7 @@ def _wider(kind: Atom, texts: Sequence[str]) -> Atom | None:
     if (size := digits(kind)) and all(_NUMBER.fullmatch(text) for text in texts):
         parts = [text.lstrip("+-").partition(".") for text in texts]
         before, places = max(len(whole.lstrip("0")) for whole, _, _ in parts), size[1]
-        if all(len(after.rstrip("0")) <= places for _, _, after in parts) and before + places <= _MOST_DIGITS:
+        if all(len(after.rstrip("0")) <= places for _, _, after in parts) and before + places <= MOST_DIGITS:
             return Atom(f"decimal({max(before + places, size[0])},{places})")
     return None
 
