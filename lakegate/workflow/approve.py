@@ -12,13 +12,14 @@ from lakegate.counts import count
 from lakegate.errors import Refused, noting
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
+from lakegate.publishing.guards import NeedsNewAttempt
 from lakegate.workflow.attempts.claims import base_of, files_claimed_in
 from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.ledger.decisions import REASON, reason
 from lakegate.workflow.ledger.rejected import Rejected, rejected_files
 from lakegate.workflow.notices.outcome import notify_approved
 from lakegate.workflow.publish import publish_rejected
-from lakegate.workflow.publishing.audited import Audited, NeedsNewAttempt
+from lakegate.workflow.publishing.audited import Audited
 from lakegate.workflow.retry import require_idle, require_publishable
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle

@@ -16,8 +16,10 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.standing import is_open
 from lakegate.ports import DecidedFile, Note, Signal
+from lakegate.publishing.guards import NeedsNewAttempt
+from lakegate.publishing.rebase import own_branch
 from lakegate.workflow.ledger.receipts import main_receipts
-from lakegate.workflow.publishing.audited import Audited, Main, NeedsNewAttempt, Objection
+from lakegate.workflow.publishing.audited import Audited, Main, Objection
 from lakegate.workflow.publishing.guards import (
     guard_contract,
     guard_kept_rows,
@@ -31,7 +33,7 @@ from lakegate.workflow.publishing.guards import (
     keeps_replaced_rows,
 )
 from lakegate.workflow.publishing.proofs import prove_audited, prove_changes, prove_own
-from lakegate.workflow.publishing.rebase import rebase_on_main, trim
+from lakegate.workflow.publishing.rebase import guard_rebase, rebase_on_main, trim
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 
@@ -142,17 +144,20 @@ def _merge_own(
     service: Service, audited: Audited, files: list[FileVersion], main: Main, note: Note, *, rebase: bool
 ) -> NeedsNewAttempt | None:
     own = audited.attempt.rebase(service.clock.now(), service.clock.nonce())
-    try:
-        base = rebase_on_main(service, audited, files, main, own) if rebase else trim(service, audited, files, own)
-        if isinstance(base, NeedsNewAttempt):
-            return base
+    targets = guard_rebase(service, audited, files, main) if rebase else None
+    if isinstance(targets, NeedsNewAttempt):
+        return targets
+    base = main.head if targets else audited.report.base
+    with own_branch(service.branches, own.branch, base):
+        if targets:
+            rebase_on_main(service, audited, files, main, targets, own.branch)
+        else:
+            trim(service, audited, files, own.branch)
         head = prove_own(service, audited, files, own, base)
         pushed = contract_of(service.store, audited.attempt.table)  # read again, because the steps above take seconds
         if objection := guard_contract(audited, pushed):
             return objection
         service.publisher.merge(own.branch, head, note)
-    finally:
-        service.branches.delete_branch(own.branch)
     return None
 
 

@@ -17,6 +17,7 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import is_open
 from lakegate.ports import Signal
+from lakegate.publishing.guards import NeedsNewAttempt
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts, not_claimed_later
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.attempts.reports import End, accept_report, hand_over, note_end
@@ -27,7 +28,7 @@ from lakegate.workflow.notices.messages import rejection
 from lakegate.workflow.notices.outbox import notified_at
 from lakegate.workflow.notices.outcome import decided_so, notify_outcome, notify_waiting
 from lakegate.workflow.publish import publish
-from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, NeedsNewAttempt, Objection
+from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, Objection
 from lakegate.workflow.publishing.noting import commit_noted
 from lakegate.workflow.publishing.rebase import drop_files
 from lakegate.workflow.registry import contract_of

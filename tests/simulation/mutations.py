@@ -19,6 +19,7 @@ from lakegate.audit.evaluation import observed
 from lakegate.landing import lane, standing
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Receipt
+from lakegate.publishing import guards as table_guards
 from lakegate.publishing.nessie import NessieCatalog
 from lakegate.testing import MemoryLake
 from lakegate.workflow import publish, receive, reconcile, settle
@@ -142,15 +143,15 @@ MUTATIONS = (
         says="a rebase asks not whether the tables are the same",
         edits=(
             Edit(
-                function=guards.guard_tables,
-                old="if is_same(audited, table, there, wanted):",
+                function=table_guards.guard_tables,
+                old="if audited.is_same(table, there, wanted):",
                 new="if there is not None:",
             ),
         ),
     ),
     Mutation(
         says="a table grows that is not what it was",
-        edits=(Edit(function=guards.guard_tables, old="there == before and", new=""),),
+        edits=(Edit(function=table_guards.guard_tables, old="there == before and", new=""),),
         seeds_from=3170,
     ),
     Mutation(
@@ -194,14 +195,14 @@ MUTATIONS = (
     Mutation(
         says="what is left of a data file that rows were taken out of is not brought along",
         edits=(
-            Edit(function=rebase.rebase_on_main, old="audited.added(files)", new="audited.paths(files)"),
+            Edit(function=Audited.moved, old="self.added(files)", new="self.paths(files)"),
             Edit(function=proofs.prove_own, old="audited.added(files)", new="audited.paths(files)"),
         ),
         seeds_from=270,
     ),
     Mutation(
         says="a data file is replaced that somebody has rewritten since",
-        edits=(Edit(function=guards.guard_replaced, old="paths & since.removed", new="False"),),
+        edits=(Edit(function=table_guards.guard_replaced, old="paths & since.removed", new="False"),),
         seeds_from=840,
     ),
     Mutation(

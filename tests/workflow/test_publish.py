@@ -10,10 +10,11 @@ import pytest
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN, MessageKind, Ref
+from lakegate.publishing.guards import NeedsNewAttempt
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.publish import publish
-from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, NeedsNewAttempt, Objection
+from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, Objection
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import accept_end, settle
 from lakegate.workflow.status import status

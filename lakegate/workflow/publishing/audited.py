@@ -11,17 +11,8 @@ from lakegate.contracts import Contract
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt
-from lakegate.ports import MAIN, Ref
+from lakegate.publishing.guards import AuditedBranch, NeedsNewAttempt
 from lakegate.workflow.attempts.replaced import paths_of
-
-
-@dataclass(frozen=True)
-class NeedsNewAttempt:
-    """An objection to moving the audited data files onto main as it is now. Only a new attempt may publish the files,
-    after it has appended and audited them again.
-    """
-
-    why: str
 
 
 @dataclass(frozen=True)
@@ -49,13 +40,15 @@ class Audited:
     claims: tuple[FileVersion, ...]
     is_noted: bool = False
 
-    @property
-    def ref(self) -> Ref:
-        return Ref(self.attempt.branch, self.report.audited)
-
-    @property
-    def base_ref(self) -> Ref:
-        return Ref(MAIN, self.report.base)
+    @cached_property
+    def branch(self) -> AuditedBranch:
+        return AuditedBranch(
+            name=self.attempt.branch,
+            base=self.report.base,
+            head=self.report.audited,
+            again=f"Run: lakegate retry {self.attempt.batch}",
+            own=frozenset({self.audits}),
+        )
 
     @property
     def audits(self) -> str:
@@ -97,6 +90,14 @@ class Audited:
         """Return the data files that main gets with these files: their own, and the rest of rewritten ones."""
         found, table = self.paths(files), self.attempt.table
         return found | {table: found[table] | paths_of(self.report.rewritten.left)} if self.rewriting(files) else found
+
+    def moved(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
+        """Return `added` without the tables that get none."""
+        return {table: paths for table, paths in self.added(files).items() if paths}
+
+    def replaced(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
+        """Return `removed` without the tables that lose none."""
+        return {table: paths for table, paths in self.removed(files).items() if paths}
 
     def rewriting(self, files: Iterable[FileVersion]) -> frozenset[str]:
         """Return the ids of those files for which rows were taken out of data files that other files share."""

@@ -1,9 +1,8 @@
-"""Guards: an audit still holds for main, its receipts and the current contract. Each guard returns its objection, or
-None. Guards change nothing.
+"""Guards: an audit still holds for main, its receipts and the current contract. That data files may move to main's
+tables is asked by `lakegate.publishing.guards`. Each guard returns its objection, or None. Guards change nothing.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.model.report import Report, Verdict
@@ -12,9 +11,10 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.landing.standing import is_open, standing_of
-from lakegate.ports import MAIN, Ref, TableIdentity
+from lakegate.ports import MAIN, Ref
+from lakegate.publishing.guards import NeedsNewAttempt
 from lakegate.workflow.attempts.claims import claim_receipt
-from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, Main, NeedsNewAttempt, Objection
+from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, Main, Objection
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.keys import failed_and_compared
 
@@ -134,67 +134,6 @@ def is_as_claimed(audited: Audited, claims: Mapping[str, Receipt | None], main: 
         if claim_receipt(main.receipts, file, audited.attempt, entry.replaces) != claim:
             return False
     return True
-
-
-@dataclass(frozen=True, kw_only=True)
-class Targets:
-    """Tables that main must get with the data files: `new` ones that it lacks, and those that have `grown` on the
-    attempt's branch by columns or types, or by the contract's hash alone.
-    """
-
-    new: frozenset[str]
-    grown: frozenset[str]
-
-
-def guard_tables(service: Service, audited: Audited, head: str, tables: Iterable[str]) -> Targets | NeedsNewAttempt:
-    """Return the tables that are new or have grown; object if data files may not move to one of the tables. Iceberg
-    matches columns by field id, so main's table must agree with the audited one, or still be as it was at the attempt's
-    base, and so be able to become the audited one.
-    """
-    new, grown = set[str](), set[str]()
-    for table in tables:
-        there, wanted = (service.tables.identity(ref, table) for ref in (Ref(MAIN, head), audited.ref))
-        if is_same(audited, table, there, wanted):
-            continue
-        before = service.tables.identity(audited.base_ref, table)
-        if there is None and before is None:
-            new.add(table)
-        elif there is not None and there == before and _may_become(there, wanted):
-            grown.add(table)
-        else:
-            return NeedsNewAttempt(f"table {table} on main is not the one that was audited on {audited.attempt.branch}")
-    return Targets(new=frozenset(new), grown=frozenset(grown))
-
-
-def is_same(audited: Audited, table: str, one: TableIdentity | None, other: TableIdentity | None) -> bool:
-    """Return True if data files of the one table may be the other's. Of an audits table, which has lakegate's columns
-    alone, it does not matter which attempt made it: two may at once.
-    """
-    if one and other and table == audited.audits:
-        return replace(one, uuid="") == replace(other, uuid="")
-    return one == other
-
-
-def _may_become(before: TableIdentity, after: TableIdentity | None) -> bool:
-    """Return True if the table keeps its partitions and every column."""
-    if after is None or (before.uuid, before.partitions) != (after.uuid, after.partitions):
-        return False
-    names = {(number, name) for number, name, _ in after.fields}
-    return all((number, name) in names for number, name, _ in before.fields)
-
-
-def guard_replaced(
-    service: Service, audited: Audited, head: str, replaced: Mapping[str, frozenset[str]], *, whole: bool
-) -> NeedsNewAttempt | None:
-    """Object if data files that are to be replaced, by table, have left main since the attempt's base. If not the
-    `whole` of a data file is replaced, new delete files are an objection, too: rows that they delete would be back in
-    what is left of it.
-    """
-    for table, paths in replaced.items():
-        since = service.tables.compare(table, audited.base_ref, Ref(MAIN, head))
-        if paths & since.removed or (since.deletes and not whole):
-            return NeedsNewAttempt(f"rows of {table} that {audited.attempt.branch} replaces were rewritten on main")
-    return None
 
 
 def guard_schema(audited: Audited, files: Iterable[FileVersion]) -> NeedsNewAttempt | None:

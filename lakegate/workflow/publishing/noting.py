@@ -8,17 +8,15 @@ from collections.abc import Mapping
 
 import structlog
 
-from lakegate.audit.evaluation.audits import NAMESPACE
 from lakegate.errors import Refused
-from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, FileChanges, Note, Ref
+from lakegate.publishing.guards import Targets, guard_tables
+from lakegate.publishing.proofs import head_of, prove_alone, prove_files
+from lakegate.publishing.rebase import bring, own_branch
 from lakegate.workflow.ledger.decisions import Commit
 from lakegate.workflow.publishing.audited import Audited
-from lakegate.workflow.publishing.guards import Targets, guard_tables
-from lakegate.workflow.publishing.proofs import head_of_own
-from lakegate.workflow.publishing.rebase import bring
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
@@ -49,28 +47,24 @@ def _merged(
     """Merge a branch of main's head with these receipts and data files alone. Return False if there are none, or main's
     audits table is not like the attempt's. Raise Conflict if main has changed.
     """
-    targets = guard_tables(service, audited, head, brought) if any(brought.values()) else None
+    targets = guard_tables(service.tables, audited.branch, head, brought) if any(brought.values()) else None
     if not isinstance(targets, Targets):
         return False
     own = audited.attempt.rebase(service.clock.now(), service.clock.nonce())
-    try:
-        service.branches.create_branch(own.branch, head)
+    with own_branch(service.branches, own.branch, head):
         service.ledger.commit_receipts(own.branch, head, receipts)
-        bring(service, audited, targets, own.branch, brought)
-        service.publisher.merge(own.branch, _proved(service, own, head, receipts, brought), note)
-    finally:
-        service.branches.delete_branch(own.branch)
+        bring(service.tables, audited.branch, targets, own.branch, brought)
+        service.publisher.merge(own.branch, _proved(service, audited, own.branch, head, receipts, brought), note)
     return True
 
 
-def _proved(service: Service, own: Attempt, base: str, receipts: list[Receipt], brought: Brought) -> str:
+def _proved(service: Service, audited: Audited, own: str, base: str, receipts: list[Receipt], brought: Brought) -> str:
     """Return the branch's head, proved to have just these receipts and data files beyond its base."""
-    head = head_of_own(service, own)
+    head = head_of(service.branches, own)
     changes = service.branches.changes(base, head)
-    is_alone = changes.tables == brought.keys() and changes.namespaces <= {NAMESPACE} and not changes.others
-    if not is_alone or set(changes.receipts) != {receipt.key for receipt in receipts}:
-        raise Refused(f"branch {own.branch} has other changes than the rejection and its audit; it is not merged")
-    for table, paths in brought.items():
-        if service.tables.compare(table, Ref(MAIN, base), Ref(own.branch, head)) != FileChanges(added=paths):
-            raise Refused(f"branch {own.branch}: {table} has other data files than the audit's; it is not merged")
+    prove_alone(changes, brought.keys(), f"branch {own} of a rejection and its audit")
+    if set(changes.receipts) != {receipt.key for receipt in receipts}:
+        raise Refused(f"branch {own} has other receipts than the rejection's; it is not merged")
+    wanted = {table: FileChanges(added=paths) for table, paths in brought.items()}
+    prove_files(service.tables, audited.branch, Ref(own, head), base, wanted)
     return head

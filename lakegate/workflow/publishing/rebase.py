@@ -1,68 +1,55 @@
-"""Rebase: a worker's own branch with just what is to be merged, on main's head or trimmed on the audit's base. Data
-files move by metadata alone.
-"""
+"""Rebase: a worker's own branch gets just what is to be merged, on main's head or trimmed on the audit's base."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from lakegate.errors import Conflict
-from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import Ref
+from lakegate.publishing.guards import NeedsNewAttempt, Targets, guard_replaced, guard_tables
+from lakegate.publishing.rebase import bring
 from lakegate.workflow.attempts.claims import claim_receipt
-from lakegate.workflow.publishing.audited import Audited, Main, NeedsNewAttempt
-from lakegate.workflow.publishing.guards import Targets, guard_replaced, guard_schema, guard_tables
+from lakegate.workflow.publishing.audited import Audited, Main
+from lakegate.workflow.publishing.guards import guard_schema
 from lakegate.workflow.service import Service
 
 
-def rebase_on_main(
-    service: Service, audited: Audited, files: list[FileVersion], main: Main, own: Attempt
-) -> str | NeedsNewAttempt:
-    """Make a branch from main's head, append the audited data files of these files to it and remove what they replace.
-    Return its base, or an objection before anything is made.
-    """
-    paths = {table: paths for table, paths in audited.added(files).items() if paths}
-    replaced = {table: paths for table, paths in audited.removed(files).items() if paths}
-    targets = guard_tables(service, audited, main.head, {**paths, **replaced})
+def guard_rebase(service: Service, audited: Audited, files: list[FileVersion], main: Main) -> Targets | NeedsNewAttempt:
+    """Return the tables that main must get with these files; object if their data files may not move to main."""
+    replaced = audited.replaced(files)
+    targets = guard_tables(service.tables, audited.branch, main.head, {**audited.moved(files), **replaced})
     if isinstance(targets, NeedsNewAttempt):
         return targets
     unasked = guard_schema(audited, files) if targets.new or targets.grown else None
     whole = not audited.rewriting(files)
-    if objection := unasked or guard_replaced(service, audited, main.head, replaced, whole=whole):
-        return objection
-    attempt = audited.attempt
-    service.branches.create_branch(own.branch, main.head)
-    claims = [
-        claim_receipt(main.receipts, file, attempt, audited.reported[file.id].replaces.versions) for file in files
-    ]
-    service.ledger.commit_receipts(own.branch, main.head, claims)
-    bring(service, audited, targets, own.branch, paths)
-    for table, its in replaced.items():
-        service.tables.remove(table, own.branch, its)
-    return main.head
+    objection = unasked or guard_replaced(service.tables, audited.branch, main.head, replaced, whole=whole)
+    return objection or targets
 
 
-def bring(
-    service: Service, audited: Audited, targets: Targets, branch: str, paths: Mapping[str, frozenset[str]]
+def rebase_on_main(
+    service: Service, audited: Audited, files: list[FileVersion], main: Main, targets: Targets, own: str
 ) -> None:
-    """Bring these audited data files, by table, to a branch of main's, with new tables and columns."""
-    for table in sorted(targets.grown):
-        service.tables.evolve(table, branch, audited.base_ref, audited.ref)
-    for table, its in paths.items():
-        add = service.tables.register if table in targets.new else service.tables.append
-        add(table, branch, audited.ref, its)
+    """Give a branch of main's head the audited data files of these files and their claims, and take off what they
+    replace.
+    """
+    claims = [
+        claim_receipt(main.receipts, file, audited.attempt, audited.reported[file.id].replaces.versions)
+        for file in files
+    ]
+    service.ledger.commit_receipts(own, main.head, claims)
+    bring(service.tables, audited.branch, targets, own, audited.moved(files))
+    for table, paths in audited.replaced(files).items():
+        service.tables.remove(table, own, paths)
 
 
-def trim(service: Service, audited: Audited, files: list[FileVersion], own: Attempt) -> str:
-    """Make a branch with the audited changes of these files alone, and return its base.
+def trim(service: Service, audited: Audited, files: list[FileVersion], own: str) -> None:
+    """Give a branch of the audit's base the audited changes of these files alone.
 
     The branch is not made from the audited commit. Once a part of that commit is merged, Nessie compares main with it:
     another part would merge without a conflict, and remove from main what it leaves out.
     """
-    base, others = audited.report.base, audited.claims_without(files)
-    service.branches.create_branch(own.branch, base)
-    service.publisher.replay(own.branch, base, audited.report.audited, [file.key for file in others])
-    _drop_data_files(service, audited, others, own.branch)
-    return base
+    others = audited.claims_without(files)
+    service.publisher.replay(own, audited.report.base, audited.report.audited, [file.key for file in others])
+    _drop_data_files(service, audited, others, own)
 
 
 def drop_files(service: Service, audited: Audited, files: Iterable[FileVersion], branch: str) -> None:
@@ -79,5 +66,5 @@ def drop_files(service: Service, audited: Audited, files: Iterable[FileVersion],
 
 def _drop_data_files(service: Service, audited: Audited, files: Iterable[FileVersion], branch: str) -> None:
     for table, paths in audited.paths(files).items():
-        if paths and (there := paths & service.tables.compare(table, audited.base_ref, Ref(branch)).added):
+        if paths and (there := paths & service.tables.compare(table, audited.branch.base_ref, Ref(branch)).added):
             service.tables.remove(table, branch, there)
