@@ -23,7 +23,8 @@ from lakegate.adapters.lake import storage
 from lakegate.home import home
 from lakegate.ports import MAIN, Ref
 from lakegate.settings import Settings
-from lakegate.wap.nessie import NessieBranches
+from lakegate.wap.nessie import NessiePlace
+from lakegate.wap.publishing import names
 
 ROOT = home().root
 NAMESPACE = "shop"
@@ -131,7 +132,7 @@ def outcome(table: str, code: int) -> Outcome:
     place = catalog()
     http = door(place.uri, tokens())
     on_main = RefCatalog(place.uri, place.warehouse, Ref(MAIN), storage(), http=http).find_table(table)
-    branches = NessieBranches(uri=place.uri, warehouse=place.warehouse, table=table, http=http).names()
+    branches = names(NessiePlace(uri=place.uri, warehouse=place.warehouse, table=table, http=http))
     rows = on_main.scan().to_arrow().num_rows if on_main else 0
     return Outcome(code=code, rows=rows, branches=tuple(branches))
 

@@ -19,8 +19,8 @@ from pyiceberg.table.update import update_table_metadata
 from lakegate.adapters.iceberg.commits import staged
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.express.creating import schema_of, spec_of
-from lakegate.wap.engine import NOTHING
-from lakegate.wap.port import Open
+from lakegate.publishing.iceberg.refs import NOTHING
+from lakegate.wap.place import Open
 
 BRANCH = "try"
 

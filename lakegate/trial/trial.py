@@ -15,10 +15,11 @@ from lakegate.audit.model.report import Report
 from lakegate.audit.run import Run, append_files, audit_appended
 from lakegate.errors import Misconfigured
 from lakegate.express.plan import spark_only
+from lakegate.publishing.iceberg.refs import NOTHING
 from lakegate.trial.local import LocalFiles, job_files, mapped
 from lakegate.trial.questions import Unasked, askable, unasked, without
 from lakegate.trial.scratch import BRANCH, Scratch
-from lakegate.wap.engine import NOTHING, RunEngine, job_of
+from lakegate.wap.engine import RunEngine, job_of
 
 
 @dataclass(frozen=True, kw_only=True)

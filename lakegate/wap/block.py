@@ -18,13 +18,14 @@ from lakegate.audit.model.plan import Plan
 from lakegate.contracts import Contract, load
 from lakegate.errors import LakegateError, Misconfigured, Refused
 from lakegate.express.plan import spark_only
+from lakegate.publishing.iceberg.branches import IcebergBranches
 from lakegate.wap.branch import Branch, Terms
 from lakegate.wap.checks import Check, check_names
-from lakegate.wap.iceberg import IcebergBranches
+from lakegate.wap.iceberg import IcebergPlace
 from lakegate.wap.names import branch_name, check_made, made_at
-from lakegate.wap.nessie import NessieBranches
-from lakegate.wap.port import Branches
-from lakegate.wap.publishing import look
+from lakegate.wap.nessie import NessiePlace
+from lakegate.wap.place import Place
+from lakegate.wap.publishing import discard, look, make, names
 
 KEPT = timedelta(days=7)
 
@@ -49,8 +50,8 @@ class _Caller:
     token: Callable[[], str]
 
 
-CatalogLike = Catalog | Nessie | Branches
-"""A catalog that PyIceberg has opened, a Nessie, or the branches of a table."""
+CatalogLike = Catalog | Nessie | Place
+"""A catalog that PyIceberg has opened, a Nessie, or the place of a table in one."""
 ContractLike = Contract | str | os.PathLike[str]
 """A contract, or the path of its file."""
 
@@ -113,9 +114,9 @@ def start(
     terms = _terms(catalog, contract, table, checks, allow_new_columns, spark, now)
     name = branch_name(terms.plan.table, now(), uuid4().hex[:8])
     check_made(name, terms.plan.table)
-    published = look(terms.branches, key) if key else None
+    published = look(terms.place, key) if key else None
     if not published:
-        terms.branches.make(name)
+        make(terms.place, name)
     return Branch(terms, name=name, key=key or name, published=published)
 
 
@@ -135,7 +136,7 @@ def resume(
     """
     terms = _terms(catalog, contract, table, checks, (), spark, now)
     check_made(name, terms.plan.table)
-    return Branch(terms, name=name, key=key or name, published=look(terms.branches, key or name))
+    return Branch(terms, name=name, key=key or name, published=look(terms.place, key or name))
 
 
 def _terms(
@@ -152,7 +153,7 @@ def _terms(
     given = _contract(contract)
     plan = _plan(given, table, spark)
     return Terms(
-        branches=_branches(catalog, plan.table),
+        place=_place(catalog, plan.table),
         plan=plan,
         contract=given.plan,
         now=now,
@@ -166,11 +167,11 @@ def discard_abandoned(
     catalog: CatalogLike, table: str, *, older_than: timedelta = KEPT, now: Callable[[], datetime] = utc_now
 ) -> list[str]:
     """Delete the branches of runs of a table that were begun so long ago, and return their names."""
-    branches = _branches(catalog, table)
-    made = {name: at for name in branches.names() if (at := made_at(name, table))}
+    place = _place(catalog, table)
+    made = {name: at for name in names(place) if (at := made_at(name, table))}
     gone = [name for name, at in made.items() if at < now() - older_than]
     for name in gone:
-        branches.drop(name)
+        discard(place, name)
     return gone
 
 
@@ -182,11 +183,13 @@ def _discard(branch: Branch, error: BaseException) -> None:
         error.add_note(f"branch {branch.name} of {branch.table} is still there: {later}")
 
 
-def _branches(catalog: CatalogLike, table: str) -> Branches:
+def _place(catalog: CatalogLike, table: str) -> Place:
     if isinstance(catalog, Nessie):
         http = door(catalog.uri, _Caller(catalog.token) if catalog.token else None, catalog.ca)
-        return NessieBranches(uri=catalog.uri, warehouse=catalog.warehouse, table=table, http=http)
-    return IcebergBranches(catalog=catalog, table=table) if isinstance(catalog, Catalog) else catalog
+        return NessiePlace(uri=catalog.uri, warehouse=catalog.warehouse, table=table, http=http)
+    if isinstance(catalog, Catalog):
+        return IcebergPlace(branches=IcebergBranches(catalog=catalog, table=table))
+    return catalog
 
 
 def _plan(contract: Contract, table: str, spark: Any) -> Plan:

@@ -20,14 +20,14 @@ from lakegate.audit.ref import Ref
 from lakegate.audit.run import Run, append_files, audit_appended
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.errors import Conflict, Misconfigured, Refused
+from lakegate.publishing.iceberg.refs import commit_of, snapshot_of
 from lakegate.wap.checks import Check, checked, id_of
-from lakegate.wap.commits import snapshot_of
 from lakegate.wap.data import Given, files_of
-from lakegate.wap.engine import NOTHING, RunEngine, RunFiles, job_of
+from lakegate.wap.engine import RunEngine, RunFiles, job_of
 from lakegate.wap.history import appends_on, noted_appends
 from lakegate.wap.names import branch_name
-from lakegate.wap.port import Branches, Open
-from lakegate.wap.publishing import Published, Publishing, look
+from lakegate.wap.place import Open, Place
+from lakegate.wap.publishing import Published, Publishing, discard, look
 from lakegate.wap.refusal import refusal
 from lakegate.wap.report import Report
 
@@ -70,7 +70,7 @@ class Terms:
     `contract`. `spark` is the session in which files are read and audited, if there is one.
     """
 
-    branches: Branches
+    place: Place
     plan: Plan
     contract: Plan
     now: Callable[[], datetime]
@@ -109,7 +109,7 @@ class Branch:
         given = list(files_of(data, self._terms.contract.files.kind, self._terms.plan.columns))
         files = {self._id(each): each for each in given}
         branch = self._open()
-        there = {each.id: each for each in appends_on(self._terms.branches.steps(branch))}
+        there = {each.id: each for each in appends_on(self._terms.place.steps(branch))}
         new = {key: each for key, each in files.items() if key not in there}
         if new:
             self._append(branch, new, name, len(there))
@@ -163,7 +163,7 @@ class Branch:
         """Publish the branch, and delete it. Without a report of it as it is, audit it first. Raise AuditFailed, and
         publish nothing, if the audit fails.
         """
-        found = self.published or look(self._terms.branches, self.key)
+        found = self.published or look(self._terms.place, self.key)
         if found:
             self.discard()
             self.published = found
@@ -171,26 +171,23 @@ class Branch:
         branch = self._open()
         self._passing(branch, report or self._report)
         publishing = Publishing(
-            branches=self._terms.branches,
+            place=self._terms.place,
             branch=branch,
             key=self.key,
             plan=self._terms.plan,
             audit=lambda rebased: self._passing(rebased, None),
             renamed=lambda: branch_name(self.table, self._terms.now(), uuid4().hex[:8]),
         )
-        try:
-            self.published = publishing.carry_out()
-        finally:
-            self.name = publishing.branch.name
+        self.published = publishing.carry_out()
         return self.published
 
     def discard(self) -> None:
         """Delete the branch with what it holds. Main stays as it is."""
-        self._terms.branches.drop(self.name)
+        discard(self._terms.place, self.name)
 
     def _told(self, published: Published) -> Report:
         """Return what main's history tells of the run's report: what was published has passed."""
-        appends, moment = noted_appends(self._terms.branches.notes(self.key)), self._terms.now()
+        appends, moment = noted_appends(self._terms.place.notes(self.key)), self._terms.now()
         return Report(
             branch=self.name,
             batch=self.key,
@@ -229,15 +226,15 @@ class Branch:
         return any(name not in self._seen or self._seen[name] != self._state(name) for name in others)
 
     def _state(self, name: str) -> int | None:
-        return snapshot_of(self._terms.branches.other(name))
+        return snapshot_of(self._terms.place.other(name))
 
     def _audited(self, branch: Open) -> Report:
         """Audit the branch as it was found."""
-        appends = appends_on(self._terms.branches.steps(branch))
+        appends = appends_on(self._terms.place.steps(branch))
         if not appends:
             raise Refused(f"branch {branch.name} holds nothing to audit: append to it first")
         files = tuple(JobFile(id=each.id, key=each.name, uri="", size=0) for each in appends)
-        job = self._job(branch, _base(branch), files)
+        job = self._job(branch, commit_of(snapshot_of(branch.base)), files)
         with self._engine(job, branch, {}) as engine:
             inspections = [Inspection(file=file, rows=it.rows) for file, it in zip(files, appends, strict=True)]
             run = Run(job=job, engine=engine, now=self._terms.now, inspections=inspections)
@@ -260,7 +257,7 @@ class Branch:
     def _engine(self, job: Job, branch: Open, given: Mapping[str, Given]) -> Iterator[RunEngine]:
         terms, spark = self._terms, self._terms.spark
         asked_for = terms.allow_new_columns
-        more = {"branches": terms.branches, "branch": branch, "key": self.key, "asked_for": asked_for}
+        more = {"branches": terms.place, "branch": branch, "key": self.key, "asked_for": asked_for}
         try:
             with (_in_duckdb if spark is None else _in_spark(spark))(job, given, **more) as engine:
                 yield engine
@@ -274,7 +271,7 @@ class Branch:
             raise Refused(f"{str(error).partition(' Run: lakegate ')[0]} Nothing is published") from error
 
     def _open(self) -> Open:
-        found = self._terms.branches.find(self.name)
+        found = self._terms.place.find(self.name)
         if found is None:
             raise Conflict(f"there is no branch {self.name} of {self.table}: it was published or discarded")
         return found
@@ -296,11 +293,6 @@ def _in_spark(session: Any) -> Callable[..., AbstractContextManager[RunEngine]]:
     from lakegate.wap.spark.engine import opened  # noqa: PLC0415
 
     return partial(opened, session)
-
-
-def _base(branch: Open) -> str:
-    snapshot = snapshot_of(branch.base)
-    return NOTHING if snapshot is None else str(snapshot)
 
 
 def _named(given: Given, name: str, number: int) -> str:

@@ -40,17 +40,15 @@ from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.reading import Reader
 from lakegate.express.rows import BrokenText, parts_of
-from lakegate.wap.commits import snapshot_of
+from lakegate.publishing.iceberg.refs import pinned, snapshot_of
 from lakegate.wap.history import Append, appends_on, summary, written_by
-from lakegate.wap.port import Open, Workplace
+from lakegate.wap.place import Open, Workplace
 from lakegate.wap.spool import Spool
-from lakegate.wap.table import RunTable, pinned
+from lakegate.wap.table import RunTable
 from lakegate.wap.view import RunView
 
 _GIB = 1024**3
 _THREADS = 4  # of DuckDB: each holds rows of its own in memory
-NOTHING = "0"
-"""The commit of a base without a snapshot."""
 LIMITS = Limits(
     bytes=64 * _GIB,
     uncompressed=256 * _GIB,

@@ -1,7 +1,7 @@
 """Notes of snapshots on the runs that made them: a run's key, and the appends that it brought. It changes nothing."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -10,6 +10,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from lakegate.audit.model.codec import from_json, to_json
+from lakegate.publishing.iceberg.refs import properties_of
 
 KEY, BROUGHT, SNAPSHOT = "lakegate.key", "lakegate.appends", "lakegate.snapshot"
 """Notes in a snapshot's summary, or of a merge: the key of a run, what it brought, as JSON, and its last snapshot."""
@@ -38,23 +39,9 @@ def appends_on(steps: Iterable[Table]) -> list[Append]:
     return [each for table in steps for each in _appends(table)]
 
 
-def told(snapshot: Snapshot | None) -> Mapping[str, str]:
-    """Return what a snapshot says of the run that made it."""
-    return snapshot.summary.additional_properties if snapshot and snapshot.summary else {}
-
-
 def noted_appends(notes: Iterable[Mapping[str, str]]) -> list[Append]:
     """Return what a published run has brought."""
     return [each for note in notes if BROUGHT in note for each in _read(note[BROUGHT])]
-
-
-def ancestors(table: Table | None) -> Iterator[Snapshot]:
-    """Yield the snapshots of a table at a state, as far as it knows them, the newest first."""
-    snapshot = table.current_snapshot() if table else None
-    while table and snapshot:
-        yield snapshot
-        parent = snapshot.parent_snapshot_id
-        snapshot = None if parent is None else table.snapshot_by_id(parent)
 
 
 def append_of(path: str, appends: Iterable[Append]) -> str | None:
@@ -71,7 +58,7 @@ def written_by(path: str) -> str:
 
 def _appends(table: Table) -> list[Append]:
     snapshot = table.current_snapshot()
-    said = told(snapshot).get(BROUGHT)
+    said = properties_of(snapshot).get(BROUGHT)
     if said is not None:
         return _read(said)
     paths = _added(table, snapshot) if snapshot else {}

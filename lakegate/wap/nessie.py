@@ -1,8 +1,4 @@
-"""`Branches` of a Nessie: a branch of the whole catalog for each run, as the service has it, with a schema of its own.
-
-Nessie merges a branch only if main has the table as the branch was made from it. It finds that by the content's
-identity, so nothing of the table may come between.
-"""
+"""A place of runs in a Nessie: a branch of the whole catalog for each run, as the service has it."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,23 +12,23 @@ from pyiceberg.table.refs import MAIN_BRANCH
 from lakegate.adapters.http import TimeoutAdapter
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.audit.model.plan import Plan, TableColumn
-from lakegate.errors import Conflict, OutcomeUnknown, Refused
+from lakegate.audit.ref import Ref
 from lakegate.express.appending import set_properties
 from lakegate.express.creating import create
 from lakegate.express.tables import fit
-from lakegate.ports import MAIN, Ref
-from lakegate.publishing.nessie import NessieCatalog
-from lakegate.wap.commits import appending, commit, find, snapshot_of
-from lakegate.wap.history import SNAPSHOT
+from lakegate.publishing.iceberg.commits import appending, commit, find
+from lakegate.publishing.iceberg.refs import snapshot_of
+from lakegate.publishing.nessie import NessieCatalog, NessieTables
+from lakegate.publishing.port import MAIN
 from lakegate.wap.names import check_made, made_at
-from lakegate.wap.port import Open, still_open
+from lakegate.wap.place import Open, still_open
 
 TABLE = "lakegate.table"
 
 
 @dataclass(frozen=True, kw_only=True)
-class NessieBranches:
-    """Branches of one table of a Nessie. `uri` is its address without /api, and `http` has its identity, if any."""
+class NessiePlace:
+    """One table of a Nessie. `uri` is its address without /api, and `http` has its identity, if any."""
 
     uri: str
     warehouse: str
@@ -40,37 +36,25 @@ class NessieBranches:
     http: TimeoutAdapter = field(default_factory=TimeoutAdapter, repr=False)
 
     @cached_property
-    def _nessie(self) -> NessieCatalog:
+    def branches(self) -> NessieCatalog:
         return NessieCatalog(self.uri, self.http)
 
     @property
     def whole_catalog(self) -> bool:
         return True
 
-    def main(self) -> Table | None:
-        return self.other(self.table)
+    def tables(self, summary: Mapping[str, str]) -> NessieTables:
+        return NessieTables(self.uri, self.warehouse, self.http, summary)
 
     def other(self, name: str) -> Table | None:
         return find(self._at(Ref(MAIN)), name)
 
-    def make(self, name: str) -> Open:
-        check_made(name, self.table)
-        head = self._nessie.head(MAIN)
-        if head is None:
-            raise Refused(f"Nessie at {self.uri} has no branch {MAIN}")
-        try:
-            self._nessie.create_branch(name, head)
-        except (Conflict, OutcomeUnknown):  # an answer was lost: nobody else has the name
-            if self._nessie.head(name) is None:
-                raise
-        return still_open(self, name)
-
     def find(self, name: str) -> Open | None:
-        at = self._nessie.head(name)
-        if at is None:
+        head = self.branches.head(name)
+        if head is None:
             return None
-        base = Ref(MAIN, self._nessie.base(name))
-        return Open(name=name, base=self._table(base), head=self._table(Ref(name, at)), at=at)
+        base = Ref(MAIN, self.branches.base(name))
+        return Open(name=name, base=self._table(base), head=self._table(Ref(name, head)), at=head)
 
     def fit(self, branch: Open, plan: Plan, columns: Sequence[TableColumn], asked_for: Collection[str]) -> Open:  # noqa: ARG002
         """See the protocol. The branch has columns of its own, so nobody is asked for them."""
@@ -85,26 +69,17 @@ class NessieBranches:
         check_made(branch.name, self.table)
         what = f"appending to {self.table} on branch {branch.name}"
         catalog = self._at(Ref(branch.name))  # in which the branch is what the table calls main
-        commit(catalog, self.table, what, appending(branch, MAIN_BRANCH, files, summary))
+        commit(catalog, self.table, what, appending(branch.name, MAIN_BRANCH, snapshot_of(branch.head), files, summary))
         return still_open(self, branch.name)
 
-    def publish(self, branch: Open, notes: Mapping[str, str]) -> None:
-        check_made(branch.name, self.table)
-        there = self.find(branch.name)
-        if there is None or there.at != branch.at:
-            raise Conflict(f"branch {branch.name} was changed by somebody: it is not what it was. Audit it again")
-        if snapshot_of(self.main()) != snapshot_of(branch.base):
-            raise Conflict(f"{self.table} on main is not what branch {branch.name} was made from")
-        self._prove(branch)
-        text = f"publish {self.table} by lakegate.wap\n\n{branch.name}"
-        its = {**notes, SNAPSHOT: str(snapshot_of(branch.head)), TABLE: self.table}
-        self._nessie.merge_text(branch.name, branch.at, text, its)
-        self.drop(branch.name)
+    def merge(self, branch: str, head: str, note: Mapping[str, str]) -> None:
+        text = f"publish {self.table} by lakegate.wap\n\n{branch}"
+        self.branches.merge_text(branch, head, text, {**note, TABLE: self.table})
 
     def steps(self, branch: Open) -> list[Table]:
         """See the protocol. In Nessie a table has one snapshot, so its history is that of the branch's commits."""
         found, last = list[Table](), snapshot_of(branch.base)
-        for commit_hash in self._nessie.commits_of(self.table, self._nessie.base(branch.name), branch.at):
+        for commit_hash in self.branches.commits_of(self.table, self.branches.base(branch.name), branch.at):
             table = self._table(Ref(branch.name, commit_hash))
             if table and snapshot_of(table) not in (None, last):
                 last = snapshot_of(table)
@@ -114,32 +89,10 @@ class NessieBranches:
     def notes(self, key: str) -> list[Mapping[str, str]]:
         begun = made_at(key, self.table)  # of a run without a key of its own, whose name is a new one
         since = begun - timedelta(days=1) if begun else None
-        return self._nessie.noted({"key": key, "table": self.table}, since)
-
-    def _prove(self, branch: Open) -> None:
-        """Raise Refused unless the branch changes the table, and nothing else."""
-        changes = self._nessie.changes(self._nessie.base(branch.name), branch.at)
-        strangers = changes.tables - {self.table} | changes.namespaces - _above(self.table) | changes.others
-        strangers |= set(changes.receipts)
-        if strangers:
-            told = ", ".join(sorted(strangers))
-            raise Refused(f"branch {branch.name} also changes {told}: a run publishes one table, and nothing is merged")
-
-    def drop(self, name: str) -> None:
-        check_made(name, self.table)
-        self._nessie.delete_branch(name)
-
-    def names(self) -> list[str]:
-        return sorted(it.name for it in self._nessie.list_branches() if made_at(it.name, self.table))
+        return self.branches.noted({"key": key, "table": self.table}, since)
 
     def _table(self, ref: Ref) -> Table | None:
         return find(self._at(ref), self.table)
 
     def _at(self, ref: Ref) -> RefCatalog:
         return RefCatalog(self.uri, self.warehouse, ref, http=self.http)
-
-
-def _above(table: str) -> set[str]:
-    """Return the namespaces that a table is in: `a` and `a.b` of `a.b.orders`."""
-    parts = table.split(".")[:-1]
-    return {".".join(parts[:length]) for length in range(1, len(parts) + 1)}

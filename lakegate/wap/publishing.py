@@ -1,23 +1,23 @@
-"""Publishing of one run, once: it moves main to what was audited, or brings that to main as it is now, and proves it.
+"""Publishing of one run, once: its branch is merged as it was audited, or its data files are brought to main as it is
+now, and proved.
 
 It decides by what main's history says, and reads it afresh at every try.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
-from pyiceberg.manifest import DataFile
-from pyiceberg.table import Table
-
-from lakegate.adapters.iceberg.identity import table_identity
-from lakegate.adapters.iceberg.manifests import TableState
-from lakegate.adapters.iceberg.specs import carried
-from lakegate.audit.data_files import manifests
 from lakegate.audit.model.plan import Plan
+from lakegate.audit.ref import Ref
 from lakegate.errors import Conflict, OutcomeUnknown, Refused, Retryable
-from lakegate.wap.commits import snapshot_of
-from lakegate.wap.history import KEY, SNAPSHOT, Append, appends_on, noted_appends, summary, told
-from lakegate.wap.port import Branches, Open
+from lakegate.publishing.guards import AuditedBranch, NeedsNewAttempt, guard_tables
+from lakegate.publishing.iceberg.refs import properties_of, snapshot_of
+from lakegate.publishing.port import MAIN, FileChanges, Tables
+from lakegate.publishing.proofs import head_of, prove_alone, prove_files
+from lakegate.publishing.rebase import bring, own_branch
+from lakegate.wap.history import KEY, SNAPSHOT, appends_on, noted_appends, summary
+from lakegate.wap.names import check_made, made_at
+from lakegate.wap.place import Open, Place, make_branch, still_open
 
 TRIES = 50  # so many others may publish first
 LOST = 3  # answers
@@ -33,12 +33,44 @@ class Published:
     again: bool = False
 
 
-def look(branches: Branches, key: str) -> Published | None:
+def make(place: Place, name: str) -> Open:
+    """Make a branch of main as it is now."""
+    check_made(name, place.table)
+    make_branch(place.branches, name)
+    return still_open(place, name)
+
+
+def merge(place: Place, branch: Open, note: Mapping[str, str]) -> None:
+    """Make main the branch as it was read, and delete the branch. Raise Refused if the branch changes anything but the
+    run's table, and Conflict if it was changed since, or main is not what it was made from.
+    """
+    check_made(branch.name, place.table)
+    if place.branches.head(branch.name) != branch.at:
+        raise Conflict(f"branch {branch.name} was changed by somebody: it is not what it was. Audit it again")
+    changes = place.branches.changes(place.branches.base(branch.name), branch.at)
+    strangers = replace(changes, others=changes.others | changes.receipts.keys())
+    prove_alone(strangers, {place.table}, f"branch {branch.name}, of a run on {place.table} alone,")
+    place.merge(branch.name, branch.at, note)
+    place.branches.delete_branch(branch.name)
+
+
+def discard(place: Place, name: str) -> None:
+    """Delete a branch, whatever it holds; an absent one is fine."""
+    check_made(name, place.table)
+    place.branches.delete_branch(name)
+
+
+def names(place: Place) -> list[str]:
+    """Return the names of all open branches of runs, also of those that were abandoned."""
+    return sorted(it.name for it in place.branches.list_branches() if made_at(it.name, place.table))
+
+
+def look(place: Place, key: str) -> Published | None:
     """Return what main's history says of the run; None if it was not published, as far as that reaches back."""
-    notes = branches.notes(key)
+    notes = place.notes(key)
     if not notes:
         return None
-    rows = sum(each.rows for each in noted_appends(notes))
+    rows = sum(append.rows for append in noted_appends(notes))
     return Published(key=key, snapshot=int(notes[-1][SNAPSHOT]), rows=rows, again=True)
 
 
@@ -48,108 +80,81 @@ class Publishing:
     of the run.
     """
 
-    branches: Branches
+    place: Place
     branch: Open
     key: str
     plan: Plan
     audit: Callable[[Open], None]
     renamed: Callable[[], str]
+    _merged: set[int | None] = field(default_factory=set)
 
     def carry_out(self) -> Published:
         """Publish the branch, which was audited as it is. Raise Refused if the table is another than that."""
         lost = 0
         for _ in range(TRIES):
-            if found := look(self.branches, self.key):
-                self.branches.drop(self.branch.name)
-                return replace(found, again=found.snapshot != snapshot_of(self.branch.head))
+            if published := look(self.place, self.key):
+                discard(self.place, self.branch.name)
+                return replace(published, again=published.snapshot not in self._merged)
             try:
-                if not self._tells():
-                    self._rebase()
-                self.branches.publish(self.branch, summary(self.key, self._appends(self.branch)))
+                self._merge()
             except Conflict:
-                self._rebase_if_moved()
+                self._check_unchanged()
             except (OutcomeUnknown, Retryable):  # to look, and to repeat it, is safe
                 lost += 1
                 if lost > LOST:
                     raise
-        raise Retryable(f"{self.branches.table} on main changed {TRIES} times before {self.key} could be published")
+        raise Retryable(f"{self.place.table} on main changed {TRIES} times before {self.key} could be published")
 
-    def _appends(self, branch: Open) -> list[Append]:
-        return appends_on(self.branches.steps(branch))
+    def _merge(self) -> None:
+        branches = self.place.branches
+        base, main = branches.base(self.branch.name), head_of(branches, MAIN)
+        if self._carries_key() and not branches.changed_tables(base, main, [self.place.table]):
+            self._merge_noted(self.branch)
+        else:
+            self._rebase(base, main)
 
-    def _tells(self) -> bool:
-        """Return True if main's history will tell the key: else nothing on the branch was appended by lakegate."""
-        steps = () if self.branches.whole_catalog else self.branches.steps(self.branch)
-        return self.branches.whole_catalog or any(told(it.current_snapshot()).get(KEY) == self.key for it in steps)
+    def _carries_key(self) -> bool:
+        """Return True if a snapshot to be published carries the run's key, or the merge does."""
+        steps = () if self.place.whole_catalog else self.place.steps(self.branch)
+        return self.place.whole_catalog or any(
+            properties_of(it.current_snapshot()).get(KEY) == self.key for it in steps
+        )
 
-    def _rebase_if_moved(self) -> None:
-        """Bring the run to main as it is now. Raise Conflict if it is the branch that was changed."""
-        there = self.branches.find(self.branch.name)
-        if look(self.branches, self.key):
-            return
-        if there is None or there.at != self.branch.at:
+    def _check_unchanged(self) -> None:
+        """Raise Conflict if the branch was changed, unless it is gone because the run was published."""
+        if self.place.branches.head(self.branch.name) != self.branch.at and not look(self.place, self.key):
             raise Conflict(f"branch {self.branch.name} was changed after the audit: audit it again")
-        if snapshot_of(self.branches.main()) != snapshot_of(self.branch.base):
-            self._rebase()
 
-    def _rebase(self) -> None:
-        """Bring the audited data files to a branch of main as it is now, by metadata alone, and go on with that one."""
-        old = self.branch
-        fresh = self.branches.make(self.renamed())
-        try:
-            fresh = self._fitted(fresh)
-            self._check_table(old, fresh)
-            rebased = self._brought(old, fresh)
+    def _merge_noted(self, branch: Open) -> None:
+        snapshot = snapshot_of(branch.head)
+        self._merged.add(snapshot)
+        appends = appends_on(self.place.steps(branch))
+        merge(self.place, branch, {**summary(self.key, appends), SNAPSHOT: str(snapshot)})
+
+    def _rebase(self, base: str, main: str) -> None:
+        """Bring the audited data files to a branch of main as it is now, by metadata alone, and merge that one."""
+        audited = AuditedBranch(name=self.branch.name, base=base, head=self.branch.at, again="Begin a new run")
+        tables = self.place.tables(summary(self.key, appends_on(self.place.steps(self.branch))))
+        files = {self.place.table: _data_files(tables, audited, self.place.table)}
+        targets = guard_tables(tables, audited, main, files)
+        if isinstance(targets, NeedsNewAttempt):
+            raise Refused(f"{targets.why}: nothing is published. {audited.again}")
+        name = self.renamed()
+        with own_branch(self.place.branches, name, main):
+            bring(tables, audited, targets, name, files)
+            rebased = still_open(self.place, name)
+            wanted = {table: FileChanges(added=paths) for table, paths in files.items()}
+            prove_files(tables, audited, Ref(name, rebased.at), main, wanted)
             if self.plan.depends_on:
                 self.audit(rebased)
-        except BaseException:
-            self.branches.drop(fresh.name)
-            raise
-        self.branch = rebased
-        self.branches.drop(old.name)
-
-    def _fitted(self, fresh: Open) -> Open:
-        """Return the fresh branch, with what the run's first one has set of the table."""
-        is_own = self.branches.whole_catalog and fresh.head
-        return self.branches.fit(fresh, self.plan, self.plan.columns, ()) if is_own else fresh
-
-    def _check_table(self, old: Open, fresh: Open) -> None:
-        """Raise Refused unless data files may move: Iceberg matches columns by field id."""
-        there, wanted = (table_identity(it) if it else None for it in (fresh.head, old.head))
-        if there != wanted:
-            raise Refused(
-                f"table {self.branches.table} on main has other columns or partitions than the one that was audited on "
-                f"{old.name}: nothing is published. Begin a new run"
-            )
-
-    def _brought(self, old: Open, fresh: Open) -> Open:
-        """Append the run's data files to the fresh branch, and prove that it holds main's and just these."""
-        files, appends = data_files(old), self._appends(old)
-        moved = _carried(old.head, fresh.head, files.values())
-        rebased = self.branches.append(fresh, moved, summary(self.key, appends))
-        there = _difference(rebased.base, rebased.head)
-        if there.added.keys() != files.keys() or there.removed or there.deletes:
-            raise Refused(f"branch {rebased.name} does not hold main's data files and the run's: nothing is published")
-        return rebased
+            self._merge_noted(rebased)
 
 
-def data_files(branch: Open) -> dict[str, DataFile]:
-    """Return the data files of the branch beyond its base, by path. Raise Refused if it lost some of the base's."""
-    found = _difference(branch.base, branch.head)
-    if found.removed or found.deletes:
-        raise Refused(f"branch {branch.name} has lost rows of main: a run adds rows, and removes none")
-    return dict(found.added)
-
-
-def _carried(old: Table | None, fresh: Table | None, files: Iterable[DataFile]) -> list[DataFile]:
-    """Return the data files with the numbers of their partition specs in the fresh table."""
-    if old is None or fresh is None:
-        return list(files)
-    moved, _ = carried(old, fresh, files)
-    if unknown := {file.spec_id for file in moved} - fresh.specs().keys():
-        raise Refused(f"main has not partition spec {min(unknown)} of the run's data files: begin a new run")
-    return moved
-
-
-def _difference(before: Table | None, after: Table | None) -> manifests.FileDifference[DataFile]:
-    return manifests.compare(TableState(before), TableState(after))
+def _data_files(tables: Tables, audited: AuditedBranch, table: str) -> frozenset[str]:
+    """Return the paths of the data files that the branch has beyond its base. Raise Refused if it lost some of the
+    base's.
+    """
+    changes = tables.compare(table, audited.base_ref, audited.ref)
+    if changes.removed or changes.deletes:
+        raise Refused(f"branch {audited.name} has lost rows of main: a run adds rows, and removes none")
+    return changes.added

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pyiceberg.table import Table
-
 from lakegate.audit.data_files.difference import DataFiles, Difference
 from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
 from lakegate.audit.schema.fit import FILE_COLUMN
@@ -50,12 +48,3 @@ def _told(column: int, append: str | None, found: DataFileStatistics) -> DataFil
         lower={**found.lower, column: bound},
         upper={**found.upper, column: bound},
     )
-
-
-def pinned(table: Table, snapshot: int | None, properties: dict[str, str] | None = None) -> Table:
-    """Return a copy of the table at one of its snapshots; None is before the first. It may have other properties, which
-    the catalog does not get.
-    """
-    own = {**table.metadata.properties, **(properties or {})}
-    metadata = table.metadata.model_copy(update={"current_snapshot_id": snapshot, "properties": own})
-    return Table(table.name(), metadata, table.metadata_location, table.io, table.catalog, table.config)

@@ -20,8 +20,10 @@ from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.lake import storage
 from lakegate.audit.ref import Ref
 from lakegate.contracts import Contract, load
-from lakegate.wap.iceberg import IcebergBranches
-from lakegate.wap.nessie import NessieBranches
+from lakegate.publishing.iceberg.branches import IcebergBranches
+from lakegate.wap.iceberg import IcebergPlace
+from lakegate.wap.nessie import NessiePlace
+from lakegate.wap.publishing import names
 from tests.support.nessie import Lake, unique
 
 CONTRACT = """\
@@ -80,6 +82,11 @@ def catalog(folder: Path) -> FolderCatalog:
     return FolderCatalog("here", uri=f"sqlite:///{folder}/catalog.db", warehouse=f"file://{folder}/warehouse")
 
 
+def place(catalog: Catalog, table: str = TABLE) -> IcebergPlace:
+    """The place of a table in a catalog that PyIceberg opens."""
+    return IcebergPlace(branches=IcebergBranches(catalog=catalog, table=table))
+
+
 def contract(text: str = CONTRACT, table: str = TABLE) -> Contract:
     return load(text.replace(TABLE, table), "orders.yaml")
 
@@ -134,7 +141,7 @@ class World(Protocol):
     publish: int
     lost: Sequence[Exception]
 
-    def opened(self, before: Hook | None = None, after: Hook | None = None) -> Catalog | NessieBranches: ...
+    def opened(self, before: Hook | None = None, after: Hook | None = None) -> Catalog | NessiePlace: ...
 
     def ids(self) -> list[int | None]:
         """The ids that readers of main find."""
@@ -165,7 +172,7 @@ class FolderWorld:
         return on_main(self.opened())
 
     def branches(self) -> list[str]:
-        return IcebergBranches(catalog=self.opened(), table=TABLE).names()
+        return names(place(self.opened()))
 
     def close(self) -> None:
         for each in self._open:
@@ -182,19 +189,19 @@ class NessieWorld:
         self._lake = lake
         self.contract = contract(table=f"{unique('shop')}.orders")
 
-    def opened(self, before: Hook | None = None, after: Hook | None = None) -> NessieBranches:
-        return replace(self._branches, http=Hooked(before, after))
+    def opened(self, before: Hook | None = None, after: Hook | None = None) -> NessiePlace:
+        return replace(self._place, http=Hooked(before, after))
 
     @property
-    def _branches(self) -> NessieBranches:
-        return NessieBranches(uri=self._lake.nessie_uri, warehouse=self._lake.warehouse, table=self.contract.table)
+    def _place(self) -> NessiePlace:
+        return NessiePlace(uri=self._lake.nessie_uri, warehouse=self._lake.warehouse, table=self.contract.table)
 
     def ids(self) -> list[int | None]:
         reader = RefCatalog(self._lake.nessie_uri, self._lake.warehouse, Ref("main"), storage())
         return ids_of(reader.find_table(self.contract.table))
 
     def branches(self) -> list[str]:
-        return self._branches.names()
+        return names(self._place)
 
 
 class Hooked(TimeoutAdapter):

@@ -1,4 +1,4 @@
-"""The port of one table's branches, on Iceberg's own branches and on Nessie's. The tests do not see which."""
+"""The place of a table, in Iceberg's own branches and in Nessie's. The tests do not see which."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.wap import Branch, discard_abandoned, resume, start
-from lakegate.wap.port import Branches, Open
+from lakegate.wap.place import Open, Place
+from lakegate.wap.publishing import discard, make, merge
 from tests.support.runs import World, ids_of, orders
 
 THEN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -24,13 +25,13 @@ def begun(world: World, *ids: int, now: datetime = THEN) -> Branch:
     return run
 
 
-def port(run: Branch) -> Branches:
-    """The port that the run works on."""
-    return run._terms.branches
+def place(run: Branch) -> Place:
+    """The place of the run's table."""
+    return run._terms.place
 
 
 def found(run: Branch) -> Open:
-    there = port(run).find(run.name)
+    there = place(run).find(run.name)
     assert there
     return there
 
@@ -43,18 +44,18 @@ def test_what_is_on_a_branch_is_there_alone(world: World) -> None:
 
 def test_a_branch_is_published_as_it_was_found_and_is_gone(world: World) -> None:
     run = begun(world, 1)
-    port(run).publish(found(run), {})
+    merge(place(run), found(run), {})
     assert (world.ids(), world.branches()) == ([1], [])
-    assert port(run).find(run.name) is None
+    assert place(run).find(run.name) is None
     run.discard()  # an absent one is fine
 
 
 def test_a_branch_of_what_main_was_before_is_not_published(world: World) -> None:
     first, second = begun(world, 1), begun(world, 2)
     before = found(second)
-    port(first).publish(found(first), {})
+    merge(place(first), found(first), {})
     with pytest.raises(Conflict):
-        port(second).publish(before, {})
+        merge(place(second), before, {})
     assert (world.ids(), world.branches()) == ([1], [second.name])
     assert ids_of(before.base) == []
 
@@ -64,9 +65,9 @@ def test_a_branch_that_was_changed_since_it_was_found_is_not_published_or_append
     before = found(run)
     run.append(orders(2))
     with pytest.raises(Conflict):
-        port(run).publish(before, {})
+        merge(place(run), before, {})
     with pytest.raises(Conflict):
-        port(run).append(before, [], {})
+        place(run).append(before, [], {})
     assert (world.ids(), ids_of(found(run).head)) == ([], [1, 2])
 
 
@@ -103,18 +104,18 @@ def foreign(world: World) -> list[str]:
 def test_a_branch_that_no_run_has_made_is_never_written_to(world: World) -> None:
     """Once `resume(…, name="main")` appended unaudited rows to main, and `discard` emptied it."""
     run = begun(world, 1)
-    port(run).publish(found(run), {})
+    merge(place(run), found(run), {})
     plan = world.contract.plan
     for name in foreign(world):
         with pytest.raises(Refused, match="is no branch of a run"):
             resume(world.opened(), world.contract, name)
-        strange = replace(found_main(run), name=name)
+        strange = replace(found_main(world, run), name=name)
         changes: list[Callable[[Open], object]] = [
-            lambda it: port(run).make(it.name),
-            lambda it: port(run).fit(it, plan, plan.columns, ()),
-            lambda it: port(run).append(it, [], {}),
-            lambda it: port(run).publish(it, {}),
-            lambda it: port(run).drop(it.name),
+            lambda it: make(place(run), it.name),
+            lambda it: place(run).fit(it, plan, plan.columns, ()),
+            lambda it: place(run).append(it, [], {}),
+            lambda it: merge(place(run), it, {}),
+            lambda it: discard(place(run), it.name),
         ]
         for change in changes:
             with pytest.raises(Refused, match="is no branch of a run"):
@@ -122,6 +123,6 @@ def test_a_branch_that_no_run_has_made_is_never_written_to(world: World) -> None
     assert world.ids() == [1]
 
 
-def found_main(run: Branch) -> Open:
-    main = port(run).main()
+def found_main(world: World, run: Branch) -> Open:
+    main = place(run).other(world.contract.table)
     return Open(name="main", base=main, head=main, at="")

@@ -27,8 +27,8 @@ from lakegate.errors import Conflict, Misconfigured, OutcomeUnknown, Refused
 from lakegate.wap import AuditFailed, Branch, Published, Report, resume, start, wap
 from lakegate.wap.data import files_of
 from lakegate.wap.history import appends_on
-from lakegate.wap.iceberg import IcebergBranches
-from lakegate.wap.port import Open
+from lakegate.wap.iceberg import IcebergPlace
+from lakegate.wap.place import still_open
 from lakegate.wap.publishing import LOST
 from tests.support.runs import (
     CONTRACT,
@@ -41,6 +41,7 @@ from tests.support.runs import (
     contract,
     on_main,
     orders,
+    place,
 )
 
 ORDERS = contract()
@@ -358,28 +359,28 @@ def test_an_append_s_rows_are_told_without_reading_what_the_table_had_before(her
         publish(here, orders(number))
     with wap(here, ORDERS) as branch:
         here.load_table(TABLE).append(orders(9), branch=branch.name)
-        [step] = branch._terms.branches.steps(branch._terms.branches.make(branch.name))
+        [step] = branch._terms.place.steps(still_open(branch._terms.place, branch.name))
         with mock.patch.object(step.io, "new_input", wraps=step.io.new_input) as opened:
             [append] = appends_on([step])
     manifests = [call for call in opened.call_args_list if "-m" in str(call)]
     assert (append.rows, len(manifests)) == (1, 1)
 
 
-class Unsure(IcebergBranches):
+class Unsure(IcebergPlace):
     """A catalog whose answers to so many publishes are lost, and which made none of them."""
 
     lost: ClassVar[list[str]]
 
-    def publish(self, branch: Open, notes: Mapping[str, str]) -> None:
+    def merge(self, branch: str, head: str, note: Mapping[str, str]) -> None:
         if self.lost:
             raise OutcomeUnknown(self.lost.pop())
-        super().publish(branch, notes)
+        super().merge(branch, head, note)
 
 
 @pytest.mark.parametrize(("lost", "published"), [(LOST, True), (LOST + 1, False)])
 def test_so_many_lost_answers_are_looked_for_and_no_more(here: FolderCatalog, *, lost: int, published: bool) -> None:
     Unsure.lost = ["no answer"] * lost
-    with contextlib.suppress(OutcomeUnknown), wap(Unsure(catalog=here, table=TABLE), ORDERS) as branch:
+    with contextlib.suppress(OutcomeUnknown), wap(Unsure(branches=place(here).branches), ORDERS) as branch:
         branch.append(orders(1))
         branch.publish()
     assert (on_main(here), Unsure.lost) == ([1] if published else [], [])

@@ -36,11 +36,15 @@ def one_commit(table: Table) -> Iterator[Transaction]:
             raise
 
 
-def append(table: Table, transaction: Transaction, files: Iterable[DataFile]) -> None:
+def append(
+    table: Table, transaction: Transaction, files: Iterable[DataFile], summary: Mapping[str, str] | None = None
+) -> None:
     """Append the data files in one snapshot, each under its own partition spec. PyIceberg's own append takes all for
     files of the table's default one.
     """
-    appended = _Append(operation=Operation.APPEND, transaction=transaction, io=table.io)
+    appended = _Append(
+        operation=Operation.APPEND, transaction=transaction, io=table.io, snapshot_properties=dict(summary or {})
+    )
     for file in files:
         appended.append_data_file(file)
     appended.commit()

@@ -1,7 +1,8 @@
 """`Tables` with PyIceberg. It reads and writes metadata alone."""
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from threading import Lock
+from types import MappingProxyType
 
 from cachetools import TTLCache, cached
 from pyiceberg import exceptions as iceberg
@@ -25,10 +26,18 @@ TABLES, A_WHILE = 16, 60  # cached, and for how many seconds: the storage creden
 
 
 class NessieTables:
-    """Tables of one warehouse; `uri` is the catalog's address without /iceberg."""
+    """Tables of one warehouse; `uri` is the catalog's address without /iceberg. Snapshots that it appends have the
+    `summary`.
+    """
 
-    def __init__(self, uri: str, warehouse: str, http: TimeoutAdapter | None = None) -> None:
-        self._uri, self._warehouse = uri, warehouse
+    def __init__(
+        self,
+        uri: str,
+        warehouse: str,
+        http: TimeoutAdapter | None = None,
+        summary: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self._uri, self._warehouse, self._summary = uri, warehouse, summary
         self._http, self._files = http or TimeoutAdapter(), Files()
         self._at_commit = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._look)
         self._catalog = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._open)
@@ -58,7 +67,7 @@ class NessieTables:
         files, specs = carried(origin, target, [there[path] for path in sorted(paths)])
         with iceberg_errors(f"appending to {table} on {branch}", changes=True), one_commit(target) as transaction:
             add_specs(target, transaction, specs)
-            append(target, transaction, files)
+            append(target, transaction, files, self._summary)
 
     def register(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
         """Register the same metadata file, and write a new one if data files are left out."""

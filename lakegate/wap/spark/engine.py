@@ -28,12 +28,11 @@ from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import spark_identifier
 from lakegate.counts import count
 from lakegate.errors import Misconfigured
-from lakegate.wap.commits import snapshot_of
+from lakegate.publishing.iceberg.refs import pinned, snapshot_of
 from lakegate.wap.data import Given
 from lakegate.wap.engine import RunEngine, statistics_of
 from lakegate.wap.spark.rows import collected
 from lakegate.wap.spark.tables import SparkRunTable, in_java, in_python
-from lakegate.wap.table import pinned
 from spark_jobs.appending.rows import rows_of, unreadable
 from spark_jobs.appending.utf8 import is_broken
 from spark_jobs.engine import SparkFiles, SparkView

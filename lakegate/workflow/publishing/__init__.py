@@ -1,6 +1,7 @@
-"""Publishing: conditions under which audited files are merged to main.
+"""Publishing: conditions under which the service's audited files are merged to main.
 
-`audited` is an audit and what it allows, `guards` object if main is no longer what it was audited against, `rebase`
-makes a branch of what is to be merged, and `proofs` prove what that branch holds. All of them read afresh, and
-`workflow/publish.py` merges. A change here needs a mutation that the simulation catches.
+`audited` is an audit and what it allows, `guards` object if main's receipts, its contract or the verdicts are no longer
+those of the audit, `rebase` brings a part of a batch to a branch of its own, and `proofs` prove what a branch holds,
+receipts among it. What holds for any branch of audited rows is in `lakegate.publishing`, and `workflow/publish.py`
+merges. A change here needs a mutation that the simulation catches.
 """

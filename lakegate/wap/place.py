@@ -1,4 +1,6 @@
-"""Port of one table's branches: what a run needs of a catalog. Every state of a table is a table loaded at it."""
+"""Place of runs: what a run needs of a catalog for its one table, which is more than publishing needs. Every state of a
+table is a table loaded at it.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,14 +10,14 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from lakegate.audit.model.plan import Plan, TableColumn
-from lakegate.errors import Conflict
+from lakegate.errors import Conflict, OutcomeUnknown
+from lakegate.publishing.port import MAIN, Branches, Publisher, Tables
+from lakegate.publishing.proofs import head_of
 
 
 @dataclass(frozen=True, kw_only=True)
 class Open:
-    """An open branch as it was found: the table on it, and on main where it was made. `at` is where the branch points
-    to, in the catalog's own words.
-    """
+    """An open branch as it was read: the table on it, and on main where it was made. `at` is its head."""
 
     name: str
     base: Table | None
@@ -24,12 +26,15 @@ class Open:
 
 
 class Workplace(Protocol):
-    """Where rows are appended and audited: one table's branches, as far as that needs them. Methods raise as those of
-    `Branches`.
+    """Where rows are appended and audited: one table's branches, as far as that needs them.
+
+    A change is made once: an answer that is lost is looked for before it is repeated. It raises Refused unless a run
+    has made the branch (`names.check_made`), because names come from the parameters of tasks; Conflict if the branch is
+    not what the caller has read; and OutcomeUnknown if nobody knows whether it was made.
     """
 
     def other(self, name: str) -> Table | None:
-        """Return another table on main, now."""
+        """Return a table on main, now."""
 
     def find(self, name: str) -> Open | None:
         """Return an open branch; None if there is none of that name."""
@@ -49,13 +54,8 @@ class Workplace(Protocol):
         """
 
 
-class Branches(Workplace, Protocol):
-    """Branches of one table. Each change is made once: an answer that is lost is looked for before it is repeated.
-
-    Whatever changes a branch raises Refused unless a run has made it (`names.check_made`): names come from the
-    parameters of tasks. Methods raise Conflict if the branch, or main, is not what the caller has found, and
-    OutcomeUnknown if nobody knows whether a change was made.
-    """
+class Place(Workplace, Publisher[Mapping[str, str]], Protocol):
+    """One table's branches, from which a run's is published with notes on the run."""
 
     @property
     def table(self) -> str: ...
@@ -66,32 +66,30 @@ class Branches(Workplace, Protocol):
         Else they are in the snapshots that the run has made.
         """
 
-    def main(self) -> Table | None:
-        """Return the table on main, now; None if there is none."""
+    @property
+    def branches(self) -> Branches: ...
 
-    def make(self, name: str) -> Open:
-        """Make a branch of main as it is now."""
-
-    def publish(self, branch: Open, notes: Mapping[str, str]) -> None:
-        """Make main the branch as it was found, and drop the branch: only if main is the branch's base, and the branch
-        was not changed since.
-        """
+    def tables(self, summary: Mapping[str, str]) -> Tables:
+        """Return the port by which data files come to a branch, in snapshots with this summary."""
 
     def notes(self, key: str) -> list[Mapping[str, str]]:
         """Return what main's history tells of the run of this key, the oldest first: nothing if it was not published,
         as far as that reaches back. Among it is the snapshot that was published, as text.
         """
 
-    def drop(self, name: str) -> None:
-        """Drop a branch, whatever it holds; an absent one is fine."""
 
-    def names(self) -> list[str]:
-        """Return the names of all open branches of runs, also of those that were abandoned."""
-
-
-def still_open(branches: Branches, name: str) -> Open:
+def still_open(place: Workplace, name: str) -> Open:
     """Return a branch that was there. Raise Conflict if it is there no more."""
-    found = branches.find(name)
-    if found is None:
-        raise Conflict(f"branch {name} of {branches.table} was deleted by somebody")
-    return found
+    branch = place.find(name)
+    if branch is None:
+        raise Conflict(f"branch {name} was deleted by somebody")
+    return branch
+
+
+def make_branch(branches: Branches, name: str) -> None:
+    """Make a branch of main as it is now. Only one run has the name, so it was made if it is there after an error."""
+    try:
+        branches.create_branch(name, head_of(branches, MAIN))
+    except (Conflict, OutcomeUnknown):
+        if branches.head(name) is None:
+            raise

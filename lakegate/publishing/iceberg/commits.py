@@ -18,7 +18,7 @@ from pyiceberg.table.update import AssertTableUUID, TableRequirement, TableUpdat
 from lakegate.adapters.iceberg.commits import staged
 from lakegate.adapters.iceberg.errors import ABSENT, iceberg_errors
 from lakegate.errors import Conflict, LakegateError, OutcomeUnknown, Refused, Retryable
-from lakegate.wap.port import Open
+from lakegate.publishing.iceberg.refs import pointed
 
 TRIES = 12
 _PAUSE = 0.02  # seconds, doubled at each try
@@ -62,23 +62,29 @@ def commit(catalog: Catalog, name: str, what: str, change: Callable[[Table], Cha
 
 
 def appending(
-    branch: Open, reference: str, files: Iterable[DataFile], summary: Mapping[str, str]
+    branch: str, reference: str, head: int | None, files: Iterable[DataFile], summary: Mapping[str, str]
 ) -> Callable[[Table], Change | None]:
-    """Return the change that appends data files to a reference of the table, if it is as the branch was found."""
+    """Return the change that appends data files to a branch, which is this reference of the table, if its head is still
+    this snapshot.
+    """
     files, made = list(files), set[int | None]()
-    expected = snapshot_of(branch.head)
 
     def change(table: Table) -> Change | None:
-        there = pointed(table, reference)
-        if there in made:
+        now = pointed(table, reference)
+        if now in made:
             return None
-        if there != expected:
-            raise Conflict(f"branch {branch.name} was changed by somebody: it is not what it was. Audit it again")
-        number, its = staged(table, files, reference, summary)
-        made.add(number)
-        return its[0], (*same(table), *its[1])
+        if now != head:
+            raise changed(branch)
+        snapshot, (updates, requirements) = staged(table, files, reference, summary)
+        made.add(snapshot)
+        return updates, (*same(table), *requirements)
 
     return change
+
+
+def changed(branch: str) -> Conflict:
+    """Return the error of a branch that is not what the caller has read."""
+    return Conflict(f"branch {branch} was changed by somebody: it is not what it was. Audit it again")
 
 
 @contextmanager
@@ -93,17 +99,6 @@ def catalog_errors(what: str, *, changes: bool = True) -> Iterator[None]:
             if type(error).__module__.partition(".")[0] not in _OTHERS:
                 raise
             raise (OutcomeUnknown if changes else Retryable)(f"Iceberg: {what}: {error}") from error
-
-
-def snapshot_of(table: Table | None) -> int | None:
-    """Return the snapshot that a table is loaded at."""
-    return table.metadata.current_snapshot_id if table else None
-
-
-def pointed(table: Table, name: str) -> int | None:
-    """Return the snapshot that a reference of the table points to; None if there is no such reference."""
-    found = table.metadata.refs.get(name)
-    return None if found is None else found.snapshot_id
 
 
 def same(table: Table) -> tuple[TableRequirement, ...]:
