@@ -24,7 +24,7 @@ MOST = {
     "lakegate/doctor": 38,
     "lakegate/duckdb": 8,
     "lakegate/express": 14,
-    "lakegate/inference": 222,
+    "lakegate/inference": 187,
     "lakegate/landing": 5,
     "lakegate/operations": 21,
     "lakegate/ports": 29,

@@ -5,5 +5,6 @@ Begin with `inferred`, the page: it reads samples, suggests, writes and judges. 
 (parquet, ORC and, by `avro`, Avro) or `text_samples`. Of those, `delimited` (CSV) proposes a dialect for the whole
 file, `json_lines` looks at each value, `spelled` finds types that write each text again, and `text` reads rows
 as the job does. `agreement` finds one type for all samples, `numbers` measures columns, `suggestions` decides by those
-numbers alone, and `writing` makes YAML of it. `evaluator` asks a contract's checks of rows in memory.
+numbers alone, and `writing` makes a contract of it. `evaluator` asks a contract's checks of rows in memory, by the
+express engine.
 """

@@ -1,5 +1,7 @@
 """CSV files in whatever dialect: one is proposed by a file's first lines, and the whole file is the judge of it. Their
 fields have no types yet.
+
+DuckDB's sniffer is no help: it takes a file with one short line, or a last line of totals, for one of a single column.
 """
 
 import re

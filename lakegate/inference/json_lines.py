@@ -69,16 +69,10 @@ def _kind(value: Any) -> str:
     return "broken" if isinstance(value, BrokenNumber) else "text" if isinstance(value, str) else "nested"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Objects:
-    """JSON lines of one table, with the type of each key in all of them."""
-
-    forms: Sequence[FileFormat]
-    keys: dict[str, Spelled]
-
-
-def objects_of(paths: Sequence[Path]) -> Objects:
-    """Return the types of the keys. Raise NoContract at the first line that is no object."""
+def objects_of(paths: Sequence[Path]) -> tuple[list[FileFormat], dict[str, Spelled]]:
+    """Return the format of each file, and the types of the keys in all of them. Raise NoContract at the first line that
+    is no object.
+    """
     seen, forms = dict[str, _Seen](), list[FileFormat]()
     for path in paths:
         forms.append(form_of(path, FileKind.JSON))
@@ -94,7 +88,7 @@ def objects_of(paths: Sequence[Path]) -> Objects:
         if not before and not seen:
             raise unfit(path.name, "its objects have no keys")
     check_names(paths[0].name, list(seen))
-    return Objects(forms=forms, keys={key: _spelled(paths[0], key, each) for key, each in seen.items()})
+    return forms, {key: _spelled(paths[0], key, values) for key, values in seen.items()}
 
 
 def _values(path: Path, line: Line, form: FileFormat) -> Sequence[tuple[str, Any]]:

@@ -25,9 +25,8 @@ _WORDS = ("delimiter", "quote", "escape", "encoding", "header")
 def of(paths: Sequence[Path], kind: FileKind) -> list[Sample]:
     """Return the files as samples of one table. Raise NoContract if they are written in several ways."""
     if kind is FileKind.JSON:
-        found = objects_of(paths)
-        form = _one_form(list(zip(paths, found.forms, strict=True)))
-        return _samples(paths, form, found.keys, {})
+        forms, keys = objects_of(paths)
+        return _samples(paths, _one_form(list(zip(paths, forms, strict=True))), keys, {})
     texts = [texts_of(path) for path in paths]
     form = _one_form([(each.path, each.form) for each in texts])
     columns = _columns(texts)
