@@ -21,7 +21,7 @@ from lakegate.audit.model.report import CheckResult
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import Struct
-from spark_jobs.appending import noting, pattern_tries
+from spark_jobs.appending import noting
 from spark_jobs.appending.append import append
 from spark_jobs.appending.faults import find_faulty
 from spark_jobs.formats.inspection import inspect_all
@@ -55,9 +55,6 @@ class SparkFiles:
 
     def inspect(self) -> list[Inspection]:
         return inspect_all(self.spark, self.job.plan, self.job.files)
-
-    def check_tries(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
-        return pattern_tries.check_tries(self.spark, plan, inspections)
 
     def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         return find_faulty(self.spark, plan, inspections)

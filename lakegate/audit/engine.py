@@ -35,9 +35,6 @@ class StagedFiles(Protocol):
     def inspect(self) -> list[Inspection]:
         """Inspect each of the job's files, in their order."""
 
-    def check_tries(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
-        """Add a fault to each file with more texts than the plan's patterns may be tried with."""
-
     def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         """Add a fault to each file that cannot be read to its end, or not be written."""
 

@@ -218,20 +218,8 @@ def _evaluate_reused(run: Run, table: Table, entries: Sequence[FileReport]) -> d
 
 def _inspect(run: Run) -> None:
     """Inspect the files, and fit them and the table to each other."""
-    inspections = run.engine.files.inspect()
-    _fit(run, inspections)
-    inspections_after_tries = run.engine.files.check_tries(run.grown, run.inspections)
-    pairs = zip(inspections_after_tries, run.inspections, strict=True)
-    wrong = {now.id: now.faults for now, before in pairs if now.faults != before.faults}
-    if wrong:  # then no column comes by these files
-        _fit(
-            run, [replace(inspection, faults=wrong.get(inspection.id, inspection.faults)) for inspection in inspections]
-        )
-
-
-def _fit(run: Run, inspections: Sequence[Inspection]) -> None:
     columns = None if run.base is None else run.base.columns()
-    agreement, run.inspections = fit_all(run.job.plan, columns, inspections, run.job.neighbours)
+    agreement, run.inspections = fit_all(run.job.plan, columns, run.engine.files.inspect(), run.job.neighbours)
     run.columns, run.evolves = agreement.columns, agreement.evolves
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from lakegate.audit.model.codec import to_plain
 from lakegate.audit.model.files import PARQUET
-from lakegate.audit.model.limits import DEFAULTS
 from lakegate.audit.model.plan import MetricKind, Mode, Plan, SchemaPolicy, Severity, Stance, TableColumn
 from lakegate.audit.schema.names import fold
 from lakegate.audit.schema.partitions import IDENTITY, Partition
@@ -82,8 +81,10 @@ def contract_hash(plan: Plan) -> str:
     if plan.budget:
         said.append(plan.budget)
     if plan.files.kind.is_text:  # in another format the same text is other rows; limits only say which files are taken
-        form = to_plain(replace(plan.files, limits=DEFAULTS))
-        said.append({word: value for word, value in form.items() if value or word != "column_nulls"})
+        form = to_plain(plan.files)
+        said.append(
+            {word: value for word, value in form.items() if word != "limits" and (value or word != "column_nulls")}
+        )
     if plan.mode is not Mode.ENFORCE:  # what was observed is not what a contract that enforces has let through
         said.append(plan.mode)
     return fingerprint(said, length=64)

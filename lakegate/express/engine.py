@@ -81,9 +81,6 @@ class ExpressFiles:
                 f"The batch has {count(size, 'byte')} uncompressed, and the express engine takes {limit:,}."
             )
 
-    def check_tries(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
-        return list(inspections)  # no plan with tries comes here
-
     def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         if inspections:
             raise HandedOver("An earlier run of this attempt has appended a part of its files.")

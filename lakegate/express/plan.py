@@ -48,8 +48,6 @@ def _of_metric(plan: Plan, metric: Metric) -> Iterator[str]:
         yield "The table refers to itself, and only Spark looks for its keys among earlier files."
     if metric.scope is Scope.TABLE and {kinds[name] for name in metric.columns} & _NO_KEYS:
         yield "Only Spark compares keys of floats or bytes with those of tables on main."
-    if metric.tries:
-        yield "A check tries a pattern many times with each text, and only Spark counts how often."
     if floats and metric.sql and (expression := _digits_asked_for(metric.sql, floats)):
         yield f"Only Spark has the decimal digits of a 32-bit float, which {expression} asks for."
 

@@ -110,9 +110,6 @@ class RunFiles:
         """Return a file that cannot be appended with its faults. Raise Unfit if then none is to be."""
         raise Unfit(f"{each.file.key}: {'; '.join(error.faults)}", error.faults[0].advice) from error
 
-    def check_tries(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
-        return list(inspections)  # no plan with tries comes here
-
     def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         return list(inspections)  # an append is one commit: it is there, or none of it is
 

@@ -2,6 +2,6 @@
 
 Where to begin reading: `append`, then `faults`, which finds the files that make it fail. `rows` reads staged files as
 the table's rows, with each decimal held to its type by `decimals`. The other modules find one fault each: `text_sizes`
-(too many bytes), `pattern_tries` (too much work for patterns), `path_lengths`, `partition_counts`, and `not_null`
-(nulls that the table does not take). Only `append` commits.
+(too many bytes), `path_lengths`, `partition_counts`, and `not_null` (nulls that the table does not take). Only
+`append` commits.
 """

@@ -53,7 +53,7 @@ def test_a_column_spells_its_dates_its_own_way() -> None:
     assert planned("format: parquet", typed, own).files == PARQUET
 
 
-HASH = "ab47c2d90913ad94270742d6776c055b43d7121f683b7d49207f691d2b95675b"
+HASH = "945871e04a2f3e55c9c21c87ee27220f481fcc43f997436fec1c7fe00a6e9f82"
 OWN_NULLS = "        customProperties: [{{property: nullValues, vendor: lakegate, value: {}}}]\n"
 
 

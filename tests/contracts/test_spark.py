@@ -60,10 +60,10 @@ CASES = [
         wrong=["1", "4"],
     ),
     Case(
-        column=bounded("integer", format="i64", minimum=-(2**63), maximum=2**63 - 1),
+        column=bounded("integer", format="i64", minimum=1 - 2**63, maximum=2**63 - 2),
         type="bigint",
-        values=["-9223372036854775808", "9223372036854775807", None],
-        wrong=[],
+        values=["-9223372036854775808", "-9223372036854775807", "9223372036854775806", "9223372036854775807", None],
+        wrong=["-9223372036854775808", "9223372036854775807"],
     ),
     Case(
         column=bounded("number", minimum=0, maximum=0.1),

@@ -32,7 +32,6 @@ def test_a_plan_of_plain_columns_needs_no_spark() -> None:
         (plan("nyc.t", {"x": "double"}, [duplicates("x", scope=Scope.TABLE)]), "tables on main"),
         (plan("nyc.t", {"id": "bigint", "up": "bigint"}, [orphans(["up"], "nyc.t", ["id"])]), "refers to itself"),
         (plan("nyc.t", {"x": "float"}, [failing("x", "CAST(x AS STRING) = '1.1'")]), "decimal digits"),
-        (plan("nyc.t", {"s": "string"}, [replace(failing("s", "s RLIKE 'a'"), tries="1.0")]), "pattern"),
     ],
 )
 def test_what_needs_spark_is_told_with_its_reason(needs: Plan, why: str) -> None:

@@ -18,13 +18,6 @@ from lakegate.audit.evaluation.mask import MASK
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.limits import Limits
 from lakegate.audit.model.plan import Plan
-from lakegate.contracts.columns.fields import Field, Into, Step
-from lakegate.contracts.columns.types import TYPES
-from lakegate.contracts.metrics import texts
-from lakegate.contracts.metrics.rows import breaking
-from lakegate.contracts.sql.growth import tries_sql
-from lakegate.contracts.sql.statements import predicate
-from spark_jobs.appending import pattern_tries
 from spark_jobs.appending.faults import check_sizes, find_corrupt
 from spark_jobs.appending.rows import rows_of
 from spark_jobs.formats.avro import claims
@@ -274,59 +267,6 @@ def test_keys_that_may_be_values_are_not_told_as_names_of_columns(spark: SparkSe
     [found] = inspections(spark, tmp_path, hidden(FileKind.JSON), body)
     assert shown.faults == ('column "jane@example.com" is not in the contract',)
     assert found.faults == ("its objects have none of the contract's columns",)
-
-
-def busy(limit: int) -> Plan:
-    """A plan with a pattern whose tries grow with the square of a text."""
-    made = texts.without_pattern(Field(label="name", name="name", type=TYPES["string"]), r"x\d+y")
-    return by(FileKind.CSV, replace(PLAN, metrics=(made,)), Limits(tries=limit))
-
-
-def test_a_file_whose_texts_may_keep_patterns_busy_is_refused_alone(spark: SparkSession, tmp_path: Path) -> None:
-    of = busy(10_000_000)
-    few = inspections(spark, tmp_path, of, b"id,name\n1,12345\n", b"id,name\n" + (b"1,%s\n" % (b"7" * 1000)) * 30)
-    sound, found = pattern_tries.check_tries(spark, of, few)
-    assert (sound.rows, sound.faults) == (1, ())
-    assert found.faults[0].startswith("the contract's patterns and SQL may take 15,03")
-    assert "and the limit is 10,000,000" in found.faults[0]
-    assert found.faults[1] == 'column "name" has most of them'
-    assert "anchor its pattern with ^, limit its repetitions" in found.faults[1].advice.contract
-
-
-def test_texts_that_no_pattern_is_shown_cost_no_tries(spark: SparkSession, tmp_path: Path) -> None:
-    of = busy(10_000_000)
-    [found] = pattern_tries.check_tries(
-        spark, of, inspections(spark, tmp_path, of, b"id,name\n" + b"1,%s\n" % (b"7" * 10_001))
-    )
-    assert found.faults == ()
-
-
-def test_a_file_whose_texts_sql_would_look_for_in_each_other_for_hours_is_refused_alone(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    fields = [Field(label=name, name=name, type=TYPES["string"]) for name in ("id", "name")]
-    tree, columns = predicate("CONTAINS(name, id)", fields)
-    rule = breaking(tree, columns, tries_sql(tree, fields, columns))
-    of = by(FileKind.CSV, plan("nyc.t", {"id": "string", "name": "string"}, [rule]), Limits(tries=1_000_000))
-    long = b"id,name\n" + (b"%s,%s\n" % (b"a" * 10_000 + b"b", b"a" * 20_000)) * 2 + b",\n"
-    sound, found = pattern_tries.check_tries(spark, of, inspections(spark, tmp_path, of, b"id,name\n1,21\n", long))
-    assert (sound.rows, sound.faults) == (1, ())
-    assert found.faults[0].startswith("the contract's patterns and SQL may take 4,000,000 tries with its texts, and")
-    assert found.faults[1].advice.contract.endswith("; in SQL, do not search one long text for another")
-
-
-def test_tries_are_added_up_over_all_values_of_a_row(spark: SparkSession) -> None:
-    field = Field(label="a[][]", name="a", type=TYPES["string"], steps=(Step(into=Into.ITEMS), Step(into=Into.VALUES)))
-    counted = texts.without_pattern(field, r"x\d+y").tries
-    alone = texts.without_pattern(Field(label="t", name="t", type=TYPES["string"]), r"x\d+y").tries
-    text, row = "repeat('7', 100) t", "array(map(1, repeat('7', 100), 2, null), null, map(3, repeat('7', 100))) a"
-    [(nested, of_one, of_null)] = (
-        spark.sql(f"SELECT {row}, {text}")
-        .selectExpr(counted, alone, alone.replace("`t`", "CAST(NULL AS string)"))
-        .collect()
-    )
-    assert (nested, of_null) == (2 * of_one, 0)
-    assert of_one > 5_000
 
 
 def repeating(rows: int, *, nested: bool = False) -> bytes:

@@ -250,9 +250,6 @@ class StoryFiles:
         columns += [FileColumn(name=story.column, type="string")] if story.column else []
         return Inspection(file=file, rows=story.arrive + story.malformed or 1, columns=tuple(columns))
 
-    def check_tries(self, _: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
-        return list(inspections)
-
     def find_faulty(self, _: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         return list(inspections)
 

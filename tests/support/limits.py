@@ -20,7 +20,7 @@ from lakegate.cli import sql
 from lakegate.contracts import reading
 from lakegate.contracts.checks import check
 from lakegate.contracts.odcs import document, size_limits
-from lakegate.contracts.regex import cost, portable
+from lakegate.contracts.regex import portable, repetition
 from lakegate.contracts.sql import growth, statements
 from lakegate.dashboard import figures
 from lakegate.express.limits import Limits as Express
@@ -98,12 +98,6 @@ PARTS: dict[str, list[Row]] = {
         row("nesting", DEFAULTS.nesting, INSPECT, limits.SETTINGS["nesting"]),
         row("bytes of a footer or header", size(DEFAULTS.footer), INSPECT, limits.SETTINGS["footer"]),
         row("bytes of a line of text", size(DEFAULTS.line), INSPECT, limits.SETTINGS["line"]),
-        row(
-            "tries of patterns, and of SQL that looks for one text in another, with all texts of a file",
-            DEFAULTS.tries,
-            f"{AUDIT}; the file is rejected",
-            limits.SETTINGS["tries"],
-        ),
         row("partitions that one file writes", partition_counts.MOST, "the append; the file is rejected"),
     ],
     "Contracts": [
@@ -119,11 +113,17 @@ PARTS: dict[str, list[Row]] = {
         row("characters of a pattern", portable.MOST_CHARACTERS, PUSH),
         row("groups of a pattern within each other", portable.DEEPEST, PUSH),
         row("repetitions of a pattern, those within others multiplied", portable.LONGEST, PUSH),
-        row("tries of a pattern with one text", cost.MOST, f"{PUSH}, or longer texts count as failing"),
+        row("tries of a pattern with one text", repetition.MOST, f"{PUSH}, or longer texts count as failing"),
+        row(
+            "characters of a text for a pattern with repetitions or groups that could take long",
+            repetition.LENGTHS[0],
+            "the check; longer texts count as failing",
+        ),
         row("characters of SQL", statements.LONGEST, PUSH),
         row("parentheses, CASE and signs of SQL within each other", statements.NESTED, PUSH),
-        row("growth of a text by SQL", f"{growth.TIMES} times and {growth.CHARACTERS:,} characters", PUSH),
-        row("pieces of SQL, those of queries in FROM each time that they are named", growth.PIECES, PUSH),
+        row("columns and values that SQL makes one text of", growth.TEXTS, PUSH),
+        row("columns and values of SQL, those of queries in FROM each time that they are named", growth.PIECES, PUSH),
+        row("characters of a row's text that SQL looks for in another", growth.SOUGHT, PUSH),
         row("pieces of a WHERE, for each aggregate that it is put to", statements.COPIES, PUSH),
     ],
     "Samples of a contract": [

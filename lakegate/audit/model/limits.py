@@ -26,7 +26,6 @@ class Limits:
     nesting: int = 32  # as in the file's schema
     footer: int = 16 * _MIB  # bytes
     line: int = 64 * _MIB  # bytes
-    tries: int = 3 * 10**11  # of backtracking patterns, over all texts of the file
 
 
 DEFAULTS = Limits()
@@ -40,7 +39,6 @@ SETTINGS = {
     "nesting": "maxNesting",
     "footer": "maxFooterBytes",
     "line": "maxLineBytes",
-    "tries": "maxPatternTries",
 }
 _SENTENCES = {
     "bytes": "it has {found} bytes",
@@ -52,7 +50,6 @@ _SENTENCES = {
     "nesting": "its columns are nested {found} deep",
     "footer": "its footer or header has {found} bytes",
     "line": "one of its lines has {found} bytes",
-    "tries": "the contract's patterns and SQL may take {found} tries with its texts",
 }
 
 
@@ -63,7 +60,6 @@ _SMALLER = {
     "nesting": "nest its columns less deep",
     "footer": "write a smaller footer",
     "line": "end its lines, or to write shorter ones",
-    "tries": "write shorter texts",
 }
 _USUALLY = "send it as several smaller files"
 _REST_ADVICE = Advice(vendor="mend those before it first: the next report lists the rest")

@@ -168,8 +168,7 @@ class Metric:
     expression; for QUERY a query. A VALUE that is too heavy for the one pass with others is `alone`; one that is the
     least or the greatest value of its column says so in `bound` (`lower`, `upper`), so that statistics can tell it.
     `passes` is a predicate in Spark's dialect that is true of no failing row. It costs less than the predicate of
-    FAILING, or is shared with other metrics of the column and evaluated once. `tries` is how often a pattern may be
-    tried with a row's texts, if that may be many times for each letter: a number, and never null.
+    FAILING, or is shared with other metrics of the column and evaluated once.
     """
 
     id: str
@@ -182,7 +181,6 @@ class Metric:
     alone: bool = False
     bound: str = ""
     passes: str = ""
-    tries: str = ""
 
 
 class Comparison(StrEnum):

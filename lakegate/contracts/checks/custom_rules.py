@@ -14,7 +14,6 @@ from lakegate.contracts.metrics.rows import all_null, breaking
 from lakegate.contracts.odcs.document import Item
 from lakegate.contracts.odcs.vocabulary import hint
 from lakegate.contracts.sql.allowlist import NotAllowed
-from lakegate.contracts.sql.growth import tries_sql
 from lakegate.contracts.sql.statements import predicate
 
 Made = Callable[[Fields, Item], Metric | None]
@@ -27,11 +26,10 @@ def row(fields: Fields, value: Item) -> Metric | None:
         return None
     try:
         tree, columns = predicate(value.value, fields)
-        tried = tries_sql(tree, fields, columns)
     except NotAllowed as error:
         value.fault(f"the rule: {error}")
         return None
-    return breaking(tree, columns, tried)
+    return breaking(tree, columns)
 
 
 def at_least_one_of(fields: Fields, value: Item) -> Metric | None:

@@ -5,7 +5,7 @@ It does not make the checks of a column's own words.
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from lakegate.audit.model.plan import Comparison, Drift, Metric, MetricKind, Operator, Scope, Severity, Unit
 from lakegate.contracts.checks import drifts
@@ -220,8 +220,8 @@ def _of(found: Scalar) -> Metric:
         case Form.COUNT:
             return row_count()
         case Form.QUERY:
-            return replace(queried(found.columns, found.sql), tries=found.tries)
-    return replace(aggregated(found.columns, found.sql, alone=found.form is Form.HEAVY), tries=found.tries)
+            return queried(found.columns, found.sql)
+    return aggregated(found.columns, found.sql, alone=found.form is Form.HEAVY)
 
 
 def _custom(item: Item, level: str, fields: Fields) -> Checked | None:

@@ -11,7 +11,6 @@ from sqlglot import exp
 from lakegate.contracts.columns.types import Type
 
 T = TypeVar("T")
-_ZERO = exp.Literal.number(0)
 
 
 class Into(StrEnum):
@@ -68,16 +67,6 @@ class Field:
             any_value = exp.Lambda(this=wrong, expressions=[_each(depth).this])
             wrong = exp.Anonymous(this="EXISTS", expressions=[values, any_value])
         return wrong
-
-    def summed(self, number: exp.Expr) -> exp.Expr:
-        """Return the sum of a number over all values in a row; a value for which it is null adds nothing."""
-        for depth, values in reversed(list(enumerate(self._reached()[1]))):
-            so_far = column(f"_lakegate_sum_{depth}")
-            added = exp.Add(this=so_far, expression=exp.Coalesce(this=number, expressions=[_ZERO.copy()]))
-            add = exp.Lambda(this=added, expressions=[so_far.this, _each(depth).this])
-            none = exp.cast(_ZERO.copy(), "double", dialect="spark")
-            number = exp.Anonymous(this="AGGREGATE", expressions=[values, none, add])
-        return exp.Coalesce(this=number, expressions=[_ZERO.copy()])
 
     def _reached(self) -> tuple[exp.Expr, list[exp.Expr]]:
         """Return the value, and the arrays on the way to it, outermost first."""

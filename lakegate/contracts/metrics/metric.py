@@ -32,10 +32,7 @@ def either(metrics: Sequence[Metric]) -> Metric:
     if len(metrics) == 1:
         return metrics[0]
     wrong = exp.or_(*(metric.sql for metric in metrics), dialect="spark").sql(dialect="spark")
-    tries = " + ".join(metric.tries for metric in metrics if metric.tries)
-    return replace(
-        identified(Metric(id="", kind=MetricKind.FAILING, columns=metrics[0].columns, sql=wrong)), tries=tries
-    )
+    return identified(Metric(id="", kind=MetricKind.FAILING, columns=metrics[0].columns, sql=wrong))
 
 
 def aggregated(columns: tuple[str, ...], aggregate: str, *, alone: bool = False, bound: str = "") -> Metric:
@@ -52,15 +49,9 @@ class NothingToCheck(ValueError):
     """A condition that no value can fail, or that none can pass; the message goes on after its name."""
 
 
-def failing(
-    field: Field,
-    wrong: exp.Expr,
-    proof: Proof | None = None,
-    passes: exp.Expr | None = None,
-    tries: exp.Expr | None = None,
-) -> Metric:
-    """Count the wrong rows. `passes` is a cheaper condition that is true of no wrong row; `tries` is how often a
-    pattern may be tried with one value. Raise NothingToCheck if no value is wrong, or every one.
+def failing(field: Field, wrong: exp.Expr, proof: Proof | None = None, passes: exp.Expr | None = None) -> Metric:
+    """Count the wrong rows. `passes` is a cheaper condition that is true of no wrong row. Raise NothingToCheck if no
+    value is wrong, or every one.
     """
     _refuse_decided(field, wrong)
     certain = exp.Coalesce(this=field.anywhere(wrong), expressions=[exp.false()])
@@ -69,7 +60,6 @@ def failing(
         kind=MetricKind.FAILING,
         columns=(field.name,),
         sql=certain.sql(dialect="spark"),
-        tries=field.summed(tries).sql(dialect="spark") if tries else "",
     )
     if field.steps:  # statistics are of columns, not of parts of an array; and `passes` is of one value
         return identified(made)
@@ -92,7 +82,6 @@ def identified(metric: Metric) -> Metric:
     """Return the metric under an id of what it is, and not of how it is found faster."""
     said = to_plain(replace(metric, id=""))
     del said["passes"]
-    said.pop("tries", None)
     return replace(metric, id=f"{metric.kind.value}-{fingerprint(said)}")
 
 

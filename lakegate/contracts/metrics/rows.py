@@ -5,7 +5,7 @@ a failing row and never null: a null is the business of `required`, and NaN is o
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -139,11 +139,10 @@ def _microseconds(moment: exp.Expr) -> exp.Expr:
     return exp.cast(exp.Anonymous(this="unix_micros", expressions=[moment]), "decimal(19,0)", dialect="spark")
 
 
-def breaking(rule: exp.Expr, columns: tuple[str, ...], tries: str = "") -> Metric:
+def breaking(rule: exp.Expr, columns: tuple[str, ...]) -> Metric:
     """Count the rows that the rule is false for; as in SQL's own CHECK, a rule that is null holds."""
     broken = exp.Coalesce(this=exp.Not(this=exp.Paren(this=rule)), expressions=[exp.false()])
-    made = identified(Metric(id="", kind=MetricKind.FAILING, columns=columns, sql=broken.sql(dialect="spark")))
-    return replace(made, tries=tries)
+    return identified(Metric(id="", kind=MetricKind.FAILING, columns=columns, sql=broken.sql(dialect="spark")))
 
 
 def all_null(fields: Iterable[Field]) -> Metric:

@@ -13,7 +13,6 @@ from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.metrics.metric import NothingToCheck, failing
 from lakegate.contracts.regex import prefilter
 from lakegate.contracts.regex.portable import Portable, portable
-from lakegate.contracts.regex.tries import tries_with
 
 _LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _LONGEST_LABEL = 63
@@ -119,8 +118,7 @@ def without_pattern(field: Field, pattern: str) -> Metric:
     found = _portable(pattern, wanted=True)
     quickly = prefilter.has(field.value, pattern) if found.longest is None else None  # it knows no lengths
     passes = quickly or prefilter.is_like(field.value, found.text, found.longest)
-    tries = tries_with(field.value, found)
-    return failing(field, _without(field, found.text, found.longest), passes=passes, tries=tries)
+    return failing(field, _without(field, found.text, found.longest), passes=passes)
 
 
 def with_pattern(field: Field, pattern: str) -> Metric:
@@ -128,12 +126,12 @@ def with_pattern(field: Field, pattern: str) -> Metric:
     the pattern is as long: a row that may be wrong is not published. Raise ValueError as `without_pattern` does.
     """
     found = _portable(pattern, wanted=False)
-    matches, tries = _matches(field, found.text), tries_with(field.value, found)
+    matches = _matches(field, found.text)
     if found.longest is None:
-        return failing(field, matches, tries=tries)
+        return failing(field, matches)
     _, most = prefilter.lengths(pattern)
     may = exp.true() if most is None else exp.LTE(this=_length(field), expression=exp.Literal.number(most))
-    return failing(field, _if_longer(field, found.longest, may, matches), tries=tries)
+    return failing(field, _if_longer(field, found.longest, may, matches))
 
 
 def _portable(pattern: str, *, wanted: bool) -> Portable:

@@ -302,8 +302,6 @@ SERVER_SETTINGS: Place = _enforced(
     "a column that is not nested has 1, and a list in parquet 3",
     maxFooterBytes=f"of parquet's and ORC's footers and Avro's headers: {DEFAULTS.footer:,} by default",
     maxLineBytes=f"of text, or of a row where fields hold line ends: {DEFAULTS.line:,} by default",
-    maxPatternTries="of all patterns that may go back and try on, and of SQL that looks for one text in another, with "
-    f"all texts of a file: {DEFAULTS.tries:,} by default, which may take half an hour of a processor",
 )
 EVERY_SETTING = (*COLUMN_SETTINGS, *QUALITY_SETTINGS, *TABLE_SETTINGS, *SERVER_SETTINGS)
 

@@ -1,6 +1,7 @@
 """Characters that a piece of a pattern takes or begins with, as Python's reader of patterns has taken it apart.
 
-ASCII characters stand for themselves, and one stands for all others: they need not be told from each other.
+ASCII characters stand for themselves, one for all other white space, and one for all others: they need not be told
+from each other.
 """
 
 from collections.abc import Sequence
@@ -17,8 +18,9 @@ ONE = (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN)
 """Pieces that stand for a single character."""
 REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)
 ASCII = frozenset(range(128))
-_OTHER = 128  # stands for all beyond
-ANY = ASCII | {_OTHER}
+_OTHER_SPACE, _OTHER = 128, 129  # stand for all beyond
+_BEYOND = frozenset({_OTHER_SPACE, _OTHER})
+ANY = ASCII | _BEYOND
 NOTHING: frozenset[int] = frozenset()
 
 
@@ -30,32 +32,42 @@ def is_one(body: Nodes) -> bool:
 def characters(kind: Any, value: Any) -> frozenset[int]:
     """Return the characters that a piece for a single character takes; more rather than fewer."""
     if kind is op.LITERAL:
-        return frozenset({min(value, _OTHER)})
+        return _of_range(value, value)
     if kind is op.NOT_LITERAL:
-        return ANY - {value} | {_OTHER}
+        return ANY - {value} | _BEYOND
     if kind is op.ANY:
         return ANY - {ord("\n"), ord("\r")}
-    taken = [_member(*member) for member in value if member[0] is not op.NEGATE]
-    return ANY - NOTHING.union(*taken) | {_OTHER} if value[0][0] is op.NEGATE else NOTHING.union(*taken)
+    if value[0][0] is op.NEGATE:
+        return ANY - NOTHING.union(*(_member(*member) - _in_part(*member) for member in value[1:]))
+    return NOTHING.union(*(_member(*member) for member in value))
 
 
 _DIGITS = frozenset(map(ord, digits))
 _WORD = _DIGITS | {*map(ord, ascii_letters), ord("_")}
-_SPACE = frozenset(map(ord, "\t\n\x0b\f\r ")) | {_OTHER}
+_SPACE = frozenset(map(ord, "\t\n\x0b\f\r ")) | {_OTHER_SPACE}
 _CATEGORIES = {
     op.CATEGORY_DIGIT: _DIGITS,
     op.CATEGORY_WORD: _WORD,
     op.CATEGORY_SPACE: _SPACE,
     op.CATEGORY_NOT_DIGIT: ANY - _DIGITS,
     op.CATEGORY_NOT_WORD: ANY - _WORD,
-    op.CATEGORY_NOT_SPACE: ANY - _SPACE | {_OTHER},
+    op.CATEGORY_NOT_SPACE: ANY - _SPACE,
 }
 
 
 def _member(kind: Any, value: Any) -> frozenset[int]:
-    if kind is op.RANGE:
-        return frozenset(range(min(value[0], _OTHER), min(value[1], _OTHER) + 1))
-    return _CATEGORIES.get(value, ANY) if kind is op.CATEGORY else frozenset({min(value, _OTHER)})
+    if kind is op.CATEGORY:
+        return _CATEGORIES.get(value, ANY)
+    return _of_range(*value) if kind is op.RANGE else _of_range(value, value)
+
+
+def _of_range(low: int, high: int) -> frozenset[int]:
+    return frozenset(range(low, min(high + 1, len(ASCII)))) | (_BEYOND if high >= len(ASCII) else NOTHING)
+
+
+def _in_part(kind: Any, _: Any) -> frozenset[int]:
+    """Return the characters of which a member may take some and not others."""
+    return NOTHING if kind is op.CATEGORY else _BEYOND
 
 
 def first(nodes: Nodes, follows: frozenset[int]) -> frozenset[int]:

@@ -15,8 +15,8 @@ from itertools import accumulate
 from typing import Any
 
 from lakegate.contracts.regex.charset import is_one, op
-from lakegate.contracts.regex.cost import Polynomial, as_searched, is_quick, longest, tries_bounds
 from lakegate.contracts.regex.extent import has_every_text, has_no_text
+from lakegate.contracts.regex.repetition import as_searched, longest
 
 # Python's own reader of patterns, for which it has no public name.
 parser: Any = import_module("re._parser")
@@ -48,13 +48,12 @@ _FLAGS = re.ASCII  # otherwise `\d` of the parsed tree would be Unicode's
 
 @dataclass(frozen=True, kw_only=True)
 class Portable:
-    """A pattern as engines agree on it, the longest text that is shown to one (None: any), bounds of how often one
-    tries, and whether surely every text has it, or none.
+    """A pattern as engines agree on it, the longest text that is shown to one (None: any), and whether surely every
+    text has it, or none.
     """
 
     text: str
     longest: int | None
-    tries: tuple[Polynomial, ...]
     of_every: bool = False
     of_none: bool = False
 
@@ -69,10 +68,9 @@ def portable(pattern: str) -> Portable:
     if _times(tree) > LONGEST:
         raise ValueError(f"more than {LONGEST:,} repetitions are not supported, and those within others multiply")
     every, none = has_every_text(tree), has_no_text(tree)
-    if not is_quick(tries_bounds(tree), None):
+    if longest(tree):
         tree = as_searched(tree)
-    text = _sequence(tree)
-    return Portable(text=text, longest=longest(tree), tries=tries_bounds(tree), of_every=every, of_none=none)
+    return Portable(text=_sequence(tree), longest=longest(tree), of_every=every, of_none=none)
 
 
 def parse(pattern: str) -> Any:

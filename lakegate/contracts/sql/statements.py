@@ -20,7 +20,7 @@ from lakegate.contracts.columns.fields import Field, column
 from lakegate.contracts.outcomes.values import ANY, Values
 from lakegate.contracts.sql.allowlist import NotAllowed, Reader, check_pieces, columns_of
 from lakegate.contracts.sql.functions import Kind
-from lakegate.contracts.sql.growth import check_growth, tries_sql
+from lakegate.contracts.sql.growth import check_growth
 from lakegate.contracts.sql.judging import refuse_constant_rule, refuse_quoted_columns, result
 from lakegate.counts import count
 
@@ -52,15 +52,13 @@ class Form(StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class Scalar:
     """A number over a file's rows, and the columns that it is made of: an aggregate, or a whole query on ROWS_VIEW.
-    `counts`: it is a number of rows. An engine `tries` so often, in SQL, with the texts of a row. It has one of the
-    `values`.
+    `counts`: it is a number of rows. It has one of the `values`.
     """
 
     form: Form
     sql: str
     columns: tuple[str, ...]
     counts: bool = False
-    tries: str = ""
     values: Values = ANY
 
 
@@ -73,8 +71,8 @@ def predicate(text: str, fields: Sequence[Field]) -> tuple[exp.Expr, tuple[str, 
     if not reader.seen:
         raise NotAllowed("names no column, so it is the same for every row")
     check_pieces(holder.this)
-    check_growth(holder.this, fields)
     refuse_constant_rule(holder.this, fields)
+    check_growth(holder.this, fields)
     return holder.this, tuple(reader.seen)
 
 
@@ -94,13 +92,12 @@ def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Fiel
     if found not in (Kind.NUMBER, Kind.TRUTH):
         raise NotAllowed(f"must give a number, and it gives {found}")
     check_pieces(tree)
-    check_growth(tree, fields)
     values = result(tree, fields)
+    check_growth(tree, fields)
     value = tree.expressions[0].unalias()
     counts = isinstance(value.this if isinstance(value, exp.Filter) else value, exp.Count | exp.CountIf)
-    tried = tries_sql(tree, fields, tuple(reader.seen))
     cheap = _as_cheap_as_can_be(tree, value, tuple(reader.seen))
-    return replace(cheap, counts=counts, tries=tried, values=values)
+    return replace(cheap, counts=counts, values=values)
 
 
 def _as_cheap_as_can_be(tree: exp.Select, value: exp.Expr, columns: tuple[str, ...]) -> Scalar:

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lakegate.contracts.regex.cost import as_searched
 from lakegate.contracts.regex.portable import _sequence, parse
+from lakegate.contracts.regex.repetition import as_searched
 
 PIECES = st.sampled_from(["a", "b", ".", "[ab]", "(?:ab)", "(?:a|bb)", "^", "$"])
 TIMES = st.sampled_from(["", "", "*", "+", "?", "*?", "+?", "{2}", "{0,2}", "{1,3}", "{2,}"])
