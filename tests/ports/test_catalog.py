@@ -12,19 +12,9 @@ from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import MAIN, Branch, Changes, Ref
+from lakegate.ports import MAIN, Changes, Ref
 from tests.ports.conftest import Place, Work, head_of, landed, main, note, receipt
 from tests.support.nessie import unique
-
-
-def test_a_branch_that_was_never_made_has_no_head(place: Place) -> None:
-    assert place.catalog.head("wap-never-made") is None
-
-
-def test_a_new_branch_stands_where_it_was_made_and_is_listed(place: Place, table: str) -> None:
-    work = Work(place, table, [])
-    assert place.catalog.head(work.branch) == work.base
-    assert Branch(name=work.branch, head=work.base) in place.catalog.list_branches()
 
 
 def test_a_branch_can_be_made_at_a_commit_of_another_branch(place: Place, table: str) -> None:
@@ -35,21 +25,9 @@ def test_a_branch_can_be_made_at_a_commit_of_another_branch(place: Place, table:
     assert place.catalog.base(f"{work.branch}-r01") == work.base
 
 
-def test_a_branch_is_made_once(place: Place, table: str) -> None:
-    work = Work(place, table, [])
-    with pytest.raises(Conflict, match=r"exists"):
-        place.catalog.create_branch(work.branch, work.base)
-
-
 def test_a_branch_cannot_be_made_at_a_commit_that_is_not_there(place: Place, table: str) -> None:
     with pytest.raises(Conflict):
         place.catalog.create_branch(f"wap-{table}", "ab" * 32)
-
-
-def test_other_peoples_branches_are_not_listed(place: Place, table: str) -> None:
-    name = f"feature-{table}"
-    place.catalog.create_branch(name, main(place))
-    assert name not in {branch.name for branch in place.catalog.list_branches()}
 
 
 def test_a_branch_is_deleted_whatever_its_head_and_only_once_if_twice(place: Place, table: str) -> None:
@@ -256,11 +234,6 @@ def test_the_base_is_where_the_branch_was_made_whatever_happens_on_main(place: P
     assert place.catalog.base(work.branch) == work.base
 
 
-def test_the_base_of_a_branch_that_is_gone_is_a_conflict(place: Place, table: str) -> None:
-    with pytest.raises(Conflict):
-        place.catalog.base(f"wap-{table}")
-
-
 def test_a_merge_brings_rows_and_receipts_to_main(place: Place, table: str) -> None:
     work = Work(place, table, [landed()])
     work.claim()
@@ -306,19 +279,6 @@ def test_a_merge_onto_a_main_that_moved_elsewhere_is_fine(place: Place, table: s
     other.merge()
     work.merge()
     assert len(place.catalog.receipts(Ref(MAIN), [work.files[0].key, other.files[0].key])) == 2
-
-
-def test_two_branches_that_changed_the_same_table_conflict(place: Place, table: str) -> None:
-    first = Work(place, table, [])
-    place.write(first.branch, table, 1)
-    first.merge()
-    left, right = Work(place, table, [], number=2), Work(place, table, [], number=3)
-    place.write(left.branch, table, 2)
-    place.write(right.branch, table, 4)
-    left.merge()
-    with pytest.raises(Conflict):
-        right.merge()
-    assert place.rows(MAIN, table) == 3
 
 
 def test_two_branches_that_claimed_the_same_key_conflict(place: Place, table: str) -> None:

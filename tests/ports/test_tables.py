@@ -70,34 +70,6 @@ def both(place: Place, known: Work, table: str) -> tuple[Work, Work, list[str]]:
     return here, there, [place.write(there.branch, table, rows) for rows in (16, 32, 64)]
 
 
-def test_data_files_are_appended_by_metadata(place: Place, both: tuple[Work, Work, list[str]], table: str) -> None:
-    here, there, added = both
-    before = place.tables.paths(Ref(here.branch), table)
-    source = Ref(there.branch, head(place, there.branch))
-    place.tables.append(table, here.branch, source, frozenset(added[:2]))
-    assert place.tables.paths(Ref(here.branch), table) == before | set(added[:2])
-    assert place.rows(here.branch, table) == 7 + 8 + 16 + 32
-    here.merge()
-    assert place.rows("main", table) == 7 + 8 + 16 + 32
-
-
-def test_appending_what_the_source_does_not_have_is_refused(
-    place: Place, both: tuple[Work, Work, list[str]], table: str
-) -> None:
-    here, there, added = both
-    before = head(place, here.branch)
-    with pytest.raises(Refused, match=r"no data file .*other\.parquet"):
-        place.tables.append(table, here.branch, Ref(there.branch), frozenset({added[0], "s3://lake/other.parquet"}))
-    assert head(place, here.branch) == before
-
-
-def test_appending_twice_is_refused(place: Place, both: tuple[Work, Work, list[str]], table: str) -> None:
-    here, there, added = both
-    place.tables.append(table, here.branch, Ref(there.branch), frozenset(added))
-    with pytest.raises(Refused, match="already"):
-        place.tables.append(table, here.branch, Ref(there.branch), frozenset(added[:1]))
-
-
 def test_appending_to_a_table_that_is_not_there_is_refused(place: Place, known: Work, table: str) -> None:
     empty = Work(place, table, [], number=2)
     with pytest.raises(Refused, match="no table"):
