@@ -8,9 +8,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from lakegate.adapters.iceberg import RefCatalog
+from lakegate.audit.ref import Ref
 from lakegate.errors import Conflict, Refused
+from lakegate.express.creating import create
 from lakegate.landing.attempts import Attempt
+from lakegate.landing.receipts import Receipt
 from lakegate.wap import Branch, discard_abandoned, resume, start
+from lakegate.wap.nessie import NessiePlace
 from lakegate.wap.place import Open, Place
 from lakegate.wap.publishing import discard, make, merge
 from tests.support.runs import World, ids_of, orders
@@ -69,6 +74,25 @@ def test_a_branch_that_was_changed_since_it_was_found_is_not_published_or_append
     with pytest.raises(Conflict):
         place(run).append(before, [], {})
     assert (world.ids(), ids_of(found(run).head)) == ([], [1, 2])
+
+
+@pytest.mark.parametrize("world", [pytest.param("nessie", marks=pytest.mark.nessie)], indirect=True)
+@pytest.mark.parametrize("strange", ["a table", "a receipt"])
+def test_a_branch_of_the_whole_catalog_that_changes_more_than_its_table_is_not_published(
+    world: World, strange: str
+) -> None:
+    run = begun(world, 1)
+    here = place(run)
+    assert isinstance(here, NessiePlace)
+    if strange == "a table":
+        other = replace(world.contract.plan, table=f"{run.table}_others")
+        create(RefCatalog(here.uri, here.warehouse, Ref(run.name)), other, other.columns)
+    else:
+        receipt = Receipt(bucket="landing", key="orders/1.parquet")
+        here.branches.commit_receipts(run.name, found(run).at, [receipt])
+    with pytest.raises(Refused, match="also changes"):
+        run.publish()
+    assert (world.ids(), world.branches()) == ([], [run.name])
 
 
 def test_a_branch_is_discarded_whatever_it_holds(world: World) -> None:
