@@ -1,8 +1,6 @@
 """A stack's record of the choices that it was made with, in its template's metadata. A later deployment compares."""
 
-from dataclasses import asdict, fields
-
-from infra.config import PYTHON, Config
+from infra.config import DEFAULTS, PYTHON, Config
 from lakegate.deployment.choices import RUNTIME, Choices
 
 
@@ -10,6 +8,5 @@ def choices(config: Config) -> Choices:
     """Return an installation's choices, and the release's own of a runtime. They are names and numbers, and never a
     secret.
     """
-    given = {field.name for field in fields(config) if getattr(config, field.name) != field.default}
-    values = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(config).items()}
-    return Choices(values={**values, RUNTIME: f"python{PYTHON}"}, given=frozenset(given))
+    given = {name for name, default in DEFAULTS.items() if getattr(config, name) != default}
+    return Choices(values={**config.model_dump(mode="json"), RUNTIME: f"python{PYTHON}"}, given=frozenset(given))

@@ -1,13 +1,15 @@
 """An installation's options, read from CDK context (`-c name=value`) or a settings file. It knows no AWS resources."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Self
+from collections.abc import Callable, Collection, Iterable, Mapping
+from difflib import get_close_matches
+from typing import Annotated, Any, Self
 
-from infra.catalog.faults import catalog_faults
-from infra.data.faults import data_faults
-from infra.ingest.faults import channel_faults, token_faults
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+
+from infra.catalog.sizes import SIZES
+from infra.combinations import combination_faults
 from lakegate.audit.bounded_http import trust
 from lakegate.bundles import DEFAULT, RELEASES, tested
 from lakegate.contracts import BRANCH_DAYS
@@ -22,106 +24,297 @@ DAY = 24 * 60  # minutes
 MOST_JOBS, LONGEST_JOB = 1000, 7 * 24 * 60  # EMR Serverless's limits: concurrent runs, minutes
 MOST_EXPRESS = 64  # megabytes of a batch, which is what the engine takes
 LONGEST_CANARY = 6 * 24  # hours; an alarm looks back seven days
-_NAME = re.compile(r"[a-z][a-z0-9-]{0,26}")  # <name>-landing-<account>-<region> has at most 63 characters then
-_ADDRESS = re.compile(r"https?://[^/\s]+(/\S*)?")
+LONGEST_LIST = 512  # characters; all of a function's environment has 4,096 bytes
+TYPES = {bool: "true or false", int: "a whole number", str: "text in quotes", tuple: "a list of texts, in brackets"}
+NAMED = re.compile(r"-c (\w+)")  # a setting, in a fault of several
 _WITH_USER = re.compile(r"https?://[^/]*@.*")
 _OF_CLIENTS = re.compile(r"https?://[^/]+(/.*)?/(api(/v[0-9]+)?|iceberg(/[^/]*)?)/*")  # paths that clients append
-_UPLOADER = re.compile(
-    r"arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/[A-Za-z0-9+,.@_/-]+)"
-    r"(=([A-Za-z0-9+.@_-]+/)+)?"  # a prefix: without IAM's wildcards and variables, which begin with * ? $
-)
-_PEM = re.compile(r"\s*(-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+")
-_IMAGE = re.compile(
-    r"[0-9]{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?/[a-z0-9][a-z0-9._/-]*"
-    r"(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}|@sha256:[0-9a-f]{64})"
-)
-_PROPERTY = re.compile(r"spark\.[A-Za-z0-9._-]+=.*\S.*")
 _COUNTED = re.compile(r"spark\.((driver|executor)\.cores|executor\.instances|dynamicAllocation\..*)=.*")  # as vCPUs
-LONGEST_CONF = 512  # characters; all of a function's environment has 4,096 bytes
-_RUNBOOK = re.compile(r"\S{1,500}")  # an alarm's description has up to 1,024 characters
-_TOPIC = re.compile(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+")
+_PEM = re.compile(r"\s*(-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Config:
-    """One installation's choices. Without `nessie_uri` there is a catalog stack."""
+def holds(is_right: Callable[[Any], object], words: str) -> AfterValidator:
+    """Return a rule for a value; `words` tell whoever gave another what it is."""
 
-    name: str = "lakegate"
-    nessie_uri: str = ""
-    nessie_ca: str = ""
+    def check(value: Any) -> Any:
+        if not is_right(value):
+            raise ValueError(words)
+        return value
+
+    return AfterValidator(check)
+
+
+def form(pattern: str, words: str) -> AfterValidator:
+    return holds(re.compile(pattern).fullmatch, words)
+
+
+def forms(pattern: str, words: str) -> AfterValidator:
+    return holds(lambda texts: all(re.fullmatch(pattern, text) for text in texts), words)
+
+
+def between(least: int, most: int, words: str) -> AfterValidator:
+    return holds(lambda number: least <= number <= most, words)
+
+
+def one_of(names: Collection[str]) -> AfterValidator:
+    return holds(names.__contains__, f"is one of {', '.join(names)}")
+
+
+def fits(texts: Iterable[str]) -> bool:
+    return len(",".join(texts)) <= LONGEST_LIST
+
+
+def prefixes(uploaders: Iterable[str]) -> dict[str, set[str]]:
+    """Return the prefixes below which each uploader may write, by its ARN; "" is the whole landing bucket."""
+    written: dict[str, set[str]] = {}
+    for uploader in uploaders:
+        arn, _, prefix = uploader.partition("=")
+        written.setdefault(arn, set()).add(prefix)
+    return written
+
+
+def _are_whole_or_below_prefixes(uploaders: Iterable[str]) -> bool:
+    return not any("" in below and len(below) > 1 for below in prefixes(uploaders).values())
+
+
+def _are_of_other_accounts(uploaders: Iterable[str]) -> bool:
+    """Return whether nobody else is of an account that has a prefix."""
+    written = prefixes(uploaders)
+    roots = [arn for arn, below in written.items() if arn.endswith(":root") and "" not in below]
+    return not any(arn != root and arn.startswith(root.removesuffix("root")) for root in roots for arn in written)
+
+
+def _are_certificates(text: str) -> bool:
+    if not _PEM.fullmatch(text):
+        return False
+    try:
+        return trust(text) is not None
+    except OSError:
+        return False
+
+
+FOLDERS = f"are folders that end with /, up to {LONGEST_LIST} characters in all"
+KEY = r"arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+"
+Texts = tuple[Annotated[str, StringConstraints(strip_whitespace=True)], ...]
+Receiver = Annotated[str, form(r"https?://[^\s/@]+(/[^\s@]*)?", "is an address, https://…, without user and password")]
+Secret = Annotated[str, form(r"(?!arn:)[A-Za-z0-9/_+=.@-]{1,256}", "is the secret's name, not its ARN")]
+Positive = Annotated[int, holds(lambda number: number >= 1, "is 1 or more")]
+
+
+class Config(BaseModel):
+    """One installation's choices. Without `nessie_uri` there is a catalog stack. Defaults are not asked for a form."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", coerce_numbers_to_str=True)
+
+    name: Annotated[
+        str,  # <name>-landing-<account>-<region> has at most 63 characters
+        form(r"[a-z][a-z0-9-]{0,26}", "is up to 27 small letters, digits and hyphens, and begins with a letter"),
+    ] = "lakegate"
+    nessie_uri: Annotated[
+        str,
+        form(r"https?://[^/\s]+(/\S*)?", "is an address, https://…"),
+        holds(
+            lambda text: not _WITH_USER.fullmatch(text),
+            "is given without user and password, because readers of stack or job would see them",
+        ),
+        holds(lambda text: not _OF_CLIENTS.fullmatch(text), "is given without /api, and without /iceberg"),
+    ] = ""
+    nessie_ca: Annotated[
+        str,
+        holds(_are_certificates, "is the text of authorities' certificates, -----BEGIN CERTIFICATE-----…, and no more"),
+    ] = ""
     warehouse: str = "lake"
-    token_audience: str = ""
-    token_issuer: str = ""
-    token_endpoint: str = ""
-    token_scope: str = ""
-    token_claim: str = ""
-    token_clients: tuple[str, ...] = ()
-    nessie_image: str = ""
-    catalog_size: str = "dev"
-    catalog_host: str = ""
-    catalog_certificate: str = ""
-    catalog_zone: str = ""
-    vpc: str = ""
-    azs: tuple[str, ...] = ()
-    slack_secret: str = ""
+    token_audience: Annotated[
+        str, form(r"[A-Za-z0-9._:/-]{1,128}", "is up to 128 letters, digits and characters of ._:/-")
+    ] = ""
+    token_issuer: Annotated[
+        str,
+        form(
+            r"https://[^\s/@]+(/\S*)?", "is the address of the account's STS issuer, or of the OIDC issuer, https://…"
+        ),
+    ] = ""
+    token_endpoint: Annotated[
+        str,
+        form(r"https://[^\s/@?#]+/[^\s?#]*", "is the address at which the OIDC issuer gives tokens, https://…/token"),
+    ] = ""
+    token_scope: Annotated[
+        str,  # RFC 6749's characters
+        form(
+            r"(?!.{257})[!#-\[\]-~]+( [!#-\[\]-~]+)*", "is the scopes that clients ask for, with one space between two"
+        ),
+    ] = ""
+    token_claim: Annotated[
+        str, form(r"[A-Za-z0-9_-]{1,64}", "is the name of the claim that has the client's id, such as client_id")
+    ] = ""
+    token_clients: Texts = ()
+    nessie_image: Annotated[
+        str,
+        form(
+            r"[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)+(:[\w.-]+)?@sha256:[0-9a-f]{64}",
+            "is <registry>/<name>@sha256:<digest>: a tag alone may become another image by tomorrow",
+        ),
+    ] = ""
+    catalog_size: Annotated[str, one_of(SIZES)] = "dev"
+    catalog_host: Annotated[
+        str,
+        form(
+            r"(?!.{254})([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}",
+            "is a host's name in small letters, nessie.example.com",
+        ),
+    ] = ""
+    catalog_certificate: Annotated[
+        str,
+        form(
+            r"arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+",
+            "is the ARN of a certificate in ACM, arn:aws:acm:…",
+        ),
+    ] = ""
+    catalog_zone: Annotated[str, form(r"Z[A-Z0-9]{1,31}", "is the id of a hosted zone in Route 53, Z…")] = ""
+    vpc: Annotated[str, form(r"create|vpc-[0-9a-f]+", "is create, or the id of a VPC, vpc-…")] = ""
+    azs: Annotated[
+        Texts,
+        holds(
+            lambda zones: len(set(zones)) > 1,
+            "names two availability zones at least, because a load balancer needs two",
+        ),
+    ] = ()
+    slack_secret: Secret = ""
     slack_channel: str = ""
     slack_api: str = ""
-    event_bus: str = ""
-    webhook_url: str = ""
-    webhook_secret: str = ""
-    lineage_url: str = ""
-    lineage_secret: str = ""
-    alarm_topic: str = ""
-    runbook: str = "docs/runbook"
-    undecided_minutes: int = 240
-    rejected_percent: int = 0  # 0: no alarm
-    canary_hours: int = 0  # 0: no canary
-    architecture: str = "arm64"
-    batch_window: int = 20
-    reconcile_minutes: int = 5
-    job_timeout_minutes: int = 60
-    release: str = DEFAULT.release
-    image: str = ""
-    spark_conf: tuple[str, ...] = ()
+    event_bus: Annotated[
+        str,
+        form(
+            r"(arn:aws[a-z-]*:events:[a-z0-9-]+:[0-9]{12}:event-bus/)?[A-Za-z0-9._/-]{1,256}",
+            "is the name or the ARN of an event bus, arn:aws:events:…:event-bus/<name>",
+        ),
+    ] = ""
+    webhook_url: Receiver = ""
+    webhook_secret: Secret = ""
+    lineage_url: Receiver = ""
+    lineage_secret: Secret = ""
+    alarm_topic: Annotated[
+        str,
+        form(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+", "is an SNS topic's ARN, arn:aws:sns:…"),
+    ] = ""
+    runbook: Annotated[
+        str,  # an alarm's description has up to 1,024 characters
+        form(r"\S{1,500}", "is the address or path of the runbook's folder, without spaces"),
+    ] = "docs/runbook"
+    undecided_minutes: Positive = 240
+    rejected_percent: Annotated[int, between(0, 100, "is 0, which is no alarm, to 100")] = 0
+    canary_hours: Annotated[
+        int, between(0, LONGEST_CANARY, f"is 0, which is no canary, to {LONGEST_CANARY}, which is six days")
+    ] = 0
+    architecture: Annotated[str, one_of(ARCHITECTURES)] = "arm64"
+    batch_window: Annotated[int, between(0, LONGEST_WINDOW, f"is 0, which is at once, to {LONGEST_WINDOW} seconds")] = (
+        20
+    )
+    reconcile_minutes: Annotated[int, between(1, DAY, f"is 1 to {DAY:,}, which is a day")] = 5
+    job_timeout_minutes: Annotated[int, between(1, LONGEST_JOB, f"is 1 to {LONGEST_JOB:,}, which is seven days")] = 60
+    release: Annotated[str, holds(tested, f"is one whose Spark was tested: {RELEASES}")] = DEFAULT.release
+    image: Annotated[
+        str,
+        form(
+            r"[0-9]{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?/[a-z0-9][a-z0-9._/-]*"
+            r"(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}|@sha256:[0-9a-f]{64})",
+            "is <account>.dkr.ecr.<region>.amazonaws.com/<repository> with its :<tag> or @<digest>",
+        ),
+    ] = ""
+    spark_conf: Annotated[
+        Texts,
+        forms(
+            r"spark\.[A-Za-z0-9._-]+=.*\S.*",
+            "is spark.<name>=<value>,…; one with a comma is given in a settings file, in a list",
+        ),
+        holds(
+            lambda properties: not any(map(_COUNTED.fullmatch, properties)),
+            "says nothing of cores and numbers of executors: -c vcpus and -c jobs_at_once do",
+        ),
+        holds(fits, f"has up to {LONGEST_LIST} characters in all"),
+    ] = ()
     vcpus: int = 16
-    jobs_at_once: int = 2
+    jobs_at_once: Annotated[int, between(1, MOST_JOBS, f"is 1 to {MOST_JOBS:,}")] = 2
     grace_seconds: int = 120
-    compact_after_days: int = 14
-    attempts: int = 3
+    compact_after_days: Annotated[
+        int,
+        holds(
+            lambda days: days > INCOMPLETE_UPLOAD_DAYS,
+            f"is over {INCOMPLETE_UPLOAD_DAYS}: S3 dates an upload in parts by its start",
+        ),
+    ] = 14
+    attempts: Positive = 3
     audit_tables: bool = False
     express: bool = True
-    express_megabytes: int = 32
-    uploaders: tuple[str, ...] = ()
+    express_megabytes: Annotated[
+        int, between(1, MOST_EXPRESS, f"is 1 to {MOST_EXPRESS}; with -c express=false Spark runs every batch")
+    ] = 32
+    uploaders: Annotated[
+        Texts,
+        forms(
+            r"arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/[A-Za-z0-9+,.@_/-]+)"
+            r"(=([A-Za-z0-9+.@_-]+/)+)?",  # a prefix: without IAM's wildcards and variables, which begin with * ? $
+            "are ARNs of accounts, roles or users, each alone or with a prefix that ends with /: "
+            "arn:aws:iam::<account>:root=<prefix>/,…",
+        ),
+        holds(_are_whole_or_below_prefixes, "names nobody both with and without a prefix"),
+        holds(_are_of_other_accounts, "names nobody else of an account that has a prefix, which holds for all of it"),
+    ] = ()
     landing_days: int = 0  # 0: for ever
-    landing_bucket: str = ""
-    landing_prefixes: tuple[str, ...] = ()
-    kms_key: str = ""
-    upload_keys: tuple[str, ...] = ()
+    landing_bucket: Annotated[str, form(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", "is a bucket's name")] = ""
+    landing_prefixes: Annotated[
+        Texts,
+        forms(r"([A-Za-z0-9+.@_=-]+/)+", FOLDERS),  # without wildcards and variables of IAM, and without commas
+        holds(fits, FOLDERS),
+    ] = ()
+    kms_key: Annotated[
+        str,
+        form(
+            f"create|{KEY}",
+            "is create, or the ARN of a key, arn:aws:kms:…:key/…, because an alias may become another key",
+        ),
+    ] = ""
+    upload_keys: Annotated[Texts, forms(KEY, "are ARNs of keys, arn:aws:kms:…:key/…")] = ()
     ephemeral: bool = False
-    subnets: tuple[str, ...] = ()
-    security_groups: tuple[str, ...] = ()
+    subnets: Texts = ()
+    security_groups: Texts = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _given(cls, values: dict[str, object]) -> dict[str, object]:
+        """Return the values without those that are empty, for which the defaults stand. A file gives a list."""
+        whole = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+        return {name: value for name, value in whole.items() if value not in (None, "", ())}
 
     @classmethod
     def read(cls, look_up: Callable[[str], object], region: str = "") -> Self:
         """Read the context. Raise Misconfigured with everything that is wrong at once. `region` is the stack's, if
         known.
         """
-        config, wrong = cls.parse(look_up)
-        if wrong := [*wrong, *config.faults(region)]:
-            raise Misconfigured("; ".join(wrong))
+        config, wrong = cls.parse(spoken(look_up))
+        faults = [f"-c {name} {words}" for name, words in wrong.items()]
+        if faults := [*faults, *config.faults(region, wrong)]:
+            raise Misconfigured("; ".join(faults))
         return config
 
     @classmethod
-    def parse(cls, look_up: Callable[[str], object]) -> tuple[Self, list[str]]:
-        """Return the choices with a fault for each value of another type, for which the default stands in."""
-        values, wrong = {}, []
-        for field in fields(cls):
-            given = look_up(field.name)
-            try:
-                values[field.name] = _parse(given, field.default)
-            except ValueError as error:
-                wrong.append(f"-c {field.name}={given}: {error}")
-        return cls(**values), wrong  # type: ignore[arg-type]
+    def parse(cls, values: Mapping[str, object], *, strict: bool = False) -> tuple[Self, dict[str, str]]:
+        """Return the choices, and by its name what each wrong value should be. A wrong text is one that is given for
+        others, and for other wrong values the default stands in. `strict` takes no text for a number.
+        """
+        try:
+            return cls.model_validate(values, strict=strict), {}
+        except ValidationError as error:
+            wrong = {str(fault["loc"][0]): _words(fault) for fault in error.errors()}
+        rest = {name: value for name, value in values.items() if name not in wrong}
+        given = {name: values[name] for name in wrong if {str} == {type(values[name]), type(DEFAULTS.get(name))}}
+        return cls.model_validate(rest, strict=strict).model_copy(update=given), wrong
+
+    def faults(self, region: str = "", wrong: Collection[str] = ()) -> list[str]:
+        """Return the faults of these choices together, but for those that name one which is `wrong` by itself. A text
+        names each setting that it is about as `-c <name>`, by which a settings file finds its line.
+        """
+        texts = combination_faults(self, region)
+        return [text for text in texts if not set(wrong).intersection(NAMED.findall(text))]
 
     @property
     def creates_vpc(self) -> bool:
@@ -135,25 +328,11 @@ class Config:
     @property
     def spark_properties(self) -> dict[str, str]:
         """Return the values of `spark_conf` by name."""
-        return {name: value for name, _, value in (each.partition("=") for each in self.spark_conf)}
+        return {name: value for name, _, value in (text.partition("=") for text in self.spark_conf)}
 
     @property
     def prefixes(self) -> dict[str, set[str]]:
-        """Return the prefixes below which each uploader may write, by its ARN; "" is the whole landing bucket."""
-        found: dict[str, set[str]] = {}
-        for uploader in self.uploaders:
-            arn, _, prefix = uploader.partition("=")
-            found.setdefault(arn, set()).add(prefix)
-        return found
-
-    @property
-    def _accounts_with_prefix(self) -> list[str]:
-        """Return the ARNs, up to their last colon, of accounts that may write below prefixes."""
-        return [
-            arn.removesuffix("root")
-            for arn, found in self.prefixes.items()
-            if arn.endswith(":root") and "" not in found
-        ]
+        return prefixes(self.uploaders)
 
     @property
     def needed_days(self) -> int:
@@ -163,172 +342,25 @@ class Config:
         """
         return max(BRANCH_DAYS, self.compact_after_days + 1)
 
-    def faults(self, region: str = "") -> list[str]:
-        """Return the faults of these choices together. A text names each setting that it is about as `-c <name>`, by
-        which a settings file finds its line.
-        """
-        return [
-            text
-            for is_wrong, text in (
-                (
-                    not _NAME.fullmatch(self.name),
-                    "-c name is up to 27 small letters, digits and hyphens, and begins with a letter",
-                ),
-                (
-                    bool(self.nessie_uri) and not _ADDRESS.fullmatch(self.nessie_uri),
-                    "-c nessie_uri is an address, https://…",
-                ),
-                (
-                    bool(_WITH_USER.fullmatch(self.nessie_uri)),
-                    "-c nessie_uri is given without user and password, because readers of stack or job would see them",
-                ),
-                (
-                    bool(_OF_CLIENTS.fullmatch(self.nessie_uri)),
-                    "-c nessie_uri is given without /api, and without /iceberg",
-                ),
-                (
-                    bool(self.nessie_ca) and not _is_certificates(self.nessie_ca),
-                    "-c nessie_ca is the text of authorities' certificates, -----BEGIN CERTIFICATE-----…, and no more",
-                ),
-                (
-                    bool(self.nessie_ca) and self.nessie_uri.startswith("http:"),
-                    "-c nessie_ca is for an https://… address of -c nessie_uri",
-                ),
-                (
-                    not 0 <= self.batch_window <= LONGEST_WINDOW,
-                    f"-c batch_window is 0, which is at once, to {LONGEST_WINDOW} seconds",
-                ),
-                (
-                    bool(self.alarm_topic) and not _TOPIC.fullmatch(self.alarm_topic),
-                    "-c alarm_topic is an SNS topic's ARN, arn:aws:sns:…",
-                ),
-                (
-                    bool(region and self.alarm_topic) and f":sns:{region}:" not in self.alarm_topic,
-                    f"-c alarm_topic is a topic in {region}, the stack's region, because alarms reach no other region",
-                ),
-                (
-                    not _RUNBOOK.fullmatch(self.runbook),
-                    "-c runbook is the address or path of the runbook's folder, without spaces",
-                ),
-                (self.undecided_minutes < 1, "-c undecided_minutes is 1 or more"),
-                (not 0 <= self.rejected_percent <= 100, "-c rejected_percent is 0, which is no alarm, to 100"),  # noqa: PLR2004
-                (
-                    not 0 <= self.canary_hours <= LONGEST_CANARY,
-                    f"-c canary_hours is 0, which is no canary, to {LONGEST_CANARY}, which is six days",
-                ),
-                (
-                    self.architecture not in ARCHITECTURES,
-                    f"-c architecture, the functions' processors, is one of {', '.join(ARCHITECTURES)}",
-                ),
-                (not 1 <= self.reconcile_minutes <= DAY, f"-c reconcile_minutes is 1 to {DAY:,}, which is a day"),
-                (
-                    self.grace_seconds <= self.batch_window,
-                    "-c grace_seconds is over -c batch_window: otherwise the sweep takes files that still gather",
-                ),
-                (
-                    tested(self.release) is None,
-                    f"-c release is one whose Spark was tested: {RELEASES}",
-                ),
-                (
-                    bool(self.image) and not _IMAGE.fullmatch(self.image),
-                    "-c image is <account>.dkr.ecr.<region>.amazonaws.com/<repository> with its :<tag> or @<digest>",
-                ),
-                (
-                    bool(region and self.image) and f".ecr.{region}." not in self.image,
-                    f"-c image is an image in {region}, the stack's region, because EMR takes none of another region",
-                ),
-                (
-                    not all(_PROPERTY.fullmatch(each) for each in self.spark_conf),
-                    "-c spark_conf is spark.<name>=<value>,…; one with a comma is given in a settings file, in a list",
-                ),
-                (
-                    any(_COUNTED.fullmatch(each) for each in self.spark_conf),
-                    "-c spark_conf says nothing of cores and numbers of executors: -c vcpus and -c jobs_at_once do",
-                ),
-                (
-                    len("".join(self.spark_conf)) > LONGEST_CONF,
-                    f"-c spark_conf has up to {LONGEST_CONF} characters in all",
-                ),
-                (not 1 <= self.jobs_at_once <= MOST_JOBS, f"-c jobs_at_once is 1 to {MOST_JOBS:,}"),
-                (
-                    self.jobs_at_once >= 1 and self.executors < 1,
-                    f"-c vcpus is at least {2 * WORKER_CORES} for each of -c jobs_at_once",
-                ),
-                (
-                    not 1 <= self.job_timeout_minutes <= LONGEST_JOB,
-                    f"-c job_timeout_minutes is 1 to {LONGEST_JOB:,}, which is seven days",
-                ),
-                (self.attempts < 1, "-c attempts is 1 or more"),
-                (
-                    not 1 <= self.express_megabytes <= MOST_EXPRESS,
-                    f"-c express_megabytes is 1 to {MOST_EXPRESS}; with -c express=false Spark runs every batch",
-                ),
-                (
-                    self.compact_after_days <= INCOMPLETE_UPLOAD_DAYS,
-                    f"-c compact_after_days is over {INCOMPLETE_UPLOAD_DAYS}: S3 dates an upload in parts by its start",
-                ),
-                (
-                    not all(_UPLOADER.fullmatch(uploader) for uploader in self.uploaders),
-                    (
-                        "-c uploaders are ARNs of accounts, roles or users, each alone or with a prefix that ends "
-                        "with /: arn:aws:iam::<account>:root=<prefix>/,…"
-                    ),
-                ),
-                (
-                    any("" in prefixes and len(prefixes) > 1 for prefixes in self.prefixes.values()),
-                    "-c uploaders names nobody both with and without a prefix",
-                ),
-                (
-                    any(
-                        arn.startswith(account) and arn != f"{account}root"
-                        for account in self._accounts_with_prefix
-                        for arn in self.prefixes
-                    ),
-                    "-c uploaders names nobody else of an account that has a prefix, which holds for all of it",
-                ),
-                (
-                    bool(self.landing_days) and self.landing_days < self.needed_days,
-                    f"-c landing_days is {self.needed_days} or more: a retry needs the file",
-                ),
-                (
-                    bool(self.slack_secret) != bool(self.slack_channel),
-                    "-c slack_secret and -c slack_channel are given together",
-                ),
-                (self.slack_secret.startswith("arn:"), "-c slack_secret is the secret's name, not its ARN"),
-            )
-            if is_wrong
-        ] + [
-            *token_faults(self),
-            *channel_faults(self, region),
-            *data_faults(self, region),
-            *catalog_faults(self, region),
-        ]
+
+DEFAULTS = {name: field.default for name, field in Config.model_fields.items()}
 
 
-def _is_certificates(text: str) -> bool:
-    if not _PEM.fullmatch(text):
-        return False
-    try:
-        return trust(text) is not None
-    except OSError:
-        return False
+def spoken(look_up: Callable[[str], object]) -> dict[str, object]:
+    """Return what the command line or cdk.json gives. A list is a text with commas there."""
+    values = {name: look_up(name) for name in DEFAULTS}
+    return {
+        name: value.split(",") if isinstance(value, str) and isinstance(DEFAULTS[name], tuple) else value
+        for name, value in values.items()
+        if value not in (None, "")
+    }
 
 
-def _parse(given: object, default: object) -> object:
-    """Return the value in the type of its default; `-c` gives text, cdk.json may give numbers, booleans and lists."""
-    if given is None or given == "":
-        return default
-    if isinstance(default, bool):
-        return _one_of(str(given).lower(), {"true": True, "false": False})
-    if isinstance(default, int):
-        return int(str(given))
-    if isinstance(default, tuple):
-        parts = given if isinstance(given, list) else str(given).split(",")
-        return tuple(str(part).strip() for part in parts)
-    return str(given)
-
-
-def _one_of(text: str, meanings: dict[str, bool]) -> bool:
-    if text not in meanings:
-        raise ValueError(f"must be one of {', '.join(meanings)}")
-    return meanings[text]
+def _words(fault: ErrorDetails) -> str:
+    name = str(fault["loc"][0])
+    if fault["type"] == "value_error":
+        return str(fault["ctx"]["error"])
+    if name in DEFAULTS:
+        return f"is {TYPES[type(DEFAULTS[name])]}"
+    near = get_close_matches(name, DEFAULTS, n=1)
+    return "is no setting" + (f": did you mean {near[0]}?" if near else "")

@@ -5,18 +5,14 @@ It knows no AWS resources.
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
-from difflib import get_close_matches
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from infra.config import Config
+from infra.config import NAMED, Config, spoken
 from lakegate.errors import Misconfigured
 
-DEFAULTS = {field.name: field.default for field in fields(Config)}
-TYPES = {bool: "true or false", int: "a whole number", str: "text in quotes", tuple: "a list of texts, in brackets"}
-_NAMED = re.compile(r"-c (\w+)")  # a fault of Config names each setting like this
 _AT_LINE = re.compile(r"\s*\(at line ([0-9]+), column [0-9]+\)")
 
 
@@ -46,42 +42,24 @@ class SettingsFile:
         """Return the choices of the file and of `override`, which goes before it. Raise Misconfigured with everything
         that is wrong at once. `region` is the stack's, if known.
         """
-        overridden = {name: given for name in DEFAULTS if (given := override(name)) not in (None, "")}
-        own = dict(self._own_faults())
-        usable = {name: value for name, value in self.values.items() if name not in own}
-        config, wrong = Config.parse({**usable, **overridden}.get)
-        faults = [(self.lines[name], f"{self.path}:{self.lines[name]}: {text}") for name, text in own.items()]
-        together = [text for text in config.faults(region) if not own.keys() & _NAMED.findall(text)]
-        faults += [self._placed(text, overridden) for text in (*wrong, *together)]
+        own, wrong = Config.parse(self.values, strict=True)
+        overridden, misspoken = Config.parse(spoken(override))
+        chosen = own.model_copy(update={name: getattr(overridden, name) for name in overridden.model_fields_set})
+        faults = [self._placed([name], f"{name} {words}") for name, words in wrong.items()]
+        faults += [(0, f"-c {name} {words}") for name, words in misspoken.items()]
+        for text in chosen.faults(region, {*wrong, *misspoken}):
+            names = NAMED.findall(text)
+            of_command = overridden.model_fields_set.intersection(names)  # which is told in its own words
+            faults.append((0, text) if of_command else self._placed(names, text))
         if faults:
             raise Misconfigured("\n".join(text for _, text in sorted(faults)))
-        return config
+        return chosen
 
-    def _own_faults(self) -> Iterator[tuple[str, str]]:
-        """Yield a fault for each name that is no setting's, and each value of another type."""
-        for name, value in self.values.items():
-            if name not in DEFAULTS:
-                near = get_close_matches(name, DEFAULTS, n=1)
-                yield name, f"{name} is no setting" + (f": did you mean {near[0]}?" if near else "")
-            elif not _fits(value, DEFAULTS[name]):
-                yield name, f"{name} is {TYPES[type(DEFAULTS[name])]}"
-
-    def _placed(self, text: str, overridden: Mapping[str, object]) -> tuple[int, str]:
-        """Return a fault with its line: that of the first setting which it names and this file gives, or 0. A fault of
-        what the command line gave is told in the command line's words.
-        """
-        names = _NAMED.findall(text)
-        if overridden.keys() & names:
-            return 0, text
+    def _placed(self, names: Sequence[str], text: str) -> tuple[int, str]:
+        """Return a fault with its line: that of the first of these settings which this file gives, or 0."""
         line = next((self.lines[name] for name in names if name in self.lines), 0)
-        place, said = f"{self.path}:{line}" if line else f"{self.path}", _NAMED.sub(r"\1", text)
-        return line, f"{place}: {said}"
-
-
-def _fits(value: object, default: object) -> bool:
-    if isinstance(default, tuple):
-        return isinstance(value, list) and all(isinstance(part, str) for part in value)
-    return type(value) is type(default)  # True is an int for isinstance
+        place, words = f"{self.path}:{line}" if line else f"{self.path}", NAMED.sub(r"\1", text)
+        return line, f"{place}: {words}"
 
 
 def _lines(text: str) -> dict[str, int]:

@@ -188,7 +188,7 @@ def test_a_first_installation_is_deployed_and_a_second_one_only_if_it_is_meant(w
 
 
 def test_a_wrong_settings_file_is_told_before_anything_is_asked(world: World) -> None:
-    told = world.deploy(Config(batch_window=-1, ephemeral=True, nessie_uri=NESSIE))
+    told = world.deploy(Config(ephemeral=True, nessie_uri=NESSIE).model_copy(update={"batch_window": -1}))
     assert told.exit_code == 2
     assert re.search(r"dev\.toml:[1-3]: batch_window is 0, which is at once, to 300 seconds", told.stderr)
     assert world.deployed == []

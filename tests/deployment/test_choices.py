@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies
 
 from infra.choices import choices
-from infra.config import Config
+from infra.config import DEFAULTS, Config
 from lakegate.deployment.choices import NO_RECORD, REPLACING, RUNTIME, Choices, Kind, differences, second
+from tests.support.authority import Authority
 
 DEPLOYED = Config(
     name="lake",
     nessie_uri="https://nessie.example.com",
-    nessie_ca="-----BEGIN CERTIFICATE-----",
+    nessie_ca=Authority.made("ours").pem,
     warehouse="house",
     token_audience="lake",
     token_issuer="https://0123.tokens.sts.global.api.aws",
@@ -69,8 +70,8 @@ DEPLOYED = Config(
     subnets=("subnet-1",),
     security_groups=("sg-1",),
 )
-NAMES = [field.name for field in fields(Config)]
-OFF = frozenset(field.name for field in fields(Config) if not field.default)
+NAMES = list(DEFAULTS)
+OFF = frozenset(name for name, default in DEFAULTS.items() if not default)
 
 
 def recorded(config: Config) -> Choices:
@@ -94,7 +95,7 @@ def test_the_example_gives_every_setting() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_whatever_is_forgotten_stops_the_deployment(name: str) -> None:
-    after = replace(DEPLOYED, **{name: getattr(Config(), name)})
+    after = DEPLOYED.model_copy(update={name: getattr(Config(), name)})
     assert found(DEPLOYED, after) == {name: (Kind.DROPPED, value(DEPLOYED, name), value(after, name), True)}
 
 
@@ -104,8 +105,8 @@ def test_every_setting_that_replaces_another_is_one_that_is_off_by_default() -> 
 
 @given(strategies.sets(strategies.sampled_from(NAMES)))
 def test_a_record_of_the_same_choices_differs_in_nothing(forgotten: set[str]) -> None:
-    defaults: dict[str, Any] = {field.name: field.default for field in fields(Config) if field.name in forgotten}
-    config = replace(DEPLOYED, **defaults)
+    defaults = {name: DEFAULTS[name] for name in forgotten}
+    config = DEPLOYED.model_copy(update=defaults)
     assert found(config, config) == {}
     assert set(found(DEPLOYED, config)) == forgotten
 
@@ -113,13 +114,13 @@ def test_a_record_of_the_same_choices_differs_in_nothing(forgotten: set[str]) ->
 @pytest.mark.parametrize("name", [name for name in NAMES if not isinstance(getattr(DEPLOYED, name), bool)])
 def test_whatever_is_changed_stops_the_deployment(name: str) -> None:
     """Also if it loses nothing, such as more uploaders or a longer time."""
-    after = replace(DEPLOYED, **{name: another(getattr(DEPLOYED, name))})
+    after = DEPLOYED.model_copy(update={name: another(getattr(DEPLOYED, name))})
     assert found(DEPLOYED, after) == {name: (Kind.CHANGED, value(DEPLOYED, name), value(after, name), True)}
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in OFF])
 def test_a_default_that_is_changed_stops_as_any_other_value_does(name: str) -> None:
-    after = replace(Config(), **{name: getattr(DEPLOYED, name)})
+    after = Config().model_copy(update={name: getattr(DEPLOYED, name)})
     assert found(Config(), after) == {name: (Kind.CHANGED, value(Config(), name), value(after, name), True)}
 
 
@@ -131,7 +132,7 @@ def another(given: Any) -> Any:
 
 @pytest.mark.parametrize("name", sorted(OFF))
 def test_what_is_added_is_named_and_stops_only_where_it_takes_the_place_of_something(name: str) -> None:
-    after = replace(Config(), **{name: getattr(DEPLOYED, name)})
+    after = Config().model_copy(update={name: getattr(DEPLOYED, name)})
     assert found(Config(), after) == {
         name: (Kind.ADDED, value(Config(), name), value(DEPLOYED, name), name in REPLACING)
     }
@@ -160,7 +161,7 @@ def test_a_setting_that_is_new_in_a_release_is_named_once_it_is_given() -> None:
     older = {name: value for name, value in choices(Config()).values.items() if name not in ("attempts", "event_bus")}
     before = Choices(values=older, given=frozenset())
     assert differences(before, choices(Config())) == []
-    (only,) = differences(before, choices(replace(Config(), event_bus="bus")))
+    (only,) = differences(before, choices(Config(event_bus="bus")))
     assert (only.name, only.kind, only.before, only.after) == ("event_bus", Kind.ADDED, None, "bus")
 
 

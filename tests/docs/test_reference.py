@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from infra.config import Config
+from infra.config import DEFAULTS, Config
 from tests.support import commands, options
 
 
@@ -27,7 +27,7 @@ def test_the_page_of_settings_is_as_the_code_has_them() -> None:
 
 def test_every_setting_has_one_row_and_no_row_is_of_none() -> None:
     rows = [name for part in options.PARTS.values() for it in part for name in it.names]
-    assert sorted(rows) == sorted(options.DEFAULTS.keys() - options.OF_TESTS)
+    assert sorted(rows) == sorted(DEFAULTS.keys() - options.OF_TESTS)
 
 
 def test_every_variable_of_the_local_cloud_has_one_row() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from infra.config import Config
+from lakegate.errors import Misconfigured
 
 MANUAL = Path(__file__).parents[2] / "docs/how-to/identities.md"
 DIGEST = "0123456789abcdef" * 4
@@ -62,6 +63,11 @@ def test_a_catalog_stack_that_trusts_an_oidc_issuer_needs_the_claim_and_no_audie
     assert fault == "give -c nessie_uri, or what a catalog stack needs as well: -c token_claim"
 
 
+def test_a_wrong_endpoint_is_one_that_is_given_for_other_choices() -> None:
+    with pytest.raises(Misconfigured, match=r"^-c token_endpoint is the address at which [^;]*$"):
+        Config.read((STACK | CLIENTS | {"token_endpoint": "http://issuer.example.com/token"}).get)
+
+
 def test_the_manual_s_clients_are_whole() -> None:
     (text, _) = re.findall(r"```toml\n(.*?)```", MANUAL.read_text(), re.DOTALL)
     chosen: dict[str, Any] = STACK | tomllib.loads(text)
@@ -103,9 +109,11 @@ def test_what_a_catalog_stack_lacks_is_named_beside_the_way_without_one(missing:
         ({"job_timeout_minutes": 61}, "job_timeout_minutes is at most 60"),
     ],
 )
-def test_a_wrong_choice_is_named(more: dict[str, Any], said: str) -> None:
-    (fault,) = Config(**STACK | more).faults("eu-west-1")
-    assert said in fault
+def test_a_wrong_choice_is_named_alone(more: dict[str, Any], said: str) -> None:
+    with pytest.raises(Misconfigured) as refusal:
+        Config.read((STACK | more).get, "eu-west-1")
+    assert said in str(refusal.value)
+    assert ";" not in str(refusal.value)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
     ("given", "message"),
     [
         ({"batch_window": "-1"}, "batch_window is 0, which is at once, to 300"),
-        ({"batch_window": "soon"}, "batch_window=soon"),
+        ({"batch_window": "soon"}, "batch_window is a whole number"),
         ({"reconcile_minutes": "0"}, "reconcile_minutes is 1 to 1,440"),
         ({"reconcile_minutes": "1441"}, "reconcile_minutes is 1 to 1,440"),
         ({"attempts": "0"}, "attempts is 1 or more"),
@@ -68,7 +68,7 @@ def test_text_from_the_command_line_takes_the_type_of_the_choice() -> None:
         ({"spark_conf": "spark.dynamicAllocation.maxExecutors=9"}, "-c vcpus and -c jobs_at_once do"),
         ({"spark_conf": f"spark.x={'y' * 505}"}, "up to 512 characters"),
         ({"alarm_topic": "lake-alarms"}, "alarm_topic is an SNS topic.s ARN"),
-        ({"ephemeral": "perhaps"}, "ephemeral=perhaps"),
+        ({"ephemeral": "perhaps"}, "ephemeral is true or false"),
         ({"nessie_uri": "https://nessie.example.com/api"}, "without /api"),
         ({"nessie_uri": "https://nessie.example.com/api/v2"}, "without /api"),
         ({"nessie_uri": "https://nessie.example.com/iceberg/main/"}, "without /iceberg"),
@@ -251,8 +251,22 @@ def test_a_landing_bucket_that_is_there_has_prefixes_or_is_taken_whole() -> None
 
 def test_all_wrong_choices_are_named_at_once() -> None:
     with pytest.raises(Misconfigured) as caught:
-        Config.read({"batch_window": "-1", "reconcile_minutes": "x", "ephemeral": "y"}.get)
+        Config.read({"batch_window": "-1", "reconcile_minutes": "x", "ephemeral": "perhaps"}.get)
     assert [name in str(caught.value) for name in ("batch_window", "reconcile_minutes", "ephemeral")] == [True] * 3
+
+
+def test_numbers_and_booleans_of_a_cdk_json_are_taken() -> None:
+    config = Config.read({**NETWORK, "vcpus": 32, "audit_tables": True, "warehouse": 7, "attempts": ""}.get)
+    assert (config.vcpus, config.audit_tables, config.warehouse, config.attempts) == (32, True, "7", 3)
+
+
+def test_a_wrong_choice_is_named_without_its_combinations() -> None:
+    with pytest.raises(Misconfigured) as refusal:
+        Config.read({**NETWORK, "slack_secret": "arn:aws:x", "slack_channel": "C0", "webhook_url": "h"}.get)
+    assert str(refusal.value).split("; ") == [
+        "-c slack_secret is the secret's name, not its ARN",
+        "-c webhook_url is an address, https://…, without user and password",
+    ]
 
 
 def test_an_issuer_s_clients_need_no_audience_and_their_jobs_may_run_for_longer_than_an_hour() -> None:

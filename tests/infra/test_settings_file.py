@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies
 
-from infra.config import Config
+from infra.config import DEFAULTS, TYPES, Config
 from infra.settings_file import SettingsFile, _lines
 from lakegate.errors import Misconfigured
 
@@ -79,6 +79,16 @@ batch_window = -1
 )
 def test_a_value_of_another_type_and_an_unknown_name_are_refused(path: Path, line: str, said: str) -> None:
     assert faults(path, NETWORK + line) == [f"dev.toml:4: {said}"]
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_no_setting_takes_a_value_of_another_type(path: Path, name: str) -> None:
+    for value in ("1979-05-27", "1.5", "[[]]", "{ a = 1 }", "[1]"):
+        assert f"dev.toml:2: {name} is {TYPES[type(DEFAULTS[name])]}" in faults(path, f"# ours\n{name} = {value}\n")
+
+
+def test_a_name_that_is_no_word_has_its_line(path: Path) -> None:
+    assert "dev.toml:5: a b is no setting" in faults(path, NETWORK + "vcpus = 16\n'a b' = 1\n")
 
 
 def test_a_fault_of_a_combination_has_the_line_of_the_first_setting_that_is_given(path: Path) -> None:

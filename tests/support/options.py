@@ -11,10 +11,9 @@ from pathlib import Path
 
 from lakegate_local.settings import LocalSettings, variable
 
-from infra.config import Config
+from infra.config import DEFAULTS
 
 PAGE = Path(__file__).parents[2] / "docs/reference/settings.md"
-DEFAULTS = {field.name: field.default for field in fields(Config)}
 OF_TESTS = {"slack_api", "ephemeral"}  # for the local cloud alone
 HEAD = """# Settings
 
