@@ -114,7 +114,7 @@ def append(plan: Plan, numbers: DataFrame, file: str) -> None:
 def batch_of(spark: SparkSession, plan: Plan, before: Any, file: str) -> keys.Batch:
     """Return the rows appended since `before`, as the audit finds them."""
     loaded = iceberg.load(spark, LAKE, plan.table)
-    added = iceberg.compare(spark, before, loaded).added
+    added = iceberg.compare(spark, before, loaded).new_files
     return keys.Batch(
         files={file: list(added.statistics.values())},
         columns=iceberg.fields(spark, loaded),

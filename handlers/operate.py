@@ -38,15 +38,15 @@ def act(event: dict[str, Any], _context: object) -> dict[str, Any]:
 
 def _response(event: dict[str, Any], kinds: Kinds) -> dict[str, Any]:
     try:
-        running, by = service(), _caller(event)
+        running_service, by = service(), _caller(event)
         operation = wire.read_request(_body(event), kinds)
-        log.info("operation", name=type(operation).__name__, by=by, **_named(operation))
-        return _answered(Direct(service=running, by=by, sweep=partial(sweep, running)), operation)
+        log.info("operation", name=type(operation).__name__, by=by, **_log_fields(operation))
+        return _run_operation(Direct(service=running_service, by=by, sweep=partial(sweep, running_service)), operation)
     except LakegateError as error:
-        return _sent(_packed(wire.failure(error)))
+        return _http_response(_pack(wire.failure(error)))
     except Exception as error:
         log.exception("operation_failed", kind=type(error).__name__)
-        return _sent(_packed(wire.failure(error)))
+        return _http_response(_pack(wire.failure(error)))
 
 
 def _caller(event: dict[str, Any]) -> str:
@@ -62,28 +62,28 @@ def _body(event: dict[str, Any]) -> str:
     return base64.b64decode(body).decode(errors="replace") if event.get("isBase64Encoded") else body
 
 
-def _named(operation: Operation[object]) -> dict[str, object]:
+def _log_fields(operation: Operation[object]) -> dict[str, object]:
     """Return the batch that the operation is about, if it is about one."""
     batch = getattr(operation, "batch", None)
     return {"batch": batch} if batch else {}
 
 
-def _answered(installation: Direct, operation: Operation[object]) -> dict[str, Any]:
+def _run_operation(installation: Direct, operation: Operation[object]) -> dict[str, Any]:
     """Carry the operation out. Ask for a shorter answer if a function cannot send the whole."""
-    asked: Operation[object] | None = operation
-    while asked:
-        body = _packed(wire.answer(installation.run(asked)))
+    next_operation: Operation[object] | None = operation
+    while next_operation:
+        body = _pack(wire.answer(installation.run(next_operation)))
         if len(body) <= LARGEST:
-            return _sent(body)
-        asked = asked.shorter()
+            return _http_response(body)
+        next_operation = next_operation.shorter()
     raise Refused(f"the answer has {len(body):,} bytes, and the limit is {LARGEST:,}")
 
 
-def _packed(text: str) -> str:
+def _pack(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
-def _sent(body: str) -> dict[str, Any]:
+def _http_response(body: str) -> dict[str, Any]:
     """Return the response. Its status is 200 for errors, too: others are Lambda's own."""
     headers = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
     return {"statusCode": HTTPStatus.OK, "headers": headers, "body": body, "isBase64Encoded": True}

@@ -12,7 +12,7 @@ import zstandard
 from lakegate.settings import CODE, PACKAGES
 
 # Functions run on a Python that has it. The first 3.11 have not, and run tests of this alone.
-HOW: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+EXTRACT_OPTIONS: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 
 
 def unpack(code: Path = CODE) -> None:
@@ -26,10 +26,10 @@ def unpack(code: Path = CODE) -> None:
         partial = folder.with_suffix(".partial")
         shutil.rmtree(partial, ignore_errors=True)
         with (
-            archive.open("rb") as packed,
-            zstandard.ZstdDecompressor().stream_reader(packed) as stream,
+            archive.open("rb") as file,
+            zstandard.ZstdDecompressor().stream_reader(file) as stream,
             tarfile.open(fileobj=stream, mode="r|") as members,
         ):
-            members.extractall(partial, **HOW)  # noqa: S202 (the archive is our own)
+            members.extractall(partial, **EXTRACT_OPTIONS)  # noqa: S202 (the archive is our own)
         partial.replace(folder)
     sys.path.append(str(folder))

@@ -5,16 +5,16 @@ attempt. Of a run of the express lane, Lambda tells as the destination of its ca
 from typing import Any
 
 from handlers.runtime import service
-from lakegate.adapters.events import ended
+from lakegate.adapters.events import ended_run
 from lakegate.adapters.express import forget_ended, is_end, note_end
 from lakegate.workflow.receive import settle_run
 
 
 def handler(event: dict[str, Any], _context: object) -> None:
     """Settle the attempt whose job run ended, and let queued files follow."""
-    running = service()
+    running_service = service()
     if not is_end(event):
-        settle_run(running, ended(event))
+        settle_run(running_service, ended_run(event))
         return
-    settle_run(running, note_end(running.store, event, running.clock.now()))
-    forget_ended(running.store, running.clock.now())
+    settle_run(running_service, note_end(running_service.store, event, running_service.clock.now()))
+    forget_ended(running_service.store, running_service.clock.now())

@@ -22,12 +22,12 @@ from spark_jobs.engine import SparkEngine
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, class_names, is_of_issuer, is_refused, is_unreachable, root_cause
 from spark_jobs.jvm.session import build
-from spark_jobs.probe import look
+from spark_jobs.probe import report_of
 
 
 def append_and_audit(spark: SparkSession, job: Job) -> Report:
     """Carry out the job, from staged files to the report."""
-    engine = SparkEngine.opened(spark, job)
+    engine = SparkEngine.start(spark, job)
     return run.append_and_audit(run.Run(job=job, engine=engine, now=lambda: datetime.now(UTC)))
 
 
@@ -36,21 +36,21 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) != 1:
         print("usage: append_and_audit.py URI-OF-JOB.JSON", file=sys.stderr)  # noqa: T201 - a command's last word
         return 2
-    spark, what, hidden = build("lakegate append_and_audit"), f"the job at {arguments[0]}", False
+    spark, subject, has_masks = build("lakegate append_and_audit"), f"the job at {arguments[0]}", False
     try:
         if arguments[0].endswith(f"/{PROBE}"):
             probe = from_json(Probe, hadoop.read(spark, arguments[0]))
-            hadoop.write(spark, probe.report_uri, to_json(look(spark, probe)).encode())
+            hadoop.write(spark, probe.report_uri, to_json(report_of(spark, probe)).encode())
             return 0
         job = from_json(Job, hadoop.read(spark, arguments[0]))
-        what = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
-        hidden = bool(masked_columns(job.plan.columns))
-        with noted_if_cut_off(spark, job):
+        subject = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
+        has_masks = bool(masked_columns(job.plan.columns))
+        with record_cut_off(spark, job):
             hadoop.write(spark, job.report_uri, to_json(append_and_audit(spark, job)).encode())
     except Exception as error:  # noqa: BLE001 - the process's edge
         if not is_of_issuer(error):
             traceback.print_exc()
-        print(last_word(what, error, hidden=hidden), file=sys.stderr, flush=True)  # noqa: T201 - it becomes the run's reason
+        print(last_word(subject, error, has_masks=has_masks), file=sys.stderr, flush=True)  # noqa: T201 - it becomes the run's reason
         return 1
     finally:
         spark.stop()
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 @contextmanager
-def noted_if_cut_off(spark: SparkSession, job: Job) -> Iterator[None]:
+def record_cut_off(spark: SparkSession, job: Job) -> Iterator[None]:
     """Note that storage or Nessie was out of reach or refused the job, so that the batch is not rejected: its files
     are not at fault.
     """
@@ -71,18 +71,18 @@ def noted_if_cut_off(spark: SparkSession, job: Job) -> Iterator[None]:
         raise
 
 
-def last_word(what: str, error: Exception, *, hidden: bool) -> str:
+def last_word(subject: str, error: Exception, *, has_masks: bool) -> str:
     """Return one line with the reason first and its subject last, because EMR Serverless cuts off the end.
 
-    `hidden` is true if the error's text may hold masked values.
+    `has_masks` is true if the error's text may hold masked values.
     """
     if isinstance(error, JobError):
         of, _, reason = str(error).partition(": ")
         return f"JobError: {reason}; {of}" if reason and of.startswith("batch ") else f"JobError: {error}"
     if is_refused(error):
-        return f"JobError: Nessie's rules or the job's role must change: {root_cause(error)}; {what}"
-    why = f"{', '.join(class_names(error)[-1:])} (its text is in the job's log alone: columns are masked)"
-    return f"JobError: {type(error).__name__}: {why if hidden else root_cause(error)}; {what}"
+        return f"JobError: Nessie's rules or the job's role must change: {root_cause(error)}; {subject}"
+    kinds = f"{', '.join(class_names(error)[-1:])} (its text is in the job's log alone: columns are masked)"
+    return f"JobError: {type(error).__name__}: {kinds if has_masks else root_cause(error)}; {subject}"
 
 
 if __name__ == "__main__":

@@ -60,9 +60,9 @@ class SparkFiles:
         return find_faulty(self.spark, plan, inspections)
 
     def count_malformed(
-        self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]
+        self, plan: Plan, inspections: Sequence[Inspection], rows_by_file: Mapping[str, int]
     ) -> dict[str, int]:
-        return malformed.count(self.spark, plan, inspections, there)
+        return malformed.count(self.spark, plan, inspections, rows_by_file)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,25 +70,25 @@ class SparkTable:
     """A table loaded from a catalog of the session."""
 
     spark: SparkSession
-    own: Any
+    table: Any
 
     def columns(self) -> Struct:
-        return ddl.shape(self.spark, self.own).own_columns
+        return ddl.shape(self.spark, self.table).own_columns
 
     def fields(self) -> dict[str, IcebergField]:
-        return iceberg.fields(self.spark, self.own)
+        return iceberg.fields(self.spark, self.table)
 
     def has_deletes(self) -> bool:
-        return iceberg.has_deletes(self.spark, self.own)
+        return iceberg.has_deletes(self.spark, self.table)
 
     def changes_since(self, before: "SparkTable | None") -> Difference:
-        return iceberg.compare(self.spark, before and before.own, self.own)
+        return iceberg.compare(self.spark, before and before.table, self.table)
 
     def data_files_with(self, versions: Collection[str]) -> dict[str, Any]:
-        return rewritten.data_files_with(self.spark, self.own, versions)
+        return rewritten.data_files_with(self.spark, self.table, versions)
 
-    def row_counts(self, files: DataFiles, replaced: Collection[str]) -> RowCounts:
-        return rewritten.row_counts(self.spark, self.own, files, replaced)
+    def row_counts(self, files: DataFiles, replaced_ids: Collection[str]) -> RowCounts:
+        return rewritten.row_counts(self.spark, self.table, files, replaced_ids)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,22 +96,22 @@ class SparkView:
     """See `metrics`, of which each method is a module."""
 
     spark: SparkSession
-    own: quarantine.View
+    view: quarantine.View
 
     def measure(self) -> tuple[list[Measurements], dict[str, Dependent]]:
-        return measure.measure_all(self.own.plan, self.own.batch, self.own.base)
+        return measure.measure_all(self.view.plan, self.view.batch, self.view.base)
 
     def failing_rows(self, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
-        return quarantine.failing_rows(self.own, file, earlier, checks)
+        return quarantine.failing_rows(self.view, file, earlier, checks)
 
-    def without(self, order: Sequence[str], failed: quarantine.Failed) -> "SparkView":
-        return replace(self, own=quarantine.without(self.own, order, failed))
+    def without(self, order: Sequence[str], failures: quarantine.Failures) -> "SparkView":
+        return replace(self, view=quarantine.without(self.view, order, failures))
 
     def with_samples(
         self, results: Results, plan: Plan, inspections: Sequence[Inspection]
     ) -> dict[str, tuple[CheckResult, ...]]:
-        found = samples.with_samples(self.own.plan, results, self.own.batch, self.own.base)
-        return malformed.with_samples(self.spark, plan, inspections, found)
+        results_with_samples = samples.with_samples(self.view.plan, results, self.view.batch, self.view.base)
+        return malformed.with_samples(self.spark, plan, inspections, results_with_samples)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +123,7 @@ class SparkEngine:
     catalogs: dict[Ref, str] = field(default_factory=dict)
 
     @classmethod
-    def opened(cls, spark: SparkSession, job: Job) -> "SparkEngine":
+    def start(cls, spark: SparkSession, job: Job) -> "SparkEngine":
         """Return the engine of a session that has the Iceberg which the job is made for."""
         check_iceberg(spark, job)
         engine = cls(spark=spark, job=job)
@@ -150,8 +150,8 @@ class SparkEngine:
             return list(pool.map(lambda catalog: self._load(catalog, table), catalogs))
 
     def _load(self, catalog: str, name: str) -> SparkTable | None:
-        own = iceberg.load(self.spark, catalog, name)
-        return None if own is None else SparkTable(spark=self.spark, own=own)
+        iceberg_table = iceberg.load(self.spark, catalog, name)
+        return None if iceberg_table is None else SparkTable(spark=self.spark, table=iceberg_table)
 
     def _catalog(self, ref: Ref) -> str:
         """Return the catalog at a reference, opened at its first use: first the audited commit, then the one after
@@ -168,36 +168,38 @@ class SparkEngine:
     def check_references(self, plan: Plan) -> None:
         check_references(Base(spark=self.spark, catalog=BASE), plan)
 
-    def view(self, plan: Plan, proved: ProvedTable[SparkTable]) -> SparkView:
-        name, base, entries = self.job.plan.table, proved.base, proved.difference.added.entries
-        read = self._reader(proved)
-        batch = Batch(files=proved.files, columns=proved.columns, read=read)
-        known = Base(
+    def view(self, plan: Plan, proof: ProvedTable[SparkTable]) -> SparkView:
+        name, base, entries = self.job.plan.table, proof.base, proof.difference.new_files.entries
+        read = self._reader(proof)
+        batch = Batch(files=proof.files, columns=proof.columns, read=read)
+        known_base = Base(
             spark=self.spark,
             catalog=BASE,
-            tables={name: base and base.own},
-            replaced={name: proved.replaced},
-            rewritten={name: proved.rewritten},
+            tables={name: base and base.table},
+            replaced_files={name: proof.replaced_files},
+            rewritten={name: proof.rewritten},
         )
-        own = quarantine.View(plan=plan, batch=batch, base=known, read=partial(read, per_file=True), entries=entries)
-        return SparkView(spark=self.spark, own=own)
+        view = quarantine.View(
+            plan=plan, batch=batch, base=known_base, read=partial(read, per_file=True), entries=entries
+        )
+        return SparkView(spark=self.spark, view=view)
 
-    def _reader(self, proved: ProvedTable[SparkTable]) -> Any:
+    def _reader(self, proof: ProvedTable[SparkTable]) -> Any:
         """Return a function that reads the rows of file versions, by id, from their data files."""
-        there = proved.table
+        table = proof.table
 
         def read(ids: Iterable[str], *, per_file: bool = False) -> DataFrame:
-            paths = [data.path for file in ids for data in proved.files.get(file, [])]
-            entries = {path: proved.difference.added.entries[path] for path in paths}
-            return iceberg.read(self.spark, there.own, entries, per_file=per_file)
+            paths = [data.path for file in ids for data in proof.files.get(file, [])]
+            entries = {path: proof.difference.new_files.entries[path] for path in paths}
+            return iceberg.read(self.spark, table.table, entries, per_file=per_file)
 
         return read
 
     def prepare(self, table: SparkTable | None, columns: Sequence[TableColumn]) -> None:
-        ddl.prepare(self.spark, self.job.plan, table and table.own, columns)
+        ddl.prepare(self.spark, self.job.plan, table and table.table, columns)
 
     def remove_replaced(self, table: SparkTable, files: Mapping[str, Any]) -> None:
-        rewritten.remove_rows(self.spark, self.job, table.own, files)
+        rewritten.remove_rows(self.spark, self.job, table.table, files)
 
     def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         return append(self.spark, replace(self.job, plan=plan), inspections)
@@ -206,12 +208,12 @@ class SparkEngine:
         self,
         view: SparkView,
         order: Sequence[str],
-        failed: quarantine.Failed,
+        failures: quarantine.Failures,
         plan: Plan,
         inspections: Sequence[Inspection],
     ) -> None:
         rows = malformed.malformed_rows(self.spark, plan, inspections) if inspections else None
-        quarantine.quarantine_rows(self.spark, self.job, view.own, order, failed, rows)
+        quarantine.quarantine_rows(self.spark, self.job, view.view, order, failures, rows)
 
     def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
         noting.note(self.spark, self.job, rows)

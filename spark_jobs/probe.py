@@ -22,21 +22,24 @@ from spark_jobs.tables import nessie
 MAIN, SECONDS = "main", 30
 
 
-def look(spark: SparkSession, probe: Probe) -> ProbeReport:
+def report_of(spark: SparkSession, probe: Probe) -> ProbeReport:
     """Return what there is to see. What cannot be reached is told, and stops nothing else."""
     java = jvm(spark)
-    found, unreached = str(java.org.apache.iceberg.IcebergBuild.version()), _reason(lambda: _main(spark, probe))
+    iceberg_version, nessie_fault = (
+        str(java.org.apache.iceberg.IcebergBuild.version()),
+        _reason(lambda: _main(spark, probe)),
+    )
     return ProbeReport(
         nonce=probe.nonce,
         python=platform.python_version(),
         spark=spark.version,
-        iceberg=found,
+        iceberg=iceberg_version,
         iceberg_wanted=ICEBERG,
-        is_tested=is_tested(found),
+        is_tested=is_tested(iceberg_version),
         sdk=str(java.software.amazon.awssdk.core.util.VersionInfo.SDK_VERSION),
-        nessie=unreached,
+        nessie=nessie_fault,
         catalog=_reason(lambda: _list_namespaces(spark, probe)),
-        made_branch=probe.catalog.has_identity and not unreached and _makes_branch(spark, probe),
+        made_branch=probe.catalog.has_identity and not nessie_fault and _makes_branch(spark, probe),
     )
 
 

@@ -1,4 +1,4 @@
-"""What every layer of tests needs of its process: the project's own Java and Node, a network of one machine, and no
+"""The process of every layer of tests: the project's own Java and Node, a network of one machine, and no
 chance.
 
 It starts nothing: servers and sessions are fixtures of the layers that use them.
@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _mark_all_but_a_share(cases: list[pytest.Item]) -> None:
-    """Those that stay lie as far from each other as may be: neighbours are alike."""
+    """Leave cases as far apart as possible unmarked: neighbours are alike."""
     [share] = cases[0].iter_markers("share")
     stay = {at * len(cases) // share.args[0] for at in range(share.args[0])}
     for at, case in enumerate(cases):

@@ -31,7 +31,7 @@ WRITES = ["CREATE_ENTITY", "UPDATE_ENTITY", "DELETE_ENTITY"]
 
 
 def by_hand(role: str, operation: str, ref: str, path: str) -> bool:
-    """What each role is meant to do, in words of this test's own."""
+    """Return what each role is meant to do, in words of this test's own."""
     ledger, commits = path in (RECEIPT, "_lakegate"), operation == "COMMIT_CHANGE_AGAINST_REFERENCE"
     if operation in READS:
         return role != "reader" or (ref == MAIN and (not path.startswith("_") or path in (AUDIT, "_audits")))

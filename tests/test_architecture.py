@@ -1,4 +1,5 @@
-"""Which package may import what, where an allow-list says it better than import-linter's contracts in pyproject.toml.
+"""Tests of which package may import what, where an allow-list says it better than import-linter's contracts in
+pyproject.toml.
 
 It reads source files and imports none of them.
 """

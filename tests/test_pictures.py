@@ -1,4 +1,6 @@
-"""What the pictures of the README are drawn by: a terminal is recorded whole, and text of strangers stays text."""
+"""Tests of what the pictures of the README are drawn by: a terminal is recorded whole, and text of strangers stays
+text.
+"""
 
 import json
 import sys

@@ -1,5 +1,5 @@
-"""What the README shows is true: its contract loads, its commands and links are there, its numbers stand in the files
-that they are from, and it stays short.
+"""Tests of what the README shows is true: its contract loads, its commands and links are there, its numbers stand in
+the files that they are from, and it stays short.
 """
 
 import re

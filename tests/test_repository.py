@@ -1,4 +1,5 @@
-"""What must be true of this repository's files whatever they say: pins, and no trace of the machine they came from.
+"""Tests of what must be true of this repository's files whatever they say: pins, and no trace of the machine they came
+from.
 
 It reads tracked files only, and asks no network.
 """

@@ -26,9 +26,9 @@ class Front(Construct):
             self, "Group", vpc=network.vpc, description="Load balancer of the catalog", allow_all_outbound=False
         )
         self.group.add_ingress_rule(network.clients, aws_ec2.Port.tcp(HTTPS), "Clients of the catalog")
-        for port, what in ((PORT, "Calls"), (HEALTH_PORT, "Health checks")):
-            self.group.add_egress_rule(server.group, aws_ec2.Port.tcp(port), what)
-            server.group.add_ingress_rule(self.group, aws_ec2.Port.tcp(port), what)
+        for port, purpose in ((PORT, "Calls"), (HEALTH_PORT, "Health checks")):
+            self.group.add_egress_rule(server.group, aws_ec2.Port.tcp(port), purpose)
+            server.group.add_ingress_rule(self.group, aws_ec2.Port.tcp(port), purpose)
         self.balancer = balancing.ApplicationLoadBalancer(
             self,
             "Balancer",
@@ -72,14 +72,14 @@ class Front(Construct):
             return config.catalog_certificate
         kind = aws_certificatemanager.CfnCertificate
         proof = kind.DomainValidationOptionProperty(domain_name=config.catalog_host, hosted_zone_id=config.catalog_zone)
-        made = kind(
+        certificate = kind(
             self,
             "Certificate",
             domain_name=config.catalog_host,
             validation_method="DNS",
             domain_validation_options=[proof],
         )
-        return str(made.ref)
+        return str(certificate.ref)
 
     def _name(self, host: str, network: CatalogNetwork) -> None:
         """Give the balancer its name, in a private zone of that one name: no other name of the domain is affected."""

@@ -18,7 +18,7 @@ class CatalogNetwork(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, config: Config, keys: Keys, size: Size) -> None:
         super().__init__(scope, construct_id)
         self._keys = keys
-        self.vpc = self._create(config, size) if config.creates_vpc else self._named(config)
+        self.vpc = self._create(config, size) if config.creates_vpc else self._vpc_by_name(config)
         self.subnets = aws_ec2.SubnetSelection(subnets=self.vpc.private_subnets)
         self.clients = aws_ec2.SecurityGroup(
             self, "Clients", vpc=self.vpc, description="Who may call the catalog: functions, jobs and readers"
@@ -54,7 +54,7 @@ class CatalogNetwork(Construct):
         vpc.add_flow_log("Flows", destination=aws_ec2.FlowLogDestination.to_cloud_watch_logs(log))
         return vpc
 
-    def _named(self, config: Config) -> aws_ec2.IVpc:
+    def _vpc_by_name(self, config: Config) -> aws_ec2.IVpc:
         """Return a VPC of which nothing is looked up, because that would need an account at synth."""
         return aws_ec2.Vpc.from_vpc_attributes(
             self,

@@ -93,10 +93,10 @@ class Server(Construct):
 
     def _image(self, name: str) -> aws_ecs.ContainerImage:
         """Return the image. An image in Amazon ECR needs the right to pull it."""
-        found = _ECR.fullmatch(name)
-        if not found:
+        match = _ECR.fullmatch(name)
+        if not match:
             return aws_ecs.ContainerImage.from_registry(name)
-        account, region, repository, digest = found.groups()
+        account, region, repository, digest = match.groups()
         waive(
             self.starter,
             rule="IAM5[Resource::*]",

@@ -56,7 +56,7 @@ class Watch(Construct):
         )
 
     def _watch_database(self, database: Database, size: Size) -> None:
-        instance, most = database.instance, 3 * size.tasks * CONNECTIONS  # a deployment has twice the tasks
+        instance, limit = database.instance, 3 * size.tasks * CONNECTIONS  # a deployment has twice the tasks
         self._alarm(
             "Storage",
             instance.metric_free_storage_space(period=PERIOD, statistic="Minimum"),
@@ -79,8 +79,8 @@ class Watch(Construct):
             "Connections",
             instance.metric_database_connections(period=PERIOD, statistic="Maximum"),
             page="database-connections",
-            says=f"Nessie's database has {most} connections or more, which are not all of Nessie's tasks.",
-            threshold=most,
+            says=f"Nessie's database has {limit} connections or more, which are not all of Nessie's tasks.",
+            threshold=limit,
             periods=PERIODS,
         )
 

@@ -9,8 +9,12 @@ from infra.waivers import waive_below
 from lakegate.settings import WAREHOUSE
 
 DELETE = ("s3:DeleteObject",)  # not versions: what is deleted by mistake can be had back
-NOTE = (*READ, "s3:PutObject")
-ASKED = ("contracts", "attempts", "reports")  # how long branches are kept, and what frozen jobs are about to reuse
+NOTE_ACTIONS = (*READ, "s3:PutObject")
+READ_PREFIXES = (
+    "contracts",
+    "attempts",
+    "reports",
+)  # how long branches are kept, and what frozen jobs are about to reuse
 
 
 class Cleaner(Construct):
@@ -26,15 +30,15 @@ class Cleaner(Construct):
             statements=[
                 _allow(FIND, lake.bucket_arn, service.bucket_arn),
                 _allow((*READ, *DELETE), lake.arn_for_objects(f"{WAREHOUSE}/*")),
-                _allow(READ, *(service.arn_for_objects(f"{prefix}/*") for prefix in ASKED)),
-                _allow(NOTE, service.arn_for_objects("cleaning/*")),
+                _allow(READ, *(service.arn_for_objects(f"{prefix}/*") for prefix in READ_PREFIXES)),
+                _allow(NOTE_ACTIONS, service.arn_for_objects("cleaning/*")),
                 *storage.unlock(DECRYPT, lake),
                 *storage.unlock(ENCRYPT, service),
             ],
         )
         reason = "Names of tables, of their files and of attempts are made at run time."
         waive_below(self.clean_lake, resource=lake, suffix=f"/{WAREHOUSE}/*", reason=reason)
-        for prefix in (*ASKED, "cleaning"):
+        for prefix in (*READ_PREFIXES, "cleaning"):
             waive_below(self.clean_lake, resource=service, suffix=f"/{prefix}/*", reason=reason)
 
 

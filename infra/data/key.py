@@ -47,8 +47,8 @@ def policy(config: Config) -> Iterable[aws_iam.PolicyStatement]:
     names = f"arn:{Aws.PARTITION}:logs:{Aws.REGION}:{Aws.ACCOUNT_ID}:log-group:"
     of_logs = {"ArnLike": {"kms:EncryptionContext:aws:logs:arn": [names + log for log in logs]}}
     yield _allow("WriteLogs", aws_iam.ServicePrincipal(f"logs.{Aws.REGION}.amazonaws.com"), LOG, of_logs)
-    ours = {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
-    yield _allow("SendEvents", aws_iam.ServicePrincipal("events.amazonaws.com"), ENCRYPT, ours)
+    own_account = {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
+    yield _allow("SendEvents", aws_iam.ServicePrincipal("events.amazonaws.com"), ENCRYPT, own_account)
     landing = f"arn:{Aws.PARTITION}:s3:::{config.name}-landing-{Aws.ACCOUNT_ID}-{Aws.REGION}"
     for number, arn in enumerate(config.prefixes, 1):
         uploads = conditions(S3, *objects(landing))
@@ -56,6 +56,11 @@ def policy(config: Config) -> Iterable[aws_iam.PolicyStatement]:
 
 
 def _allow(
-    sid: str, who: aws_iam.IPrincipal, actions: Iterable[str], when: Mapping[str, Mapping[str, object]] | None = None
+    sid: str,
+    principal: aws_iam.IPrincipal,
+    actions: Iterable[str],
+    conditions: Mapping[str, Mapping[str, object]] | None = None,
 ) -> aws_iam.PolicyStatement:
-    return aws_iam.PolicyStatement(sid=sid, principals=[who], actions=[*actions], resources=["*"], conditions=when)
+    return aws_iam.PolicyStatement(
+        sid=sid, principals=[principal], actions=[*actions], resources=["*"], conditions=conditions
+    )

@@ -41,29 +41,31 @@ class Storage(Construct):
         self._logs: aws_s3.Bucket | None = None
         if self._key:
             self._logs = self._log_to(self._bucket("access", is_locked=False, lifecycle_rules=[_expiry("logs")]))
-        self.service = self._bucket("service", lifecycle_rules=[*_expiries(), _replaced(), _incomplete_uploads()])
+        self.service = self._bucket(
+            "service", lifecycle_rules=[*_expiries(), _old_versions_rule(), _incomplete_uploads()]
+        )
         self._logs = self._logs or self._log_to(self.service)
-        self.lake = self._bucket("lake", lifecycle_rules=[_replaced(), _incomplete_uploads()])
+        self.lake = self._bucket("lake", lifecycle_rules=[_old_versions_rule(), _incomplete_uploads()])
         self.landing = self._landing()
 
     def _landing(self) -> aws_s3.IBucket:
         config = self._config
         if config.landing_bucket:
             return aws_s3.Bucket.from_bucket_name(self, "Landing", config.landing_bucket)
-        landing = self._bucket("landing", lifecycle_rules=[*_landed(config), _incomplete_uploads()])
+        landing = self._bucket("landing", lifecycle_rules=[*_landing_rules(config), _incomplete_uploads()])
         _send_events(landing)
         self._refuse_other_keys(landing)
         self._let_upload(landing)
         return landing
 
-    def _bucket(self, what: str, *, is_locked: bool = True, **properties: object) -> aws_s3.Bucket:
+    def _bucket(self, name: str, *, is_locked: bool = True, **properties: object) -> aws_s3.Bucket:
         """Return a bucket under the installation's key, if it has one, unless it is not to be locked with it."""
         key = self._key if is_locked else None
         encryption = aws_s3.BucketEncryption.KMS if key else aws_s3.BucketEncryption.S3_MANAGED
         return aws_s3.Bucket(
             self,
-            what.capitalize(),
-            bucket_name=f"{self._config.name}-{what}-{Aws.ACCOUNT_ID}-{Aws.REGION}",
+            name.capitalize(),
+            bucket_name=f"{self._config.name}-{name}-{Aws.ACCOUNT_ID}-{Aws.REGION}",
             block_public_access=aws_s3.BlockPublicAccess.BLOCK_ALL,
             encryption=encryption,
             encryption_key=key,
@@ -73,7 +75,7 @@ class Storage(Construct):
             object_ownership=aws_s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             removal_policy=outliving(self._config),
             versioned=True,
-            **self._logged(what),
+            **self._log_options(name),
             **properties,
         )
 
@@ -83,36 +85,36 @@ class Storage(Construct):
         """
         name = "s3:x-amz-server-side-encryption"
         keys = [key for key in (self.keys.own, *self.keys.of_uploads) if key]
-        others = {"StringNotEquals": {f"{name}-aws-kms-key-id": keys}} if keys else {}
+        further_conditions = {"StringNotEquals": {f"{name}-aws-kms-key-id": keys}} if keys else {}
         under_none = [{"StringEquals": {name: "AES256"}}] if self.keys.own else []
         for condition in (
-            {"StringEquals": {name: ["aws:kms", "aws:kms:dsse"]}, **others},
+            {"StringEquals": {name: ["aws:kms", "aws:kms:dsse"]}, **further_conditions},
             {"Null": {f"{name}-customer-algorithm": "false"}},
             *under_none,
         ):
-            denied = aws_iam.PolicyStatement(
+            statement = aws_iam.PolicyStatement(
                 effect=aws_iam.Effect.DENY,
                 principals=[aws_iam.AnyPrincipal()],
                 actions=["s3:PutObject"],
                 resources=[landing.arn_for_objects("*")],
                 conditions=condition,
             )
-            landing.add_to_resource_policy(denied)
+            landing.add_to_resource_policy(statement)
 
     def _let_upload(self, landing: aws_s3.Bucket) -> None:
         """Allow the uploaders in the bucket's policy, which another account's role needs beside its own permission. One
         with prefixes is denied all other keys, whatever its own account allows.
         """
         for arn, prefixes in self._config.prefixes.items():
-            who = [aws_iam.ArnPrincipal(arn)]
+            principals = [aws_iam.ArnPrincipal(arn)]
             keys = [landing.arn_for_objects(f"{prefix}*") for prefix in sorted(prefixes)]
             landing.add_to_resource_policy(
-                aws_iam.PolicyStatement(principals=who, actions=list(WRITE_PARTS), resources=keys)
+                aws_iam.PolicyStatement(principals=principals, actions=list(WRITE_PARTS), resources=keys)
             )
             if "" not in prefixes:
                 landing.add_to_resource_policy(
                     aws_iam.PolicyStatement(
-                        effect=aws_iam.Effect.DENY, principals=who, actions=list(CHANGE), not_resources=keys
+                        effect=aws_iam.Effect.DENY, principals=principals, actions=list(CHANGE), not_resources=keys
                     )
                 )
 
@@ -121,9 +123,9 @@ class Storage(Construct):
         waive(bucket, rule="S1", reason=reason)
         return bucket
 
-    def _logged(self, what: str) -> dict[str, object]:
+    def _log_options(self, name: str) -> dict[str, object]:
         """Return where access to a bucket is logged, for every bucket but that of the logs."""
-        logs = {"server_access_logs_bucket": self._logs, "server_access_logs_prefix": f"logs/access/{what}/"}
+        logs = {"server_access_logs_bucket": self._logs, "server_access_logs_prefix": f"logs/access/{name}/"}
         return logs if self._logs else {}
 
     def unlock(
@@ -149,8 +151,8 @@ class Storage(Construct):
 
     def list_landing(self) -> aws_iam.PolicyStatement:
         """Return the right to list the landing bucket's versions, below the prefixes alone if there are some."""
-        below = [f"{prefix}*" for prefix in self._config.landing_prefixes]
-        conditions = {"StringLike": {"s3:prefix": below}} if below else None
+        prefixes = [f"{prefix}*" for prefix in self._config.landing_prefixes]
+        conditions = {"StringLike": {"s3:prefix": prefixes}} if prefixes else None
         bucket = self.landing.bucket_arn
         return aws_iam.PolicyStatement(actions=["s3:ListBucketVersions"], resources=[bucket], conditions=conditions)
 
@@ -158,7 +160,7 @@ class Storage(Construct):
         """Allow a role to read contracts, frozen jobs, reports, notes and archived receipts."""
         _allow(role, FIND, self.service.bucket_arn)
         _add(role, self.unlock(DECRYPT, self.service))
-        self._below(
+        self._prefix_statement(
             role,
             self.service,
             READ,
@@ -167,14 +169,14 @@ class Storage(Construct):
 
     def push_contracts(self, role: aws_iam.Role) -> None:
         """Allow a role to write contracts."""
-        self._below(role, self.service, ("s3:PutObject",), ("contracts",))
+        self._prefix_statement(role, self.service, ("s3:PutObject",), ("contracts",))
         _add(role, self.unlock(ENCRYPT, self.service))
 
     def drop_canary(self, role: aws_iam.Role) -> None:
         """Allow a role to land the canary, and to push its contract beside the others."""
         _allow(role, (*WRITE, "s3:GetObjectVersion"), self.landing.arn_for_objects(canary.KEY))
         _allow(role, FIND, self.service.bucket_arn)
-        self._below(role, self.service, READ, ("contracts",))
+        self._prefix_statement(role, self.service, READ, ("contracts",))
         _allow(role, WRITE, self.service.arn_for_objects(f"contracts/{canary.TABLE}.yaml"))
         _add(role, self.unlock(ENCRYPT, self.landing, self.service))
 
@@ -183,10 +185,10 @@ class Storage(Construct):
         what.
         """
         self.observe_service(role)
-        self._below(role, self.service, READ, ("staging",))
-        self._below(role, self.service, WRITE_PARTS, ("staging",))
-        self._below(role, self.service, WRITE, ("attempts", "notes", "receipts", "closed"))
-        self._below(role, self.service, ("s3:DeleteObject",), ("notes",))
+        self._prefix_statement(role, self.service, READ, ("staging",))
+        self._prefix_statement(role, self.service, WRITE_PARTS, ("staging",))
+        self._prefix_statement(role, self.service, WRITE, ("attempts", "notes", "receipts", "closed"))
+        self._prefix_statement(role, self.service, ("s3:DeleteObject",), ("notes",))
         _add(role, self.unlock(ENCRYPT, self.service))
 
     def run_job(self, role: aws_iam.Role) -> None:
@@ -194,17 +196,17 @@ class Storage(Construct):
         logs (not access logs).
         """
         _allow(role, FIND, self.service.bucket_arn)
-        self._below(role, self.service, READ, ("attempts", "begun", "staging", "reports", JOB_LOGS))
-        self._below(role, self.service, WRITE, ("begun", "reports"))
-        self._below(role, self.service, WRITE_PARTS, (JOB_LOGS,))
+        self._prefix_statement(role, self.service, READ, ("attempts", "begun", "staging", "reports", JOB_LOGS))
+        self._prefix_statement(role, self.service, WRITE, ("begun", "reports"))
+        self._prefix_statement(role, self.service, WRITE_PARTS, (JOB_LOGS,))
         _add(role, self.unlock(ENCRYPT, self.service))
 
     def run_express_job(self, role: aws_iam.Role) -> None:
         """Allow a role to read an attempt's frozen and staged objects, note that it begins, and write its report, or
         why Spark has to do the job.
         """
-        self._below(role, self.service, READ, ("attempts", "staging"))
-        self._below(role, self.service, WRITE, ("begun", "reports", "handovers"))
+        self._prefix_statement(role, self.service, READ, ("attempts", "staging"))
+        self._prefix_statement(role, self.service, WRITE, ("begun", "reports", "handovers"))
         _add(role, self.unlock(ENCRYPT, self.service))
 
     def write_warehouse(self, role: aws_iam.Role, *, in_parts: bool = True) -> None:
@@ -212,10 +214,10 @@ class Storage(Construct):
         delete them.
         """
         _allow(role, FIND, self.lake.bucket_arn)
-        self._below(role, self.lake, (*READ, *(WRITE_PARTS if in_parts else WRITE)), (WAREHOUSE,))
+        self._prefix_statement(role, self.lake, (*READ, *(WRITE_PARTS if in_parts else WRITE)), (WAREHOUSE,))
         _add(role, self.unlock(ENCRYPT, self.lake))
 
-    def _below(
+    def _prefix_statement(
         self, role: aws_iam.Role, bucket: aws_s3.Bucket, actions: Iterable[str], prefixes: Iterable[str]
     ) -> None:
         prefixes = tuple(prefixes)
@@ -252,7 +254,7 @@ def _expiry(prefix: str) -> aws_s3.LifecycleRule:
     )
 
 
-def _replaced() -> aws_s3.LifecycleRule:
+def _old_versions_rule() -> aws_s3.LifecycleRule:
     """Return the rule for replaced versions. S3 applies the shorter rule if several match."""
     return aws_s3.LifecycleRule(
         id="expire-replaced",
@@ -261,7 +263,7 @@ def _replaced() -> aws_s3.LifecycleRule:
     )
 
 
-def _landed(config: Config) -> list[aws_s3.LifecycleRule]:
+def _landing_rules(config: Config) -> list[aws_s3.LifecycleRule]:
     """Return the expiry of landed objects. It covers noncurrent versions and delete markers, because every sweep lists
     them, too.
     """

@@ -8,7 +8,7 @@ from infra.keys import DECRYPT
 from infra.waivers import waive_below
 from lakegate.settings import WAREHOUSE
 
-ASKED = ("attempts", "reports", "receipts", "closed", "notes")  # jobs, reports, the archive, and unrouted files
+READ_PREFIXES = ("attempts", "reports", "receipts", "closed", "notes")  # jobs, reports, the archive, and unrouted files
 
 
 class Verifier(Construct):
@@ -16,7 +16,7 @@ class Verifier(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, storage: Storage) -> None:
         super().__init__(scope, construct_id)
-        read = {storage.lake: (WAREHOUSE,), storage.service: ASKED}
+        read = {storage.lake: (WAREHOUSE,), storage.service: READ_PREFIXES}
         things = [bucket.arn_for_objects(f"{prefix}/*") for bucket, prefixes in read.items() for prefix in prefixes]
         find = [bucket.bucket_arn for bucket in read]
         self.verify = aws_iam.ManagedPolicy(

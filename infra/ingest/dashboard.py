@@ -13,15 +13,15 @@ from infra.ingest.signals import metric
 from lakegate.ports import Signal
 
 PERIOD, WIDTH, HEIGHT = Duration.minutes(5), 24, 6
-SUM, MOST = "Sum", "Maximum"
+SUM, MAXIMUM = "Sum", "Maximum"
 ROWS: tuple[tuple[tuple[str, str, tuple[Signal, ...]], ...], ...] = (
     (
         ("Files", SUM, (Signal.FILES_RECEIVED, Signal.FILES_PUBLISHED, Signal.FILES_REJECTED)),
-        ("Files that wait", MOST, (Signal.FILES_QUEUED, Signal.FILES_UNROUTED)),
-        ("Age of the oldest undecided file", MOST, (Signal.OLDEST_UNDECIDED,)),
+        ("Files that wait", MAXIMUM, (Signal.FILES_QUEUED, Signal.FILES_UNROUTED)),
+        ("Age of the oldest undecided file", MAXIMUM, (Signal.OLDEST_UNDECIDED,)),
     ),
     (
-        ("Batches and branches", MOST, (Signal.UNDECIDED_BATCHES, Signal.OPEN_BRANCHES)),
+        ("Batches and branches", MAXIMUM, (Signal.UNDECIDED_BATCHES, Signal.OPEN_BRANCHES)),
         (
             "Jobs that crashed, files handed over to Spark, merges that were tried again",
             SUM,
@@ -31,10 +31,10 @@ ROWS: tuple[tuple[tuple[str, str, tuple[Signal, ...]], ...], ...] = (
         ("Billed", SUM, (Signal.VCPU_HOURS, Signal.MEMORY_GB_HOURS, Signal.STORAGE_GB_HOURS)),
     ),
     (
-        ("Nessie does not answer", MOST, (Signal.CATALOG_UNREACHABLE,)),
-        ("Versions in the landing bucket", MOST, (Signal.VERSIONS_LISTED,)),
-        ("Seconds to list them", MOST, (Signal.LISTING_SECONDS,)),
-        ("Age of the oldest message to people", MOST, (Signal.OLDEST_MESSAGE,)),
+        ("Nessie does not answer", MAXIMUM, (Signal.CATALOG_UNREACHABLE,)),
+        ("Versions in the landing bucket", MAXIMUM, (Signal.VERSIONS_LISTED,)),
+        ("Seconds to list them", MAXIMUM, (Signal.LISTING_SECONDS,)),
+        ("Age of the oldest message to people", MAXIMUM, (Signal.OLDEST_MESSAGE,)),
     ),
 )
 
@@ -60,8 +60,12 @@ class Dashboard(Construct):
 
     def _alarms(self) -> list[IAlarm]:
         """Return the alarms by their names: the catalog's stack exports none, so it can be changed alone."""
-        made = [it for it in self.node.root.node.find_all() if isinstance(it, CfnAlarm)]
-        return [Alarm.from_alarm_name(self, it.alarm_name, it.alarm_name) for it in made if it.alarm_name]
+        alarms = [construct for construct in self.node.root.node.find_all() if isinstance(construct, CfnAlarm)]
+        return [
+            Alarm.from_alarm_name(self, alarm_construct.alarm_name, alarm_construct.alarm_name)
+            for alarm_construct in alarms
+            if alarm_construct.alarm_name
+        ]
 
     def _signals(self, config: Config, title: str, statistic: str, signals: tuple[Signal, ...], count: int) -> IWidget:
         lines = [metric(config, signal, PERIOD, statistic) for signal in signals]
@@ -70,11 +74,15 @@ class Dashboard(Construct):
 
 def _functions(functions: list[Function], inbox: Inbox) -> list[IWidget]:
     """Return the row of what AWS measures itself: functions, and the queue before the first of them."""
-    made = [(it.name, it.function) for it in functions]
-    calls = [it.metric_invocations(period=PERIOD, label=name) for name, it in made]
-    faults = [it.metric_errors(period=PERIOD, label=f"{name} fails") for name, it in made]
-    faults += [it.metric_throttles(period=PERIOD, label=f"{name} is throttled") for name, it in made]
-    times = [it.metric_duration(period=PERIOD, statistic=MOST, label=name) for name, it in made]
+    named_functions = [(function.name, function.function) for function in functions]
+    calls = [function.metric_invocations(period=PERIOD, label=name) for name, function in named_functions]
+    faults = [function.metric_errors(period=PERIOD, label=f"{name} fails") for name, function in named_functions]
+    faults += [
+        function.metric_throttles(period=PERIOD, label=f"{name} is throttled") for name, function in named_functions
+    ]
+    times = [
+        function.metric_duration(period=PERIOD, statistic=MAXIMUM, label=name) for name, function in named_functions
+    ]
     waits = [inbox.queue.metric_approximate_age_of_oldest_message(period=PERIOD, label="seconds in the queue")]
     graphs = {"Calls": calls, "Calls that failed": faults, "Milliseconds of a call": times, "Events that wait": waits}
     return [

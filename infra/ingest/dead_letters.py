@@ -8,7 +8,7 @@ from infra.config import Config
 from infra.keys import DECRYPT, SQS, Keys
 from infra.waivers import waive
 
-KEPT = Duration.days(14)  # the longest retention of a queue
+RETENTION = Duration.days(14)  # the longest retention of a queue
 INTERVALS = 3  # in each of which a sweep would have handled an event again
 
 
@@ -26,7 +26,7 @@ class DeadLetters(Construct):
             queue_name=self._name,
             encryption=aws_sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
-            retention_period=KEPT,
+            retention_period=RETENTION,
             removal_policy=RemovalPolicy.DESTROY,
         )
         keys.encrypt(self.queue)

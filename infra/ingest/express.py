@@ -52,12 +52,12 @@ class Express(Function):
 
     def tell(self, settle: Function) -> None:
         """Have Lambda call settle with the end of each call, good or bad, of a function that was killed as well."""
-        told = Destination(settle.function.function_arn, INVOKE)
+        destination = Destination(settle.function.function_arn, INVOKE)
         self.function.configure_async_invoke(
             retry_attempts=0,
             max_event_age=Duration.seconds(LONGEST_WAIT.total_seconds()),
-            on_success=told,
-            on_failure=told,
+            on_success=destination,
+            on_failure=destination,
         )
 
     def run_jobs(self, role: aws_iam.Role) -> None:

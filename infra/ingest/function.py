@@ -21,7 +21,7 @@ from lakegate.settings import CA_FILE, Settings
 MEMORY = 1769  # MB, from which on Lambda gives a whole core; a cold start spends its time on imports
 INTERVALS, FAILURES = 3, 2  # an alarm goes off after 3 intervals of a schedule without a call, or with 2 failures
 QUARTER = Duration.minutes(15)
-THROTTLED = 5  # calls in a quarter of an hour
+THROTTLES_LIMIT = 5  # calls in a quarter of an hour
 LATEST = Duration.minutes(10)  # a scheduled call that is later is dropped, because the next one does its work
 NETWORK_ACTIONS = (
     "ec2:CreateNetworkInterface",
@@ -80,8 +80,8 @@ class Function(Construct):
 
     def url(self) -> str:
         """Return a URL at which people whom AWS has authenticated call the function. No browser page may."""
-        made: str = self.function.add_function_url(auth_type=aws_lambda.FunctionUrlAuthType.AWS_IAM).url
-        return made
+        url: str = self.function.add_function_url(auth_type=aws_lambda.FunctionUrlAuthType.AWS_IAM).url
+        return url
 
     def call_on(self, rule: aws_events.Rule, dead_letters: DeadLetters, **limits: Any) -> None:
         """Call the function on a rule's events. Undeliverable and failed ones go to the dead letters. `limits` are of
@@ -127,8 +127,8 @@ class Function(Construct):
             self.function.metric_throttles(period=QUARTER),
             config=self._config,
             page=f"{self._what}-throttled",
-            says=f"Lambda refused {THROTTLED} calls of {self.name} in a quarter of an hour.",
-            threshold=THROTTLED,
+            says=f"Lambda refused {THROTTLES_LIMIT} calls of {self.name} in a quarter of an hour.",
+            threshold=THROTTLES_LIMIT,
         )
 
     def watch_errors(self, period: Duration = QUARTER) -> None:

@@ -10,7 +10,7 @@ from constructs import Construct
 
 from infra.alarms import alarm
 from infra.config import Config
-from infra.ingest.dead_letters import KEPT, DeadLetters
+from infra.ingest.dead_letters import RETENTION, DeadLetters
 from infra.ingest.function import Function
 from infra.keys import DECRYPT, ENCRYPT, SQS, Keys
 
@@ -47,19 +47,19 @@ class Inbox(Construct):
             encryption=aws_sqs.QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
             visibility_timeout=visibility,
-            retention_period=KEPT,
+            retention_period=RETENTION,
             dead_letter_queue=aws_sqs.DeadLetterQueue(queue=self.dead_letters.queue, max_receive_count=MAX_RECEIVES),
         )
         keys.encrypt(self.queue)
-        self._watch(config, twice=2 * visibility.to_seconds())
+        self._watch(config, threshold=2 * visibility.to_seconds())
         detail: dict[str, object] = {"bucket": {"name": [bucket.bucket_name]}}
         if config.landing_prefixes:
             detail["object"] = {"key": [{"prefix": prefix} for prefix in config.landing_prefixes]}
         pattern = aws_events.EventPattern(source=["aws.s3"], detail_type=["Object Created"], detail=detail)
-        landed = aws_events.Rule(self, "Landed", description="An object has landed", event_pattern=pattern)
-        landed.add_target(SqsQueue(self.queue, dead_letter_queue=self.dead_letters.queue))
+        rule = aws_events.Rule(self, "Landed", description="An object has landed", event_pattern=pattern)
+        rule.add_target(SqsQueue(self.queue, dead_letter_queue=self.dead_letters.queue))
 
-    def _watch(self, config: Config, *, twice: float) -> None:
+    def _watch(self, config: Config, *, threshold: float) -> None:
         """Create an alarm on the oldest message's age. An older message was received twice without being handled, or is
         not received at all.
         """
@@ -70,7 +70,7 @@ class Inbox(Construct):
             config=config,
             page="ingest-waiting",
             says="Events of files are over an hour old, and ingest has not handled them.",
-            threshold=twice,
+            threshold=threshold,
         )
 
     def feed(self, function: Function) -> None:

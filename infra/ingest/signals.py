@@ -12,7 +12,7 @@ from lakegate.ports import Signal
 
 HOUR = Duration.hours(1)
 CRASHES = 3  # in an hour; one alone is tried again
-UNREACHED = 2  # sweeps in a row
+UNREACHABLE_SWEEPS = 2  # sweeps in a row
 CANARY_MINUTES = 60  # for a canary to reach main
 
 
@@ -84,8 +84,8 @@ class Signals(Construct):
             metric(self._config, Signal.CATALOG_UNREACHABLE, self._interval, "Minimum"),
             config=self._config,
             page="catalog-unreachable",
-            says=f"Nessie did not answer {UNREACHED} sweeps in a row. Nothing is published meanwhile.",
-            periods=UNREACHED,
+            says=f"Nessie did not answer {UNREACHABLE_SWEEPS} sweeps in a row. Nothing is published meanwhile.",
+            periods=UNREACHABLE_SWEEPS,
             missing=Missing.IGNORE,
         )
         alarm(

@@ -83,21 +83,21 @@ class Spark(Construct):
 
     def _read_artifacts(self, name: str) -> None:
         """Allow reading every artifact ever uploaded for this stack, so that a deployment breaks no running job."""
-        bucket, ours = self.entry_point.bucket, f"{name}/*"
-        self.role.add_to_policy(_allow("s3:GetObject", on=bucket.arn_for_objects(ours)))
+        bucket, own_prefix = self.entry_point.bucket, f"{name}/*"
+        self.role.add_to_policy(_allow("s3:GetObject", on=bucket.arn_for_objects(own_prefix)))
         # The bootstrap names the bucket, and the account and region are filled in at deployment.
-        whose = re.sub(r"\$\{(.+?)\}", r"<\1>", Stack.of(self).resolve(bucket.bucket_name)["Fn::Sub"])
+        bucket_pattern = re.sub(r"\$\{(.+?)\}", r"<\1>", Stack.of(self).resolve(bucket.bucket_name)["Fn::Sub"])
         waive(
             self.role,
-            rule=f"IAM5[Resource::arn:<AWS::Partition>:s3:::{whose}/{ours}]",
+            rule=f"IAM5[Resource::arn:<AWS::Partition>:s3:::{bucket_pattern}/{own_prefix}]",
             reason="An artifact's name is its hash, and jobs of the previous version still read theirs.",
         )
 
     def job_ended(self) -> aws_events.Rule:
         """Return a rule that matches the end of a job run of this application, good or bad."""
-        ended = {"applicationId": [self.application_id], "state": ["SUCCESS", "FAILED", "CANCELLED"]}
+        detail = {"applicationId": [self.application_id], "state": ["SUCCESS", "FAILED", "CANCELLED"]}
         pattern = aws_events.EventPattern(
-            source=["aws.emr-serverless"], detail_type=["EMR Serverless Job Run State Change"], detail=ended
+            source=["aws.emr-serverless"], detail_type=["EMR Serverless Job Run State Change"], detail=detail
         )
         return aws_events.Rule(self, "JobEnded", description="An ingestion job has ended", event_pattern=pattern)
 

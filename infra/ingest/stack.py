@@ -15,7 +15,7 @@ from infra.config import Config
 from infra.data.stack import DataStack
 from infra.ingest.dashboard import Dashboard
 from infra.ingest.dead_letters import DeadLetters
-from infra.ingest.event_bus import tell_bus
+from infra.ingest.event_bus import allow_bus_events
 from infra.ingest.express import Express
 from infra.ingest.function import Function
 from infra.ingest.identity import identify, read_secret
@@ -96,19 +96,19 @@ class IngestStack(Stack):
         self._grant(config)
         if config.token_audience or config.token_endpoint:
             self._identify(config)
-        watched: list[Function] = [self.ingest, self.settle, self.reconcile]
+        functions_to_watch: list[Function] = [self.ingest, self.settle, self.reconcile]
         if config.canary_hours:
-            watched.append(self._canary(config, function))
+            functions_to_watch.append(self._canary(config, function))
         self.ingest.watch_calls()
         if self.express:
-            watched.append(self.express)
+            functions_to_watch.append(self.express)
             self.express.watch_errors()
         Signals(self, "Signals", config=config, sweep=self.reconcile)
         Dashboard(
             self,
             "Dashboard",
             config=config,
-            functions=watched,
+            functions=functions_to_watch,
             inbox=self.inbox,
         )
         self._outputs()
@@ -116,13 +116,13 @@ class IngestStack(Stack):
 
     def _canary(self, config: Config, function: Callable[..., Function]) -> Function:
         """Return the function that lands a canary on a schedule. The canary's own alarm tells of one that fails."""
-        nobody = replace(self.settings, token_endpoint="", token_clients="")  # it does not call Nessie
-        made = function("Canary", settings=nobody, timeout=SHORT)
+        settings = replace(self.settings, token_endpoint="", token_clients="")  # it does not call Nessie
+        canary = function("Canary", settings=settings, timeout=SHORT)
         schedule = aws_events.Schedule.rate(Duration.hours(config.canary_hours))
         due = aws_events.Rule(self, "CanaryDue", schedule=schedule)
-        made.call_on(due, DeadLetters(self, "CanaryDeadLetters", of="canary", config=config, keys=self.storage.keys))
-        self.storage.drop_canary(made.role)
-        return made
+        canary.call_on(due, DeadLetters(self, "CanaryDeadLetters", of="canary", config=config, keys=self.storage.keys))
+        self.storage.drop_canary(canary.role)
+        return canary
 
     def _grant(self, config: Config) -> None:
         # Each of the four may start an attempt: settle if a rebase is forbidden, reconcile if an event was lost, and
@@ -141,7 +141,7 @@ class IngestStack(Stack):
                 if secret:
                     read_secret(function, name, role=function.role, name=secret, keys=self.storage.keys)
             if config.event_bus:
-                tell_bus(function, role=function.role, bus=config.event_bus)
+                allow_bus_events(function, role=function.role, bus=config.event_bus)
         # Opening an attempt takes replaced data files off its branch by metadata, and settling adds files that way.
         for role in (self.ingest.role, self.settle.role, self.reconcile.role, self.act.role, self.spark.role):
             self.storage.write_warehouse(role)
@@ -167,18 +167,20 @@ class IngestStack(Stack):
             (self.spark, Role.SPARK),
             *([(self.express, Role.SPARK)] if self.express else []),
         ]
-        secrets = {each.role: each.secret for each in parsed(config.token_clients) if each.secret}
-        for who, part in parts:
+        secrets = {client.role: client.secret for client in parsed(config.token_clients) if client.secret}
+        for holder, part in parts:
             if config.token_endpoint:
-                read_secret(who, "ClientSecret", role=who.role, name=secrets[part], keys=self.storage.keys)
+                read_secret(holder, "ClientSecret", role=holder.role, name=secrets[part], keys=self.storage.keys)
             else:
-                identify(who.role, part, config.token_audience)
+                identify(holder.role, part, config.token_audience)
 
     def _as(self, part: Role) -> Settings:
         """Return the settings of a function with this part. Of an issuer's clients it knows its own and the job's."""
-        listed = parsed(self.settings.token_clients.split(","))
-        known = [str(each) for each in listed if each.secret and each.role in (part, Role.SPARK)]
-        return replace(self.settings, role=part, token_clients=",".join(known)) if known else self.settings
+        clients = parsed(self.settings.token_clients.split(","))
+        known_clients = [str(client) for client in clients if client.secret and client.role in (part, Role.SPARK)]
+        return (
+            replace(self.settings, role=part, token_clients=",".join(known_clients)) if known_clients else self.settings
+        )
 
     def _settings(self, config: Config, nessie_uri: str) -> Settings:
         """Return the settings that the functions' environment and the command line's outputs are both made of."""
@@ -226,7 +228,7 @@ class IngestStack(Stack):
 
     def _outputs(self) -> None:
         """Export the settings under their CamelCase names, and names for people and tests. Leave out empty ones."""
-        others = {
+        further_outputs = {
             "ReadLakePolicy": self.data.readers.read_lake.managed_policy_arn,
             "ReadQuarantinePolicy": self.data.readers.read_quarantine.managed_policy_arn,
             "ReadAuditsPolicy": self.data.readers.read_audits.managed_policy_arn,
@@ -243,6 +245,6 @@ class IngestStack(Stack):
             "ReconcileDeadLetterQueueUrl": self.reconcile_dead_letters.queue.queue_url,
         }
         settings = {output_name(field): str(value) for field, value in asdict(self.settings).items()}
-        for name, value in {**settings, **others}.items():
+        for name, value in {**settings, **further_outputs}.items():
             if value:
                 CfnOutput(self, name, value=value)

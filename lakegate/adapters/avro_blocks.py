@@ -12,12 +12,12 @@ from typing import IO, Any
 import fastavro
 import pyarrow as pa
 
-from lakegate.adapters.decoding import MOST, TooLarge
+from lakegate.adapters.decoding import MOST_BYTES, TooLarge
 
 AT_ONCE = 1024  # records
-MOST_RECORDS = MOST // 16  # of one file: a record may have no bytes at all
+MOST_RECORDS = MOST_BYTES // 16  # of one file: a record may have no bytes at all
 _MAGIC, _META = b"Obj\x01", {"type": "map", "values": "bytes"}
-_SYNC, _BYTE, _MORE, _LONGEST = 16, 7, 0x80, 10
+_SYNC, _BYTE, _CONTINUATION, _LONGEST = 16, 7, 0x80, 10
 _CHECKSUM = 4  # bytes behind a block of snappy
 
 
@@ -52,12 +52,12 @@ class Records:
 
     def _block(self) -> bytes:
         size = self._number() or 0
-        packed, sync = self._file.read(max(size, 0)), self._file.read(_SYNC)
-        if len(packed) != size or sync != self._sync:
+        body_packed, sync = self._file.read(max(size, 0)), self._file.read(_SYNC)
+        if len(body_packed) != size or sync != self._sync:
             raise ValueError("a block is corrupt")
-        body = unpacked(packed, self._codec)
-        if len(body) > MOST:
-            raise TooLarge(f"a block has more than {MOST:,} bytes uncompressed")
+        body = unpack_block(body_packed, self._codec)
+        if len(body) > MOST_BYTES:
+            raise TooLarge(f"a block has more than {MOST_BYTES:,} bytes uncompressed")
         return body
 
     def _number(self) -> int | None:
@@ -67,46 +67,46 @@ class Records:
             byte = self._file.read(1)
             if not byte:
                 break
-            value |= (byte[0] & (_MORE - 1)) << _BYTE * shift
-            if byte[0] < _MORE:
+            value |= (byte[0] & (_CONTINUATION - 1)) << _BYTE * shift
+            if byte[0] < _CONTINUATION:
                 return (value >> 1) ^ -(value & 1)
         if value or byte:
             raise ValueError("a block is corrupt")
         return None
 
 
-def unpacked(packed: bytes, codec: str) -> bytes:
+def unpack_block(content: bytes, codec: str) -> bytes:
     """Return what comes out of a block, or a bit more than the bound of it. Raise ValueError for an unknown codec."""
     if (way := _CODECS.get(codec)) is None:
         raise ValueError(f"it is compressed by {codec}, which the job does not read")
     try:
-        return way(packed)
+        return way(content)
     except (zlib.error, lzma.LZMAError, OSError, EOFError) as error:
         raise ValueError(f"a block is corrupt ({error})") from error
 
 
-def _of_snappy(packed: bytes) -> bytes:
+def _of_snappy(content: bytes) -> bytes:
     """Unpack by the size that stands first, seven bits a byte, the lowest first."""
     size = 0
-    for shift, byte in enumerate(packed[:_LONGEST]):
-        size |= (byte & (_MORE - 1)) << _BYTE * shift
-        if byte < _MORE:
+    for shift, byte in enumerate(content[:_LONGEST]):
+        size |= (byte & (_CONTINUATION - 1)) << _BYTE * shift
+        if byte < _CONTINUATION:
             break
-    if size > MOST:
-        raise TooLarge(f"a block has more than {MOST:,} bytes uncompressed")
-    return bytes(pa.Codec("snappy").decompress(packed[:-_CHECKSUM], decompressed_size=size, asbytes=True))
+    if size > MOST_BYTES:
+        raise TooLarge(f"a block has more than {MOST_BYTES:,} bytes uncompressed")
+    return bytes(pa.Codec("snappy").decompress(content[:-_CHECKSUM], decompressed_size=size, asbytes=True))
 
 
-def _of_zstandard(packed: bytes) -> bytes:
-    with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
-        return bytes(stream.read(MOST + 1))
+def _of_zstandard(content: bytes) -> bytes:
+    with pa.CompressedInputStream(pa.BufferReader(content), "zstd") as stream:
+        return bytes(stream.read(MOST_BYTES + 1))
 
 
 _CODECS: Mapping[str, Callable[[bytes], bytes]] = {
-    "null": lambda packed: packed,
-    "deflate": lambda packed: zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, MOST + 1),
-    "bzip2": lambda packed: bz2.BZ2Decompressor().decompress(packed, MOST + 1),
-    "xz": lambda packed: lzma.LZMADecompressor().decompress(packed, MOST + 1),
+    "null": lambda content: content,
+    "deflate": lambda content: zlib.decompressobj(-zlib.MAX_WBITS).decompress(content, MOST_BYTES + 1),
+    "bzip2": lambda content: bz2.BZ2Decompressor().decompress(content, MOST_BYTES + 1),
+    "xz": lambda content: lzma.LZMADecompressor().decompress(content, MOST_BYTES + 1),
     "snappy": _of_snappy,
     "zstandard": _of_zstandard,
 }

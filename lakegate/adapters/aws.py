@@ -24,9 +24,9 @@ from botocore.parsers import ResponseParserError
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 
 CONFIG = Config(connect_timeout=5, read_timeout=60, retries={"mode": "standard", "total_max_attempts": 4})
-ONCE = CONFIG.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
+SINGLE_TRY = CONFIG.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
 NETWORK = (NotConnected, HTTPClientError, IncompleteReadError, ResponseParserError, ResponseStreamingError)
-THROTTLED = {
+THROTTLE_CODES = {
     "RequestLimitExceeded",
     "RequestThrottled",
     "RequestThrottledException",
@@ -48,30 +48,30 @@ def ambient(service: str) -> Any:
 
 
 @contextmanager
-def aws_errors(what: str, *, changes: bool = False) -> Iterator[None]:
+def aws_errors(action: str, *, changes: bool = False) -> Iterator[None]:
     """Translate AWS's errors into our own. `changes` marks a call that might take effect twice if it is repeated."""
     try:
         yield
     except ClientError as exc:
-        raise _by_code(what, exc, changes=changes) from exc
+        raise _by_code(action, exc, changes=changes) from exc
     except NETWORK as exc:
         unknown = changes and not isinstance(exc, NotConnected)
-        raise (OutcomeUnknown if unknown else Retryable)(f"{what}: {exc}") from exc
+        raise (OutcomeUnknown if unknown else Retryable)(f"{action}: {exc}") from exc
     except Boto3Error as exc:  # a managed transfer failed; every transfer is safe to repeat
-        raise Retryable(f"{what}: {exc}") from exc
+        raise Retryable(f"{action}: {exc}") from exc
     except BotoCoreError as exc:
-        raise Misconfigured(f"{what}: {exc}") from exc
+        raise Misconfigured(f"{action}: {exc}") from exc
 
 
-def _by_code(what: str, exc: ClientError, *, changes: bool) -> LakegateError:
-    said = f"{what}: {exc}"
-    if code(exc) in THROTTLED:
-        return Retryable(said)
+def _by_code(action: str, exc: ClientError, *, changes: bool) -> LakegateError:
+    message = f"{action}: {exc}"
+    if code(exc) in THROTTLE_CODES:
+        return Retryable(message)
     if status(exc) in (HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED):
-        return Conflict(said)
+        return Conflict(message)
     if status(exc) >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return OutcomeUnknown(said) if changes else Retryable(said)
-    return Misconfigured(said)
+        return OutcomeUnknown(message) if changes else Retryable(message)
+    return Misconfigured(message)
 
 
 def status(exc: ClientError) -> int:

@@ -10,7 +10,7 @@ from http import HTTPStatus
 import requests
 
 from lakegate.adapters.http import RedirectedError, TimeoutAdapter, may_quote, mount, network_error
-from lakegate.adapters.renewed import Issued, Renewed
+from lakegate.adapters.renewed import IssuedToken, RenewedToken
 from lakegate.adapters.secrets import secret_text
 from lakegate.audit import issuer
 from lakegate.audit.bounded_http import LARGEST, place
@@ -32,7 +32,7 @@ class _WrongClient(Misconfigured):
     """The issuer does not know the client by this password."""
 
 
-class ClientTokens(Renewed):
+class ClientTokens(RenewedToken):
     """Tokens of one client. The issuer's certificate may be of `authorities` (PEM text) beside the usual ones."""
 
     def __init__(self, client: Client, clock: Clock, authorities: str = "") -> None:
@@ -40,74 +40,74 @@ class ClientTokens(Renewed):
         self._client, self._password = client, ""
         self._http = TimeoutAdapter(largest=LARGEST, authorities=authorities)
 
-    def issue(self) -> Issued:
+    def issue(self) -> IssuedToken:
         """See the base. A password that the issuer refuses is read again once, because it may have been replaced."""
         if not self._password:
             self._password = self._read()
-            return self._asked()
+            return self._request_token()
         try:
-            return self._asked()
+            return self._request_token()
         except _WrongClient:
             self._password = self._read()
-            return self._asked()
+            return self._request_token()
 
     @property
-    def _what(self) -> str:
+    def _action(self) -> str:
         return f"{place(self._client.endpoint)}: asking for a token as {self._client.id}"
 
     def _read(self) -> str:
         name = self._client.secret
         if password := secret_text(name, self._client.id):
             return password
-        raise Misconfigured(f"the secret {name} of {self._client.id} has no text. {self._put()}")
+        raise Misconfigured(f"the secret {name} of {self._client.id} has no text. {self._put_command()}")
 
-    def _put(self) -> str:
+    def _put_command(self) -> str:
         return (
             f"Have the client's own in it: aws secretsmanager put-secret-value --secret-id {self._client.secret}"
             " --secret-string …"
         )
 
-    def _asked(self) -> Issued:
+    def _request_token(self) -> IssuedToken:
         began, form = self._clock.now(), self._client.form(self._password)
         try:
             answer = mount(requests.Session(), self._http).post(self._client.endpoint, data=form, auth=_only_the_form)
         except requests.RequestException as exc:
-            raise self._unanswered(exc) from None
-        told = issuer.answer_of(answer.content)
+            raise self._no_answer_error(exc) from None
+        answer_members = issuer.answer_of(answer.content)
         if not answer.ok:
-            raise self._refusal(answer.status_code, issuer.error_code(told, self._client.id, self._password))
-        if token := issuer.access_token(told):
-            return Issued(token=token, until=began + self._life(told.get("expires_in")))
-        raise Misconfigured(f"{self._what}: the answer has no token. {CORRECT}")
+            raise self._refusal(answer.status_code, issuer.error_code(answer_members, self._client.id, self._password))
+        if token := issuer.access_token(answer_members):
+            return IssuedToken(token=token, expires_at=began + self._life(answer_members.get("expires_in")))
+        raise Misconfigured(f"{self._action}: the answer has no token. {CORRECT}")
 
-    def _unanswered(self, exc: requests.RequestException) -> LakegateError:
+    def _no_answer_error(self, exc: requests.RequestException) -> LakegateError:
         """Return our error for a call that got no answer. It is made of our words: what the issuer has sent, and so
         perhaps the password, may stand in those of the libraries.
         """
         if isinstance(exc, RedirectedError):
-            return Misconfigured(f"{self._what}: it {issuer.REDIRECT_MESSAGE}")
-        error = network_error(self._what, exc, changes=False)
-        return type(error)(f"{self._what}: {type(exc).__name__}") if may_quote(exc) else error
+            return Misconfigured(f"{self._action}: it {issuer.REDIRECT_MESSAGE}")
+        error = network_error(self._action, exc, changes=False)
+        return type(error)(f"{self._action}: {type(exc).__name__}") if may_quote(exc) else error
 
-    def _life(self, said: object) -> timedelta:
+    def _life(self, lifetime: object) -> timedelta:
         """Return for how long a token is good. Some issuers say it as text."""
-        text = str(said) if isinstance(said, int | str) else ""
+        text = str(lifetime) if isinstance(lifetime, int | str) else ""
         seconds = int(text) if text.isdecimal() and len(text) <= LONGEST else 0
         if (life := timedelta(seconds=seconds)) >= SHORTEST:
             return life
         raise Misconfigured(
-            f"{self._what}: its tokens live for less than {SHORTEST.total_seconds():.0f} s by the answer's expires_in,"
-            " and a call needs as much: give the client a longer life of tokens, at its issuer"
+            f"{self._action}: its tokens live for less than {SHORTEST.total_seconds():.0f} s by the answer's"
+            " expires_in, and a call needs as much: give the client a longer life of tokens, at its issuer"
         )
 
     def _refusal(self, status: int, code: str) -> LakegateError:
         """Return our error for an error status. Of the issuer's words the code alone is shown."""
-        said = f"{self._what}: {status} {code}".rstrip()
+        message = f"{self._action}: {status} {code}".rstrip()
         if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return Retryable(said)
+            return Retryable(message)
         if code == WRONG_CLIENT or (status == HTTPStatus.UNAUTHORIZED and code not in TODO):
-            return _WrongClient(f"{said}. {self._put()}")
-        return Misconfigured(f"{said}. {TODO.get(code, CORRECT)}")
+            return _WrongClient(f"{message}. {self._put_command()}")
+        return Misconfigured(f"{message}. {TODO.get(code, CORRECT)}")
 
 
 def _only_the_form(request: requests.PreparedRequest) -> requests.PreparedRequest:

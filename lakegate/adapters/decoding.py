@@ -20,14 +20,14 @@ import pyarrow.parquet as pq
 from lakegate.counts import count
 from lakegate.errors import Refused
 
-MOST = 256 * 1024**2
+MOST_BYTES = 256 * 1024**2
 """Bytes of rows in memory that are held at once, as many as the express lane's function takes."""
 PIECE = 32 * 1024**2  # bytes that are decoded at once
 _ROWS = 64 * 1024  # that are read at once at most
 _VALUE = 16  # bytes of a value that has no length, at most, and of a text's place in its dictionary with its levels
-NESTED = 2**27  # values of a nested column in one row group: its levels alone take a gigabyte
+MOST_NESTED_VALUES = 2**27  # values of a nested column in one row group: its levels alone take a gigabyte
 _ORC_ROWS = 128  # nobody says how long their texts are
-_FEW = 16  # rows of texts that repeat the beginning of the one before
+_DELTA_ROWS = 16  # rows of texts that repeat the beginning of the one before
 _DICTIONARIES = {"PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 
 
@@ -38,18 +38,18 @@ class TooLarge(Refused):
     """Rows take more memory than there is for them."""
 
 
-def bounded(batches: Iterable[Rows], most: int = MOST, of: str = "memory") -> Iterator[Rows]:
-    """Yield the batches. Raise TooLarge once they take more than `most` bytes together."""
-    taken = 0
+def within_limit(batches: Iterable[Rows], limit: int = MOST_BYTES, of: str = "memory") -> Iterator[Rows]:
+    """Yield the batches. Raise TooLarge once they take more than `limit` bytes together."""
+    size = 0
     for batch in batches:
-        taken += batch.nbytes
-        if taken > most:
-            raise _too_large("its rows take", most, of)
+        size += batch.nbytes
+        if size > limit:
+            raise _too_large("its rows take", limit, of)
         yield batch
 
 
-def _too_large(what: str, most: int, of: str = "memory") -> TooLarge:
-    return TooLarge(f"{what} more than {count(most, 'byte')} of {of}")
+def _too_large(subject: str, limit: int, of: str = "memory") -> TooLarge:
+    return TooLarge(f"{subject} more than {count(limit, 'byte')} of {of}")
 
 
 def parquet_batches(
@@ -60,10 +60,10 @@ def parquet_batches(
     """
     plain = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")  # Spark reads no finer
     leaves = [leaf for leaf in _leaves(plain.metadata) if columns is None or leaf.is_of(columns)]
-    if any(leaf.is_nested and leaf.most > NESTED for leaf in leaves):
-        raise TooLarge(f"a row group has more than {NESTED:,} values of one column")
-    named = [leaf.path for leaf in leaves if leaf.has_dictionary]
-    file = pq.ParquetFile(source, read_dictionary=named, coerce_int96_timestamp_unit="us", pre_buffer=far)
+    if any(leaf.is_nested and leaf.most > MOST_NESTED_VALUES for leaf in leaves):
+        raise TooLarge(f"a row group has more than {MOST_NESTED_VALUES:,} values of one column")
+    dictionary_columns = [leaf.path for leaf in leaves if leaf.has_dictionary]
+    file = pq.ParquetFile(source, read_dictionary=dictionary_columns, coerce_int96_timestamp_unit="us", pre_buffer=far)
     names = plain.schema_arrow.names if columns is None else list(columns)
     types = pa.schema([plain.schema_arrow.field(name) for name in names])
     rows = _rows_at_once(plain.metadata, leaves)
@@ -78,7 +78,7 @@ def _rows_at_once(about: pq.FileMetaData, leaves: Sequence["_Leaf"]) -> int:
     """
     largest = max((about.row_group(at).total_byte_size for at in range(about.num_row_groups)), default=0)
     by_width, by_size = PIECE // max(1, sum(leaf.width for leaf in leaves)), _ROWS * PIECE // max(PIECE, largest)
-    return max(1, min(by_width, max(_FEW, by_size), *(leaf.rows for leaf in leaves)))
+    return max(1, min(by_width, max(_DELTA_ROWS, by_size), *(leaf.rows for leaf in leaves)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,20 +117,20 @@ def _leaf(column: pq.ColumnSchema, chunks: Sequence[tuple[int, pq.ColumnChunkMet
         has_dictionary=is_text and not is_delta and not _DICTIONARIES.isdisjoint(encodings),
         most=max((chunk.num_values for _, chunk in chunks), default=0),
         width=max(1, values) * max(_VALUE, column.length),
-        rows=_FEW if is_delta else _ROWS,
+        rows=_DELTA_ROWS if is_delta else _ROWS,
     )
 
 
 def _pieces(batch: pa.RecordBatch, types: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the rows with their dictionaries spelled out, by as many at once as make up a piece."""
-    ends, start = _ends(_sum(_repeated(0, len(batch)), map(_sizes, batch.columns))), 0
+    ends, start = _ends(_sum(_repeat(0, len(batch)), map(_sizes, batch.columns))), 0
     if len(batch) and ends[-1].as_py() <= PIECE:
         yield _spelled_out(batch, types)
         return
     places: list[int] = ends.to_pylist()
     while start < len(batch):
-        if places[start + 1] - places[start] > MOST:
-            raise _too_large("a row takes", MOST)
+        if places[start + 1] - places[start] > MOST_BYTES:
+            raise _too_large("a row takes", MOST_BYTES)
         end = max(start + 1, bisect_right(places, places[start] + PIECE) - 1)
         yield _spelled_out(batch.slice(start, end - start), types)
         start = end
@@ -138,29 +138,29 @@ def _pieces(batch: pa.RecordBatch, types: pa.Schema) -> Iterator[pa.RecordBatch]
 
 def _ends(sizes: pa.Array) -> pa.Array:
     """Return where each value begins if all stand in a row, and where the last one ends."""
-    return pa.concat_arrays([_repeated(0, 1), pc.cumulative_sum(sizes)])
+    return pa.concat_arrays([_repeat(0, 1), pc.cumulative_sum(sizes)])
 
 
-def _sum(first: pa.Array, others: Iterable[pa.Array]) -> pa.Array:
-    return reduce(pc.add, others, first)
+def _sum(first: pa.Array, rest: Iterable[pa.Array]) -> pa.Array:
+    return reduce(pc.add, rest, first)
 
 
-def _repeated(number: int, times: int) -> pa.Array:
+def _repeat(number: int, times: int) -> pa.Array:
     return pa.repeat(pa.scalar(number, pa.int64()), times)
 
 
 def _spelled_out(batch: pa.RecordBatch, types: pa.Schema) -> pa.RecordBatch:
     columns = [_as(column, _plain(field.type)) for column, field in zip(batch.columns, types, strict=True)]
-    named = [field.with_type(column.type) for field, column in zip(types, columns, strict=True)]
-    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(named))
+    fields = [field.with_type(column.type) for field, column in zip(types, columns, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
 
 
 def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if column.type == kind:
         return column
     if pa.types.is_nested(column.type):
-        every = pc.indices_nonzero(pa.repeat(pa.scalar(value=True), len(column)))
-        column = column.take(every)  # a cast would spell out what lies beside the slice, too
+        indices = pc.indices_nonzero(pa.repeat(pa.scalar(value=True), len(column)))
+        column = column.take(indices)  # a cast would spell out what lies beside the slice, too
     return column.cast(_plain(column.type)).cast(kind)
 
 
@@ -190,7 +190,7 @@ def _sizes(values: pa.Array) -> Any:
     for is_such, sizes in _SIZES:
         if is_such(values.type):
             return sizes(values)
-    return _repeated(max(1, values.nbytes // max(1, len(values))), len(values))
+    return _repeat(max(1, values.nbytes // max(1, len(values))), len(values))
 
 
 def _of_texts(values: pa.Array) -> Any:
@@ -201,12 +201,12 @@ def _of_dictionary(values: pa.DictionaryArray) -> Any:
     """Return at least the mean of the dictionary's texts: Arrow reserves as much for each value that it spells out."""
     lengths = pc.binary_length(values.dictionary)
     mean = -(-(pc.sum(lengths).as_py() or 0) // max(1, len(lengths)))
-    own = lengths.take(values.indices).fill_null(0).cast(pa.int64())
-    return pc.add(pc.max_element_wise(own, pa.scalar(mean, pa.int64())), _VALUE)
+    own_lengths = lengths.take(values.indices).fill_null(0).cast(pa.int64())
+    return pc.add(pc.max_element_wise(own_lengths, pa.scalar(mean, pa.int64())), _VALUE)
 
 
 def _of_struct(values: pa.StructArray) -> Any:
-    return _sum(_repeated(1, len(values)), (_sizes(values.field(at)) for at in range(values.type.num_fields)))
+    return _sum(_repeat(1, len(values)), (_sizes(values.field(at)) for at in range(values.type.num_fields)))
 
 
 def _of_lists(values: Any, parts: Any) -> Any:
@@ -225,7 +225,10 @@ _SIZES: Sequence[tuple[Callable[[pa.DataType], bool], Callable[[Any], Any]]] = (
     (pa.types.is_dictionary, _of_dictionary),
     (pa.types.is_struct, _of_struct),
     (pa.types.is_map, lambda values: _of_lists(values, pc.add(_sizes(values.keys), _sizes(values.items)))),
-    (lambda kind: pa.types.is_list(kind) or pa.types.is_large_list(kind), lambda it: _of_lists(it, _sizes(it.values))),
+    (
+        lambda kind: pa.types.is_list(kind) or pa.types.is_large_list(kind),
+        lambda array: _of_lists(array, _sizes(array.values)),
+    ),
     (pa.types.is_fixed_size_list, _of_fixed_lists),
     (lambda kind: pa.types.is_binary(kind) or pa.types.is_string(kind), _of_texts),
 )
@@ -234,5 +237,5 @@ _SIZES: Sequence[tuple[Callable[[pa.DataType], bool], Callable[[Any], Any]]] = (
 def orc_batches(path: Path) -> Iterator[pa.RecordBatch]:
     """Yield an ORC file's rows, few at once."""
     with pa.OSFile(str(path)) as source:
-        few = {"batch_size": _ORC_ROWS, "batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
-        yield from ds.Scanner.from_fragment(ds.OrcFileFormat().make_fragment(source), **few).to_batches()
+        options = {"batch_size": _ORC_ROWS, "batch_readahead": 1, "fragment_readahead": 1, "use_threads": False}
+        yield from ds.Scanner.from_fragment(ds.OrcFileFormat().make_fragment(source), **options).to_batches()

@@ -27,11 +27,11 @@ class EmfTelemetry:
         self._installation, self._clock = installation, clock
 
     def emit(self, values: Mapping[Signal, float], table: str = "") -> None:
-        line = embedded(values, self._installation, self._clock.now(), table)
+        line = embed(values, self._installation, self._clock.now(), table)
         log.info("signals", **line, **({TABLE: table} if table else {}))
 
 
-def embedded(values: Mapping[Signal, float], installation: str, at: datetime, table: str = "") -> dict[str, object]:
+def embed(values: Mapping[Signal, float], installation: str, at: datetime, table: str = "") -> dict[str, object]:
     """Return the fields of a line in the embedded metric format: what is a metric, and each one's value. The line has
     the table's name beside them.
     """

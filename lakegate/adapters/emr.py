@@ -49,14 +49,14 @@ PAGE, A_WHILE = 50, 10  # runs per page (the service's maximum); least seconds f
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """Runs created since a given time; valid until this process's monotonic clock passes `until`."""
+    """Runs created since a given time; valid until this process's monotonic clock passes `deadline`."""
 
-    since: datetime
-    until: float
+    start: datetime
+    deadline: float
     runs: Sequence["JobRunSummaryTypeDef"]
 
-    def serves(self, since: datetime) -> bool:
-        return self.since <= since and monotonic() < self.until
+    def serves(self, moment: datetime) -> bool:
+        return self.start <= moment and monotonic() < self.deadline
 
 
 class EmrJobRunner:
@@ -101,7 +101,7 @@ class EmrJobRunner:
 
     def _submit(self, name: str, token: str, job_uri: str, policy: str, tags: Mapping[str, str]) -> str:
         settings = self._settings
-        started = self._emr.start_job_run(
+        start = self._emr.start_job_run(
             applicationId=settings.application_id,
             clientToken=token,
             executionRoleArn=settings.job_role_arn,
@@ -129,20 +129,22 @@ class EmrJobRunner:
                 },
             },
         )
-        return started["jobRunId"]
+        return start["jobRunId"]
 
     def get(self, run_id: str, *, with_texts: bool = False) -> JobRun:
         """See the port. A reason has exceptions' texts only for a run that reads nobody's values, as a probe's."""
         self._listing = None  # a caller asks for one run because its state has changed, so the listing is stale
         with aws_errors(f"looking at job run {run_id}"):
             try:
-                found = self._emr.get_job_run(applicationId=self._settings.application_id, jobRunId=run_id)["jobRun"]
+                run_members = self._emr.get_job_run(applicationId=self._settings.application_id, jobRunId=run_id)[
+                    "jobRun"
+                ]
             except self._emr.exceptions.ResourceNotFoundException as exc:
                 raise Misconfigured(f"application {self._settings.application_id} has no job run {run_id}") from exc
-        run = replace(_run(run_id, found), usage=_usage(found))
+        run = replace(_run(run_id, run_members), usage=_usage(run_members))
         if with_texts:
-            run = replace(run, reason=found.get("stateDetails", ""))
-        overdue = _overdue(found) if run.state is JobState.CANCELLED else ""
+            run = replace(run, reason=run_members.get("stateDetails", ""))
+        overdue = _overdue(run_members) if run.state is JobState.CANCELLED else ""
         return replace(run, state=JobState.FAILED, reason=f"{overdue}; {run.reason}") if overdue else run
 
     def running(self) -> list[JobRun]:
@@ -151,36 +153,36 @@ class EmrJobRunner:
             pages = self._emr.get_paginator("list_job_runs").paginate(
                 applicationId=self._settings.application_id, states=UNDER_WAY, PaginationConfig={"PageSize": PAGE}
             )
-            return [_run(found["id"], found) for page in pages for found in page["jobRuns"]]
+            return [_run(run_members["id"], run_members) for page in pages for run_members in page["jobRuns"]]
 
     def find(self, branch: str) -> JobRun | None:
         """Find the branch's latest run among those created since the batch landed. The service can't look runs up by
         name.
         """
-        found = [run for run in self._since(_not_before(branch), branch) if run.get("name") == branch]
-        if not found:
+        matches = [run for run in self._runs_since(_not_before(branch), branch) if run.get("name") == branch]
+        if not matches:
             return None
-        last = max(found, key=lambda run: run["createdAt"])
+        last = max(matches, key=lambda run: run["createdAt"])
         run = _run(last["id"], last)
         return self.get(run.id) if run.state is JobState.CANCELLED else replace(run, branch=branch)
 
-    def _since(self, since: datetime, branch: str) -> Sequence["JobRunSummaryTypeDef"]:
+    def _runs_since(self, moment: datetime, branch: str) -> Sequence["JobRunSummaryTypeDef"]:
         """Return the runs created since a given time, from a cached listing if it is recent enough. The service allows
         one listing per second across all callers, so a sweep that looks for run after run reuses one. A listing stays
         valid for as long as it took to fetch, and 10 s at least, because it may take minutes of pages. Stale entries
         are harmless: the next sweep sees a run that ended meanwhile, and a run that started meanwhile is not started
         twice.
         """
-        if self._listing and self._listing.serves(since):
+        if self._listing and self._listing.serves(moment):
             return self._listing.runs
         began = monotonic()
         with aws_errors(f"looking for the job of {branch}"):
             pages = self._emr.get_paginator("list_job_runs").paginate(
-                applicationId=self._settings.application_id, createdAtAfter=since, PaginationConfig={"PageSize": PAGE}
+                applicationId=self._settings.application_id, createdAtAfter=moment, PaginationConfig={"PageSize": PAGE}
             )
             runs = [run for page in pages for run in page["jobRuns"]]
         read = monotonic()
-        self._listing = Listing(since=since, until=read + max(A_WHILE, read - began), runs=runs)
+        self._listing = Listing(start=moment, deadline=read + max(A_WHILE, read - began), runs=runs)
         return runs
 
 
@@ -212,27 +214,27 @@ def spark_defaults(settings: Settings) -> dict[str, str]:
     }
 
 
-def _run(run_id: str, found: "JobRunTypeDef | JobRunSummaryTypeDef") -> JobRun:
-    state = STATES.get(found["state"], JobState.RUNNING)
+def _run(run_id: str, run_members: "JobRunTypeDef | JobRunSummaryTypeDef") -> JobRun:
+    state = STATES.get(run_members["state"], JobState.RUNNING)
     return JobRun(
         id=run_id,
-        branch=found.get("name", ""),
+        branch=run_members.get("name", ""),
         state=state,
-        reason=_without_texts(found.get("stateDetails", "")),
-        ended_at=None if state is JobState.RUNNING else found["updatedAt"],
+        reason=_without_texts(run_members.get("stateDetails", "")),
+        ended_at=None if state is JobState.RUNNING else run_members["updatedAt"],
     )
 
 
-def _usage(found: "JobRunTypeDef") -> Usage | None:
+def _usage(run_members: "JobRunTypeDef") -> Usage | None:
     """Return what the run took, or None until the service has reckoned it."""
-    billed = found.get("billedResourceUtilization")
-    if not billed:
+    resources = run_members.get("billedResourceUtilization")
+    if not resources:
         return None
     return Usage(
-        seconds=found.get("totalExecutionDurationSeconds", 0),
-        vcpu_hours=billed.get("vCPUHour", 0),
-        memory_gb_hours=billed.get("memoryGBHour", 0),
-        storage_gb_hours=billed.get("storageGBHour", 0),
+        seconds=run_members.get("totalExecutionDurationSeconds", 0),
+        vcpu_hours=resources.get("vCPUHour", 0),
+        memory_gb_hours=resources.get("memoryGBHour", 0),
+        storage_gb_hours=resources.get("storageGBHour", 0),
     )
 
 
@@ -247,24 +249,24 @@ def _without_texts(details: str) -> str:
     and their texts may hold values that are masked elsewhere. The job's own last message stays; other exceptions are
     reduced to their class names.
     """
-    said, _, exceptions = details.partition(EXCEPTIONS)
+    summary, _, exceptions = details.partition(EXCEPTIONS)
     _, is_ours, last = exceptions.rpartition(LAST_WORD)
     if is_ours:
         return LAST_WORD + (last.splitlines() or [""])[0]
     kinds = ", ".join(dict.fromkeys(KIND.findall(exceptions)))
-    return f"{said}{EXCEPTIONS} {kinds} (their texts are in the run's log)" if kinds else said.rstrip()
+    return f"{summary}{EXCEPTIONS} {kinds} (their texts are in the run's log)" if kinds else summary.rstrip()
 
 
-def _overdue(found: "JobRunTypeDef") -> str:
+def _overdue(run_members: "JobRunTypeDef") -> str:
     """Return the limit that the run exceeded, or nothing. The service reports such a run as cancelled, as if a person
     had done it, so only its times tell. Time spent waiting for workers counts as running, because the service may count
     it so.
     """
-    took = found["updatedAt"] - found["createdAt"]
-    if "startedAt" not in found and took >= WAIT:
+    took = run_members["updatedAt"] - run_members["createdAt"]
+    if "startedAt" not in run_members and took >= WAIT:
         return f"it waited for longer than {WAIT}"
-    ran = took - timedelta(milliseconds=found.get("queuedDurationMilliseconds", 0))
-    limit = timedelta(minutes=found.get("executionTimeoutMinutes", 0))
+    ran = took - timedelta(milliseconds=run_members.get("queuedDurationMilliseconds", 0))
+    limit = timedelta(minutes=run_members.get("executionTimeoutMinutes", 0))
     return f"it ran for longer than {limit}" if limit and ran >= limit else ""
 
 

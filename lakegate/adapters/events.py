@@ -11,15 +11,15 @@ REMINDER = "Object Waits"
 NO_EVENT = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
-def landed(event: Mapping[str, Any]) -> tuple[str, str, str]:
+def landed_version(event: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return key, version id and sequencer of the file version that landed. EventBridge's keys are not URL-encoded.
     Raise one of NO_EVENT.
     """
     thing = event["detail"]["object"]
-    told = thing["key"], thing["version-id"], thing.get("sequencer", "")
-    for text in told:
+    version = thing["key"], thing["version-id"], thing.get("sequencer", "")
+    for text in version:
         text.encode()  # S3 has only UTF-8 names, but JSON can hold a lone surrogate; this refuses it
-    return told
+    return version
 
 
 def reminder(file: FileVersion) -> dict[str, Any]:
@@ -33,6 +33,6 @@ def is_reminder(event: Mapping[str, Any]) -> bool:
     return event.get("detail-type") == REMINDER
 
 
-def ended(event: Mapping[str, Any]) -> str:
+def ended_run(event: Mapping[str, Any]) -> str:
     """Return the id of the job run whose state changed. Raise one of NO_EVENT."""
     return str(event["detail"]["jobRunId"])

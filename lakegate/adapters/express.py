@@ -30,11 +30,14 @@ TIMEOUT = timedelta(minutes=5)  # of the function
 LONGEST_WAIT = timedelta(minutes=1)  # of a call for its turn, after which Lambda gives it up
 MARGIN = timedelta(seconds=30)  # for what is told late
 MB_IN_GB, SECONDS_IN_HOUR = 1024, 3600
-SUCCESS, TAKEN = "Success", "taken"  # Lambda's word for an answer, and the function's for a run that another call took
+SUCCESS, TAKEN_BY_OTHER = (
+    "Success",
+    "taken",
+)  # Lambda's word for an answer, and the function's for a run that another call took
 
 
 @dataclass(frozen=True, kw_only=True)
-class Taken:
+class RunMark:
     """A note of the time at which a run was called or taken."""
 
     taken_at: datetime
@@ -54,61 +57,61 @@ class ExpressJobRunner:
         """See the port. A call that cannot be noted is made again by the next start, and does nothing then."""
         if lane is not Lane.EXPRESS:
             raise Misconfigured(f"the express function does not run the {lane} lane of {attempt.branch}")
-        noted = _running_name(attempt.branch)
-        if self._store.read(noted) is None:
+        note_name = _running_name(attempt.branch)
+        if self._store.read(note_name) is None:
             with aws_errors(f"starting the express job of {attempt.branch}"):
                 self._lambda.invoke(
                     FunctionName=self._function,
                     InvocationType="Event",
                     Payload=json.dumps({"branch": attempt.branch, "job": job_uri}),
                 )
-            self._store.create(noted, to_json(Taken(taken_at=self._clock.now())).encode())
+            self._store.create(note_name, to_json(RunMark(taken_at=self._clock.now())).encode())
         return f"{PREFIX}{attempt.branch}"
 
     def get(self, run_id: str) -> JobRun:
-        found = self.find(run_id.removeprefix(PREFIX)) if run_id.startswith(PREFIX) else None
-        if found is None:
+        run = self.find(run_id.removeprefix(PREFIX)) if run_id.startswith(PREFIX) else None
+        if run is None:
             raise Misconfigured(f"there is no express run {run_id}")
-        return found
+        return run
 
     def running(self) -> list[JobRun]:
-        return [run for run in _listed(self._store, self._clock.now()) if run.state is JobState.RUNNING]
+        return [run for run in _list_runs(self._store, self._clock.now()) if run.state is JobState.RUNNING]
 
     def find(self, branch: str) -> JobRun | None:
-        return next(iter(_found(self._store, [branch], self._clock.now())), None)
+        return next(iter(_runs_of(self._store, [branch], self._clock.now())), None)
 
 
-def _listed(store: Store, now: datetime) -> list[JobRun]:
+def _list_runs(store: Store, now: datetime) -> list[JobRun]:
     """Return the runs that are listed as under way, although some may have ended."""
-    return _found(store, [name.removeprefix(UNDER_WAY) for name in store.names(UNDER_WAY)], now)
+    return _runs_of(store, [name.removeprefix(UNDER_WAY) for name in store.names(UNDER_WAY)], now)
 
 
-def _found(store: Store, branches: Sequence[str], now: datetime) -> list[JobRun]:
+def _runs_of(store: Store, branches: Sequence[str], now: datetime) -> list[JobRun]:
     """Return the runs of these branches, of those that have one. Notes are read together, and those of a run that is
     known to have ended are not looked at again.
     """
     ends = store.read_many(map(_end_name, branches))
     open_ones = [branch for branch in branches if _end_name(branch) not in ends]
-    notes = store.read_many(name(branch) for branch in open_ones for name in (_taken_name, _running_name))
-    found = [_ended(branch, ends[_end_name(branch)]) for branch in branches if branch not in open_ones]
-    return found + [run for branch in open_ones if (run := _without_end(branch, notes, now))]
+    bodies = store.read_many(name(branch) for branch in open_ones for name in (_taken_name, _running_name))
+    runs = [_run_of_note(branch, ends[_end_name(branch)]) for branch in branches if branch not in open_ones]
+    return runs + [run for branch in open_ones if (run := _without_end(branch, bodies, now))]
 
 
-def _without_end(branch: str, notes: Mapping[str, bytes], now: datetime) -> JobRun | None:
+def _without_end(branch: str, bodies: Mapping[str, bytes], now: datetime) -> JobRun | None:
     """Return the run of a branch, if there is one. A run whose end nobody has told of in time has failed."""
-    latest = _latest(notes.get(_taken_name(branch)), notes.get(_running_name(branch)))
+    latest = _latest(bodies.get(_taken_name(branch)), bodies.get(_running_name(branch)))
     if latest is None:
         return None
     run = JobRun(id=f"{PREFIX}{branch}", branch=branch, state=JobState.RUNNING, lane=Lane.EXPRESS)
-    why = f"nobody has told of its end by {latest:%Y-%m-%d %H:%M:%S} UTC"
-    return run if now <= latest else replace(run, state=JobState.FAILED, reason=why, ended_at=latest)
+    reason = f"nobody has told of its end by {latest:%Y-%m-%d %H:%M:%S} UTC"
+    return run if now <= latest else replace(run, state=JobState.FAILED, reason=reason, ended_at=latest)
 
 
 def forget_ended(store: Store, now: datetime) -> None:
     """Remove the notes by which runs under way are listed, of those that have ended and are known by other notes."""
-    for run in _listed(store, now):
-        ended = run.state is not JobState.RUNNING
-        if ended and (store.read(_end_name(run.branch)) or store.read(_taken_name(run.branch))):
+    for run in _list_runs(store, now):
+        is_over = run.state is not JobState.RUNNING
+        if is_over and (store.read(_end_name(run.branch)) or store.read(_taken_name(run.branch))):
             store.delete(_running_name(run.branch))
 
 
@@ -124,26 +127,26 @@ def _end_name(branch: str) -> str:
     return f"attempts/{branch}/express.json"
 
 
-def _ended(branch: str, note: bytes) -> JobRun:
+def _run_of_note(branch: str, body: bytes) -> JobRun:
     try:
-        return from_json(JobRun, note)
+        return from_json(JobRun, body)
     except PARSE_ERRORS as error:
-        what = f"the note {_end_name(branch)} can't be read: {error!r}"
-        raise Misconfigured(f"{what}. The attempt's files stay undecided until it is repaired") from error
+        problem = f"the note {_end_name(branch)} can't be read: {error!r}"
+        raise Misconfigured(f"{problem}. The attempt's files stay undecided until it is repaired") from error
 
 
-def _latest(taken: bytes | None, called: bytes | None) -> datetime | None:
+def _latest(mark: bytes | None, call_note: bytes | None) -> datetime | None:
     """Return the time by which the run has ended, or None if there is none."""
-    if taken is not None and (at := _time(taken)):
+    if mark is not None and (at := _time(mark)):
         return at + TIMEOUT + MARGIN
-    if called is not None and (at := _time(called)):
+    if call_note is not None and (at := _time(call_note)):
         return at + LONGEST_WAIT + TIMEOUT + MARGIN
     return None
 
 
-def _time(note: bytes) -> datetime | None:
+def _time(body: bytes) -> datetime | None:
     try:
-        return from_json(Taken, note).taken_at
+        return from_json(RunMark, body).taken_at
     except PARSE_ERRORS:
         return None
 
@@ -153,18 +156,18 @@ def is_end(event: Mapping[str, Any]) -> bool:
     return "requestPayload" in event
 
 
-def run_of(told: Mapping[str, Any]) -> str:
+def run_of(event: Mapping[str, Any]) -> str:
     """Return the id of the run that Lambda tells of. Raise one of NO_EVENT for anything else."""
-    return f"{PREFIX}{told['requestPayload']['branch']}"
+    return f"{PREFIX}{event['requestPayload']['branch']}"
 
 
-def note_end(store: Store, told: Mapping[str, Any], at: datetime) -> str:
+def note_end(store: Store, event: Mapping[str, Any], at: datetime) -> str:
     """Note the end of a run as Lambda tells it of an asynchronous call, and return the run's id. A second call for it,
     which found it taken, tells nothing of its end. Raise one of NO_EVENT for anything else.
     """
-    run_id = run_of(told)
-    condition, answer = str(told["requestContext"]["condition"]), told.get("responsePayload") or {}
-    if answer.get("outcome") == TAKEN:
+    run_id = run_of(event)
+    condition, answer = str(event["requestContext"]["condition"]), event.get("responsePayload") or {}
+    if answer.get("outcome") == TAKEN_BY_OTHER:
         return run_id
     branch = run_id.removeprefix(PREFIX)
     run = JobRun(

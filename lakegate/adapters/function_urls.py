@@ -31,27 +31,27 @@ class FunctionUrls:
     read_policy: str
     act_policy: str
 
-    def call(self, what: str, text: str, *, changes: bool) -> str:
+    def call(self, operation: str, text: str, *, changes: bool) -> str:
         url = self.act if changes else self.read
         try:
             answer = self._session.post(url, data=text.encode(), headers={"Content-Type": JSON}, auth=_Signature())
         except requests.RequestException as exc:
-            raise network_error(what, exc, changes=changes) from exc
+            raise network_error(operation, exc, changes=changes) from exc
         if answer.status_code == HTTPStatus.OK:
             return answer.text
-        raise self._error(what, answer, changes=changes)
+        raise self._error(operation, answer, changes=changes)
 
     @cached_property
     def _session(self) -> requests.Session:
         return mount(requests.Session(), TimeoutAdapter((CONNECT, SECONDS), seconds=SECONDS))
 
-    def _error(self, what: str, answer: requests.Response, *, changes: bool) -> LakegateError:
+    def _error(self, operation: str, answer: requests.Response, *, changes: bool) -> LakegateError:
         """Return our error for Lambda's own answers. lakegate's functions answer with 200, also if they fail."""
         if answer.status_code == HTTPStatus.FORBIDDEN:
             policy = self.act_policy if changes else self.read_policy
-            who = "your AWS credentials may not do this, or are of another account"
-            return Misconfigured(f"{what}: {who}. Have the policy {policy} attached to your role")
-        return status_error(what, answer.status_code, answer.text, known=False, changes=changes)
+            cause = "your AWS credentials may not do this, or are of another account"
+            return Misconfigured(f"{operation}: {cause}. Have the policy {policy} attached to your role")
+        return status_error(operation, answer.status_code, answer.text, is_catalog=False, changes=changes)
 
 
 class _Signature(AuthBase):
@@ -63,7 +63,7 @@ class _Signature(AuthBase):
             if (credentials := session.get_credentials()) is None:
                 raise Misconfigured("there are no AWS credentials; set AWS_PROFILE, or log in with: aws sso login")
             # The signature covers what no proxy on the way changes.
-            signed = AWSRequest("POST", request.url, {"Content-Type": JSON}, request.body)
-            SigV4Auth(credentials.get_frozen_credentials(), "lambda", session.region_name).add_auth(signed)
-        request.headers.update(dict(signed.headers.items()))
+            aws_request = AWSRequest("POST", request.url, {"Content-Type": JSON}, request.body)
+            SigV4Auth(credentials.get_frozen_credentials(), "lambda", session.region_name).add_auth(aws_request)
+        request.headers.update(dict(aws_request.headers.items()))
         return request

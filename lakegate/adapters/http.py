@@ -23,7 +23,7 @@ SECONDS = 90.0  # for a call as a whole, retries included
 TIMEOUT = (5.0, 60.0)  # seconds to connect, and between two pieces of an answer
 CHUNK = 64 * 1024
 RETRIES = 3
-PASSING = (502, 503, 504)
+RETRYABLE_STATUSES = (502, 503, 504)
 NEVER_SENT = (NewConnectionError, NameResolutionError)
 # urllib3 logs headers that it cannot read as they came, and an issuer's may have the secret that it was sent.
 logging.getLogger("urllib3.connection").setLevel(logging.ERROR)
@@ -55,10 +55,10 @@ class _Waits(Timeout):
 
     def clone(self) -> Timeout:
         """Return the time-outs of the next try, as urllib3 asks for them. Raise TimeoutError if no time is left."""
-        left = self.until - time.monotonic()
-        if left <= 0:
+        remaining = self.until - time.monotonic()
+        if remaining <= 0:
             raise TimeoutError(f"no whole answer came in {self.seconds:g} s")
-        connect, read = (min(wait, left) for wait in self.longest)
+        connect, read = (min(wait, remaining) for wait in self.longest)
         return Timeout(connect=connect, read=read)
 
 
@@ -77,7 +77,7 @@ class TimeoutAdapter(HTTPAdapter):
         largest: int | None = None,
         authorities: str = "",
     ) -> None:
-        context = _trusting(authorities)
+        context = _trust(authorities)
         self._trust: Any = {"ssl_context": context} if context else {}
         self.timeout, self.seconds, self.largest = timeout, seconds, largest
         reads = Retry(
@@ -85,7 +85,7 @@ class TimeoutAdapter(HTTPAdapter):
             other=0,  # such as a certificate that is not trusted
             backoff_factor=0.2,
             allowed_methods=("GET", "HEAD"),
-            status_forcelist=PASSING,
+            status_forcelist=RETRYABLE_STATUSES,
             raise_on_status=False,
         )
         super().__init__(max_retries=reads)
@@ -107,7 +107,7 @@ class TimeoutAdapter(HTTPAdapter):
             raise
         return answer
 
-    def _read(self, answer: requests.Response, until: float) -> None:
+    def _read(self, answer: requests.Response, deadline: float) -> None:
         """Read the whole body in the time that is left."""
         body = bytearray()
         for piece in answer.iter_content(CHUNK):
@@ -115,7 +115,7 @@ class TimeoutAdapter(HTTPAdapter):
             if self.largest and len(body) > self.largest:
                 answer.close()
                 raise EndlessAnswerError(f"{place(answer.url)} answers with more than {self.largest:,} bytes")
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 answer.close()
                 raise requests.ReadTimeout(f"{place(answer.url)} has not answered in full after {self.seconds:g} s")
         answer._content = bytes(body)  # noqa: SLF001 (where Requests itself stores a fully read body)
@@ -148,7 +148,7 @@ def _refuse_redirect(answer: requests.Response) -> None:
         raise RedirectedError(redirect_message(answer.url, answer.headers.get("Location", "")))
 
 
-def _trusting(authorities: str) -> SSLContext | None:
+def _trust(authorities: str) -> SSLContext | None:
     try:
         return trust(authorities)
     except OSError as error:
@@ -162,20 +162,20 @@ def mount(session: requests.Session, adapter: TimeoutAdapter) -> requests.Sessio
     return session
 
 
-def network_error(what: str, exc: requests.RequestException, *, changes: bool) -> LakegateError:
+def network_error(action: str, exc: requests.RequestException, *, changes: bool) -> LakegateError:
     """Return our error for a call that got no answer. `changes` marks a call that may have changed something."""
-    said = f"{what}: {type(exc).__name__}: {exc}"
-    if exc.request is not None and exc.request.url and (where := place(exc.request.url)) not in said:
-        said += f" (asked at {where})"
+    message = f"{action}: {type(exc).__name__}: {exc}"
+    if exc.request is not None and exc.request.url and (address := place(exc.request.url)) not in message:
+        message += f" (asked at {address})"
     if isinstance(exc, WRONG_ADDRESS):
-        return Misconfigured(said)
-    return OutcomeUnknown(said) if changes and _was_sent(exc) else Retryable(said)
+        return Misconfigured(message)
+    return OutcomeUnknown(message) if changes and _was_sent(exc) else Retryable(message)
 
 
 def may_quote(exc: requests.RequestException) -> bool:
     """Return True if the error's text may have words of an answer."""
-    ours = (*WRONG_ADDRESS, EndlessAnswerError, requests.Timeout)
-    return _was_sent(exc) and not isinstance(exc, ours)
+    own_errors = (*WRONG_ADDRESS, EndlessAnswerError, requests.Timeout)
+    return _was_sent(exc) and not isinstance(exc, own_errors)
 
 
 def _was_sent(exc: requests.RequestException) -> bool:
@@ -184,15 +184,17 @@ def _was_sent(exc: requests.RequestException) -> bool:
     return not isinstance(exc, requests.ConnectTimeout) and not isinstance(reason, NEVER_SENT)
 
 
-def status_error(what: str, status: int, text: str, *, known: bool, changes: bool) -> LakegateError:
-    """Return our error for an error status. `known` marks an answer by the catalog itself, for which "not found" is no
-    wrong address.
+def status_error(action: str, status: int, text: str, *, is_catalog: bool, changes: bool) -> LakegateError:
+    """Return our error for an error status. `is_catalog` marks an answer by the catalog itself, for which "not found"
+    is no wrong address.
     """
-    said = f"{what}: {status} {text}"
-    if status in (HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED) or (status == HTTPStatus.NOT_FOUND and known):
-        return Conflict(said)
+    message = f"{action}: {status} {text}"
+    if status in (HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED) or (
+        status == HTTPStatus.NOT_FOUND and is_catalog
+    ):
+        return Conflict(message)
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return Retryable(said)
+        return Retryable(message)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return OutcomeUnknown(said) if changes else Retryable(said)
-    return Misconfigured(said)
+        return OutcomeUnknown(message) if changes else Retryable(message)
+    return Misconfigured(message)

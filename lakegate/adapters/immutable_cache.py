@@ -10,7 +10,7 @@ from cachetools import LRUCache
 from lakegate.ports import Store
 
 IMMUTABLE = "attempts/"  # created once, never rewritten
-MOST = 64  # objects: a large batch's job is half a megabyte
+MOST_OBJECTS = 64  # objects: a large batch's job is half a megabyte
 
 
 class ImmutableCache:
@@ -18,7 +18,7 @@ class ImmutableCache:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._seen: LRUCache[str, bytes] = LRUCache(MOST)
+        self._seen: LRUCache[str, bytes] = LRUCache(MOST_OBJECTS)
 
     def read(self, name: str) -> bytes | None:
         body: bytes | None = self._seen.get(name)

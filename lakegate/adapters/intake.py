@@ -37,35 +37,35 @@ class AwsIntake:
 
     def is_open(self) -> bool:
         with aws_errors("looking at the intake"):
-            found = self._ids()
+            ids = self._ids()
             return (
-                all(self._mapping_state(mapping) == "Enabled" for mapping in found[MAPPING])
-                and all(self._events.describe_rule(Name=rule)["State"] == "ENABLED" for rule in self._callers(found))
-                and all(_may_start(self._application(each)) for each in found[APPLICATION])
+                all(self._mapping_state(mapping) == "Enabled" for mapping in ids[MAPPING])
+                and all(self._events.describe_rule(Name=rule)["State"] == "ENABLED" for rule in self._callers(ids))
+                and all(_may_start(self._application(application)) for application in ids[APPLICATION])
             )
 
     def close(self) -> None:
         with aws_errors("closing the intake"):
-            found = self._ids()
-            for rule in self._callers(found):
+            ids = self._ids()
+            for rule in self._callers(ids):
                 self._events.disable_rule(Name=rule)
-            for mapping in found[MAPPING]:
+            for mapping in ids[MAPPING]:
                 self._switch(mapping, "Disabled")
 
     def open(self) -> None:
         """See the port. A mapping or rule that fails stops no other, and is named."""
         with aws_errors("opening the intake"):
-            found = self._ids()
-            rules = self._callers(found)
-            for application in found[APPLICATION]:
+            ids = self._ids()
+            rules = self._callers(ids)
+            for application in ids[APPLICATION]:
                 if not _may_start(self._application(application)):
                     self._let_start(application, may=True)
-        steps = [partial(self._enable_mapping, mapping) for mapping in found[MAPPING]]
+        steps = [partial(self._enable_mapping, mapping) for mapping in ids[MAPPING]]
         _raise_first([*steps, *(partial(self._enable_rule, rule) for rule in rules)])
 
     def running(self) -> int:
         with aws_errors("looking for job runs"):
-            return sum(self._running(application) for application in self._ids()[APPLICATION])
+            return sum(self._running_jobs(application) for application in self._ids()[APPLICATION])
 
     def stop(self) -> None:
         with aws_errors("stopping the application"):
@@ -93,14 +93,14 @@ class AwsIntake:
         targets = self._events.list_targets_by_rule(Rule=rule)["Targets"]
         return any(":lambda:" in target["Arn"] for target in targets)
 
-    def _running(self, application: str) -> int:
+    def _running_jobs(self, application: str) -> int:
         pages = self._emr.get_paginator("list_job_runs").paginate(applicationId=application, states=UNDER_WAY)
         return sum(len(page["jobRuns"]) for page in pages)
 
     def _stop(self, application: str) -> None:
         """Stop it, then keep it from starting. The second fails if a job has started it in between."""
         self._emr.stop_application(applicationId=application)
-        _awaited(f"the application {application}", lambda: self._application(application)["state"], AT_REST)
+        _await_state(f"the application {application}", lambda: self._application(application)["state"], AT_REST)
         self._let_start(application, may=False)
 
     def _let_start(self, application: str, *, may: bool) -> None:
@@ -121,10 +121,10 @@ class AwsIntake:
 
     def _switch(self, mapping: str, state: str) -> None:
         """Bring a mapping to this state. One that is on its way to another state cannot be told yet."""
-        what, ask = f"the event source mapping {mapping}", partial(self._mapping_state, mapping)
-        if _awaited(what, ask, {"Enabled", "Disabled"}) != state:
+        subject, ask = f"the event source mapping {mapping}", partial(self._mapping_state, mapping)
+        if _await_state(subject, ask, {"Enabled", "Disabled"}) != state:
             self._lambda.update_event_source_mapping(UUID=mapping, Enabled=state == "Enabled")
-            _awaited(what, ask, {state})
+            _await_state(subject, ask, {state})
 
     def _mapping_state(self, mapping: str) -> str:
         return self._lambda.get_event_source_mapping(UUID=mapping)["State"]
@@ -132,14 +132,14 @@ class AwsIntake:
 
 def _raise_first(steps: Iterable[Callable[[], None]]) -> None:
     """Take every step, and raise the first error, with a note of each other one."""
-    errors = [error for step in steps if (error := _failed(step))]
+    errors = [error for step in steps if (error := _error_of(step))]
     for other in errors[1:]:
         errors[0].add_note(f"Besides: {other}")
     if errors:
         raise errors[0]
 
 
-def _failed(step: Callable[[], None]) -> LakegateError | None:
+def _error_of(step: Callable[[], None]) -> LakegateError | None:
     try:
         step()
     except LakegateError as error:
@@ -147,12 +147,12 @@ def _failed(step: Callable[[], None]) -> LakegateError | None:
     return None
 
 
-def _awaited(what: str, ask: Callable[[], str], states: Collection[str]) -> str:
+def _await_state(subject: str, ask: Callable[[], str], states: Collection[str]) -> str:
     """Wait until the answer is one of the states, and return it."""
     deadline = time.monotonic() + LONGEST
     while (state := ask()) not in states:
         if time.monotonic() > deadline:
-            raise Retryable(f"{what} has been {state} for {LONGEST:.0f} s")
+            raise Retryable(f"{subject} has been {state} for {LONGEST:.0f} s")
         time.sleep(POLL)
     return state
 

@@ -46,20 +46,22 @@ class IcebergLake:
             return sorted(".".join(name) for space in catalog.list_namespaces() for name in catalog.list_tables(space))
 
     def columns(self, ref: Ref, table: str) -> list[str] | None:
-        found = self._table(ref, table)
-        return None if found is None else list(found.schema().column_names)
+        iceberg_table = self._table(ref, table)
+        return None if iceberg_table is None else list(iceberg_table.schema().column_names)
 
     def rows(self, ref: Ref, table: str, columns: Sequence[str], limit: int | None, files: Sequence[str] = ()) -> Any:
-        found = self._table(ref, table)
-        if found is None:
+        iceberg_table = self._table(ref, table)
+        if iceberg_table is None:
             raise Misconfigured(f"there is no table {table} on {ref}")
         if limit == 0:
-            return found.schema().select(*columns).as_arrow().empty_table()
+            return iceberg_table.schema().select(*columns).as_arrow().empty_table()
         with reading(ref):
-            some: BooleanExpression = ALWAYS_TRUE
-            if files and FILE_COLUMN in found.schema().column_names:  # a table that lakegate did not write lacks it
-                some = In(term=Reference(FILE_COLUMN), values=set(map(literal, files)))
-            return read(found.scan(row_filter=some, selected_fields=tuple(columns), limit=limit))
+            row_filter: BooleanExpression = ALWAYS_TRUE
+            if (
+                files and FILE_COLUMN in iceberg_table.schema().column_names
+            ):  # a table that lakegate did not write lacks it
+                row_filter = In(term=Reference(FILE_COLUMN), values=set(map(literal, files)))
+            return read(iceberg_table.scan(row_filter=row_filter, selected_fields=tuple(columns), limit=limit))
 
     def _load(self, ref: Ref, table: str) -> Table | None:
         with reading(ref):
@@ -76,7 +78,7 @@ def storage() -> dict[str, str]:
     if credentials is None:
         raise Misconfigured("there are no AWS credentials to read the lake with; set AWS_PROFILE")
     client, keys = session.client("s3", config=CONFIG), credentials.get_frozen_credentials()
-    found = {
+    options = {
         "py-io-impl": "lakegate.adapters.lake.LakeIO",
         "s3.endpoint": client.meta.endpoint_url,
         "s3.region": client.meta.region_name,
@@ -84,7 +86,7 @@ def storage() -> dict[str, str]:
         "s3.secret-access-key": keys.secret_key,
         "s3.session-token": keys.token,
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in options.items() if value}
 
 
 @contextmanager

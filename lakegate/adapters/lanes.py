@@ -28,12 +28,12 @@ class LaneRunner:
 
     def running(self) -> list[JobRun]:
         with ThreadPoolExecutor(len(self._runners)) as pool:
-            return [run for its in pool.map(_running, self._runners.values()) for run in its]
+            return [run for runs in pool.map(_running_jobs, self._runners.values()) for run in runs]
 
     def find(self, branch: str) -> JobRun | None:
         """See the port. An attempt has one lane, so at most one of them has a run of it."""
         return next((run for runner in self._runners.values() if (run := runner.find(branch))), None)
 
 
-def _running(runner: JobRunner) -> list[JobRun]:
+def _running_jobs(runner: JobRunner) -> list[JobRun]:
     return runner.running()

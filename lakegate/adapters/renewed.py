@@ -18,22 +18,22 @@ PAUSE = timedelta(seconds=30)  # before an issuer that has not answered is asked
 
 
 @dataclass(frozen=True, kw_only=True)
-class Issued:
+class IssuedToken:
     """A token, and when it expires."""
 
     token: str
-    until: datetime
+    expires_at: datetime
 
 
-class Renewed(ABC):
+class RenewedToken(ABC):
     """Tokens of one identity, each used until shortly before it expires: five minutes, or half of a shorter life. While
     the issuer does not answer, the last one is used for as long as it outlives a call.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock, self._lock = clock, Lock()
-        self._last = Issued(token="", until=datetime.min.replace(tzinfo=UTC))
-        self._due = self._last.until
+        self._last = IssuedToken(token="", expires_at=datetime.min.replace(tzinfo=UTC))
+        self._due = self._last.expires_at
 
     def token(self) -> str:
         with self._lock:
@@ -42,18 +42,18 @@ class Renewed(ABC):
             return self._last.token
 
     def _renew(self) -> None:
-        asked = self._clock.now()
+        moment = self._clock.now()
         try:
             self._last = self.issue()
         except Retryable as error:
-            now, end = self._clock.now(), self._last.until
+            now, end = self._clock.now(), self._last.expires_at
             if not self._last.token or now + CALL >= end:
                 raise
             log.warning("token_not_renewed", error=str(error), until=end.isoformat())
             self._due = min(now + PAUSE, end - CALL)
         else:
-            self._due = self._last.until - min(MARGIN, (self._last.until - asked) / 2)
+            self._due = self._last.expires_at - min(MARGIN, (self._last.expires_at - moment) / 2)
 
     @abstractmethod
-    def issue(self) -> Issued:
+    def issue(self) -> IssuedToken:
         """Ask the issuer for a new token."""

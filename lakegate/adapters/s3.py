@@ -17,7 +17,7 @@ from boto3.s3.transfer import TransferConfig, create_transfer_manager
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from lakegate.adapters.aws import CONFIG, ONCE, aws_errors, code, status
+from lakegate.adapters.aws import CONFIG, SINGLE_TRY, aws_errors, code, status
 from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.files import FileVersion, as_listed
 from lakegate.ports.landing import Descriptions, Version
@@ -34,8 +34,8 @@ IN_ONE = {"ChecksumAlgorithm": "SHA256"}
 IN_PARTS = {"ChecksumAlgorithm": "CRC32", "ChecksumType": "FULL_OBJECT"}
 COPY = TransferConfig(multipart_threshold=512 * MIB, multipart_chunksize=128 * MIB)  # S3 copies at most 5 GB at once
 ALGORITHMS = ("SHA256", "CRC64NVME", "SHA1", "CRC32C", "CRC32")  # strongest first
-GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)  # S3 answers the latter for a delete marker
-ARCHIVED = ("InvalidObjectState", "ObjectNotInActiveTierError")
+MISSING_STATUSES = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED)  # S3 answers the latter for a delete marker
+ARCHIVE_CODES = ("InvalidObjectState", "ObjectNotInActiveTierError")
 
 
 def _client(config: Config) -> "S3Client":
@@ -72,38 +72,40 @@ class S3Landing:
         return self._file(key, version_id, head["ContentLength"], head["LastModified"], _checksum(head))
 
     def describe_all(self, versions: Iterable[Version]) -> Descriptions:
-        wanted = list(versions)
+        all_versions = list(versions)
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            return dict(zip(wanted, pool.map(self._described, wanted), strict=True))
+            return dict(zip(all_versions, pool.map(self._describe_or_error, all_versions), strict=True))
 
-    def _described(self, version: Version) -> FileVersion | Exception | None:
+    def _describe_or_error(self, version: Version) -> FileVersion | Exception | None:
         try:
             return self.describe(*version)
         except Exception as error:  # noqa: BLE001 (one version)
             return error
 
     def versions(self) -> Iterator[FileVersion]:
-        return as_listed(self._listed())
+        return as_listed(self._list_files())
 
-    def _listed(self) -> Iterator[FileVersion]:
+    def _list_files(self) -> Iterator[FileVersion]:
         with aws_errors(f"listing {self.bucket}"):
             for prefix in self.prefixes:
-                for found in self._below(prefix):
-                    yield self._file(found["Key"], found["VersionId"], found["Size"], found["LastModified"])
+                for version in self._versions_below(prefix):
+                    yield self._file(version["Key"], version["VersionId"], version["Size"], version["LastModified"])
 
-    def _below(self, prefix: str) -> Iterator["ObjectVersionTypeDef"]:
+    def _versions_below(self, prefix: str) -> Iterator["ObjectVersionTypeDef"]:
         pages = self._s3.get_paginator("list_object_versions").paginate(Bucket=self.bucket, Prefix=prefix)
-        return (found for page in pages for found in page.get("Versions", ()))
+        return (version for page in pages for version in page.get("Versions", ()))
 
     def _is_gone(self, error: ClientError, key: str, version_id: str) -> bool:
         """Return True if there is no such version. Whoever may not list all of a bucket is answered "forbidden" for
         what is not there, too, so then the key's own listing tells.
         """
-        if status(error) in GONE:
+        if status(error) in MISSING_STATUSES:
             return True
         if status(error) != HTTPStatus.FORBIDDEN or "" in self.prefixes:
             return False
-        return (key, version_id) not in {(found["Key"], found["VersionId"]) for found in self._below(key)}
+        return (key, version_id) not in {
+            (version["Key"], version["VersionId"]) for version in self._versions_below(key)
+        }
 
     def _file(
         self, key: str, version_id: str, size: int, landed_at: datetime, checksum: str | None = None
@@ -129,7 +131,7 @@ class S3Landing:
             except ClientError as exc:
                 if self._is_gone(exc, file.key, file.version_id):
                     raise Refused(f"{file.key}: version {file.version_id} is gone from {file.bucket}") from exc
-                if code(exc) in ARCHIVED:
+                if code(exc) in ARCHIVE_CODES:
                     raise Refused(
                         f"{file.key} is archived by its storage class: restore it, or upload it anew"
                     ) from exc
@@ -148,19 +150,19 @@ class S3Landing:
 
     def stage_all(self, files: Mapping[str, FileVersion]) -> dict[str, str | Refused]:
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            return dict(zip(files, pool.map(self._staged, files.values(), files), strict=True))
+            return dict(zip(files, pool.map(self._stage_or_error, files.values(), files), strict=True))
 
-    def _staged(self, file: FileVersion, name: str) -> str | Refused:
+    def _stage_or_error(self, file: FileVersion, name: str) -> str | Refused:
         try:
             return self.stage(file, name)
-        except Refused as why:
-            return why
+        except Refused as error:
+            return error
 
     def _is_staged(self, target: str, size: int) -> bool:
         try:
             return self._s3.head_object(Bucket=self.service_bucket, Key=target)["ContentLength"] == size
         except ClientError as exc:
-            if status(exc) in GONE:
+            if status(exc) in MISSING_STATUSES:
                 return False
             raise
 
@@ -170,14 +172,14 @@ class S3Landing:
         extra = IN_ONE if source.stat().st_size < WHOLE else IN_PARTS
         with aws_errors(f"uploading {source}"):
             client = _client(CONFIG)
-            made = _versions_made(client)
+            version_ids = _versions_made(client)
             with create_transfer_manager(client, UPLOAD) as transfers:  # upload_file hides what S3 answered
                 transfers.upload(str(source), self.bucket, key, extra).result()
-        if not made:
+        if not version_ids:
             raise Misconfigured(
                 f"bucket {self.bucket} is not versioned; deploy lakegate's stack, which makes the bucket"
             )
-        file = self.describe(key, made[-1])
+        file = self.describe(key, version_ids[-1])
         if file is None:
             raise Refused(f"{key}: it was deleted from {self.bucket} just after it was uploaded")
         return file
@@ -185,16 +187,16 @@ class S3Landing:
 
 def _versions_made(client: "S3Client") -> list[str]:
     """Return a list that fills with the version ids of this client's uploads: a managed upload does not return them."""
-    made: list[str] = []
+    version_ids: list[str] = []
 
-    def note(parsed: dict[str, Any], **_: Any) -> None:
+    def record(parsed: dict[str, Any], **_: Any) -> None:  # the client gives arguments by name
         if "VersionId" in parsed:
-            made.append(parsed["VersionId"])
+            version_ids.append(parsed["VersionId"])
 
-    remember: Callable[..., None] = note
+    remember: Callable[..., None] = record
     for operation in ("PutObject", "CompleteMultipartUpload"):
         client.meta.events.register(f"after-call.s3.{operation}", remember)
-    return made
+    return version_ids
 
 
 def _checksum(head: "HeadObjectOutputTypeDef") -> str | None:
@@ -217,9 +219,9 @@ class S3Store:
         return _client(CONFIG)
 
     @cached_property
-    def _once(self) -> "S3Client":
+    def _single_try_client(self) -> "S3Client":
         """A client that repeats no request: a repeated creation would be told that the object exists."""
-        return _client(ONCE)
+        return _client(SINGLE_TRY)
 
     def read(self, name: str) -> bytes | None:
         with aws_errors(f"reading {name} in {self.bucket}"):
@@ -229,10 +231,10 @@ class S3Store:
                 return None
 
     def read_many(self, names: Iterable[str]) -> dict[str, bytes]:
-        wanted = list(names)
+        all_names = list(names)
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            found = zip(wanted, pool.map(self.read, wanted), strict=True)
-            return {name: body for name, body in found if body is not None}
+            pairs = zip(all_names, pool.map(self.read, all_names), strict=True)
+            return {name: body for name, body in pairs if body is not None}
 
     def write_many(self, bodies: Mapping[str, bytes]) -> None:
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -246,16 +248,16 @@ class S3Store:
         """Create the object over a new connection. One that was idle while the function slept may be dead, and a
         request sent over it may still have arrived.
         """
-        what = f"creating {name} in {self.bucket}"
-        self._once.close()
-        with aws_errors(what, changes=True):
+        action = f"creating {name} in {self.bucket}"
+        self._single_try_client.close()
+        with aws_errors(action, changes=True):
             try:
-                self._once.put_object(Bucket=self.bucket, Key=name, Body=body, IfNoneMatch="*")
+                self._single_try_client.put_object(Bucket=self.bucket, Key=name, Body=body, IfNoneMatch="*")
             except ClientError as exc:
                 if status(exc) == HTTPStatus.PRECONDITION_FAILED:
                     return False
                 if status(exc) == HTTPStatus.CONFLICT:
-                    raise Retryable(f"{what}: another process is creating it") from exc
+                    raise Retryable(f"{action}: another process is creating it") from exc
                 raise
         return True
 
@@ -266,7 +268,7 @@ class S3Store:
     def names(self, prefix: str) -> list[str]:
         with aws_errors(f"listing {prefix} in {self.bucket}"):
             pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
-            return sorted(found["Key"] for page in pages for found in page.get("Contents", ()))
+            return sorted(entry["Key"] for page in pages for entry in page.get("Contents", ()))
 
     def uri(self, name: str) -> str:
         return f"s3://{self.bucket}/{name}"

@@ -29,7 +29,7 @@ from pyiceberg.table import DataScan, FileScanTask
 from lakegate.adapters.decoding import parquet_batches
 from lakegate.adapters.spool import spool
 
-_AHEAD = 8  # data files that are fetched while others are decoded
+_FETCHES = 8  # data files that are fetched while others are decoded
 _SMALL = 8 * 1024**2  # bytes of a data file that is fetched whole
 _NANOSECONDS = 3  # the version of Iceberg from which on there are any
 
@@ -49,11 +49,11 @@ class BoundedScan(ArrowScan):
     """A scan that reads one data file after the other, and what follows only when it is asked for."""
 
     def to_record_batches(self, tasks: Iterable[FileScanTask]) -> Iterator[pa.RecordBatch]:
-        left = self._limit
+        remaining = self._limit
         for batch in self._batches(list(tasks)):
-            yield batch if left is None else batch.slice(0, left)
-            left = None if left is None else max(0, left - len(batch))
-            if left == 0:
+            yield batch if remaining is None else batch.slice(0, remaining)
+            remaining = None if remaining is None else max(0, remaining - len(batch))
+            if remaining == 0:
                 return
 
     def _batches(self, tasks: Sequence[FileScanTask]) -> Iterator[pa.RecordBatch]:
@@ -68,14 +68,14 @@ class BoundedScan(ArrowScan):
 
     def _bodies(self, tasks: Iterable[FileScanTask]) -> Iterator[tuple[FileScanTask, bytes | None]]:
         """Yield each data file with its bytes, if they are few. The next ones are fetched meanwhile."""
-        waiting = deque[tuple[FileScanTask, Future[bytes | None]]]()
-        with ThreadPoolExecutor(_AHEAD) as pool:
+        fetches = deque[tuple[FileScanTask, Future[bytes | None]]]()
+        with ThreadPoolExecutor(_FETCHES) as pool:
             for task in tasks:
-                waiting.append((task, pool.submit(self._fetch, task)))
-                if len(waiting) > _AHEAD:
-                    first, body = waiting.popleft()
+                fetches.append((task, pool.submit(self._fetch, task)))
+                if len(fetches) > _FETCHES:
+                    first, body = fetches.popleft()
                     yield first, body.result()
-            for first, body in waiting:
+            for first, body in fetches:
                 yield first, body.result()
 
     def _fetch(self, task: FileScanTask) -> bytes | None:
@@ -86,26 +86,26 @@ class BoundedScan(ArrowScan):
 
     def _rows(self, task: FileScanTask, source: Any, deletes: list[pa.ChunkedArray] | None) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a data file that are not deleted and meet the filter, as the table has them."""
-        stored = self._schema_of(source)
-        missing = self._missing(task, stored)
-        wanted = prune_columns(stored, self._projected_field_ids, select_full_types=False)
-        condition, at = self._condition(stored, missing), 0
-        for batch in parquet_batches(source, [column.name for column in wanted.columns], far=True):
-            some = _without(batch, deletes, at)
+        file_schema = self._schema_of(source)
+        missing_values = self._missing_values(task, file_schema)
+        read_schema = prune_columns(file_schema, self._projected_field_ids, select_full_types=False)
+        condition, at = self._condition(file_schema, missing_values), 0
+        for batch in parquet_batches(source, [column.name for column in read_schema.columns], far=True):
+            rest = _without(batch, deletes, at)
             at += len(batch)
-            for rows in _meeting(some, condition):
+            for rows in _matching_rows(rest, condition):
                 yield _to_requested_schema(
                     self._projected_schema,
-                    wanted,
+                    read_schema,
                     rows,
                     downcast_ns_timestamp_to_us=self._downcasts(),
-                    projected_missing_fields=missing,
+                    projected_missing_fields=missing_values,
                     allow_timestamp_tz_mismatch=True,
                 )
 
     def _downcasts(self) -> bool:
-        asked = self._downcast_ns_timestamp_to_us
-        return self._table_metadata.format_version < _NANOSECONDS if asked is None else asked
+        option = self._downcast_ns_timestamp_to_us
+        return self._table_metadata.format_version < _NANOSECONDS if option is None else option
 
     def _schema_of(self, source: Any) -> Schema:
         about = self._table_metadata
@@ -116,19 +116,21 @@ class BoundedScan(ArrowScan):
             format_version=about.format_version,
         )
 
-    def _missing(self, task: FileScanTask, stored: Schema) -> dict[int, Any]:
+    def _missing_values(self, task: FileScanTask, file_schema: Schema) -> dict[int, Any]:
         """Return the values, by field id, of columns that are in the data file's partition only."""
         about, spec = self._table_metadata, self._table_metadata.specs().get(task.file.spec_id)
         schema = about.schema()  # the filter's columns as well, which may not be asked for
-        return _get_column_projection_values(task.file, schema, schema, spec, stored.field_ids)
+        return _get_column_projection_values(task.file, schema, schema, spec, file_schema.field_ids)
 
-    def _condition(self, stored: Schema, missing: dict[int, Any]) -> Any:
+    def _condition(self, file_schema: Schema, missing_values: dict[int, Any]) -> Any:
         """Return the filter in Arrow's terms and the data file's names, or None."""
         if self._bound_row_filter == AlwaysTrue():
             return None
         sensitive = self._case_sensitive
-        own = translate_column_names(self._bound_row_filter, stored, sensitive, projected_field_values=missing)
-        return expression_to_pyarrow(bind(stored, own, sensitive), stored)
+        own_filter = translate_column_names(
+            self._bound_row_filter, file_schema, sensitive, projected_field_values=missing_values
+        )
+        return expression_to_pyarrow(bind(file_schema, own_filter, sensitive), file_schema)
 
 
 def _without(batch: pa.RecordBatch, deletes: list[pa.ChunkedArray] | None, at: int) -> pa.RecordBatch:
@@ -137,7 +139,7 @@ def _without(batch: pa.RecordBatch, deletes: list[pa.ChunkedArray] | None, at: i
     return batch.take(_combine_positional_deletes(deletes, at, at + len(batch)))
 
 
-def _meeting(batch: pa.RecordBatch, condition: Any) -> list[pa.RecordBatch]:
+def _matching_rows(batch: pa.RecordBatch, condition: Any) -> list[pa.RecordBatch]:
     table = pa.Table.from_batches([batch])
-    kept = table if condition is None else table.filter(condition)
-    return [rows for rows in kept.to_batches() if len(rows)]
+    matches = table if condition is None else table.filter(condition)
+    return [rows for rows in matches.to_batches() if len(rows)]

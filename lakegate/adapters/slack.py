@@ -40,7 +40,7 @@ FILES, REASONS = 20, 3
 ALL_REASONS, FEWEST = 30, 2  # reasons per message, about, and at least per file: readers of a channel skip longer lists
 NAME, REASON = 300, 300
 LINES, ADVICE = 600, 1200  # characters of a contract's lines, and of all that is told below a reason
-ELSEWHERE = "the lines that lakegate show has for it"
+OTHER_LINES = "the lines that lakegate show has for it"
 TITLES = {
     MessageKind.REJECTED: "🛑 Rejected",
     MessageKind.PUBLISHED: "✅ Published",
@@ -55,36 +55,36 @@ ON_MAIN = (MessageKind.PUBLISHED, MessageKind.OBSERVED, MessageKind.WARNED, Mess
 # `*_~` format at a word's start, not inside it; `:` begins an emoji's name; `&gt;` begins a quotation.
 OPENING = re.compile(r"(?<![^\W_])[*_~]|:(?=[\w+'.-]+:)|^&gt;")
 FROM, TO = "\u2068", "\u2069"  # text between them is ordered on its own
-LATER = {"ratelimited", "rate_limited", "message_limit_exceeded", "service_unavailable", "team_added_to_org"}
+RETRYABLE_CODES = {"ratelimited", "rate_limited", "message_limit_exceeded", "service_unavailable", "team_added_to_org"}
 UNSURE = {"fatal_error", "internal_error", "request_timeout"}
 WRONG_TOKEN = {"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"}
-UNWANTED = {"msg_blocks_too_long", "msg_too_long", "invalid_blocks", "invalid_blocks_format"}
+SIZE_CODES = {"msg_blocks_too_long", "msg_too_long", "invalid_blocks", "invalid_blocks_format"}
 
 
 @contextmanager
-def slack_errors(what: str) -> Iterator[None]:
+def slack_errors(action: str) -> Iterator[None]:
     """Translate Slack's and the network's errors into our own."""
-    what = f"Slack: {what}"
+    action = f"Slack: {action}"
     try:
-        with urllib_errors(what):
+        with urllib_errors(action):
             yield
     except SlackApiError as exc:
-        raise _by_code(what, exc) from exc
+        raise _by_code(action, exc) from exc
     except SlackClientError as exc:
-        raise Misconfigured(f"{what}: {exc}") from exc
+        raise Misconfigured(f"{action}: {exc}") from exc
 
 
-def _by_code(what: str, exc: SlackApiError) -> LakegateError:
+def _by_code(action: str, exc: SlackApiError) -> LakegateError:
     """Return our error for Slack's error code, a word in the body; without a code, the HTTP status decides."""
-    said, status = _said(exc), int(exc.response.status_code)
-    if said in LATER or status == HTTPStatus.TOO_MANY_REQUESTS:
-        return Retryable(f"{what}: {said or status}")
-    if said in UNSURE or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return OutcomeUnknown(f"{what}: {said or status}")
-    return Misconfigured(f"{what}: {said or status}")
+    code, status = _error_code(exc), int(exc.response.status_code)
+    if code in RETRYABLE_CODES or status == HTTPStatus.TOO_MANY_REQUESTS:
+        return Retryable(f"{action}: {code or status}")
+    if code in UNSURE or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return OutcomeUnknown(f"{action}: {code or status}")
+    return Misconfigured(f"{action}: {code or status}")
 
 
-def _said(exc: SlackApiError) -> str:
+def _error_code(exc: SlackApiError) -> str:
     body: Any = exc.response.data
     return str(body.get("error", "")) if isinstance(body, dict) else ""
 
@@ -110,10 +110,10 @@ class SlackNotifier:
 
     @cached_property
     def _slack(self) -> WebClient:
-        where = self._settings.slack_api or WebClient.BASE_URL
-        limited = RateLimitErrorRetryHandler(max_retry_count=2)
+        base_url = self._settings.slack_api or WebClient.BASE_URL
+        rate_limit = RateLimitErrorRetryHandler(max_retry_count=2)
         token = secret_text(self._settings.slack_secret)
-        return _Client(token, base_url=where, timeout=SECONDS, retry_handlers=[limited])
+        return _Client(token, base_url=base_url, timeout=SECONDS, retry_handlers=[rate_limit])
 
     def notify(self, message: Message) -> None:
         channel = self._settings.slack_channel
@@ -126,8 +126,8 @@ class SlackNotifier:
     def greet(self) -> str:
         """Return the name by which Slack knows the token's bot. It sends nothing."""
         with slack_errors("asking who the token is"):
-            found: Any = self._slack.auth_test().data
-        return f"{found['user']} of {found['team']}"
+            bot: Any = self._slack.auth_test().data
+        return f"{bot['user']} of {bot['team']}"
 
     def try_channel(self) -> None:
         """Send a line to the channel, the only way to learn whether it takes one."""
@@ -141,20 +141,20 @@ class SlackNotifier:
         try:
             self._post(text=summary(message), blocks=blocks(message))
         except SlackApiError as exc:
-            if _said(exc) not in UNWANTED:
+            if _error_code(exc) not in SIZE_CODES:
                 raise
-            log.warning("notified_in_short", kind=message.kind, batch=message.batch, error=_said(exc))
+            log.warning("notified_in_short", kind=message.kind, batch=message.batch, error=_error_code(exc))
             self._post(text=in_short(message), parse="none")
 
-    def _post(self, **what: Any) -> None:
+    def _post(self, **members: Any) -> None:
         """Post to the channel; if Slack refuses the token, read the secret again and retry once, because it may have
         been replaced.
         """
-        post = {"channel": self._settings.slack_channel, "unfurl_links": False, "unfurl_media": False, **what}
+        post = {"channel": self._settings.slack_channel, "unfurl_links": False, "unfurl_media": False, **members}
         try:
             self._slack.chat_postMessage(**post)
         except SlackApiError as exc:
-            if _said(exc) not in WRONG_TOKEN:
+            if _error_code(exc) not in WRONG_TOKEN:
                 raise
             del self._slack
             self._slack.chat_postMessage(**post)
@@ -163,14 +163,14 @@ class SlackNotifier:
 def summary(message: Message) -> str:
     """Return the message as one line, for a notification."""
     first = message.files[0] if message.files else None
-    told = ", ".join([first.key, *first.reasons[:1]]) if first else message.why
-    more = f" and {len(message.files) - 1} more" if len(message.files) > 1 else ""
-    return plain(f"{title(message)}: {told}", SUMMARY) + more
+    text = ", ".join([first.key, *first.reasons[:1]]) if first else message.why
+    rest = f" and {len(message.files) - 1} more" if len(message.files) > 1 else ""
+    return plain(f"{title(message)}: {text}", SUMMARY) + rest
 
 
 def in_short(message: Message) -> str:
     """Return the message without blocks: one line, and the commands to run."""
-    return "\n".join([summary(message), *_listed(message.commands)])
+    return "\n".join([summary(message), *_command_lines(message.commands)])
 
 
 def title(message: Message) -> str:
@@ -179,31 +179,31 @@ def title(message: Message) -> str:
 
 def blocks(message: Message) -> list[Block]:
     """Return the message as Block Kit, within Slack's limits; parts that do not fit are counted."""
-    shown = list(_advised_once(message.files[:FILES]))
-    most = max(FEWEST, min(REASONS, ALL_REASONS // max(1, len(shown))))
-    files = [_section(_file(file, most, _look(message))) for file in shown]
-    while len(json.dumps(found := _around(files, message), ensure_ascii=False)) > BLOCKS and files:
+    files_to_show = list(_advised_once(message.files[:FILES]))
+    limit = max(FEWEST, min(REASONS, ALL_REASONS // max(1, len(files_to_show))))
+    files = [_section(_file(file, limit, _look_command(message))) for file in files_to_show]
+    while len(json.dumps(result := _with_frame(files, message), ensure_ascii=False)) > BLOCKS and files:
         files.pop()
-    return found
+    return result
 
 
 def _advised_once(files: Iterable[MessageFile]) -> Iterator[MessageFile]:
     """Yield the files, with an advice for several of them at the first alone."""
-    told: set[Advice] = set()
+    advice_so_far: set[Advice] = set()
     for file in files:
-        yield replace(file, advice=tuple(NO_ADVICE if advice in told else advice for advice in file.advice))
-        told.update(file.advice)
+        yield replace(file, advice=tuple(NO_ADVICE if advice in advice_so_far else advice for advice in file.advice))
+        advice_so_far.update(file.advice)
 
 
-def _around(files: Sequence[Block], message: Message) -> list[Block]:
+def _with_frame(files: Sequence[Block], message: Message) -> list[Block]:
     return [
         {"type": "header", "text": {"type": "plain_text", "text": clip(clean(title(message)), HEADER), "emoji": False}},
         *_facts(message),
         *([_section(plain(message.why, SECTION // 6))] if message.why else []),
         *(_section(text) for advice in message.advice if (text := _steps(advice))),
         *files,
-        *_more(message, len(message.files) - len(files)),
-        *map(_section, _listed(message.commands)),
+        *_rest_blocks(message, len(message.files) - len(files)),
+        *map(_section, _command_lines(message.commands)),
     ]
 
 
@@ -211,7 +211,7 @@ def _facts(message: Message) -> list[Block]:
     facts = {
         "Batch": code(message.batch),
         "Branch": code(message.branch),
-        "If enforced": _enforced(message),
+        "If enforced": _enforced_text(message),
         "Published": _published(message),
         "Lane": plain(message.lane, REASON),
     }
@@ -219,7 +219,7 @@ def _facts(message: Message) -> list[Block]:
     return [{"type": "section", "fields": fields}] if fields else []
 
 
-def _enforced(message: Message) -> str:
+def _enforced_text(message: Message) -> str:
     """Return what enforcing would have done to files whose contract observes."""
     files = [f"{count(message.would_reject, 'file')} rejected"] if message.would_reject else []
     rows = [f"{count(message.would_quarantine, 'row')} in quarantine"] if message.would_quarantine else []
@@ -228,25 +228,25 @@ def _enforced(message: Message) -> str:
 
 def _published(message: Message) -> str:
     if message.kind in ON_MAIN:
-        quarantined = f", {count(message.quarantined_rows, 'row')} in quarantine" if message.quarantined_rows else ""
-        instead = f", in place of {count(message.replaced_rows, 'row')}" if message.replaced_rows else ""
-        return f"{count(message.published_rows, 'row', 'is', 'are')} on main{instead}{quarantined}"
+        in_quarantine = f", {count(message.quarantined_rows, 'row')} in quarantine" if message.quarantined_rows else ""
+        in_place = f", in place of {count(message.replaced_rows, 'row')}" if message.replaced_rows else ""
+        return f"{count(message.published_rows, 'row', 'is', 'are')} on main{in_place}{in_quarantine}"
     if not message.published_files:
         return ""
     files = f"{count(message.published_files, 'other file')} of the batch"
     return f"{files}, {count(message.published_rows, 'row')}"
 
 
-def _file(file: MessageFile, most: int, look: str) -> str:
+def _file(file: MessageFile, limit: int, command: str) -> str:
     """Return the file's name, its failing rows, and as many reasons as fit, with the command that has the others."""
-    lines = [" · ".join(part for part in (code(file.key) or "?", _counted(file)) if part)]
+    lines = [" · ".join(part for part in (code(file.key) or "?", _count_text(file)) if part)]
     advice = (*file.advice, *[NO_ADVICE] * len(file.reasons))  # older messages have none
-    reasons = [_reason(reason, its) for reason, its in zip(file.reasons, advice, strict=False)]
-    kept = reasons[:most]
-    while kept and len("\n".join([*lines, *kept])) > SECTION - 100:
-        kept.pop()
-    hidden = len(reasons) - len(kept)
-    return "\n".join([*lines, *kept, *([f"• and {count(hidden, 'more reason')}: {look}"] if hidden else [])])
+    reasons = [_reason(reason, own_advice) for reason, own_advice in zip(file.reasons, advice, strict=False)]
+    reasons_to_show = reasons[:limit]
+    while reasons_to_show and len("\n".join([*lines, *reasons_to_show])) > SECTION - 100:
+        reasons_to_show.pop()
+    rest = len(reasons) - len(reasons_to_show)
+    return "\n".join([*lines, *reasons_to_show, *([f"• and {count(rest, 'more reason')}: {command}"] if rest else [])])
 
 
 def _reason(reason: str, advice: Advice) -> str:
@@ -256,38 +256,38 @@ def _reason(reason: str, advice: Advice) -> str:
 
 def _steps(advice: Advice) -> str:
     """Return the ways on, each on a line, with the contract's lines as code; nothing if they are too long for that."""
-    told = "\n".join(line for step in advice.steps for line in _step(step))
-    return told if len(told) <= ADVICE else ""
+    lines = "\n".join(line for step in advice.steps for line in _step(step))
+    return lines if len(lines) <= ADVICE else ""
 
 
 def _step(step: Step) -> Iterator[str]:
-    code_block = "\n".join(_listed(step.lines.splitlines()))
+    code_block = "\n".join(_command_lines(step.lines.splitlines()))
     is_short = len(code_block) <= LINES  # a part of them would be of no use
-    yield f"→ {plain(step.says if is_short else f'{step.says} {ELSEWHERE}', REASON)}"
+    yield f"→ {plain(step.sentence if is_short else f'{step.sentence} {OTHER_LINES}', REASON)}"
     if code_block and is_short:
         yield code_block
 
 
-def _counted(file: MessageFile) -> str:
+def _count_text(file: MessageFile) -> str:
     if file.failing_rows:
         return f"{file.failing_rows:,} of {count(file.rows, 'row')} failed"
     return count(file.rows, "row") if file.rows else ""
 
 
-def _more(message: Message, hidden: int) -> list[Block]:
-    if hidden <= 0:
+def _rest_blocks(message: Message, rest: int) -> list[Block]:
+    if rest <= 0:
         return []
-    return [_section(f"and {count(hidden, 'more file')}: {_look(message)}")]
+    return [_section(f"and {count(rest, 'more file')}: {_look_command(message)}")]
 
 
-def _look(message: Message) -> str:
+def _look_command(message: Message) -> str:
     """Return the command that has all that the message leaves out."""
     return code(f"lakegate show {message.batch}" if message.batch else "lakegate status")
 
 
-def _listed(commands: Iterable[str]) -> list[str]:
+def _command_lines(commands: Iterable[str]) -> list[str]:
     """Return the commands as one code block to copy from, or nothing if there are none."""
-    lines = [escaped(clean(command)) for command in commands]
+    lines = [escape(clean(command)) for command in commands]
     while len("\n".join(lines)) > SECTION - 10:
         lines.pop()
     return ["```" + "\n".join(lines) + "```"] if lines else []
@@ -304,25 +304,25 @@ def _text(text: str) -> Block:
 
 def code(text: str) -> str:
     """Return a stranger's text as code."""
-    return apart(f"`{escaped(clip(clean(text), NAME))}`") if text else ""
+    return break_mentions(f"`{escape(clip(clean(text), NAME))}`") if text else ""
 
 
 def plain(text: str, limit: int) -> str:
     """Return a stranger's text as plain text: a zero-width space disables characters that could begin a format."""
-    return apart(OPENING.sub(_broken, escaped(clip(clean(text), limit))))
+    return break_mentions(OPENING.sub(_break_mention, escape(clip(clean(text), limit))))
 
 
-def _broken(found: re.Match[str]) -> str:
+def _break_mention(match: re.Match[str]) -> str:
     """Return the match with a zero-width space; for an emoji it goes behind the colon, where the name would begin."""
-    return f"{found[0]}\u200b" if found[0] == ":" else f"\u200b{found[0]}"
+    return f"{match[0]}\u200b" if match[0] == ":" else f"\u200b{match[0]}"
 
 
-def apart(text: str) -> str:
+def break_mentions(text: str) -> str:
     """Isolate text with right-to-left letters, so that it does not reorder its neighbours."""
     return f"{FROM}{text}{TO}" if turns(text) else text
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import boto3
 
 from lakegate.adapters.aws import CONFIG, aws_errors
-from lakegate.adapters.events import NO_EVENT, ended, landed, reminder
+from lakegate.adapters.events import NO_EVENT, ended_run, landed_version, reminder
 from lakegate.adapters.express import is_end, run_of
 from lakegate.landing.chunks import in_chunks
 from lakegate.landing.files import FileVersion
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
     from mypy_boto3_sqs.type_defs import MessageTypeDef
 
-AT_ONCE, MOST = 10, 1000  # messages of a call (the service's maximum), and of one reading of a queue
-HIDDEN = 60  # seconds in which no other call returns a message that was read
+AT_ONCE, MOST_MESSAGES = 10, 1000  # messages of a call (the service's maximum), and of one reading of a queue
+HIDDEN_SECONDS = 60  # seconds in which no other call returns a message that was read
 LONGEST_DELAY = 900  # seconds, the service's maximum
 
 
@@ -46,9 +46,9 @@ class SqsDeadLetters:
 
     def _letters(self, queue: str) -> Iterator[DeadLetter]:
         with aws_errors(f"reading the dead letters {queue}"):
-            for _ in range(MOST // AT_ONCE):
+            for _ in range(MOST_MESSAGES // AT_ONCE):
                 answer = self._sqs.receive_message(
-                    QueueUrl=queue, MaxNumberOfMessages=AT_ONCE, VisibilityTimeout=HIDDEN
+                    QueueUrl=queue, MaxNumberOfMessages=AT_ONCE, VisibilityTimeout=HIDDEN_SECONDS
                 )
                 for message in answer.get("Messages", ()):
                     self._read[message["MessageId"]] = queue, message["ReceiptHandle"]
@@ -63,9 +63,9 @@ class SqsDeadLetters:
             by_queue.setdefault(queue, []).append((letter.id, handle))
         for queue, entries in by_queue.items():
             with aws_errors(f"deleting dead letters of {queue}"):
-                for some in in_chunks(entries, AT_ONCE):
-                    named = [{"Id": id_, "ReceiptHandle": handle} for id_, handle in some]
-                    self._sqs.delete_message_batch(QueueUrl=queue, Entries=named)  # type: ignore[arg-type]
+                for chunk in in_chunks(entries, AT_ONCE):
+                    batch = [{"Id": id_, "ReceiptHandle": handle} for id_, handle in chunk]
+                    self._sqs.delete_message_batch(QueueUrl=queue, Entries=batch)  # type: ignore[arg-type]
 
 
 class SqsReminders:
@@ -90,7 +90,7 @@ def _letter(message: "MessageTypeDef") -> DeadLetter:
         event = json.loads(message["Body"])
         event = event.get("requestPayload", event)  # Lambda puts the event into a record of its failure
     with suppress(*NO_EVENT):
-        return DeadLetter(id=message["MessageId"], landed=landed(event))
+        return DeadLetter(id=message["MessageId"], landed=landed_version(event))
     with suppress(*NO_EVENT):
-        return DeadLetter(id=message["MessageId"], run=run_of(event) if is_end(event) else ended(event))
+        return DeadLetter(id=message["MessageId"], run=run_of(event) if is_end(event) else ended_run(event))
     return DeadLetter(id=message["MessageId"])

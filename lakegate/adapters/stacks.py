@@ -12,7 +12,7 @@ from lakegate.settings import DESCRIPTION
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
 
-GONE = "DELETE_COMPLETE"  # of a first deployment that was rolled back
+DELETED_STATUS = "DELETE_COMPLETE"  # of a first deployment that was rolled back
 NOT_MADE = "REVIEW_IN_PROGRESS"  # a change set is there, and no stack
 
 
@@ -35,12 +35,12 @@ class Stacks:
         """Return the deployed template, or None if there is no such stack."""
         with aws_errors(f"reading the template of the stack {stack!r}"):
             try:
-                found: Any = self._cloudformation.get_template(StackName=stack)["TemplateBody"]
+                body: Any = self._cloudformation.get_template(StackName=stack)["TemplateBody"]
             except ClientError as error:
                 if code(error) != "ValidationError":
                     raise
                 return None
-        return dict(found) if isinstance(found, Mapping) else None
+        return dict(body) if isinstance(body, Mapping) else None
 
     def installations(self) -> list[str]:
         """Return the names of all installations."""
@@ -57,11 +57,11 @@ class Stacks:
         """Yield the resources that the stack has now."""
         with aws_errors(f"listing the resources of the stack {stack!r}"):
             for page in self._cloudformation.get_paginator("list_stack_resources").paginate(StackName=stack):
-                for found in page["StackResourceSummaries"]:
-                    if found["ResourceStatus"] == GONE:
+                for summary in page["StackResourceSummaries"]:
+                    if summary["ResourceStatus"] == DELETED_STATUS:
                         continue
                     yield Resource(
-                        name=found["LogicalResourceId"],
-                        kind=found["ResourceType"],
-                        id=found.get("PhysicalResourceId", ""),
+                        name=summary["LogicalResourceId"],
+                        kind=summary["ResourceType"],
+                        id=summary.get("PhysicalResourceId", ""),
                     )

@@ -18,7 +18,7 @@ from lakegate.settings import Settings
 Json = Mapping[str, Any]
 VCPUS = "Max concurrent vCPUs per account"  # the quota's name
 EVERYWHERE = "0.0.0.0/0"
-REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+REFUSAL_STATUSES = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 
 
 class Surroundings:
@@ -37,25 +37,25 @@ class Surroundings:
 
     def release(self) -> str:
         """Return Nessie's release, which the description of its API names."""
-        text = self._asked("GET", "nessie-openapi/openapi.yaml", self._http).text
-        found = re.search(r"^  version: (\S+)$", text, re.MULTILINE)
-        if found is None:
+        text = self._ask("GET", "nessie-openapi/openapi.yaml", self._http).text
+        match = re.search(r"^  version: (\S+)$", text, re.MULTILINE)
+        if match is None:
             raise Misconfigured(f"Nessie at {self._settings.nessie_uri} does not say which release it is")
-        return found[1]
+        return match[1]
 
     def stranger(self) -> int:
         """Return the status with which Nessie answers who sends no token."""
-        nobody = TimeoutAdapter(authorities=self._settings.nessie_ca)
-        return self._asked("GET", f"api/v2/trees/{MAIN}", nobody, refusable=True).status_code
+        anonymous = TimeoutAdapter(authorities=self._settings.nessie_ca)
+        return self._ask("GET", f"api/v2/trees/{MAIN}", anonymous, refusable=True).status_code
 
     def may_make_branch(self, name: str) -> bool:
         """Return True if this identity can make a branch of this name, which is deleted at once."""
         main = self._main()
-        how: dict[str, Any] = {"params": {"name": name, "type": "BRANCH"}, "json": main}
-        made = self._asked("POST", "api/v2/trees", self._http, refusable=True, **how)
-        if made.status_code in REFUSED:
+        request: dict[str, Any] = {"params": {"name": name, "type": "BRANCH"}, "json": main}
+        answer = self._ask("POST", "api/v2/trees", self._http, refusable=True, **request)
+        if answer.status_code in REFUSAL_STATUSES:
             return False
-        self._asked("DELETE", f"api/v2/trees/{name}@{main['hash']}", self._http)
+        self._ask("DELETE", f"api/v2/trees/{name}@{main['hash']}", self._http)
         return True
 
     def open_warehouse(self) -> None:
@@ -93,13 +93,13 @@ class Surroundings:
             if not ids:
                 return []
             return [
-                self._subnet(found["SubnetId"], found["AvailabilityZoneId"], found["VpcId"])
-                for found in self._ec2.describe_subnets(SubnetIds=ids)["Subnets"]
+                self._subnet(subnet["SubnetId"], subnet["AvailabilityZoneId"], subnet["VpcId"])
+                for subnet in self._ec2.describe_subnets(SubnetIds=ids)["Subnets"]
             ]
 
     def _main(self) -> dict[str, Any]:
-        found: dict[str, Any] = self._asked("GET", f"api/v2/trees/{MAIN}", self._http).json()["reference"]
-        return found
+        reference: dict[str, Any] = self._ask("GET", f"api/v2/trees/{MAIN}", self._http).json()["reference"]
+        return reference
 
     def _subnet(self, subnet: str, zone: str, vpc: str) -> Subnet:
         table = self._route_table(subnet, vpc)
@@ -113,29 +113,30 @@ class Surroundings:
                 {"Name": f"association.{name}", "Values": [value]},
                 {"Name": "vpc-id", "Values": [vpc]},
             ]
-            found: list[Json] = self._ec2.describe_route_tables(Filters=filters)["RouteTables"]
-            if found:
-                return found[0]
+            tables: list[Json] = self._ec2.describe_route_tables(Filters=filters)["RouteTables"]
+            if tables:
+                return tables[0]
         raise Misconfigured(f"{subnet} has no route table")
 
     def _reaches_s3(self, table: Json, vpc: str) -> bool:
         filters = [{"Name": "vpc-id", "Values": [vpc]}, {"Name": "vpc-endpoint-type", "Values": ["Gateway"]}]
         endpoints = self._ec2.describe_vpc_endpoints(Filters=filters)["VpcEndpoints"]
         return any(
-            each["ServiceName"].endswith(".s3") and table["RouteTableId"] in each["RouteTableIds"] for each in endpoints
+            endpoint["ServiceName"].endswith(".s3") and table["RouteTableId"] in endpoint["RouteTableIds"]
+            for endpoint in endpoints
         )
 
-    def _asked(
-        self, method: str, path: str, http: TimeoutAdapter, *, refusable: bool = False, **how: Any
+    def _ask(
+        self, method: str, path: str, http: TimeoutAdapter, *, refusable: bool = False, **options: Any
     ) -> requests.Response:
         """Return Nessie's answer. Raise what an error status means, but for a refusal that is what is asked for."""
-        url, what = f"{self._settings.nessie_uri}/{path}", f"Nessie: {method} {path}"
+        url, action = f"{self._settings.nessie_uri}/{path}", f"Nessie: {method} {path}"
         try:
-            answer = mount(requests.Session(), http).request(method, url, **how)
+            answer = mount(requests.Session(), http).request(method, url, **options)
         except requests.RequestException as error:
-            raise network_error(what, error, changes=False) from error
-        if not answer.ok and not (refusable and answer.status_code in REFUSED):
-            raise status_error(what, answer.status_code, answer.reason, known=False, changes=False)
+            raise network_error(action, error, changes=False) from error
+        if not answer.ok and not (refusable and answer.status_code in REFUSAL_STATUSES):
+            raise status_error(action, answer.status_code, answer.reason, is_catalog=False, changes=False)
         return answer
 
 

@@ -9,26 +9,26 @@ import boto3
 from lakegate.adapters.aws import CONFIG, aws_errors
 from lakegate.adapters.client_tokens import ClientTokens
 from lakegate.adapters.clock import SystemClock
-from lakegate.adapters.renewed import Issued, Renewed
+from lakegate.adapters.renewed import IssuedToken, RenewedToken
 from lakegate.audit.model.catalog import CatalogAddress
 from lakegate.ports import Clock, Tokens
 
 LIFE = timedelta(minutes=15)
 
 
-class StsTokens(Renewed):
+class StsTokens(RenewedToken):
     """Tokens of this process's own IAM role."""
 
     def __init__(self, audience: str, clock: Clock) -> None:
         super().__init__(clock)
         self._audience = audience
 
-    def issue(self) -> Issued:
+    def issue(self) -> IssuedToken:
         with aws_errors(f"STS: asking for a token for {self._audience}"):
             answer = boto3.client("sts", config=CONFIG).get_web_identity_token(
                 Audience=[self._audience], SigningAlgorithm="RS256", DurationSeconds=int(LIFE.total_seconds())
             )
-        return Issued(token=answer["WebIdentityToken"], until=answer["Expiration"])
+        return IssuedToken(token=answer["WebIdentityToken"], expires_at=answer["Expiration"])
 
 
 def tokens_of(catalog: CatalogAddress) -> Tokens | None:

@@ -11,14 +11,14 @@ from lakegate.errors import Misconfigured, OutcomeUnknown, Retryable
 
 
 @contextmanager
-def urllib_errors(what: str) -> Iterator[None]:
+def urllib_errors(action: str) -> Iterator[None]:
     """Translate the network's errors into our own; an answer's status is the caller's to translate."""
     try:
         yield
     except RedirectedError as error:
-        raise Misconfigured(f"{what}: {error.reason}") from error
+        raise Misconfigured(f"{action}: {error.reason}") from error
     except URLError as error:
         never_sent = isinstance(error.reason, ConnectionRefusedError | gaierror)
-        raise (Retryable if never_sent else OutcomeUnknown)(f"{what}: {error.reason}") from error
+        raise (Retryable if never_sent else OutcomeUnknown)(f"{action}: {error.reason}") from error
     except (OSError, HTTPException) as error:
-        raise OutcomeUnknown(f"{what}: {type(error).__name__}: {error}") from error
+        raise OutcomeUnknown(f"{action}: {type(error).__name__}: {error}") from error

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import boto3
 
-from lakegate.adapters.aws import CONFIG, THROTTLED, aws_errors
+from lakegate.adapters.aws import CONFIG, THROTTLE_CODES, aws_errors
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.landing.chunks import in_chunks
 from lakegate.ports import StoredFile
@@ -16,8 +16,8 @@ from lakegate.ports.warehouse import table_folder
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-MOST = 1000  # objects that one request deletes
-RETRIED = {"InternalError", "ServiceUnavailable", *THROTTLED}
+MOST_KEYS = 1000  # objects that one request deletes
+RETRYABLE_CODES = {"InternalError", "ServiceUnavailable", *THROTTLE_CODES}
 
 
 class S3Warehouse:
@@ -34,39 +34,39 @@ class S3Warehouse:
         unseen = [location]
         while unseen:
             folder = unseen.pop(0)
-            below = self._below(folder)
-            if folder == location or f"{folder}/metadata" not in below:
-                yield from (it for it in below if table_folder(it, location))
-                unseen += [it for it in below if not table_folder(it, location)]
+            folders = self._folders_below(folder)
+            if folder == location or f"{folder}/metadata" not in folders:
+                yield from (subfolder for subfolder in folders if table_folder(subfolder, location))
+                unseen += [subfolder for subfolder in folders if not table_folder(subfolder, location)]
 
-    def _below(self, folder: str) -> list[str]:
+    def _folders_below(self, folder: str) -> list[str]:
         bucket, key = _split(folder)
         with aws_errors(f"listing {key} in {bucket}"):
             pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"{key}/", Delimiter="/")
-            found = [prefix["Prefix"] for page in pages for prefix in page.get("CommonPrefixes", ())]
-        return [f"s3://{bucket}/{prefix.removesuffix('/')}" for prefix in found]
+            prefixes = [prefix["Prefix"] for page in pages for prefix in page.get("CommonPrefixes", ())]
+        return [f"s3://{bucket}/{prefix.removesuffix('/')}" for prefix in prefixes]
 
     def files(self, folder: str) -> Iterator[StoredFile]:
         bucket, key = _split(folder)
         with aws_errors(f"listing {key} in {bucket}"):
             for page in self._s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=f"{key}/"):
-                for found in page.get("Contents", ()):
+                for entry in page.get("Contents", ()):
                     yield StoredFile(
-                        uri=f"s3://{bucket}/{found['Key']}",
-                        size=found["Size"],
-                        etag=found["ETag"],
-                        modified=found["LastModified"].astimezone(UTC),
+                        uri=f"s3://{bucket}/{entry['Key']}",
+                        size=entry["Size"],
+                        etag=entry["ETag"],
+                        modified=entry["LastModified"].astimezone(UTC),
                     )
 
     def delete(self, uris: Iterable[str]) -> None:
-        for some in in_chunks(uris, MOST):
-            [bucket] = {_split(uri)[0] for uri in some}
-            keys = [{"Key": _split(uri)[1]} for uri in some]
+        for chunk in in_chunks(uris, MOST_KEYS):
+            [bucket] = {_split(uri)[0] for uri in chunk}
+            keys = [{"Key": _split(uri)[1]} for uri in chunk]
             with aws_errors(f"deleting from {bucket}"):
                 answer = self._s3.delete_objects(Bucket=bucket, Delete={"Objects": keys, "Quiet": True})  # type: ignore[typeddict-item]
-            for failed in answer.get("Errors", ()):
-                kind = Retryable if failed.get("Code") in RETRIED else Misconfigured
-                raise kind(f"deleting {failed.get('Key')} from {bucket}: {failed.get('Message')}")
+            for problem in answer.get("Errors", ()):
+                kind = Retryable if problem.get("Code") in RETRYABLE_CODES else Misconfigured
+                raise kind(f"deleting {problem.get('Key')} from {bucket}: {problem.get('Message')}")
 
 
 def _split(uri: str) -> tuple[str, str]:

@@ -27,12 +27,12 @@ class Advice:
 
     def _steps(self) -> Iterator["Step"]:
         if self.vendor:
-            yield Step(says=f"Ask the vendor to {self.vendor}.")
+            yield Step(sentence=f"Ask the vendor to {self.vendor}.")
         if self.contract:
             sentence = f"{self.contract}{':' if self.lines else '.'}"
-            yield Step(says=f"If the file is right, {sentence}", lines=self.lines)
+            yield Step(sentence=f"If the file is right, {sentence}", lines=self.lines)
         if self.operator:
-            yield Step(says=f"{self.operator[:1].upper()}{self.operator[1:]}.")
+            yield Step(sentence=f"{self.operator[:1].upper()}{self.operator[1:]}.")
 
 
 NO_ADVICE = Advice()
@@ -42,7 +42,7 @@ NO_ADVICE = Advice()
 class Step:
     """One way on as a sentence, with the contract's lines that it tells to write."""
 
-    says: str
+    sentence: str
     lines: str = ""
 
 
@@ -69,5 +69,5 @@ class Fault(str):
     @property
     def in_full(self) -> str:
         """The fault and its advice as one line, where nothing but a text is kept."""
-        steps = (f"{step.says} {' '.join(step.lines.split())}".strip() for step in self.advice.steps)
+        steps = (f"{step.sentence} {' '.join(step.lines.split())}".strip() for step in self.advice.steps)
         return f"{self}. {' '.join(steps)}".removesuffix(" ").removesuffix(".")

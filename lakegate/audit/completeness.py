@@ -29,12 +29,12 @@ DELETE_FILES = (
 
 @dataclass(frozen=True, kw_only=True)
 class RowCounts:
-    """Row counts by file version (id): `replaced` counts those that the batch replaces, for each data file's path;
-    `others` counts all others, in all data files together.
+    """Row counts by file version (id): `replaced_rows` counts those that the batch replaces, for each data file's path;
+    `other_rows` counts all others, in all data files together.
     """
 
-    replaced: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    others: Mapping[str | None, int] = field(default_factory=dict)
+    replaced_rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    other_rows: Mapping[str | None, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,9 @@ def left_of(job: Job, difference: Difference, columns: Mapping[str, IcebergField
     if not job.rewritten:
         return frozenset()
     column, own_ids = _file_column(job, columns), {file.id for file in job.files}
-    return frozenset(path for path, data in difference.added.statistics.items() if data.constant(column) not in own_ids)
+    return frozenset(
+        path for path, data in difference.new_files.statistics.items() if data.constant(column) not in own_ids
+    )
 
 
 def by_file(
@@ -62,7 +64,7 @@ def by_file(
 ) -> PerFile:
     """Group the commit's new data files by the file version they hold, without `leftovers`."""
     column, files = _file_column(job, columns), PerFile()
-    for path, data in difference.added.but(leftovers).statistics.items():
+    for path, data in difference.new_files.but(leftovers).statistics.items():
         file = data.constant(column)
         if file is None:
             raise JobError(_message(job, f"data file {path} does not hold rows of one file version alone"))
@@ -81,7 +83,7 @@ def prove(
     """Raise JobError unless just what is replaced is gone from the base, and exactly these file versions came, with as
     many rows as were read.
     """
-    if remaining := {data.path for data in replaced_files} - difference.lost.statistics.keys():
+    if remaining := {data.path for data in replaced_files} - difference.lost_files.statistics.keys():
         raise JobError(
             _message(
                 job,
@@ -89,7 +91,7 @@ def prove(
                 table,
             )
         )
-    lost_paths = difference.lost.statistics.keys() - {data.path for data in replaced_files}
+    lost_paths = difference.lost_files.statistics.keys() - {data.path for data in replaced_files}
     if lost_paths or difference.deletes:
         raise JobError(
             _message(job, f"its base has lost {count(len(lost_paths), 'data file')}, or rows of it are deleted", table)
@@ -131,16 +133,17 @@ def prove_removed(job: Job, base: RowCounts, after: RowCounts, remaining: int) -
     """Raise JobError unless each data file that the `base` lost held rows that the batch replaces, no data file holds
     any (`remaining`), and all the others that they held are in `after`, no more and no less of any file version.
     """
-    if wrong_paths := [path for path, replaced_rows in base.replaced.items() if not replaced_rows]:
+    if wrong_paths := [path for path, replaced_rows in base.replaced_rows.items() if not replaced_rows]:
         message = (
             f"its base has lost {count(len(wrong_paths), 'data file')} that held nothing of what the batch replaces"
         )
         raise JobError(_message(job, message))
     if remaining:
         raise JobError(_message(job, f"rows that the batch replaces are still in {count(remaining, 'data file')}"))
-    if after.others != base.others:
+    if after.other_rows != base.other_rows:
         wrong = sum(
-            after.others.get(file) != base.others.get(file) for file in after.others.keys() | base.others.keys()
+            after.other_rows.get(file) != base.other_rows.get(file)
+            for file in after.other_rows.keys() | base.other_rows.keys()
         )
         message = f"its rewritten data files do not keep the rows of {count(wrong, 'other file version')}"
         raise JobError(_message(job, message))
@@ -156,7 +159,7 @@ def removed_rows(
     files = Rewritten(
         data_files=as_reported(lost_files.statistics.values()), left=as_reported(new_files.statistics.values())
     )
-    return RemovedRows(files=files, rows=sum(map(Counter, base.replaced.values()), Counter[str]()))
+    return RemovedRows(files=files, rows=sum(map(Counter, base.replaced_rows.values()), Counter[str]()))
 
 
 def delete_files_message(job: Job) -> str:

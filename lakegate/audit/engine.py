@@ -93,7 +93,8 @@ V = TypeVar("V", bound=View)
 @dataclass(frozen=True, kw_only=True)
 class ProvedTable(Generic[T]):
     """A table that is proved, and the data files of those file versions (by id) that are measured. The base counts
-    without the data files that are `replaced`, and without so many rows of the file versions that are `rewritten`.
+    without the data files that are `replaced_files`, and without so many rows of the file versions that are
+    `rewritten`.
     """
 
     table: T
@@ -101,7 +102,7 @@ class ProvedTable(Generic[T]):
     difference: Difference
     columns: Mapping[str, IcebergField]
     files: PerFile
-    replaced: Sequence[DataFile] = ()
+    replaced_files: Sequence[DataFile] = ()
     rewritten: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -73,17 +73,17 @@ class Run:
     ticks: Callable[[], float] = time.monotonic
     timings: dict[str, float] = field(default_factory=dict)
     inspections: list[Inspection] = field(default_factory=list)
-    there: Table | None = None
+    table: Table | None = None
     base: Table | None = None
-    audited: str = ""
+    audited_commit: str = ""
     error: str = ""
     advice: tuple[Advice, ...] = ()
     columns: tuple[TableColumn, ...] = ()
     evolves: tuple[str, ...] = ()
     files: PerFile = field(default_factory=dict)
-    quarantined: PerFile = field(default_factory=dict)
-    removed: RemovedRows = field(default_factory=RemovedRows)
-    parsed: Mapping[str, int] = field(default_factory=dict)
+    quarantine_files: PerFile = field(default_factory=dict)
+    removed_rows: RemovedRows = field(default_factory=RemovedRows)
+    parsed_rows: Mapping[str, int] = field(default_factory=dict)
     checks: dict[str, tuple[CheckResult, ...]] = field(default_factory=dict)
     unnoted: str = ""
     sets_aside: bool = True
@@ -103,7 +103,7 @@ class Run:
         return bind_now(self.job.plan, self.started_at)
 
     @property
-    def grown(self) -> Plan:
+    def plan_with_columns(self) -> Plan:
         """Plan of the job with the columns that the table gains by this attempt's files."""
         return replace(self.job.plan, columns=self.columns) if self.columns else self.job.plan
 
@@ -132,7 +132,7 @@ class Run:
 
     @property
     def audited_ref(self) -> Ref:
-        return Ref(self.job.branch, self.audited)
+        return Ref(self.job.branch, self.audited_commit)
 
 
 def append_and_audit(run: Run) -> Report:
@@ -158,7 +158,7 @@ def append_files(run: Run) -> None:
 
 def audit_appended(run: Run) -> Report:
     """Audit what the branch holds of the inspected files, and report."""
-    run.audited = run.engine.head()
+    run.audited_commit = run.engine.head()
     if run.good and not run.error:
         _audit(run)
     return _report(run, _record_audits(run, [_file_report(run, inspection) for inspection in run.inspections]))
@@ -174,7 +174,7 @@ def _begin(run: Run) -> None:
     except OSError as error:
         subject = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
         raise JobError(f"{subject}: Nessie at {job.catalog.uri} does not return the branch: {error}") from error
-    run.there, run.base = engine.load(job.plan.table, Ref(job.branch), run.base_ref)
+    run.table, run.base = engine.load(job.plan.table, Ref(job.branch), run.base_ref)
     engine.storage.write(job.begun_uri, b"")
 
 
@@ -182,7 +182,7 @@ def _audit_reused(run: Run) -> Report:
     """Run the checks of table scope again, and no others: an earlier attempt has appended and audited the rest."""
     job = run.job
     with run.step("load"):
-        run.audited = run.engine.head()
+        run.audited_commit = run.engine.head()
         table = run.load(job.plan.table, run.audited_ref)
         earlier = from_json(Report, run.engine.storage.read(job.reuses))
     entries_by_id = {entry.id: entry for entry in earlier.files}
@@ -226,13 +226,13 @@ def _inspect(run: Run) -> None:
 def _append(run: Run) -> None:
     with run.step("prepare"):
         run.engine.check_references(run.job.plan)
-        run.engine.prepare(run.there, run.columns)
+        run.engine.prepare(run.table, run.columns)
     if run.job.rewritten:
         with run.step("remove"):
             _remove_replaced(run)
     with run.step("append"):
         rows_by_file = _rows_beyond_base(run)
-        inspections = resume(run, rows_by_file) if rows_by_file else run.engine.append(run.grown, run.good)
+        inspections = resume(run, rows_by_file) if rows_by_file else run.engine.append(run.plan_with_columns, run.good)
         by_id = {inspection.id: inspection for inspection in inspections}
         run.inspections = [by_id.get(inspection.id, inspection) for inspection in run.inspections]
 
@@ -252,12 +252,12 @@ def _remove_replaced(run: Run) -> None:
 
 def _rows_beyond_base(run: Run) -> dict[str, int]:
     """Count, by file version, the rows that an earlier run of this very job has appended: none as a rule."""
-    if run.there is None:
+    if run.table is None:
         return {}
-    difference = run.there.changes_since(run.base)
-    if not difference.added.statistics:
+    difference = run.table.changes_since(run.base)
+    if not difference.new_files.statistics:
         return {}
-    columns = run.there.fields()
+    columns = run.table.fields()
     return rows_of(by_file(run.job, difference, columns, left_of(run.job, difference, columns)))
 
 
@@ -265,11 +265,15 @@ def resume(run: Run, rows_by_file: Mapping[str, int]) -> list[Inspection]:
     """Take what an earlier run of this very job has appended, if it is just what this one would append."""
     rest = [inspection for inspection in run.good if inspection.id not in rows_by_file]
     faulty = {
-        inspection.id: inspection for inspection in run.engine.files.find_faulty(run.grown, rest) if inspection.faults
+        inspection.id: inspection
+        for inspection in run.engine.files.find_faulty(run.plan_with_columns, rest)
+        if inspection.faults
     }
     sound = [inspection for inspection in run.good if inspection.id not in faulty]
     prove_appended(
-        run.job, rows_by_file, expected(sound, run.engine.files.count_malformed(run.grown, sound, rows_by_file))
+        run.job,
+        rows_by_file,
+        expected(sound, run.engine.files.count_malformed(run.plan_with_columns, sound, rows_by_file)),
     )
     return [faulty.get(inspection.id, inspection) for inspection in run.good]
 
@@ -294,7 +298,7 @@ def _look_past(run: Run, view: View) -> None:
     before = run.checks
     if failures := _leaving_by_file(before):
         malformed = _malformed(run, failures)
-        run.parsed = {**run.parsed, **{inspection.id: inspection.rows for inspection in malformed}}
+        run.parsed_rows = {**run.parsed_rows, **{inspection.id: inspection.rows for inspection in malformed}}
         _judge(run, view.without(good(before), failures), good(before), is_left=True)
         run.checks = afterwards(before, run.checks)
 
@@ -304,9 +308,9 @@ def _quarantine(run: Run, view: View) -> None:
     before = run.checks
     failures = _leaving_by_file(before)
     with run.step("quarantine"):
-        run.engine.quarantine(view, good(before), failures, run.grown, _malformed(run, failures))
-        run.audited = run.engine.head()
-        run.quarantined = _prove_quarantine(run, {file: _count_leaving(run, before[file]) for file in failures})
+        run.engine.quarantine(view, good(before), failures, run.plan_with_columns, _malformed(run, failures))
+        run.audited_commit = run.engine.head()
+        run.quarantine_files = _prove_quarantine(run, {file: _count_leaving(run, before[file]) for file in failures})
     table = run.load(run.job.plan.table, run.audited_ref)
     if run.observes:  # these rows were in no table, so there is nothing to measure again
         _prove_table(run, table, good(before))
@@ -320,7 +324,7 @@ def _record_audits(run: Run, files: Sequence[FileReport]) -> list[FileReport]:
     there. The branch's head is then another, and it is proved that nothing else has changed. If the audits table does
     not fit, the report says so: no file is rejected for that.
     """
-    job, audited_commit = run.job, run.audited
+    job, audited_commit = run.job, run.audited_commit
     if not job.notes_audits or not files:
         return list(files)
     with run.step("note"):
@@ -331,7 +335,7 @@ def _record_audits(run: Run, files: Sequence[FileReport]) -> list[FileReport]:
         except Unfit as error:
             run.unnoted = str(error)
             return list(files)
-        run.audited = run.engine.head()
+        run.audited_commit = run.engine.head()
         files_by_id = _prove_own(
             run,
             audits_of(job.plan.table, distinct=job.distinct),
@@ -346,7 +350,7 @@ def _prove_unchanged(run: Run, audited_ref: Ref) -> None:
     late may come between.
     """
     name = run.job.plan.table
-    for table in (name, quarantine_of(name, distinct=run.job.distinct)) if run.quarantined else (name,):
+    for table in (name, quarantine_of(name, distinct=run.job.distinct)) if run.quarantine_files else (name,):
         before, now = run.engine.load(table, audited_ref, run.audited_ref)
         if not _is_unchanged(before, now):
             raise JobError(
@@ -407,15 +411,15 @@ def audit_table(run: Run, table: Table, files: Sequence[str], *, is_left: bool =
 def _prove_table(run: Run, table: Table, files: Sequence[str]) -> ProvedTable[Any]:
     with run.step("prove"):
         difference, columns = table.changes_since(run.base), table.fields()
-        run.parsed = _prove(run, table, difference, columns)
+        run.parsed_rows = _prove(run, table, difference, columns)
     return ProvedTable(
         table=table,
         base=run.base,
         difference=difference,
         columns=columns,
         files={inspection.id: run.files[inspection.id] for inspection in run.good if inspection.id in files},
-        replaced=run.job.replaced,
-        rewritten=run.removed.rows,
+        replaced_files=run.job.replaced,
+        rewritten=run.removed_rows.rows,
     )
 
 
@@ -425,12 +429,12 @@ def _judge(run: Run, view: View, files: Sequence[str], *, is_left: bool) -> None
     with run.step("measure"):
         measurements, dependents = view.measure()
         malformed = malformed_metrics(
-            run.plan, {inspection.id: inspection.rows for inspection in inspections}, run.parsed
+            run.plan, {inspection.id: inspection.rows for inspection in inspections}, run.parsed_rows
         )
         plan = without_budget(run.plan) if is_left else run.plan
         results = evaluate(plan, measurements, {**dependents, **malformed}, run.job.baseline, view.failing_rows)
     with run.step("sample"):
-        results_with_samples = view.with_samples(results, run.grown, inspections)
+        results_with_samples = view.with_samples(results, run.plan_with_columns, inspections)
         run.checks = with_causes(run.plan, results_with_samples, inspections, is_new=run.base is None)
 
 
@@ -439,20 +443,20 @@ def _prove(run: Run, table: Table, difference: Difference, columns: Mapping[str,
     job, leftovers = run.job, left_of(run.job, difference, columns)
     files_by_id = by_file(job, difference, columns, leftovers)
     if job.rewritten:
-        run.removed = _count_removed(run, table, difference, leftovers)
-    quarantine_rows, rows_by_file = rows_of(run.quarantined), rows_of(files_by_id)
+        run.removed_rows = _count_removed(run, table, difference, leftovers)
+    quarantine_rows, rows_by_file = rows_of(run.quarantine_files), rows_of(files_by_id)
     all_rows = {file: number + quarantine_rows.get(file, 0) for file, number in rows_by_file.items()}
-    parsed_rows = expected(run.good, run.engine.files.count_malformed(run.grown, run.good, all_rows))
+    parsed_rows = expected(run.good, run.engine.files.count_malformed(run.plan_with_columns, run.good, all_rows))
     rows_to_stay = {file: number - quarantine_rows.get(file, 0) for file, number in parsed_rows.items()}
-    prove(job, difference, files_by_id, rows_to_stay, (*job.replaced, *run.removed.files.data_files))
+    prove(job, difference, files_by_id, rows_to_stay, (*job.replaced, *run.removed_rows.files.data_files))
     run.files = {inspection.id: files_by_id.get(inspection.id, []) for inspection in run.good}
     return parsed_rows
 
 
 def _count_removed(run: Run, table: Table, difference: Difference, leftovers: Iterable[str]) -> RemovedRows:
     """Return the rows removed from data files of the base. Raise JobError unless the batch replaces just these."""
-    lost_files = difference.lost.but({data.path for data in run.job.replaced})
-    new_files = difference.added.but(difference.added.statistics.keys() - set(leftovers))
+    lost_files = difference.lost_files.but({data.path for data in run.job.replaced})
+    new_files = difference.new_files.but(difference.new_files.statistics.keys() - set(leftovers))
     if lost_files.statistics and run.base and run.base.has_deletes():
         raise JobError(delete_files_message(run.job))
     before = run.base.row_counts(lost_files, run.job.rewritten) if run.base else RowCounts()
@@ -468,7 +472,7 @@ def _report(run: Run, files: Iterable[FileReport]) -> Report:
         attempt=job.attempt,
         table=plan.table,
         base=job.base,
-        audited=run.audited,
+        audited=run.audited_commit,
         plan_hash=plan.hash,
         contract_hash=plan.contract_hash,
         contract_version=plan.contract_version,
@@ -483,7 +487,7 @@ def _report(run: Run, files: Iterable[FileReport]) -> Report:
         columns=tuple(column.name for column in plan.columns),
         key=plan.key,
         masked=masked_columns(plan.columns),
-        rewritten=run.removed.files,
+        rewritten=run.removed_rows.files,
         lane=job.lane,
         lane_why=job.lane_why,
         mode=plan.mode,
@@ -506,7 +510,7 @@ def _file_report(run: Run, inspection: Inspection) -> FileReport:
         discards=inspection.discards,
         checks=checks,
         data_files=as_reported(data),
-        quarantined=as_reported(run.quarantined.get(inspection.id, [])),
+        quarantined=as_reported(run.quarantine_files.get(inspection.id, [])),
         replaces=_replaces(run, inspection),
         advice=tuple(fault.advice for fault in inspection.faults),
         would_quarantine=rows_observed(checks) if run.sets_aside else rows_aside(checks),
@@ -518,4 +522,4 @@ def _replaces(run: Run, inspection: Inspection) -> ReplacedFiles:
     replaces = inspection.file.replaces
     if inspection.faults:
         return replaces
-    return replace(replaces, rewritten_rows=sum(run.removed.rows.get(file, 0) for file in replaces.rewritten))
+    return replace(replaces, rewritten_rows=sum(run.removed_rows.rows.get(file, 0) for file in replaces.rewritten))

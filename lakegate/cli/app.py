@@ -26,11 +26,11 @@ class Commands(TyperGroup):
     """Commands of this package, and those that others add through the entry points `lakegate.commands`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(dict.fromkeys([*super().list_commands(ctx), *sorted(_added())]))
+        return list(dict.fromkeys([*super().list_commands(ctx), *sorted(_plugins())]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        added = _added().get(cmd_name)
-        return super().get_command(ctx, cmd_name) if added is None else _load(added)
+        plugin = _plugins().get(cmd_name)
+        return super().get_command(ctx, cmd_name) if plugin is None else _load(plugin)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -58,7 +58,7 @@ def _nobody_reads() -> int:
     return Exit.UNREAD
 
 
-def _added() -> dict[str, EntryPoint]:
+def _plugins() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group="lakegate.commands")}
 
 
@@ -101,7 +101,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing els
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", exists=True, dir_okay=False, readable=True)]
 Contracts = Annotated[list[Path], typer.Argument(metavar="CONTRACT", exists=True, dir_okay=False, readable=True)]
 Batch = Annotated[str, typer.Argument(metavar="BATCH", help="A batch's id, which status and Slack print.")]
-Chosen = Annotated[
+FileKeys = Annotated[
     list[str] | None,
     typer.Option("--file", metavar="KEY", help="A rejected file's landing key, and no other file; may be given again."),
 ]
@@ -123,8 +123,8 @@ def _installation(ctx: typer.Context) -> Any:
     return ctx.obj
 
 
-def _show_version(asked: bool) -> None:  # noqa: FBT001
-    if asked:
+def _show_version(is_given: bool) -> None:  # noqa: FBT001
+    if is_given:
         typer.echo(f"lakegate {version('lakegate')}")
         raise typer.Exit
 
@@ -289,7 +289,7 @@ def show(
 
 
 @app.command()
-def retry(ctx: typer.Context, batches: Batches, *, file: Chosen = None, as_json: AsJson = False) -> None:
+def retry(ctx: typer.Context, batches: Batches, *, file: FileKeys = None, as_json: AsJson = False) -> None:
     """Try batches' rejected files again, with the present contract, on new branches."""
     from lakegate.cli.retry import retry as run
 
@@ -302,7 +302,7 @@ def approve(
     batch: Batch,
     *,
     why: Annotated[str, typer.Option(metavar="TEXT", help="The reason, kept in main's log with your name.")],
-    file: Chosen = None,
+    file: FileKeys = None,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
@@ -318,7 +318,7 @@ def discard(
     batch: Batch,
     *,
     why: Annotated[str, typer.Option(metavar="TEXT", help="The reason, kept in main's log.")],
-    file: Chosen = None,
+    file: FileKeys = None,
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
@@ -444,10 +444,10 @@ def deploy(
     deployed setting unless --accept names it. Where AWS asks that no job runs, files wait until it is over.
     """
     from lakegate.cli import away
+    from lakegate.cli.deploy import choices_of_file
     from lakegate.cli.deploy import deploy as run
-    from lakegate.cli.deploy import judged
 
-    away.deploy(lambda: judged(settings), *sys.argv[2:])
+    away.deploy(lambda: choices_of_file(settings), *sys.argv[2:])
     raise typer.Exit(run(settings, accept or [], probe=probe))
 
 

@@ -9,28 +9,28 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
-from lakegate.cli.terminal import say
+from lakegate.cli.terminal import print_lines
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.home import Home, home, is_installed, unpack
 
 # Neither variables of Python nor the working directory may put other modules before the home's.
-ALONE = ("-E", "-P")
+ISOLATION = ("-E", "-P")
 LOCAL, DEPLOY = "local", "deploy"  # what set-up is asked for
 SIZES = {LOCAL: "two gigabytes", DEPLOY: "half a gigabyte"}
 
 
 def demo() -> NoReturn:
     """Show the whole loop."""
-    there = prepared(LOCAL)
-    become(there, "-m", "examples.demo")
+    prepared_home = prepare(LOCAL)
+    exec_at_home(prepared_home, "-m", "examples.demo")
 
 
 def local(*words: str) -> NoReturn:
     """Give a command of the local cloud. Raise Misconfigured if it needs one and none was ever set up."""
     if words[:1] != ("up",) and not (home().bin / "lakegate").exists():
         raise Misconfigured(f"no local cloud was ever set up in {home().root}. Run: lakegate local up")
-    there = prepared(LOCAL) if words[:1] == ("up",) else home()
-    become(there, str(there.bin / "lakegate"), "local", *words)
+    cloud_home = prepare(LOCAL) if words[:1] == ("up",) else home()
+    exec_at_home(cloud_home, str(cloud_home.bin / "lakegate"), "local", *words)
 
 
 def deploy(judge: Callable[[], object], *words: str) -> None:
@@ -41,26 +41,26 @@ def deploy(judge: Callable[[], object], *words: str) -> None:
         unpack(home().root)
         sys.path.append(str(home().root))  # what judges settings is there, and needs nothing else
         judge()
-        there = prepared(DEPLOY)
-        become(there, str(there.bin / "lakegate"), "deploy", *words)
+        prepared_home = prepare(DEPLOY)
+        exec_at_home(prepared_home, str(prepared_home.bin / "lakegate"), "deploy", *words)
 
 
-def prepared(what: str) -> Home:
+def prepare(purpose: str) -> Home:
     """Return the home with all that is needed in it. Raise Retryable if some of it cannot be had now."""
-    there = home()
+    own_home = home()
     if is_installed():
-        if not there.bin.exists():
-            say(f"Setting up {there.root}: about {SIZES[what]}, once.")
-        unpack(there.root)
-        command = [sys.executable, "-I", str(there.root / "tools/setup.py"), what]
-        done = subprocess.run(command, check=False)  # noqa: S603
-        if done.returncode:
-            raise Retryable(f"{there.root} is not set up, as it says above. What is there already is kept")
-    return there
+        if not own_home.bin.exists():
+            print_lines(f"Setting up {own_home.root}: about {SIZES[purpose]}, once.")
+        unpack(own_home.root)
+        command = [sys.executable, "-I", str(own_home.root / "tools/setup.py"), purpose]
+        process = subprocess.run(command, check=False)  # noqa: S603
+        if process.returncode:
+            raise Retryable(f"{own_home.root} is not set up, as it says above. What is there already is kept")
+    return own_home
 
 
-def become(there: Home, *words: str) -> NoReturn:
+def exec_at_home(target_home: Home, *words: str) -> NoReturn:
     """End this program, and begin one of the home's Python."""
-    python = there.bin / "python"
+    python = target_home.bin / "python"
     sys.stdout.flush()
-    os.execv(python, [str(python), *ALONE, *words])  # noqa: S606 (our own commands)
+    os.execv(python, [str(python), *ISOLATION, *words])  # noqa: S606 (our own commands)

@@ -11,50 +11,50 @@ from rich.filesize import decimal
 from lakegate.cli import terminal
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
-from lakegate.cli.terminal import busy, say, say_json
+from lakegate.cli.terminal import busy, print_lines, say_json
 from lakegate.counts import count
 from lakegate.workflow.cleaning.candidates import Amount
-from lakegate.workflow.cleaning.clean import Cleaned
+from lakegate.workflow.cleaning.clean import CleaningResult
 
 COLUMNS = ("folder", "unneeded", "kept")
 
 
-def clean(installation: Installation, days: int, named: Sequence[str], *, delete: bool, as_json: bool) -> Exit:
+def clean(installation: Installation, days: int, names: Sequence[str], *, delete: bool, as_json: bool) -> Exit:
     with busy("reading all tables' metadata, and listing their folders"):
-        cleaned = installation.clean(days=days, delete=delete, named=named)
+        result = installation.clean(days=days, delete=delete, names=names)
     if as_json:
-        say_json({**_plain(cleaned), "deleted": delete})
+        say_json({**_plain(result), "deleted": delete})
         return Exit.DONE
-    say(_folders(cleaned), *_unknown(cleaned.unknown), *_next(cleaned, deleted=delete))
+    print_lines(_folders(result), *_unknown(result.unknown), *_next(result, is_done=delete))
     return Exit.DONE
 
 
-def _plain(cleaned: Cleaned) -> dict[str, object]:
+def _plain(result: CleaningResult) -> dict[str, object]:
     folders = [
         {
-            "folder": each.folder,
-            "unneeded": each.unneeded._asdict(),
-            "kept": {why: amount._asdict() for why, amount in each.kept.items()},
-            "next_run": each.next_run,
+            "folder": folder.folder,
+            "unneeded": folder.amount_to_delete._asdict(),
+            "kept": {reason: amount._asdict() for reason, amount in folder.amounts.items()},
+            "next_run": folder.next_run,
         }
-        for each in cleaned.folders
+        for folder in result.folders
     ]
-    unknown = {folder: amount._asdict() for folder, amount in cleaned.unknown.items()}
-    return {"since": cleaned.since, "folders": folders, "unknown": unknown}
+    unknown = {folder: amount._asdict() for folder, amount in result.unknown.items()}
+    return {"since": result.history_start, "folders": folders, "unknown": unknown}
 
 
-def _folders(cleaned: Cleaned) -> RenderableType:
-    made = terminal.table(*COLUMNS, title=f"Folders of tables ({len(cleaned.folders):,})")
-    for each in cleaned.folders:
-        made.add_row(
-            terminal.clean(each.folder),
-            _said(each.unneeded),
-            "\n".join(f"{why}: {_said(amount)}" for why, amount in each.kept.items()),
+def _folders(result: CleaningResult) -> RenderableType:
+    grid = terminal.table(*COLUMNS, title=f"Folders of tables ({len(result.folders):,})")
+    for folder in result.folders:
+        grid.add_row(
+            terminal.clean(folder.folder),
+            _amount_text(folder.amount_to_delete),
+            "\n".join(f"{reason}: {_amount_text(amount)}" for reason, amount in folder.amounts.items()),
         )
-    return made
+    return grid
 
 
-def _said(amount: Amount) -> str:
+def _amount_text(amount: Amount) -> str:
     return f"{count(amount.files, 'file')}, {decimal(amount.size)}" if amount.files else "·"
 
 
@@ -62,17 +62,25 @@ def _unknown(unknown: Mapping[str, Amount]) -> list[RenderableType]:
     """Return the folders that the catalog does not know, with what a person may do about them."""
     if not unknown:
         return []
-    made = terminal.table("folder", "files", title=f"Folders that the catalog does not know ({len(unknown):,})")
+    grid = terminal.table("folder", "files", title=f"Folders that the catalog does not know ({len(unknown):,})")
     for folder, amount in unknown.items():
-        made.add_row(terminal.clean(folder), _said(amount))
-    return [made, "They are left alone. If nothing uses one, run: lakegate clean --folder FOLDER"]
+        grid.add_row(terminal.clean(folder), _amount_text(amount))
+    return [grid, "They are left alone. If nothing uses one, run: lakegate clean --folder FOLDER"]
 
 
-def _next(cleaned: Cleaned, *, deleted: bool) -> list[str]:
-    total = _said(Amount(*map(sum, zip(Amount(), *(each.unneeded for each in cleaned.folders), strict=True))))
-    later = min((each.next_run for each in cleaned.folders if each.next_run), default=None)
-    waits = [f"Some files wait for another run, from {later:%Y-%m-%d %H:%M} UTC on: lakegate clean"] if later else []
-    if total == _said(Amount()):
+def _next(result: CleaningResult, *, is_done: bool) -> list[str]:
+    total = _amount_text(
+        Amount(*map(sum, zip(Amount(), *(folder.amount_to_delete for folder in result.folders), strict=True)))
+    )
+    next_run = min((folder.next_run for folder in result.folders if folder.next_run), default=None)
+    waits = (
+        [f"Some files wait for another run, from {next_run:%Y-%m-%d %H:%M} UTC on: lakegate clean"] if next_run else []
+    )
+    if total == _amount_text(Amount()):
         return ["Nothing is unneeded by two runs a week apart, so nothing is deleted.", *waits]
-    done = f"Deleted: {total}. The bucket keeps them for 30 days." if deleted else f"Unneeded: {total}."
-    return [done, *([] if deleted else ["Nothing was deleted. To delete them, run: lakegate clean --delete"]), *waits]
+    verdict = f"Deleted: {total}. The bucket keeps them for 30 days." if is_done else f"Unneeded: {total}."
+    return [
+        verdict,
+        *([] if is_done else ["Nothing was deleted. To delete them, run: lakegate clean --delete"]),
+        *waits,
+    ]

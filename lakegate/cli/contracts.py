@@ -10,7 +10,7 @@ from lakegate.audit.model.plan import Mode
 from lakegate.cli.exits import Exit
 from lakegate.cli.hindsight import looked_back
 from lakegate.cli.installation import Installation
-from lakegate.cli.terminal import busy, clean, indented, say, say_json
+from lakegate.cli.terminal import busy, clean, indent, print_lines, say_json
 from lakegate.contracts import Contract, load, overlaps
 from lakegate.counts import count
 from lakegate.errors import ContractFaults, Fault
@@ -21,7 +21,7 @@ _OBSERVES = "It observes: what can be appended is published, and faults are told
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class JudgedContract:
     """A contract file with its judgement: a table, or faults."""
 
     file: str
@@ -34,23 +34,23 @@ class Judged:
 
 def check(paths: Sequence[Path], *, as_json: bool) -> Exit:
     """Judge each contract alone, and all of them together."""
-    contracts, judged = _judge(_read(paths))
+    contracts, results = _judge(_read(paths))
     clashes = overlaps(contracts)
-    _report(judged, clashes, as_json=as_json, verdict="is sound")
-    return Exit.REJECTED if clashes or any(item.faults for item in judged) else Exit.DONE
+    _report(results, clashes, as_json=as_json, verdict="is sound")
+    return Exit.REJECTED if clashes or any(item.faults for item in results) else Exit.DONE
 
 
 def push(installation: Installation, paths: Sequence[Path], *, as_json: bool) -> Exit:
     """Push all contracts, or none; then take up unrouted files that they route."""
     files = _read(paths)
-    _, judged = _judge(files)
-    if any(item.faults for item in judged):
-        _report(judged, ["nothing was pushed"], as_json=as_json, verdict="is sound")
+    _, results = _judge(files)
+    if any(item.faults for item in results):
+        _report(results, ["nothing was pushed"], as_json=as_json, verdict="is sound")
         return Exit.REJECTED
     with busy("pushing"):
         contracts = tuple(ContractFile(name=name, text=text.decode()) for name, text in files)
-        taken = installation.operations.run(PushContracts(contracts=contracts))
-    _report(judged, [], as_json=as_json, verdict="is pushed", taken=taken)
+        take_up = installation.operations.run(PushContracts(contracts=contracts))
+    _report(results, [], as_json=as_json, verdict="is pushed", take_up=take_up)
     return Exit.DONE
 
 
@@ -59,17 +59,17 @@ def _read(paths: Sequence[Path]) -> list[tuple[str, bytes]]:
     return [(str(path), path.read_bytes()) for path in paths]
 
 
-def _judge(files: Sequence[tuple[str, bytes]]) -> tuple[list[Contract], list[Judged]]:
-    contracts, judged = [], []
+def _judge(files: Sequence[tuple[str, bytes]]) -> tuple[list[Contract], list[JudgedContract]]:
+    contracts, results = [], []
     for name, text in files:
         try:
             contract = load(text, name)
         except ContractFaults as error:
-            judged.append(Judged(file=name, faults=error.faults))
+            results.append(JudgedContract(file=name, faults=error.faults))
             continue
         contracts.append(contract)
-        judged.append(
-            Judged(
+        results.append(
+            JudgedContract(
                 file=name,
                 table=contract.table,
                 route=contract.route.pattern,
@@ -77,42 +77,49 @@ def _judge(files: Sequence[tuple[str, bytes]]) -> tuple[list[Contract], list[Jud
                 checks=len(contract.plan.checks),
             )
         )
-    return contracts, judged
+    return contracts, results
 
 
 def _report(
-    judged: Sequence[Judged], faults: Sequence[str], *, as_json: bool, verdict: str, taken: TakenUp | None = None
+    results: Sequence[JudgedContract],
+    faults: Sequence[str],
+    *,
+    as_json: bool,
+    verdict: str,
+    take_up: TakenUp | None = None,
 ) -> None:
-    taken = taken or TakenUp()
+    take_up = take_up or TakenUp()
     if as_json:
-        now = {"contracts": judged, "faults": faults, "taken_up": taken.files}
-        now |= {"left": taken.left, "sweep_failed": taken.failed}
-        say_json(now | {"last_30_days": taken.before, "last_30_days_unread": taken.unseen})
+        now = {"contracts": results, "faults": faults, "taken_up": take_up.files}
+        now |= {"left": take_up.left, "sweep_failed": take_up.failed}
+        say_json(now | {"last_30_days": take_up.before, "last_30_days_unread": take_up.unseen})
         return
-    for item in judged:
+    for item in results:
         for fault in item.faults:
-            say(f"{item.file}:{fault.line}: {fault.message}")
+            print_lines(f"{item.file}:{fault.line}: {fault.message}")
             if fault.write:  # as it is to be pasted
-                say("    Write:", *(f"        {line}" for line in fault.write.splitlines()))
+                print_lines("    Write:", *(f"        {line}" for line in fault.write.splitlines()))
         if not item.faults:
-            say(Text(clean(f"{item.file}: {item.table} {verdict}: {item.route}, {count(item.checks, 'check')}")))
+            print_lines(
+                Text(clean(f"{item.file}: {item.table} {verdict}: {item.route}, {count(item.checks, 'check')}"))
+            )
             if item.mode is Mode.OBSERVE:
-                say(indented(_OBSERVES, 4))
-        for found in taken.before:
-            if found.table == item.table:
-                say(*(indented(line, 4) for line in looked_back(found)))
-    if taken.unseen:
-        say("The last thirty days could not be looked at:", indented(taken.unseen, 4, "yellow"))
-    say(*faults)
-    _report_taken_up(taken)
+                print_lines(indent(_OBSERVES, 4))
+        for hindsight in take_up.before:
+            if hindsight.table == item.table:
+                print_lines(*(indent(line, 4) for line in looked_back(hindsight)))
+    if take_up.unseen:
+        print_lines("The last thirty days could not be looked at:", indent(take_up.unseen, 4, "yellow"))
+    print_lines(*faults)
+    _report_taken_up(take_up)
 
 
-def _report_taken_up(taken: TakenUp) -> None:
-    if taken.files:
-        say(f"{count(len(taken.files), 'unrouted file')} taken up; next: lakegate wait")
-        say(*(f"    {key}" for key in taken.files))
-    if taken.left:
-        left = count(len(taken.left), "unrouted file", "is", "are")
-        say(f"{left} left for the next sweep; to run it now: lakegate reconcile")
-    if taken.failed:
-        say("Another step of the sweep failed; the next sweep repeats it:", indented(taken.failed, 4, "yellow"))
+def _report_taken_up(take_up: TakenUp) -> None:
+    if take_up.files:
+        print_lines(f"{count(len(take_up.files), 'unrouted file')} taken up; next: lakegate wait")
+        print_lines(*(f"    {key}" for key in take_up.files))
+    if take_up.left:
+        rest = count(len(take_up.left), "unrouted file", "is", "are")
+        print_lines(f"{rest} left for the next sweep; to run it now: lakegate reconcile")
+    if take_up.failed:
+        print_lines("Another step of the sweep failed; the next sweep repeats it:", indent(take_up.failed, 4, "yellow"))

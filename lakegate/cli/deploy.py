@@ -17,9 +17,9 @@ from lakegate.adapters.account import Account, region
 from lakegate.adapters.aws import aws_errors
 from lakegate.adapters.intake import AwsIntake
 from lakegate.adapters.stacks import Stacks
-from lakegate.cli.doctor import code, examine, tell
+from lakegate.cli.doctor import code, examine, print_findings
 from lakegate.cli.profile import load_profile
-from lakegate.cli.terminal import busy, console, say
+from lakegate.cli.terminal import busy, console, print_lines
 from lakegate.deployment.assembly import Cdk, bootstrap_version, changes_application
 from lakegate.deployment.choices import Choices, Difference, differences, second
 from lakegate.deployment.still import change
@@ -31,40 +31,40 @@ _REGION = re.compile("[a-z]{2}(-[a-z]+)+-[0-9]")
 BOOTSTRAP = "bootstrap"  # accepts CDK's own bucket and roles
 
 
-def deploy(file: Path, accepted: Sequence[str], *, probe: bool) -> int:
+def deploy(file: Path, acceptances: Sequence[str], *, probe: bool) -> int:
     """Bring an installation to an environment's settings file, and examine it. Raise Refused if that drops or changes
     what nobody has accepted.
     """
-    cdk, after = Cdk(home=home().root), judged(file)
+    cdk, after = Cdk(home=home().root), choices_of_file(file)
     name = str(after.values["name"])
     stacks = Stacks()
     with busy("reading what is deployed"):
-        deployed = stacks.template(name)
-        found = (
+        old_template = stacks.template(name)
+        changes = (
             second(name, stacks.installations())
-            if deployed is None
-            else differences(Choices.of_template(deployed), after)
+            if old_template is None
+            else differences(Choices.of_template(old_template), after)
         )
-    say(*map(_line, found))
-    _require_accepted(found, accepted, file)
+    print_lines(*map(_line, changes))
+    _require_accepted(changes, acceptances, file)
     with TemporaryDirectory(prefix="deploy-", dir=cdk.home / ".local") as folder:
         with busy("synthesising"):
             assembly = cdk.synth(file.resolve(), Path(folder))
-        _bootstrap(cdk, assembly.template(name), accepted, file)
+        _bootstrap(cdk, assembly.template(name), acceptances, file)
         change(
             AwsIntake(lambda: stacks.resources(name)),
             lambda: cdk.deploy(assembly),
-            say,
+            print_lines,
             time.sleep,
-            must_stand_still=changes_application(deployed or {}, assembly.template(name)),
+            must_stand_still=changes_application(old_template or {}, assembly.template(name)),
         )
-    say(f"{name} is deployed")
+    print_lines(f"{name} is deployed")
     findings = examine(name, probe=probe)
-    tell(findings)
+    print_findings(findings)
     return code(findings)
 
 
-def judged(file: Path) -> Choices:
+def choices_of_file(file: Path) -> Choices:
     """Return the file's choices, in the region where its stacks are to be. It asks no service, and nothing need be
     installed for it. Raise Misconfigured with everything that is wrong.
     """
@@ -74,8 +74,10 @@ def judged(file: Path) -> Choices:
         from infra.choices import choices  # noqa: PLC0415
         from infra.settings_file import SettingsFile  # noqa: PLC0415
     except ImportError as error:
-        there = home()
-        raise Misconfigured(f"{there.root} lacks what a deployment needs. Run: {there.set_up(deploys=True)}") from error
+        own_home = home()
+        raise Misconfigured(
+            f"{own_home.root} lacks what a deployment needs. Run: {own_home.set_up(deploys=True)}"
+        ) from error
     settings = SettingsFile.read(file)
     settings.config(lambda _: None)  # what is wrong anywhere is told before a person is asked
     return choices(settings.config(lambda _: None, _region()))
@@ -84,24 +86,24 @@ def judged(file: Path) -> Choices:
 def _region() -> str:
     """Return the region that is set, or that a person at the terminal names."""
     with aws_errors("reading AWS's configuration of this machine"):
-        found = region()
-    if not found and sys.stdin.isatty():
-        found = Prompt.ask("The region for the stacks, such as eu-central-1", console=console(stderr=True))
-        if not _REGION.fullmatch(found):
-            raise Misconfigured(f"{found!r} is no region of AWS, such as eu-central-1")
-        choose_region(found)
-    if not found:
+        region_name = region()
+    if not region_name and sys.stdin.isatty():
+        region_name = Prompt.ask("The region for the stacks, such as eu-central-1", console=console(stderr=True))
+        if not _REGION.fullmatch(region_name):
+            raise Misconfigured(f"{region_name!r} is no region of AWS, such as eu-central-1")
+        choose_region(region_name)
+    if not region_name:
         raise Misconfigured(
             "no region is set, in which the stacks would be made. Set AWS_REGION, as in: AWS_REGION=eu-central-1 "
             "lakegate deploy …, or the region of the profile that AWS_PROFILE names"
         )
-    return found
+    return region_name
 
 
 def _line(difference: Difference) -> str:
-    it = difference
-    change = f"{it.kind}: {it.name}, {_value(it.before)} → {_value(it.after)}"
-    return f"{change}: {it.means}" if it.means else change
+    line = difference
+    change = f"{line.kind}: {line.name}, {_value(line.before)} → {_value(line.after)}"
+    return f"{change}: {line.means}" if line.means else change
 
 
 def _value(value: object) -> str:
@@ -110,28 +112,28 @@ def _value(value: object) -> str:
     return "none" if value in ("", None) else str(value)
 
 
-def _require_accepted(found: Sequence[Difference], accepted: Sequence[str], file: Path) -> None:
-    names = [it.name for it in found if it.stops and it.name not in accepted]
+def _require_accepted(changes: Sequence[Difference], acceptances: Sequence[str], file: Path) -> None:
+    names = [change.name for change in changes if change.stops and change.name not in acceptances]
     if names:
         raise Refused(
             f"nothing was deployed, because nobody has accepted what this changes: {', '.join(names)}. Correct {file}, "
-            f"or if it is meant, run: {_again(file, *accepted, *names)}"
+            f"or if it is meant, run: {_repeat_command(file, *acceptances, *names)}"
         )
 
 
-def _bootstrap(cdk: Cdk, template: Mapping[str, Any], accepted: Sequence[str], file: Path) -> None:
+def _bootstrap(cdk: Cdk, template: Mapping[str, Any], acceptances: Sequence[str], file: Path) -> None:
     """Bootstrap an account that never was, once a person has said so: it makes roles that may deploy anything."""
     version = bootstrap_version(template)
     if not version or (account := Account()).has_parameter(version):
         return
-    if BOOTSTRAP not in accepted:
+    if BOOTSTRAP not in acceptances:
         raise Refused(
             f"nothing was deployed, because CDK needs a bucket and roles of its own in {account.region}, once for all "
             f"that it deploys there, and account {account.id} has none. To have them made, too, run: "
-            f"{_again(file, *accepted, BOOTSTRAP)}"
+            f"{_repeat_command(file, *acceptances, BOOTSTRAP)}"
         )
     cdk.bootstrap(account.id, account.region)
 
 
-def _again(file: Path, *accepted: str) -> str:
-    return " ".join(["lakegate deploy", str(file), *(f"--accept {name}" for name in accepted)])
+def _repeat_command(file: Path, *acceptances: str) -> str:
+    return " ".join(["lakegate deploy", str(file), *(f"--accept {name}" for name in acceptances)])

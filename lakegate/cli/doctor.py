@@ -23,11 +23,11 @@ from lakegate.audit.model.probe import PROBE, Probe, ProbeReport
 from lakegate.cli.exits import Exit
 from lakegate.cli.profile import load_profile, remote
 from lakegate.cli.profile import outputs as outputs_of
-from lakegate.cli.terminal import busy, say, say_json
+from lakegate.cli.terminal import busy, print_lines, say_json
 from lakegate.counts import count
 from lakegate.deployment.choices import Choices
 from lakegate.doctor import checks
-from lakegate.doctor.finding import Finding, Verdict, ok, tried, unknown
+from lakegate.doctor.finding import Finding, Verdict, findings_or_error, ok, unknown
 from lakegate.operations.acts import TryRulesOfActs
 from lakegate.operations.operation import Operation, Operations
 from lakegate.operations.questions import TryRules
@@ -52,7 +52,7 @@ def doctor(*, probe: bool, message: bool, as_json: bool) -> int:
     if as_json:
         say_json(findings)
     else:
-        tell(findings)
+        print_findings(findings)
     return code(findings)
 
 
@@ -62,12 +62,12 @@ def examine(stack: str, *, probe: bool, message: bool = False) -> list[Finding]:
         return [finding for check in _checks(stack, probe=probe, message=message) for finding in check()]
 
 
-def tell(findings: Iterable[Finding]) -> None:
-    say(*(line for finding in findings for line in _lines(finding)))
+def print_findings(findings: Iterable[Finding]) -> None:
+    print_lines(*(line for finding in findings for line in _lines(finding)))
 
 
 def code(findings: Iterable[Finding]) -> Exit:
-    return Exit.REJECTED if any(each.verdict is Verdict.WRONG for each in findings) else Exit.DONE
+    return Exit.REJECTED if any(finding.verdict is Verdict.WRONG for finding in findings) else Exit.DONE
 
 
 def _lines(finding: Finding) -> Iterator[str]:
@@ -78,13 +78,13 @@ def _lines(finding: Finding) -> Iterator[str]:
 
 def _checks(stack: str, *, probe: bool, message: bool) -> Iterator[Check]:
     """Yield the checks in the order in which one needs another. What needs one that is not well is left out."""
-    found = outputs_of(stack)
-    outputs = checks.outputs(found)
+    stack_outputs = outputs_of(stack)
+    outputs = checks.outputs(stack_outputs)
     yield lambda: outputs
     if not _is_well(outputs):
         return
-    settings = replace(Settings.from_outputs(found), role=CommandLine.from_env().role)
-    examination = Examination.of(stack, settings, remote(found))
+    settings = replace(Settings.from_outputs(stack_outputs), role=CommandLine.from_env().role)
+    examination = Examination.of(stack, settings, remote(stack_outputs))
     yield from (examination.intake, examination.landing_bucket)
     if settings.token_endpoint:
         yield examination.token
@@ -104,7 +104,7 @@ def _checks(stack: str, *, probe: bool, message: bool) -> Iterator[Check]:
 
 
 def _is_well(findings: Iterable[Finding]) -> bool:
-    return all(each.verdict is Verdict.OK for each in findings)
+    return all(finding.verdict is Verdict.OK for finding in findings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,56 +133,64 @@ class Examination:
         def read() -> list[Finding]:
             return checks.intake(is_open=AwsIntake(lambda: self.stacks.resources(self.stack)).is_open())
 
-        return tried("intake", read, RIGHTS)
+        return findings_or_error("intake", read, RIGHTS)
 
     def landing_bucket(self) -> list[Finding]:
         def read() -> list[Finding]:
-            chosen = self._chosen
-            keys = [chosen["kms_key"], *chosen["upload_keys"]] if chosen.get("landing_bucket") else None
-            found = self.surroundings.landing_bucket()
-            return checks.landing_bucket(self.settings.landing_bucket, found, region(), keys)
+            choices = self._chosen
+            keys = [choices["kms_key"], *choices["upload_keys"]] if choices.get("landing_bucket") else None
+            bucket = self.surroundings.landing_bucket()
+            return checks.landing_bucket(self.settings.landing_bucket, bucket, region(), keys)
 
-        return tried("landing bucket", read, RIGHTS)
+        return findings_or_error("landing bucket", read, RIGHTS)
 
     def token(self) -> list[Finding]:
         """Ask the OIDC issuer for a token, as whoever runs a command does."""
 
         def read() -> list[Finding]:
             client = self.settings.client(self.settings.role)
-            own = bootstrap.tokens(self.settings)
-            return checks.token(client.id, own.token(), self.settings.token_audience) if client and own else []
+            own_tokens = bootstrap.tokens(self.settings)
+            return (
+                checks.token(client.id, own_tokens.token(), self.settings.token_audience)
+                if client and own_tokens
+                else []
+            )
 
-        return tried("tokens", read, "get the right to read the client's secret (docs/how-to/identities.md)")
+        return findings_or_error(
+            "tokens", read, "get the right to read the client's secret (docs/how-to/identities.md)"
+        )
 
     def nessie(self) -> list[Finding]:
         def read() -> list[Finding]:
             self.surroundings.main()
             return [ok("Nessie", f"answers at {self.settings.nessie_uri}")]
 
-        return tried("Nessie", read, NESSIE)
+        return findings_or_error("Nessie", read, NESSIE)
 
     def release(self) -> list[Finding]:
-        return tried("Nessie's release", lambda: checks.nessie_release(self.surroundings.release()), NESSIE)
+        return findings_or_error("Nessie's release", lambda: checks.nessie_release(self.surroundings.release()), NESSIE)
 
     def warehouse(self) -> list[Finding]:
         def read() -> list[Finding]:
             self.surroundings.open_warehouse()
             return [ok("warehouse", f"{self.settings.warehouse}, at the address that jobs use")]
 
-        return tried("warehouse", read, "correct warehouse, or Nessie's own settings (docs/how-to/nessie.md)")
+        return findings_or_error(
+            "warehouse", read, "correct warehouse, or Nessie's own settings (docs/how-to/nessie.md)"
+        )
 
     def strangers(self) -> list[Finding]:
         def read() -> list[Finding]:
             return checks.nessie_strangers(self.surroundings.stranger() if self.settings.has_identity else None)
 
-        return tried("strangers", read, NESSIE)
+        return findings_or_error("strangers", read, NESSIE)
 
     def own_rights(self) -> list[Finding]:
         """Try what nobody may: a branch that is not lakegate's."""
         if not self.settings.has_identity:
             return []
         name, subject = f"doctor-{uuid.uuid4().hex[:8]}", "your own rights"
-        return tried(
+        return findings_or_error(
             subject,
             lambda: checks.forbidden(
                 subject, "make a branch that is not lakegate's", was_refused=not self.surroundings.may_make_branch(name)
@@ -194,20 +202,20 @@ class Examination:
         return self._function("read", TryRules(tries=self.settings.has_identity), "make a branch")
 
     def acting_function(self) -> list[Finding]:
-        what = "make a branch that is not lakegate's"
-        return self._function("act", TryRulesOfActs(tries=self.settings.has_identity), what)
+        act = "make a branch that is not lakegate's"
+        return self._function("act", TryRulesOfActs(tries=self.settings.has_identity), act)
 
-    def _function(self, name: str, operation: Operation[bool], what: str) -> list[Finding]:
+    def _function(self, name: str, operation: Operation[bool], act: str) -> list[Finding]:
         """Have a function look at Nessie from where it runs, and try what its own role may not."""
-        own, subject = self.functions, f"the function {name}"
-        if own is None:
+        functions, subject = self.functions, f"the function {name}"
+        if functions is None:
             return []
 
         def read() -> list[Finding]:
-            made = own.run(operation)
-            return checks.function(subject, what, was_refused=not made, has_identity=self.settings.has_identity)
+            was_made = functions.run(operation)
+            return checks.function(subject, act, was_refused=not was_made, has_identity=self.settings.has_identity)
 
-        return tried(subject, read, f"read its log, /aws/lambda/{self.stack}-{name}")
+        return findings_or_error(subject, read, f"read its log, /aws/lambda/{self.stack}-{name}")
 
     def slack(self) -> list[Finding]:
         secret = self.settings.slack_secret
@@ -217,7 +225,9 @@ class Examination:
         todo = (
             f"have a bot's token in it: aws secretsmanager put-secret-value --secret-id {secret} --secret-string xoxb-…"
         )
-        return tried("Slack", lambda: [ok("Slack", f"the secret {secret} is the token of {self.bot.greet()}")], todo)
+        return findings_or_error(
+            "Slack", lambda: [ok("Slack", f"the secret {secret} is the token of {self.bot.greet()}")], todo
+        )
 
     def channel(self, *, message: bool) -> list[Finding]:
         subject, channel = "Slack's channel", self.settings.slack_channel
@@ -228,7 +238,9 @@ class Examination:
             self.bot.try_channel()
             return [ok(subject, f"{channel} took a message")]
 
-        return tried(subject, read, f"invite the bot to {channel}, with the scope chat:write, or correct slack_channel")
+        return findings_or_error(
+            subject, read, f"invite the bot to {channel}, with the scope chat:write, or correct slack_channel"
+        )
 
     def event_bus(self) -> list[Finding]:
         bus, subject = self.settings.event_bus, "event bus"
@@ -238,7 +250,7 @@ class Examination:
         def read() -> list[Finding]:
             return [ok(subject, f"{EventBus(self.settings).look()} is told of what is published and rejected")]
 
-        return tried(
+        return findings_or_error(
             subject, read, f"make the bus, or correct event_bus; to look takes events:DescribeEventBus on {bus}"
         )
 
@@ -248,16 +260,16 @@ class Examination:
             return []
 
         def read() -> list[Finding]:
-            signed = f"{place(url)}, signed with {count(hook.look(), 'key')} of {self.settings.webhook_secret}"
+            description = f"{place(url)}, signed with {count(hook.look(), 'key')} of {self.settings.webhook_secret}"
             if not message:
                 return [
-                    ok(subject, signed),
+                    ok(subject, description),
                     unknown(f"{subject}'s receiver", "not tried", "run: lakegate doctor --message"),
                 ]
             hook.try_it()
-            return [ok(subject, signed), ok(f"{subject}'s receiver", "took an event of the type lakegate.trial")]
+            return [ok(subject, description), ok(f"{subject}'s receiver", "took an event of the type lakegate.trial")]
 
-        return tried(subject, read, "correct webhook_url or its secret (docs/how-to/events.md)")
+        return findings_or_error(subject, read, "correct webhook_url or its secret (docs/how-to/events.md)")
 
     def lineage(self) -> list[Finding]:
         url, subject = self.settings.lineage_url, "OpenLineage"
@@ -268,22 +280,22 @@ class Examination:
             Lineage(self.settings).look()
             return [ok(subject, f"{place(url)} is told of what is published and rejected")]
 
-        return tried(subject, read, "correct lineage_url or its secret (docs/how-to/events.md)")
+        return findings_or_error(subject, read, "correct lineage_url or its secret (docs/how-to/events.md)")
 
     def subnets(self) -> list[Finding]:
-        return tried("subnets", lambda: checks.subnets(self.surroundings.subnets(), region()), RIGHTS)
+        return findings_or_error("subnets", lambda: checks.subnets(self.surroundings.subnets(), region()), RIGHTS)
 
     def quota(self) -> list[Finding]:
         def read() -> list[Finding]:
             return checks.quota(self.surroundings.vcpus(), int(self._chosen.get("vcpus", 0)))
 
-        return tried("vCPUs", read, RIGHTS)
+        return findings_or_error("vCPUs", read, RIGHTS)
 
     @cached_property
     def _chosen(self) -> Mapping[str, Any]:
         """Return the choices that the deployed template records, by their names."""
-        deployed = Choices.of_template(self.stacks.template(self.stack) or {})
-        return deployed.values if deployed else {}
+        deployed_choices = Choices.of_template(self.stacks.template(self.stack) or {})
+        return deployed_choices.values if deployed_choices else {}
 
     def probe(self) -> list[Finding]:
         """Run a job that looks at where it runs, as an attempt's job would be run."""
@@ -298,16 +310,20 @@ class Examination:
 
         def run() -> list[Finding]:
             store.write(name, to_json(probe).encode())
-            ended = _ended(runner, runner.probe(nonce, store.uri(name), store.uri(report)))
-            written = from_json(ProbeReport, store.read(report) or b"{}") if ended.state is JobState.SUCCEEDED else None
-            own = written if written and written.nonce == nonce else None
-            return checks.probe(ended, own, bundles.of_release(settings.release), has_identity=settings.has_identity)
+            run_at_end = _wait_for_end(runner, runner.probe(nonce, store.uri(name), store.uri(report)))
+            report_read = (
+                from_json(ProbeReport, store.read(report) or b"{}") if run_at_end.state is JobState.SUCCEEDED else None
+            )
+            own_report = report_read if report_read and report_read.nonce == nonce else None
+            return checks.probe(
+                run_at_end, own_report, bundles.of_release(settings.release), has_identity=settings.has_identity
+            )
 
-        return tried("probe", run, "get the right to run jobs (docs/how-to/doctor.md)")
+        return findings_or_error("probe", run, "get the right to run jobs (docs/how-to/doctor.md)")
 
 
-def _ended(runner: EmrJobRunner, run: str) -> JobRun:
+def _wait_for_end(runner: EmrJobRunner, run: str) -> JobRun:
     """Wait for the end of a probe's run, which EMR Serverless itself limits."""
-    while (found := runner.get(run, with_texts=True)).state is JobState.RUNNING:
+    while (run_now := runner.get(run, with_texts=True)).state is JobState.RUNNING:
         time.sleep(POLL)
-    return found
+    return run_now

@@ -44,20 +44,20 @@ def _is_about_a_file(error: Exception) -> TypeGuard[OSError]:
 
 def paragraph(error: Exception) -> str:
     """Return the text that a person reads instead of a traceback, with notes on the work that is done at the end."""
-    return "\n".join([_said(error), *getattr(error, "__notes__", ())])
+    return "\n".join([_error_text(error), *getattr(error, "__notes__", ())])
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, OutcomeUnknown):
         return f"{error}\nIt may have happened nevertheless. Before you try again, run: lakegate status"
     if isinstance(error, LakegateError):
         return str(error)
     if _is_about_a_file(error):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
-    return f"unexpected {type(error).__name__}: {error}\nThis is a fault in lakegate itself; {_where(error)}."
+    return f"unexpected {type(error).__name__}: {error}\nThis is a fault in lakegate itself; {_place_of_error(error)}."
 
 
-def _where(error: Exception) -> str:
+def _place_of_error(error: Exception) -> str:
     if isinstance(error, FunctionFault):
         return "the log of the function that was asked shows where"
     return "the same command with LAKEGATE_DEBUG=1 shows where"

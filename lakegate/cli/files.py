@@ -12,10 +12,10 @@ from rich.text import Text
 from lakegate.cli import terminal
 from lakegate.cli.ends import ENDS, NOTHING_TO_DO, RANKS
 from lakegate.cli.exits import Exit
-from lakegate.cli.follow import Followed, follow
+from lakegate.cli.follow import Tracker, follow
 from lakegate.cli.installation import Installation
 from lakegate.cli.progress import progress
-from lakegate.cli.terminal import busy, clean, indented, say, say_json
+from lakegate.cli.terminal import busy, clean, indent, print_lines, say_json
 from lakegate.counts import count
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.landing.files import FileVersion
@@ -28,7 +28,7 @@ from lakegate.ports import Landing
 
 LONGEST_KEY = 1024  # bytes, S3's limit
 UPLOADS = 4  # concurrent
-NAMED = 12  # published files that are listed by name
+MOST_NAMES = 12  # published files that are listed by name
 REASONS = 3  # of a file; lakegate show has all
 
 
@@ -38,14 +38,14 @@ def drop(
     """Upload the files, and with `wait` follow each to its end."""
     keys = keys_of(installation.operations, paths, table, to)
     with busy(f"uploading {count(len(paths), 'file')}"):
-        landed = upload(installation.landing, paths, keys)
-    followed = Followed.of((file.key, file.version_id) for file in landed)
+        files = upload(installation.landing, paths, keys)
+    tracker = Tracker.of((file.key, file.version_id) for file in files)
     if wait:
-        return watch(installation, followed, None, as_json=as_json)
+        return watch(installation, tracker, None, as_json=as_json)
     if as_json:
-        say_json({"files": list(followed.sights.values())})
+        say_json({"files": list(tracker.sights.values())})
     else:
-        say(*(f"landed  {key}" for key in keys), "Next: lakegate wait   (or: lakegate status)")
+        print_lines(*(f"landed  {key}" for key in keys), "Next: lakegate wait   (or: lakegate status)")
     return Exit.DONE
 
 
@@ -60,12 +60,14 @@ def keys_of(operations: Operations, paths: Sequence[Path], table: str | None, to
         keys = [_key_for(route, path) for path in paths]
     else:
         routes = operations.run(ListRoutes())
-        keys = [_routed(routes, path) for path in paths]
+        keys = [_route_key(routes, path) for path in paths]
     for key in keys:
         _refuse_unusable(key)
-    twice = sorted({key for key in keys if keys.count(key) > 1})
-    if twice:
-        raise Misconfigured(f"several of these files would get the key {', '.join(twice)}; drop them one after another")
+    repeated_keys = sorted({key for key in keys if keys.count(key) > 1})
+    if repeated_keys:
+        raise Misconfigured(
+            f"several of these files would get the key {', '.join(repeated_keys)}; drop them one after another"
+        )
     return keys
 
 
@@ -77,17 +79,17 @@ def _prefix(to: str) -> str:
     return f"{folder}/" if folder else ""
 
 
-def _routed(routes: Sequence[Route], path: Path) -> str:
-    name, again = path.name, _again(path)
-    fitting = [route for route in routes if route.matches(route.prefix + name)]
-    if len(fitting) == 1:
-        return _key_for(fitting[0], path)
-    tables = ", ".join(sorted(route.table for route in fitting))
+def _route_key(routes: Sequence[Route], path: Path) -> str:
+    name, command = path.name, _drop_command(path)
+    matches = [route for route in routes if route.matches(route.prefix + name)]
+    if len(matches) == 1:
+        return _key_for(matches[0], path)
+    tables = ", ".join(sorted(route.table for route in matches))
     if tables:
-        raise Misconfigured(f"{name} could be for {tables}; say which: {again} --table TABLE")
+        raise Misconfigured(f"{name} could be for {tables}; say which: {command} --table TABLE")
     raise Misconfigured(
         f"no contract's route takes a file named {name}; push one (lakegate contract push CONTRACT), "
-        f"or say where it goes: {again} --to PREFIX\n"
+        f"or say where it goes: {command} --to PREFIX\n"
         f"To make a contract from the file, run: lakegate contract init {shlex.quote(str(path))} --output CONTRACT"
     )
 
@@ -97,12 +99,12 @@ def _key_for(route: Route, path: Path) -> str:
     if not route.matches(key):
         raise Misconfigured(
             f"{key} does not match the route {route.pattern} of {route.table}; "
-            f"rename the file, or say where it goes: {_again(path)} --to PREFIX"
+            f"rename the file, or say where it goes: {_drop_command(path)} --to PREFIX"
         )
     return key
 
 
-def _again(path: Path) -> str:
+def _drop_command(path: Path) -> str:
     return f"lakegate drop {shlex.quote(str(path))}"
 
 
@@ -126,43 +128,45 @@ def wait(installation: Installation, targets: Sequence[str], timeout: float | No
     if not targets:
         with busy("looking"):  # once: listing a large bucket takes minutes
             landed = installation.operations.run(ListUnclaimed())
-        return watch(installation, Followed.of(landed, all_moving=True), timeout, as_json=as_json)
+        return watch(installation, Tracker.of(landed, all_moving=True), timeout, as_json=as_json)
     with busy("looking"):
         pairs = installation.operations.run(FindVersions(targets=tuple(targets)))
-    return watch(installation, Followed.of(pairs), timeout, as_json=as_json)
+    return watch(installation, Tracker.of(pairs), timeout, as_json=as_json)
 
 
-def watch(installation: Installation, followed: Followed, timeout: float | None, *, as_json: bool) -> Exit:
+def watch(installation: Installation, tracker: Tracker, timeout: float | None, *, as_json: bool) -> Exit:
     """Follow with live progress, then print the outcome of each."""
     with progress() as show:
-        finished = follow(installation, followed, timeout, show)
+        is_finished = follow(installation, tracker, timeout, show)
     if as_json:
-        say_json({"files": list(followed.sights.values())})
+        say_json({"files": list(tracker.sights.values())})
     else:
-        say(*outcome(list(followed.sights.values())))
-    if not finished:
-        raise Retryable(_still_moving(followed, timeout))
-    return Exit.REJECTED if followed.has_failed else Exit.DONE
+        print_lines(*outcome(list(tracker.sights.values())))
+    if not is_finished:
+        raise Retryable(_still_moving(tracker, timeout))
+    return Exit.REJECTED if tracker.has_failed else Exit.DONE
 
 
-def _still_moving(followed: Followed, timeout: float | None) -> str:
-    moving = followed.moving
-    named = [f"{sight.file} ({': '.join(filter(None, (sight.state, sight.waits)))})" for sight in moving[:NAMED]]
-    rest = [f"{len(moving) - NAMED:,} more"] if len(moving) > NAMED else []
-    batches = sorted({sight.batch for sight in moving})
-    these = (
-        " ".join(batches) if len(batches) <= NAMED and "" not in batches else ""
+def _still_moving(tracker: Tracker, timeout: float | None) -> str:
+    in_flight = tracker.moving
+    names = [
+        f"{sight.file} ({': '.join(filter(None, (sight.state, sight.waits)))})" for sight in in_flight[:MOST_NAMES]
+    ]
+    rest = [f"{len(in_flight) - MOST_NAMES:,} more"] if len(in_flight) > MOST_NAMES else []
+    batches = sorted({sight.batch for sight in in_flight})
+    arguments = (
+        " ".join(batches) if len(batches) <= MOST_NAMES and "" not in batches else ""
     )  # without arguments if a file has no batch yet, which waits for all
-    said = ", ".join([*named, *rest]) or "nothing could be seen"
-    return f"not decided within {timeout:g} s: {said}. Run: lakegate wait {these}".rstrip()
+    summary = ", ".join([*names, *rest]) or "nothing could be seen"
+    return f"not decided within {timeout:g} s: {summary}. Run: lakegate wait {arguments}".rstrip()
 
 
 def outcome(sights: list[Sight]) -> list[RenderableType]:
     """Return the outcome of each, batch by batch: published ones in short, others with reasons and the next command."""
-    ended = sorted((sight for sight in sights if sight.at_end), key=lambda sight: (_rank(sight), sight.file))
+    final_sights = sorted((sight for sight in sights if sight.at_end), key=lambda sight: (_rank(sight), sight.file))
     if not sights:
         return ["Nothing is in flight."]
-    groups = groupby(ended, key=lambda sight: (_rank(sight), sight.state, sight.table, sight.batch))
+    groups = groupby(final_sights, key=lambda sight: (_rank(sight), sight.state, sight.table, sight.batch))
     return [line for (_, state, _, _), group in groups for line in _group(state, list(group))]
 
 
@@ -173,36 +177,38 @@ def _rank(sight: Sight) -> tuple[int, str, str]:
 def _group(state: str, sights: list[Sight]) -> list[RenderableType]:
     first = sights[0]
     rows = sum(sight.rows for sight in sights)
-    words = [first.table, count(len(sights), "file"), _rows(rows, sum(it.replaced for it in sights)), first.batch]
-    said = clean("  ".join(filter(None, words)))
-    head = Text(f"{ENDS[state].mark} ") + terminal.state(state) + Text(f"  {said}")
+    words = [first.table, count(len(sights), "file"), _rows(rows, sum(sight.replaced for sight in sights)), first.batch]
+    text = clean("  ".join(filter(None, words)))
+    head = Text(f"{ENDS[state].mark} ") + terminal.state(state) + Text(f"  {text}")
     if state in {Decision.PUBLISHED, ALREADY_PUBLISHED}:
         return [head, *_names(sights)]
     lines = (line for sight in sights for line in (f"    {sight.file}", *_first_reasons(sight, "", "red")))
     return [head, *lines, *_next(state, first)]
 
 
-def _rows(rows: int, replaced: int) -> str:
-    instead = f" in place of {count(replaced, 'row')}" if replaced else ""
-    return count(rows, "row") + instead if rows or replaced else ""
+def _rows(rows: int, old_rows: int) -> str:
+    in_place = f" in place of {count(old_rows, 'row')}" if old_rows else ""
+    return count(rows, "row") + in_place if rows or old_rows else ""
 
 
 def _names(sights: list[Sight]) -> list[RenderableType]:
     lines: list[RenderableType] = []
-    for sight in sights[:NAMED]:
+    for sight in sights[:MOST_NAMES]:
         lines.append(f"    {sight.file}" + (f"  {rows}" if (rows := _rows(sight.rows, sight.replaced)) else ""))
         if sight.state == Decision.PUBLISHED:
             lines += _first_reasons(sight, "warning: ", "yellow")
-    rest = len(sights) - NAMED
+    rest = len(sights) - MOST_NAMES
     return [*lines, *([f"    … and {rest:,} more"] if rest > 0 else [])]
 
 
 def _first_reasons(sight: Sight, before: str, colour: str) -> list[RenderableType]:
     """Return the first reasons, and where there are more the command that has them."""
     rest = len(sight.reasons) - REASONS
-    more = [indented(f"and {rest:,} more: lakegate show {sight.batch}", 6, colour)] if rest > 0 and sight.batch else []
-    shown = sight.reasons[:REASONS] if more else sight.reasons
-    return [*(indented(f"{before}{reason}", 6, colour) for reason in shown), *more]
+    rest_lines = (
+        [indent(f"and {rest:,} more: lakegate show {sight.batch}", 6, colour)] if rest > 0 and sight.batch else []
+    )
+    reasons = sight.reasons[:REASONS] if rest_lines else sight.reasons
+    return [*(indent(f"{before}{reason}", 6, colour) for reason in reasons), *rest_lines]
 
 
 def _next(state: str, sight: Sight) -> list[str]:

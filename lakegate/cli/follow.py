@@ -16,7 +16,7 @@ SILENT_LOOKS = 6  # failed looks in a row before following gives up
 
 
 @dataclass(kw_only=True)
-class Followed:
+class Tracker:
     """File versions that are followed, in the order they were asked for. With `all_moving`, versions that a status
     shows under way join. `settled` are branches that need no second look.
     """
@@ -26,7 +26,7 @@ class Followed:
     settled: set[Branch] = field(default_factory=set)
 
     @classmethod
-    def of(cls, versions: Iterable[Version], *, all_moving: bool = False) -> "Followed":
+    def of(cls, versions: Iterable[Version], *, all_moving: bool = False) -> "Tracker":
         sights = {pair: Sight(file=pair[0], version=pair[1]) for pair in versions}
         return cls(sights=sights, all_moving=all_moving)
 
@@ -40,35 +40,37 @@ class Followed:
 
     def look(self, operations: Operations) -> None:
         """Update the state of each version. Once nothing moves, each file has its own rows and reasons."""
-        ended = tuple(pair for pair, sight in self.sights.items() if sight.at_end)
-        asked = Follow(moving=tuple(self.moving), ended=ended, settled=tuple(self.settled), all_moving=self.all_moving)
-        answer = operations.run(asked)
+        final_pairs = tuple(pair for pair, sight in self.sights.items() if sight.at_end)
+        operation = Follow(
+            moving=tuple(self.moving), ended=final_pairs, settled=tuple(self.settled), all_moving=self.all_moving
+        )
+        answer = operations.run(operation)
         self.settled |= set(answer.settled)
-        seen = {sight.pair: sight for sight in answer.sights}
+        by_pair = {sight.pair: sight for sight in answer.sights}
         if self.all_moving:
-            self.sights = {pair: sight for pair, sight in seen.items() if not sight.at_end} | self.sights
-        self.sights |= seen
+            self.sights = {pair: sight for pair, sight in by_pair.items() if not sight.at_end} | self.sights
+        self.sights |= by_pair
 
 
 def follow(
-    installation: Installation, followed: Followed, timeout: float | None, show: Callable[[Followed], None]
+    installation: Installation, tracker: Tracker, timeout: float | None, show: Callable[[Tracker], None]
 ) -> bool:
     """Look until nothing moves; return True if that was before the time-out. A failed look is repeated a few times."""
-    clock, started = installation.clock, installation.clock.now()
+    clock, start = installation.clock, installation.clock.now()
     silent, pause = 0, FIRST_PAUSE
     while True:
         try:
-            followed.look(installation.operations)
+            tracker.look(installation.operations)
             silent = 0
         except (Retryable, Conflict):  # Conflict: a branch vanished between two reads of one look
             silent += 1
             if silent >= SILENT_LOOKS:
                 raise
-        show(followed)
-        if not silent and not followed.moving:
+        show(tracker)
+        if not silent and not tracker.moving:
             return True
-        left = LONGEST_PAUSE if timeout is None else timeout - (clock.now() - started).total_seconds()
-        if left <= 0:
+        remaining = LONGEST_PAUSE if timeout is None else timeout - (clock.now() - start).total_seconds()
+        if remaining <= 0:
             return False
-        installation.pause(min(pause, left))
+        installation.pause(min(pause, remaining))
         pause = min(pause * 1.4, LONGEST_PAUSE)

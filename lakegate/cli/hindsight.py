@@ -5,30 +5,30 @@ from collections.abc import Iterator
 from lakegate.counts import count
 from lakegate.operations.hindsight import DAYS, REPORTS, CheckBefore, Hindsight
 
-SHOWN = 20  # checks; --json has all
+MOST_CHECKS = 20  # checks; --json has all
 
 
-def looked_back(found: Hindsight) -> Iterator[str]:
+def looked_back(result: Hindsight) -> Iterator[str]:
     """Yield the lines that tell it; none if no file was audited."""
-    if not found.files:
+    if not result.files:
         return
-    files = f"{count(found.files, 'file')} with {count(found.rows, 'row')}"
-    of = f", of the newest {REPORTS} reports" if found.is_cut else ""
-    yield f"Enforced over the last {DAYS} days ({files}{of}), it would have {_met(found)}"
-    told = [line for check in found.checks for line in _check(check, found.files)]
-    yield from (f"    {line}" for line in told[:SHOWN])
-    if (rest := len(told) - SHOWN) > 0:
+    files = f"{count(result.files, 'file')} with {count(result.rows, 'row')}"
+    of = f", of the newest {REPORTS} reports" if result.is_cut else ""
+    yield f"Enforced over the last {DAYS} days ({files}{of}), it would have {_outcome_text(result)}"
+    lines = [line for check in result.checks for line in _check(check, result.files)]
+    yield from (f"    {line}" for line in lines[:MOST_CHECKS])
+    if (rest := len(lines) - MOST_CHECKS) > 0:
         yield f"    … and {rest:,} more (--json has all)"
-    if found.unread:
-        yield f"    {count(found.unread, 'more file')} could not be appended, and no number is known of them"
+    if result.unread:
+        yield f"    {count(result.unread, 'more file')} could not be appended, and no number is known of them"
 
 
-def _met(found: Hindsight) -> str:
-    said = [f"rejected {count(found.rejected, 'file')}"] if found.rejected else []
-    if found.quarantined:
-        said.append(f"quarantined {count(found.quarantined_rows, 'row')} of {count(found.quarantined, 'file')}")
-    told = " and ".join(said) or "rejected and quarantined nothing"
-    return f"{told}; of {count(found.unknown, 'file')} that cannot be known" if found.unknown else told
+def _outcome_text(result: Hindsight) -> str:
+    parts = [f"rejected {count(result.rejected, 'file')}"] if result.rejected else []
+    if result.quarantined:
+        parts.append(f"quarantined {count(result.quarantined_rows, 'row')} of {count(result.quarantined, 'file')}")
+    text = " and ".join(parts) or "rejected and quarantined nothing"
+    return f"{text}; of {count(result.unknown, 'file')} that cannot be known" if result.unknown else text
 
 
 def _check(check: CheckBefore, files: int) -> Iterator[str]:

@@ -14,7 +14,7 @@ from lakegate.doctor.finding import Finding
 from lakegate.operations.operation import Operations
 from lakegate.ports import Branches, Clock, Landing, Ref
 from lakegate.settings import CommandLine
-from lakegate.workflow.cleaning.clean import Cleaned
+from lakegate.workflow.cleaning.clean import CleaningResult
 
 
 class Lake(Protocol):
@@ -35,7 +35,7 @@ class Lake(Protocol):
 class Cleaning(Protocol):
     """Cleaning of the lake, for `lakegate clean`."""
 
-    def __call__(self, *, days: int, delete: bool, named: Collection[str] = ()) -> Cleaned:
+    def __call__(self, *, days: int, delete: bool, names: Collection[str] = ()) -> CleaningResult:
         """Clean as the workflow does."""
 
 

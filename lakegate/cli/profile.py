@@ -36,7 +36,7 @@ from lakegate.workflow.cleaning.clean import clean
 from lakegate.workflow.service import Service
 from lakegate.workflow.verification.verify import verify
 
-HERE = ".lakegate.env"
+PROFILE_NAME = ".lakegate.env"
 NAMES = (
     "AWS_ACCESS_KEY_ID",
     "AWS_DEFAULT_REGION",
@@ -56,49 +56,51 @@ def connect() -> Installation:
     """Return the installation on its real services. Raise Retryable if none can be reached."""
     profile = load_profile()
     adopt_region()
-    chosen = CommandLine.from_env()
-    found = outputs(chosen.stack)
-    settings = replace(Settings.from_outputs(found), role=chosen.role)
+    command_line = CommandLine.from_env()
+    stack_outputs = outputs(command_line.stack)
+    settings = replace(Settings.from_outputs(stack_outputs), role=command_line.role)
     service = bootstrap.service(settings)
     return Installation(
-        operations=_operations(service, found),
+        operations=_operations(service, stack_outputs),
         landing=service.landing,
         lake=IcebergLake(settings.nessie_uri, settings.warehouse, bootstrap.nessie_door(settings)),
         branches=service.branches,
-        place=_place(settings, found, profile),
+        place=_place(settings, stack_outputs, profile),
         clock=service.clock,
         clean=partial(clean, service, S3Warehouse()),
         verify=partial(verify, service, S3Warehouse()),
     )
 
 
-def _place(settings: Settings, found: Mapping[str, str], profile: Path | None) -> Place:
+def _place(settings: Settings, stack_outputs: Mapping[str, str], profile: Path | None) -> Place:
     return Place.of(
         settings,
         region=region(),
         s3_endpoint=foreign_storage(),
-        read_policy=found.get("ReadLakePolicy", ""),
+        read_policy=stack_outputs.get("ReadLakePolicy", ""),
         variables=str(profile.resolve()) if profile else "",
     )
 
 
-def _operations(service: Service, found: Mapping[str, str]) -> Operations:
+def _operations(service: Service, stack_outputs: Mapping[str, str]) -> Operations:
     """Return the operations of the installation's own functions, or if an earlier release deployed it, of this process
     with the person's own rights.
     """
-    own = remote(found)
-    return own or Direct(service=service, by=person(), sweep=partial(invoke, found.get("ReconcileFunction", "")))
+    operations = remote(stack_outputs)
+    return operations or Direct(
+        service=service, by=person(), sweep=partial(invoke, stack_outputs.get("ReconcileFunction", ""))
+    )
 
 
-def remote(found: Mapping[str, str]) -> Remote | None:
+def remote(stack_outputs: Mapping[str, str]) -> Remote | None:
     """Return the operations of the functions that the outputs name, or None if an earlier release deployed them."""
-    if "ReadUrl" not in found:
+    if "ReadUrl" not in stack_outputs:
         return None
     urls = FunctionUrls(
-        read=found["ReadUrl"],
-        act=found["ActUrl"],
-        read_policy=found["ReadPolicy"],
-        act_policy=found["ActPolicy"],
+        read=stack_outputs["ReadUrl"],
+        act=stack_outputs["ActUrl"],
+        read_policy=stack_outputs["ReadPolicy"],
+        act_policy=stack_outputs["ActPolicy"],
     )
     return Remote(functions=urls)
 
@@ -116,49 +118,51 @@ def load_profile() -> Path | None:
     path = _profile()
     if path is None:
         return None
-    said = {name: value or "" for name, value in dotenv_values(path, interpolate=False).items()}
-    if strange := sorted(said.keys() - NAMES):
+    values = {name: value or "" for name, value in dotenv_values(path, interpolate=False).items()}
+    if strange := sorted(values.keys() - NAMES):
         raise Misconfigured(f"{path} may not set {', '.join(strange)}; it may set {', '.join(NAMES)}")
-    if "AWS_ENDPOINT_URL" in said and not (said.get("AWS_ACCESS_KEY_ID") and said.get("AWS_SECRET_ACCESS_KEY")):
+    if "AWS_ENDPOINT_URL" in values and not (values.get("AWS_ACCESS_KEY_ID") and values.get("AWS_SECRET_ACCESS_KEY")):
         raise Misconfigured(
             f"{path} names an AWS_ENDPOINT_URL, which would receive requests with your own credentials: "
             f"add the AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY that are meant for it"
         )
-    adopt(said)
-    remark(f"{path}: {said.get('LAKEGATE_STACK', CommandLine.stack)} at {said.get('AWS_ENDPOINT_URL', 'AWS')}")
+    adopt(values)
+    remark(f"{path}: {values.get('LAKEGATE_STACK', CommandLine.stack)} at {values.get('AWS_ENDPOINT_URL', 'AWS')}")
     return path
 
 
 def _profile() -> Path | None:
     """Return the profile file, or None if there is none."""
-    chosen = CommandLine.from_env()
-    path = Path(chosen.env_file or HERE)
+    command_line = CommandLine.from_env()
+    path = Path(command_line.env_file or PROFILE_NAME)
     if path.is_file():
         return path
-    if chosen.env_file:
+    if command_line.env_file:
         raise Misconfigured(f"there is no {path}, which {ENV_FILE} names. For the local cloud run: lakegate local up")
-    there = home()
-    is_up = not there.is_checkout and there.profile.is_file()
-    return there.profile if is_up and not chosen.installation else None
+    own_home = home()
+    is_up = not own_home.is_checkout and own_home.profile.is_file()
+    return own_home.profile if is_up and not command_line.installation else None
 
 
 def outputs(stack: str) -> Mapping[str, str]:
     """Return the stack's outputs."""
     try:
         with aws_errors(f"reading the stack {stack!r}"):
-            found: Any = boto3.client("cloudformation", config=CONFIG).describe_stacks(StackName=stack)["Stacks"][0]
+            description: Any = boto3.client("cloudformation", config=CONFIG).describe_stacks(StackName=stack)["Stacks"][
+                0
+            ]
     except LakegateError as error:
-        what = (
+        hint = (
             f"For the local cloud run: lakegate local up{_in_checkout()}. For AWS set AWS_REGION, AWS_PROFILE and "
             "LAKEGATE_STACK"
         )
-        raise Retryable(f"no installation can be reached: {str(error).rstrip('.')}. {what}") from error
-    return {item["OutputKey"]: item["OutputValue"] for item in found.get("Outputs", [])}
+        raise Retryable(f"no installation can be reached: {str(error).rstrip('.')}. {hint}") from error
+    return {item["OutputKey"]: item["OutputValue"] for item in description.get("Outputs", [])}
 
 
 def _in_checkout() -> str:
-    its = ", and be in its checkout (or set LAKEGATE_ENV_FILE to its .lakegate.env)"
-    return its if home().is_checkout else ""
+    hint = ", and be in its checkout (or set LAKEGATE_ENV_FILE to its .lakegate.env)"
+    return hint if home().is_checkout else ""
 
 
 def invoke(function: str) -> None:

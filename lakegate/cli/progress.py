@@ -13,12 +13,12 @@ from rich.text import Text
 
 from lakegate.cli import terminal
 from lakegate.cli.ends import ENDS
-from lakegate.cli.follow import Followed
+from lakegate.cli.follow import Tracker
 from lakegate.operations.sights import Sight
 
 
 @contextmanager
-def progress() -> Iterator[Callable[[Followed], None]]:
+def progress() -> Iterator[Callable[[Tracker], None]]:
     """Yield a function that shows the followed files on standard error."""
     screen = terminal.console(stderr=True)
     if not screen.file.isatty():
@@ -37,16 +37,18 @@ class Board:
         self._spinner = Spinner("dots")
         self._sights: list[Sight] = []
 
-    def show(self, followed: Followed) -> None:
-        self._sights = list(followed.sights.values())
+    def show(self, tracker: Tracker) -> None:
+        self._sights = list(tracker.sights.values())
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         room = max(3, (options.height or console.height) - 4)
-        shown = self._sights
-        if len(shown) > room:
-            shown = sorted(shown, key=lambda sight: sight.at_end)[: room - 1]
-        rest = len(self._sights) - len(shown)
-        yield Group(self._head(), self._table(shown), *([Text(f"  … and {rest:,} more", style="dim")] if rest else []))
+        sights_to_show = self._sights
+        if len(sights_to_show) > room:
+            sights_to_show = sorted(sights_to_show, key=lambda sight: sight.at_end)[: room - 1]
+        rest = len(self._sights) - len(sights_to_show)
+        yield Group(
+            self._head(), self._table(sights_to_show), *([Text(f"  … and {rest:,} more", style="dim")] if rest else [])
+        )
 
     def _head(self) -> Text:
         seconds = int(time.monotonic() - self._started)
@@ -54,16 +56,16 @@ class Board:
         return text.append(tally(self._sights) or "looking", style="dim")
 
     def _table(self, sights: list[Sight]) -> Table:
-        made = Table.grid(padding=(0, 1))
-        made.add_column(width=1)
-        made.add_column(no_wrap=True, overflow="ellipsis", ratio=None)
-        made.add_column(no_wrap=True)
-        made.add_column(no_wrap=True, overflow="ellipsis", ratio=None)
+        grid = Table.grid(padding=(0, 1))
+        grid.add_column(width=1)
+        grid.add_column(no_wrap=True, overflow="ellipsis", ratio=None)
+        grid.add_column(no_wrap=True)
+        grid.add_column(no_wrap=True, overflow="ellipsis", ratio=None)
         for sight in sights:
             mark = Text(ENDS[sight.state].mark) if sight.at_end else self._spinner
             waits = Text(terminal.clean(sight.waits), style="dim")
-            made.add_row(mark, Text(terminal.clean(sight.file)), terminal.state(sight.state), waits)
-        return made
+            grid.add_row(mark, Text(terminal.clean(sight.file)), terminal.state(sight.state), waits)
+        return grid
 
 
 class Log:
@@ -74,8 +76,8 @@ class Log:
         self._started = time.monotonic()
         self._last = ""
 
-    def show(self, followed: Followed) -> None:
-        now = tally(followed.sights.values())
+    def show(self, tracker: Tracker) -> None:
+        now = tally(tracker.sights.values())
         if now and now != self._last:
             self._screen.print(f"{time.monotonic() - self._started:5.0f} s  {now}")
             self._last = now
@@ -83,5 +85,5 @@ class Log:
 
 def tally(sights: Iterable[Sight]) -> str:
     """Return `3 queued, 11 appending and auditing`."""
-    counted = Counter(sight.state for sight in sights)
-    return ", ".join(f"{number:,} {state}" for state, number in counted.items())
+    numbers = Counter(sight.state for sight in sights)
+    return ", ".join(f"{number:,} {state}" for state, number in numbers.items())

@@ -5,24 +5,26 @@ from lakegate.operations.batch import Try
 from lakegate.ports import Note, Usage
 
 
-def enforced(note: Note) -> str:
+def enforced_text(commit_note: Note) -> str:
     """Return what enforcing would have done to the files that a decision published; "" if it is the same."""
-    return would_have(sum(file.would_reject for file in note.files), sum(file.would_quarantine for file in note.files))
+    return would_have(
+        sum(file.would_reject for file in commit_note.files), sum(file.would_quarantine for file in commit_note.files)
+    )
 
 
-def decision_words(note: Note) -> list[str]:
+def decision_words(commit_note: Note) -> list[str]:
     """Return how many rows a decision published in place of how many, what enforcing would have done, and by whom."""
-    rows = count(sum(file.rows for file in note.files), "row")
-    instead = f" in place of {count(note.replaced, 'row')}" if note.replaced else ""
-    words = [count(len(note.files) + note.more, "file"), rows + instead, enforced(note)]
-    words += ["in spite of the audit"] if note.overrules else []
-    return list(filter(None, [*words, note.why, f"by {note.by}" if note.by else ""]))
+    rows = count(sum(file.rows for file in commit_note.files), "row")
+    in_place = f" in place of {count(commit_note.replaced, 'row')}" if commit_note.replaced else ""
+    words = [count(len(commit_note.files) + commit_note.more, "file"), rows + in_place, enforced_text(commit_note)]
+    words += ["in spite of the audit"] if commit_note.overrules else []
+    return list(filter(None, [*words, commit_note.why, f"by {commit_note.by}" if commit_note.by else ""]))
 
 
-def would_have(files: int, rows: int, these: str = "") -> str:
-    """Return what enforcing would have done to so many files and rows of `these`; "" if nothing."""
-    rejected = [f"{count(files, f'{these}file')} would have been rejected"] if files else []
-    return ", ".join(rejected + ([f"{count(rows, f'{these}row')} would have gone to quarantine"] if rows else []))
+def would_have(files: int, rows: int, prefix: str = "") -> str:
+    """Return what enforcing would have done to so many files and rows of `prefix`; "" if nothing."""
+    rejected = [f"{count(files, f'{prefix}file')} would have been rejected"] if files else []
+    return ", ".join(rejected + ([f"{count(rows, f'{prefix}row')} would have gone to quarantine"] if rows else []))
 
 
 def took(usage: Usage) -> str:

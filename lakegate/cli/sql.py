@@ -19,7 +19,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from lakegate.adapters.decoding import MOST
+from lakegate.adapters.decoding import MOST_BYTES
 from lakegate.adapters.spool import spool
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.cli.installation import Lake
@@ -31,7 +31,7 @@ from lakegate.ports import Ref
 READS = (exp.Query, exp.Describe, exp.Summarize)
 MEMORY, THREADS = 512 * 1024**2, 2
 """Bytes of DuckDB's memory: what is beyond them is on disk, in `TMPDIR`. Each thread holds rows of its own beside."""
-LESS = "ask for fewer rows by LIMIT, for fewer columns, or for the beginning of a text by left(column, 100)"
+HINT = "ask for fewer rows by LIMIT, for fewer columns, or for the beginning of a text by left(column, 100)"
 _PLAIN = 16  # bytes of a value without a length
 PLAIN_SELECT = {"expressions", "from_", "limit"}
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
@@ -57,17 +57,17 @@ class Statement:
     @property
     def tables(self) -> list[str]:
         """Return the tables named with a namespace. A name without one is a common table expression's."""
-        found = (".".join(part.name for part in table.parts) for table in self.tree.find_all(exp.Table) if table.db)
-        return list(dict.fromkeys(found))
+        names = (".".join(part.name for part in table.parts) for table in self.tree.find_all(exp.Table) if table.db)
+        return list(dict.fromkeys(names))
 
     def columns(self, available: Sequence[str]) -> list[str]:
         """Return the table's columns that the statement names anywhere, or all if it may read unnamed ones."""
-        if self._unnamed():
+        if self._reads_unnamed():
             return list(available)
-        named = {identifier.name.lower() for identifier in self.tree.find_all(exp.Identifier)}
-        return [column for column in available if column.lower() in named] or list(available[:1])
+        identifiers = {identifier.name.lower() for identifier in self.tree.find_all(exp.Identifier)}
+        return [column for column in available if column.lower() in identifiers] or list(available[:1])
 
-    def _unnamed(self) -> bool:
+    def _reads_unnamed(self) -> bool:
         if not isinstance(self.tree, exp.Query) or self.tree.find(exp.Pivot, exp.Columns):
             return True
         stars = any(not isinstance(star.parent, exp.Count) for star in self.tree.find_all(exp.Star))
@@ -79,10 +79,10 @@ class Statement:
     @property
     def limit(self) -> int | None:
         """Return the number of rows that suffice, which a plain `SELECT … FROM table LIMIT n` tells; otherwise None."""
-        given = {name for name, value in self.tree.args.items() if value}
+        clauses = {name for name, value in self.tree.args.items() if value}
         limit = self.tree.args.get("limit")
-        enough = PLAIN_SELECT | ({"where"} if len(self._conditions) == 1 and self.files else set())
-        if not (isinstance(self.tree, exp.Select) and isinstance(limit, exp.Limit) and given <= enough):
+        plain_clauses = PLAIN_SELECT | ({"where"} if len(self._conditions) == 1 and self.files else set())
+        if not (isinstance(self.tree, exp.Select) and isinstance(limit, exp.Limit) and clauses <= plain_clauses):
             return None
         if self.tree.find(exp.Func, exp.Window, exp.Subquery) or limit.args.get("limit_options"):
             return None
@@ -97,11 +97,11 @@ class Statement:
     @cached_property
     def _conditions(self) -> list[exp.Expr]:
         """Return the conditions that every row must meet, if the statement reads a single table."""
-        where, source = self.tree.args.get("where"), self.tree.args.get("from_")
+        condition, source = self.tree.args.get("where"), self.tree.args.get("from_")
         of_one = isinstance(self.tree, exp.Select) and source and isinstance(source.this, exp.Table)
-        if where is None or not of_one or len(list(self.tree.find_all(exp.Table))) > 1:
+        if condition is None or not of_one or len(list(self.tree.find_all(exp.Table))) > 1:
             return []
-        return list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
+        return list(condition.this.flatten()) if isinstance(condition.this, exp.And) else [condition.this]
 
 
 def _file_ids(condition: exp.Expr) -> tuple[str, ...]:
@@ -121,11 +121,15 @@ class Result:
     rows: list[tuple[Any, ...]]
 
 
-_EVERY: Mapping[str, Sequence[str]] = {}
+_NO_FILES: Mapping[str, Sequence[str]] = {}
 
 
 def run(
-    lake: Lake, statement: Statement, ref: Ref, files: Mapping[str, Sequence[str]] = _EVERY, before: Sequence[str] = ()
+    lake: Lake,
+    statement: Statement,
+    ref: Ref,
+    files: Mapping[str, Sequence[str]] = _NO_FILES,
+    before: Sequence[str] = (),
 ) -> Result:
     """Run the statement on the tables of one commit. `files` limits a table to the rows of these file versions, and
     `before` holds statements to execute first. Raise Misconfigured if DuckDB refuses the statement.
@@ -149,10 +153,10 @@ def run(
             answer = engine.execute(statement.sql)
             rows, names = _fetch(answer), [column[0] for column in answer.description or ()]
         except duckdb.CatalogException as error:
-            there = ", ".join(lake.tables(ref)) or "none"
-            raise Misconfigured(f"the query failed: {_short(error)} Tables on {ref}: {there}") from error
+            tables = ", ".join(lake.tables(ref)) or "none"
+            raise Misconfigured(f"the query failed: {_short(error)} Tables on {ref}: {tables}") from error
         except (MemoryError, duckdb.OutOfMemoryException) as error:
-            raise Misconfigured(f"the query takes more memory than there is for it: {LESS}") from error
+            raise Misconfigured(f"the query takes more memory than there is for it: {HINT}") from error
         except duckdb.Error as error:
             raise Misconfigured(f"the query failed on {ref}: {_short(error)}") from error
     return Result(columns=_distinct(names), rows=rows)
@@ -163,8 +167,8 @@ def _fetch(answer: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
     rows, size = list[tuple[Any, ...]](), 0
     while (row := answer.fetchone()) is not None:
         size += _size(row)
-        if size > MOST:
-            raise Misconfigured(f"the answer has more than {count(MOST, 'byte')}: {LESS}")
+        if size > MOST_BYTES:
+            raise Misconfigured(f"the answer has more than {count(MOST_BYTES, 'byte')}: {HINT}")
         rows.append(row)
     return rows
 
@@ -186,8 +190,8 @@ def columns_of(lake: Lake, ref: Ref, name: str) -> list[str]:
     """Return the names of a table's columns. Raise Misconfigured if there is no such table."""
     columns = lake.columns(ref, name)
     if columns is None:
-        there = ", ".join(lake.tables(ref)) or "none; a contract's table appears with its first file"
-        raise Misconfigured(f"there is no table {name} on {ref}. Tables there: {there}")
+        tables = ", ".join(lake.tables(ref)) or "none; a contract's table appears with its first file"
+        raise Misconfigured(f"there is no table {name} on {ref}. Tables there: {tables}")
     return columns
 
 
@@ -212,7 +216,7 @@ def _readable(rows: pa.Table) -> pa.Table:
     """Return the rows with a mark for bytes that are not UTF-8, because DuckDB would refuse such a text."""
     if all(map(_is_readable, rows.columns)):
         return rows
-    return spool(rows.schema, map(_marked, rows.to_batches()))
+    return spool(rows.schema, map(_mark_rows, rows.to_batches()))
 
 
 def _is_readable(column: pa.ChunkedArray | pa.Array) -> bool:
@@ -224,27 +228,27 @@ def _is_readable(column: pa.ChunkedArray | pa.Array) -> bool:
     return True
 
 
-def _marked(rows: pa.RecordBatch) -> pa.RecordBatch:
+def _mark_rows(rows: pa.RecordBatch) -> pa.RecordBatch:
     columns = [column if _is_readable(column) else _marked_texts(column) for column in rows.columns]
     return pa.RecordBatch.from_arrays(columns, schema=rows.schema)
 
 
 def _marked_texts(column: pa.Array) -> pa.Array:
     texts = (value.as_buffer() for value in column)
-    marked = [None if text is None else text.to_pybytes().decode(errors="replace") for text in texts]
-    return pa.array(marked, column.type)
+    texts_with_marks = [None if text is None else text.to_pybytes().decode(errors="replace") for text in texts]
+    return pa.array(texts_with_marks, column.type)
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
     """Return the names, with `a_2` for the second `a`, because a JSON object holds each name once."""
-    made: list[str] = []
+    result: list[str] = []
     for name in names:
         number, candidate = 1, name
-        while candidate in made:
+        while candidate in result:
             number += 1
             candidate = f"{name}_{number}"
-        made.append(candidate)
-    return made
+        result.append(candidate)
+    return result
 
 
 def _short(error: Exception) -> str:

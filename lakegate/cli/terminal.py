@@ -50,22 +50,22 @@ def clean(text: object) -> str:
     return shown(str(text), spelt)
 
 
-def say(*lines: RenderableType) -> None:
+def print_lines(*lines: RenderableType) -> None:
     """Print lines. The terminal itself folds a string, so that a name or a command in it can be copied whole."""
     screen = console()
     for line in lines:
         screen.print(clean(line) if isinstance(line, str) else line, soft_wrap=isinstance(line, str))
 
 
-def indented(what: RenderableType, by: int, style: str = "") -> Padding:
+def indent(text: RenderableType, by: int, style: str = "") -> Padding:
     """Return something with all of its lines indented."""
-    return Padding(Text(clean(what), style=style) if isinstance(what, str) else what, (0, 0, 0, by), expand=False)
+    return Padding(Text(clean(text), style=style) if isinstance(text, str) else text, (0, 0, 0, by), expand=False)
 
 
 def complain(text: str) -> None:
-    first, *more = map(clean, text.split("\n"))
+    first, *further = map(clean, text.split("\n"))
     console(stderr=True).print(Text("lakegate: ", style="bold red") + Text(first), soft_wrap=True)
-    for line in more:  # indented, because a name in the message could imitate a first line of ours
+    for line in further:  # indented, because a name in the message could imitate a first line of ours
         console(stderr=True).print(Text(f"  {line.strip()}"), soft_wrap=True)
 
 
@@ -91,13 +91,13 @@ def sound(value: Any) -> Any:
 
 
 @contextmanager
-def busy(what: str) -> Iterator[None]:
+def busy(activity: str) -> Iterator[None]:
     """Show a spinner while work takes its time, if a person is at the terminal."""
     screen = console(stderr=True)
     if not screen.file.isatty():  # rich takes a log for a terminal if FORCE_COLOR is set
         yield
         return
-    with screen.status(Text(what)):
+    with screen.status(Text(activity)):
         yield
 
 
@@ -105,8 +105,8 @@ def state(name: str) -> Text:
     return Text(clean(name), style=COLOURS.get(name, "cyan"))
 
 
-def ago(then: datetime, now: datetime) -> str:
-    seconds = max(0, int((now - then).total_seconds()))
+def age_text(moment: datetime, now: datetime) -> str:
+    seconds = max(0, int((now - moment).total_seconds()))
     for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= size:
             return f"{count(seconds // size, unit)} ago"
@@ -115,11 +115,11 @@ def ago(then: datetime, now: datetime) -> str:
 
 def table(*columns: str, title: str = "", right: Iterable[str] = ()) -> Table:
     """Return an empty table in the one style; columns named in `right` hold numbers."""
-    made = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", pad_edge=False)
+    grid = Table(box=SIMPLE_HEAD, title=title or None, title_justify="left", title_style="bold", pad_edge=False)
     numbers = set(right)
     for column in columns:
-        made.add_column(clean(column), justify="right" if column in numbers else "left", overflow="fold")
-    return made
+        grid.add_column(clean(column), justify="right" if column in numbers else "left", overflow="fold")
+    return grid
 
 
 def cell(value: object) -> str:
@@ -140,10 +140,10 @@ def grid(columns: Sequence[str], rows: Sequence[Sequence[object]], width: int) -
     numbers = [
         n for at, n in enumerate(columns) if rows and all(isinstance(row[at], int | float | None) for row in rows)
     ]
-    made = table(*columns, right=numbers)
+    grid = table(*columns, right=numbers)
     for row in cells:
-        made.add_row(*row)
-    return made
+        grid.add_row(*row)
+    return grid
 
 
 def _records(columns: Sequence[str], cells: Sequence[Sequence[str]], widest: int) -> Text:
@@ -162,8 +162,8 @@ def sample(rows: Sequence[Mapping[str, object]], first: Sequence[str], width: in
     cells = [[cell(row.get(name)) for name in names] for row in rows]
     sizes = [max([len(clean(name)), *(len(row[at]) for row in cells)]) + GUTTER for at, name in enumerate(names)]
     room = width - GUTTER * 2  # for the sign that more columns exist
-    fitting = max(1, next((at for at in range(len(sizes)) if sum(sizes[: at + 1]) > room), len(sizes)))
-    made = table(*names[:fitting], *(["…"] if fitting < len(names) else []))
+    room_for = max(1, next((at for at in range(len(sizes)) if sum(sizes[: at + 1]) > room), len(sizes)))
+    grid = table(*names[:room_for], *(["…"] if room_for < len(names) else []))
     for row in cells:
-        made.add_row(*row[:fitting])
-    return made
+        grid.add_row(*row[:room_for])
+    return grid

@@ -9,7 +9,7 @@ from rich.text import Text
 from lakegate.audit.model.report import Report, Verdict
 from lakegate.cli.exits import Exit
 from lakegate.cli.show import verdicts
-from lakegate.cli.terminal import busy, clean, indented, say, say_json
+from lakegate.cli.terminal import busy, clean, indent, print_lines, say_json
 from lakegate.contracts import Contract, load
 from lakegate.counts import count
 from lakegate.errors import ContractFaults, Misconfigured
@@ -22,23 +22,23 @@ _CONTRACTS = (".yaml", ".yml")
 
 def try_(words: Sequence[str], *, every_check: bool, as_json: bool) -> Exit:
     """Print the verdicts. Return REJECTED if the service would reject a file."""
-    files, path = _sorted(words)
+    files, path = _split_words(words)
     contract = _contract(path)
     with busy("auditing"):
         trial = try_files(contract.plan, files)
     strays = [file for file in files if not _is_routed(contract.route, file.name)]
     if as_json:
-        said = {"unrouted": list(map(str, strays)), "route": contract.route.pattern, "unasked": trial.unasked}
-        say_json({"table": contract.table, "contract": str(path), "report": trial.report, **said})
+        members = {"unrouted": list(map(str, strays)), "route": contract.route.pattern, "unasked": trial.unasked}
+        say_json({"table": contract.table, "contract": str(path), "report": trial.report, **members})
     else:
-        say(*_pages(contract, trial, strays, every_check=every_check))
-    failed = any(file.verdict is Verdict.FAIL for file in trial.report.files)
-    return Exit.REJECTED if trial.report.error or failed else Exit.DONE
+        print_lines(*_pages(contract, trial, strays, every_check=every_check))
+    is_rejected = any(file.verdict is Verdict.FAIL for file in trial.report.files)
+    return Exit.REJECTED if trial.report.error or is_rejected else Exit.DONE
 
 
-def _sorted(words: Sequence[str]) -> tuple[list[Path], Path]:
+def _split_words(words: Sequence[str]) -> tuple[list[Path], Path]:
     """Return the files and the contract. Raise Misconfigured if a word is neither, or stands in the other's place."""
-    *files, contract = map(_there, words)
+    *files, contract = map(_existing_path, words)
     early = [path for path in files if path.suffix.lower() in _CONTRACTS]
     if early and contract.suffix.lower() not in _CONTRACTS:
         raise Misconfigured(f"{contract} is no contract: the contract comes last, as in {USAGE}. Is it {early[0]}?")
@@ -46,12 +46,12 @@ def _sorted(words: Sequence[str]) -> tuple[list[Path], Path]:
         raise Misconfigured(f"{contract} stands alone: name files and then their contract, as in {USAGE}")
     if early:
         raise Misconfigured(f"{early[0]} and {contract} look like two contracts: files of one table are tried at once")
-    if twice := [path for at, path in enumerate(files) if path in files[:at]]:
-        raise Misconfigured(f"{twice[0]} is named twice")
+    if repetitions := [path for at, path in enumerate(files) if path in files[:at]]:
+        raise Misconfigured(f"{repetitions[0]} is named twice")
     return files, contract
 
 
-def _there(word: str) -> Path:
+def _existing_path(word: str) -> Path:
     """Return the path of a file that is there."""
     path = Path(word)
     if "://" in word:
@@ -70,8 +70,8 @@ def _contract(path: Path) -> Contract:
     try:
         return load(path.read_bytes(), str(path))
     except ContractFaults as error:
-        told = f"{error}\nNo file was tried. Every fault with what to write: lakegate contract check {path}"
-        raise Misconfigured(told) from error
+        message = f"{error}\nNo file was tried. Every fault with what to write: lakegate contract check {path}"
+        raise Misconfigured(message) from error
 
 
 def _is_routed(route: Route, name: str) -> bool:
@@ -88,10 +88,10 @@ def _pages(contract: Contract, trial: Trial, strays: Sequence[Path], *, every_ch
         yield Text(clean(f"  masked by the contract: {', '.join(report.masked)}"), style="dim")
     if trial.unasked:
         yield Text("\nNot asked here", style="bold")
-        yield from (indented(f"{each.check}: {each.why}", 2) for each in trial.unasked)
+        yield from (indent(f"{check.check}: {check.why}", 2) for check in trial.unasked)
     if strays:
         names = ", ".join(path.name for path in strays[:3]) + (f" and {len(strays) - 3:,} more" if strays[3:] else "")
-        yield indented(f"The table's route {contract.route.pattern} takes no file called {names}", 0, "yellow")
+        yield indent(f"The table's route {contract.route.pattern} takes no file called {names}", 0, "yellow")
     yield Text(_outcome(report), style="bold")
 
 

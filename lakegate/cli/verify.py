@@ -1,6 +1,6 @@
 """`verify`: whether the catalog, the service's bucket and the lake fit together. It decides nothing itself."""
 
-from lakegate.cli.doctor import code, tell
+from lakegate.cli.doctor import code, print_findings
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import busy, say_json
@@ -12,5 +12,5 @@ def verify(installation: Installation, *, as_json: bool) -> Exit:
     if as_json:
         say_json(findings)
     else:
-        tell(findings)
+        print_findings(findings)
     return code(findings)

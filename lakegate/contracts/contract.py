@@ -46,13 +46,13 @@ def overlaps(contracts: Sequence[Contract]) -> list[str]:
     """Return what is wrong with having these contracts at once: two for one table, or a key that two routes would
     match.
     """
-    pairs = [(one, other) for at, one in enumerate(contracts) for other in contracts[at + 1 :]]
-    return [message for one, other in pairs if (message := _clash(one, other))]
+    pairs = [(left, other) for at, left in enumerate(contracts) for other in contracts[at + 1 :]]
+    return [message for left, other in pairs if (message := _clash(left, other))]
 
 
-def _clash(one: Contract, other: Contract) -> str:
-    if one.table == other.table:
-        return f"two contracts for the table {one.table}: {one.id} and {other.id}"
-    if one.route.overlaps(other.route):
-        return f"the route {one.route.pattern} of {one.table} overlaps {other.route.pattern} of {other.table}"
+def _clash(left: Contract, other: Contract) -> str:
+    if left.table == other.table:
+        return f"two contracts for the table {left.table}: {left.id} and {other.id}"
+    if left.route.overlaps(other.route):
+        return f"the route {left.route.pattern} of {left.table} overlaps {other.route.pattern} of {other.table}"
     return ""

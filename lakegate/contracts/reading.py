@@ -15,7 +15,7 @@ from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Broken, Document, Enough, Item, parse
 from lakegate.contracts.odcs.examples import EXAMPLES, LANDING, PHYSICAL_NAME
 from lakegate.contracts.odcs.json_schema import check_json_schema, server_words
-from lakegate.contracts.odcs.settings import several, whole_number
+from lakegate.contracts.odcs.settings import choices, whole_number
 from lakegate.contracts.odcs.size_limits import check_size
 from lakegate.contracts.table import plan_of
 from lakegate.errors import Fault, Misconfigured
@@ -36,13 +36,13 @@ def read(text: bytes | str) -> tuple[Contract | None, list[Fault]]:
     document = Document()
     try:
         contract = _read(text, document)
-    except Broken as broken:
-        return None, [broken.fault]
-    except Enough as more:
-        return None, [*_sorted(document), more.fault]
+    except Broken as failure:
+        return None, [failure.fault]
+    except Enough as surplus:
+        return None, [*_sorted_faults(document), surplus.fault]
     except Exception as error:  # noqa: BLE001 - any failure on a stranger's text is told as a fault of that text
-        return None, [*_sorted(document), _unforeseen(error, document.line(document.at))]
-    return (None if document.faults else contract), _sorted(document)
+        return None, [*_sorted_faults(document), _unforeseen(error, document.line(document.at))]
+    return (None if document.faults else contract), _sorted_faults(document)
 
 
 def _read(text: bytes | str, document: Document) -> Contract | None:
@@ -74,7 +74,7 @@ def _raised_at(error: Exception) -> str:
     return f"{frame.tb_frame.f_code.co_qualname}:{frame.tb_lineno}" if frame else ""
 
 
-def _sorted(document: Document) -> list[Fault]:
+def _sorted_faults(document: Document) -> list[Fault]:
     return sorted(set(document.faults), key=lambda fault: (fault.line, fault.message))
 
 
@@ -88,13 +88,13 @@ def _contract(root: Item) -> Contract | None:
     plan = plan_of(table, name or "", root, files) if table else None
     location = landing.get("location") if landing else None
     route = _route(name or "", location) if location else None
-    days = whole_number(table, "branchDays", BRANCH_DAYS, most=MOST_DAYS) if table else BRANCH_DAYS
+    days = whole_number(table, "branchDays", BRANCH_DAYS, limit=MOST_DAYS) if table else BRANCH_DAYS
     ingestion = ingestion_of(table) if table else Ingestion()
-    notify = several(table, "notify", Notice) if table else frozenset[Notice]()
-    return _assembled(plan, route, days, ingestion, notify) if name and plan and route else None
+    notify = choices(table, "notify", Notice) if table else frozenset[Notice]()
+    return _assemble(plan, route, days, ingestion, notify) if name and plan and route else None
 
 
-def _assembled(plan: Plan, route: Route, days: int, ingestion: Ingestion, notify: frozenset[Notice]) -> Contract:
+def _assemble(plan: Plan, route: Route, days: int, ingestion: Ingestion, notify: frozenset[Notice]) -> Contract:
     return Contract(
         id=plan.contract_id,
         version=plan.contract_version,
@@ -109,21 +109,23 @@ def _assembled(plan: Plan, route: Route, days: int, ingestion: Ingestion, notify
 def _landing(root: Item) -> Item | None:
     """Return the server named landing; note faults in its words or any other server's."""
     landing = []
-    for server in root.each("servers"):
+    for server in root.entries("servers"):
         if server.plain("server") == "landing":
             landing.append(server)
-            vocabulary.check_words(server, vocabulary.SERVER, where="a landing server")
+            vocabulary.check_words(server, vocabulary.SERVER, vocabulary="a landing server")
         elif isinstance(kind := server.plain("type"), str):
-            known = {word: vocabulary.Word(answer=vocabulary.Answer.DESCRIBES) for word in server_words(kind)}
-            vocabulary.check_words(server, known, where=f"a server of type {kind}")
+            words = {word: vocabulary.Word(answer=vocabulary.Answer.DESCRIBES) for word in server_words(kind)}
+            vocabulary.check_words(server, words, vocabulary=f"a server of type {kind}")
     if len(landing) != 1:
         if "servers" not in root.document.root or root.get("servers"):
-            where = landing[1] if landing else root.get("servers") or root
-            one = "exactly one server is named `landing`: it says which files are the table's"
-            where.fault(one, "" if landing else LANDING)
+            place = landing[1] if landing else root.get("servers") or root
+            message = "exactly one server is named `landing`: it says which files are the table's"
+            place.fault(message, "" if landing else LANDING)
         return None
-    if (said := landing[0].get("type")) and said.value != "s3":
-        said.fault(f"the landing server's type is {said.value!r}, and it can be 's3' only", EXAMPLES["type"])
+    if (type_entry := landing[0].get("type")) and type_entry.value != "s3":
+        type_entry.fault(
+            f"the landing server's type is {type_entry.value!r}, and it can be 's3' only", EXAMPLES["type"]
+        )
     return landing[0]
 
 
@@ -142,7 +144,7 @@ def _route(table: str, location: Item) -> Route | None:
 def _the_table(root: Item) -> Item | None:
     if root.has("schema") and root.get("schema") is None:
         return None
-    tables = list(root.each("schema"))
+    tables = list(root.entries("schema"))
     if len(tables) == 1:
         return tables[0]
     count = len(root.plain("schema", []))
@@ -152,18 +154,19 @@ def _the_table(root: Item) -> Item | None:
 
 
 def _table_name(table: Item) -> str | None:
-    said = table.get("physicalName") if table.has("physicalName") else table.get("name")
-    if said is None:
+    name_entry = table.get("physicalName") if table.has("physicalName") else table.get("name")
+    if name_entry is None:
         return None
-    if not _TABLE_NAME.fullmatch(said.value):
-        said.fault(
-            f"{said.value!r} is no table: write physicalName: namespace.table, in lower case, such as nyc.flights",
+    if not _TABLE_NAME.fullmatch(name_entry.value):
+        name_entry.fault(
+            f"{name_entry.value!r} is no table: write physicalName: namespace.table, in lower case, such as "
+            "nyc.flights",
             PHYSICAL_NAME,
         )
         return None
-    if (length := len(said.value)) > LONGEST_TABLE:
-        said.fault(
+    if (length := len(name_entry.value)) > LONGEST_TABLE:
+        name_entry.fault(
             f"the table's name has {length} characters, and it may have {LONGEST_TABLE}: job runs are called by it"
         )
         return None
-    return str(said.value)
+    return str(name_entry.value)

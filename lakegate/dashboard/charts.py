@@ -27,9 +27,9 @@ SHAPE = alt.Scale(domain=WORDS, range=[SHAPES[word] for word in WORDS])
 
 def files(audits: Sequence[TableAudit]) -> alt.Chart:
     """Return how many files came to which verdict, audit by audit."""
-    found = [{**_of(it), "verdict": word, "files": number, "rank": WORDS.index(word)}
-             for it in audits for word, number in it.verdicts.items()]  # fmt: skip
-    return _bars(found, "files", "Files by verdict").encode(
+    points = [{**_of(audit), "verdict": word, "files": number, "rank": WORDS.index(word)}
+             for audit in audits for word, number in audit.verdicts.items()]  # fmt: skip
+    return _bars(points, "files", "Files by verdict").encode(
         color=alt.Color("verdict:N", scale=COLOUR, legend=alt.Legend(orient="top", title=None)),
         order=alt.Order("rank:Q", sort="descending"),
         tooltip=["batch:N", "audit:N", "at:T", "verdict:N", "files:Q"],
@@ -38,14 +38,14 @@ def files(audits: Sequence[TableAudit]) -> alt.Chart:
 
 def rows(audits: Sequence[TableAudit]) -> alt.Chart:
     """Return how many rows each audit read, and put aside."""
-    found = [
-        {**_of(it), "rows": number, "kind": kind}
-        for it in audits
-        for kind, number in (("rows", it.rows), ("in quarantine", it.quarantined))
+    points = [
+        {**_of(audit), "rows": number, "kind": kind}
+        for audit in audits
+        for kind, number in (("rows", audit.rows), ("in quarantine", audit.quarantined))
         if number
     ]
     kinds = alt.Scale(domain=["rows", "in quarantine"], range=[LINE, COLOURS["quarantine"]])
-    return _bars(found, "rows", "Rows").encode(
+    return _bars(points, "rows", "Rows").encode(
         color=alt.Color("kind:N", scale=kinds, legend=alt.Legend(orient="top", title=None)),
         tooltip=["batch:N", "audit:N", "at:T", "kind:N", "rows:Q"],
     )
@@ -53,10 +53,15 @@ def rows(audits: Sequence[TableAudit]) -> alt.Chart:
 
 def number(audits: Sequence[TableAudit], check: str) -> alt.LayerChart:
     """Return a check's number over time, with the band of the values that pass."""
-    mine = [(it, its) for it in audits for its in it.numbers if its.check == check and its.most is not None]
-    found = pd.DataFrame([{**_of(it), **_values(its)} for it, its in mine])
-    base = alt.Chart(found).encode(x=_audits())
-    low, high = mine[-1][1].low, mine[-1][1].high
+    pairs = [
+        (audit, measure)
+        for audit in audits
+        for measure in audit.numbers
+        if measure.check == check and measure.most is not None
+    ]
+    frame = pd.DataFrame([{**_of(audit), **_values(measure)} for audit, measure in pairs])
+    base = alt.Chart(frame).encode(x=_audits())
+    low, high = pairs[-1][1].low, pairs[-1][1].high
     band = pd.DataFrame([{"low": low, "high": high}])
     edges: list[Any] = [
         alt.Chart(band).mark_rule(color=BAND, strokeDash=[4, 3]).encode(y=alt.Y(f"{name}:Q"))
@@ -76,9 +81,9 @@ def number(audits: Sequence[TableAudit], check: str) -> alt.LayerChart:
     return alt.layer(*edges, line, spread, points).properties(height=HIGH)
 
 
-def _bars(found: list[dict[str, Any]], what: str, title: str) -> alt.Chart:
-    made = alt.Chart(pd.DataFrame(found), title=alt.Title(title, anchor="start")).mark_bar(size=14)
-    return made.encode(x=_audits(), y=alt.Y(f"{what}:Q", title=None)).properties(height=HIGH)
+def _bars(points: list[dict[str, Any]], field: str, title: str) -> alt.Chart:
+    chart = alt.Chart(pd.DataFrame(points), title=alt.Title(title, anchor="start")).mark_bar(size=14)
+    return chart.encode(x=_audits(), y=alt.Y(f"{field}:Q", title=None)).properties(height=HIGH)
 
 
 def _audits() -> alt.X:
@@ -91,5 +96,10 @@ def _of(audit: TableAudit) -> dict[str, Any]:
     return {"batch": clean(audit.batch), "audit": f"{clean(audit.batch)} a{audit.attempt}", "at": audit.at}
 
 
-def _values(its: Number) -> dict[str, Any]:
-    return {"least": its.least, "most": its.most, "verdict": str(its.verdict), "failing rows": its.failing_rows}
+def _values(measure: Number) -> dict[str, Any]:
+    return {
+        "least": measure.least,
+        "most": measure.most,
+        "verdict": str(measure.verdict),
+        "failing rows": measure.failing_rows,
+    }

@@ -19,9 +19,9 @@ HOSTS = ("127.0.0.1", "localhost")
 """Names of this machine. A web page that leads its own name here is refused."""
 _HOST = re.compile(rf"({'|'.join(map(re.escape, HOSTS))})(:[0-9]+)?")
 KEY = "key"
-CLOSED = "Open the address that lakegate dashboard printed."
+NO_KEY = "Open the address that lakegate dashboard printed."
 FOREIGN = "This request comes from another page than the dashboard's own."
-ALONE = {
+ISOLATION_HEADERS = {
     "Content-Security-Policy": "frame-ancestors 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "same-origin",
@@ -39,24 +39,24 @@ class Door:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
-        elif (refused := self._refusal(HTTPConnection(scope))) is None:
-            await self._app(scope, receive, self._alone(send))
+        elif (refusal := self._refusal(HTTPConnection(scope))) is None:
+            await self._app(scope, receive, self._with_isolation(send))
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close"})
         else:
-            await refused(scope, receive, self._alone(send))
+            await refusal(scope, receive, self._with_isolation(send))
 
-    def _refusal(self, asked: HTTPConnection) -> Response | None:
+    def _refusal(self, request: HTTPConnection) -> Response | None:
         """Return the answer to a request that does not pass."""
-        path = asked.scope["path"]
-        if not _HOST.fullmatch(_only(asked, "host")) or not f"{path}/".startswith(f"{self._base}/"):
-            return PlainTextResponse(CLOSED, status_code=403)
-        looks = asked.scope["type"] == "http" and asked.scope["method"] == "GET"
-        if self._is_key(asked.cookies.get(self._cookie, "")):
-            return None if looks or _is_own(asked) else PlainTextResponse(FOREIGN, status_code=403)
-        if looks and self._is_key(asked.query_params.get(KEY, "")):
-            return self._entry(URL(scope=asked.scope).remove_query_params(KEY))
-        return PlainTextResponse(CLOSED, status_code=403)
+        path = request.scope["path"]
+        if not _HOST.fullmatch(_single_header(request, "host")) or not f"{path}/".startswith(f"{self._base}/"):
+            return PlainTextResponse(NO_KEY, status_code=403)
+        is_read = request.scope["type"] == "http" and request.scope["method"] == "GET"
+        if self._is_key(request.cookies.get(self._cookie, "")):
+            return None if is_read or _is_own(request) else PlainTextResponse(FOREIGN, status_code=403)
+        if is_read and self._is_key(request.query_params.get(KEY, "")):
+            return self._entry(URL(scope=request.scope).remove_query_params(KEY))
+        return PlainTextResponse(NO_KEY, status_code=403)
 
     def _entry(self, to: URL) -> Response:
         """Return a page that sets the cookie and leads on. A redirect would keep a strict cookie from a person who
@@ -67,32 +67,32 @@ class Door:
         answer.set_cookie(self._cookie, self._key, path=self._base, httponly=True, samesite="strict")
         return answer
 
-    def _alone(self, send: Send) -> Send:
+    def _with_isolation(self, send: Send) -> Send:
         """Return a sender whose answers no other page may frame or include, and whose cookies no other port gets."""
-        mine = f"Path={self._base};".encode()
+        cookie_path = f"Path={self._base};".encode()
 
-        async def sending(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [
-                    (name, value.replace(b"Path=/;", mine) if name == b"set-cookie" else value)
+                    (name, value.replace(b"Path=/;", cookie_path) if name == b"set-cookie" else value)
                     for name, value in message["headers"]
                 ]
-                MutableHeaders(scope=message).update(ALONE)
+                MutableHeaders(scope=message).update(ISOLATION_HEADERS)
             await send(message)
 
-        return sending
+        return send_with_headers
 
-    def _is_key(self, given: str) -> bool:
-        return compare_digest(given.encode(), self._key.encode())
+    def _is_key(self, key: str) -> bool:
+        return compare_digest(key.encode(), self._key.encode())
 
 
-def _only(asked: HTTPConnection, header: str) -> str:
+def _single_header(request: HTTPConnection, header: str) -> str:
     """Return the value of a header that is there once, or ""."""
-    values = asked.headers.getlist(header)
+    values = request.headers.getlist(header)
     return values[0] if len(values) == 1 else ""
 
 
-def _is_own(asked: HTTPConnection) -> bool:
+def _is_own(request: HTTPConnection) -> bool:
     """Return True if a page of the same scheme, host and port asks, as browsers spell it."""
-    scheme = {"ws": "http", "wss": "https"}.get(asked.url.scheme, asked.url.scheme)
-    return _only(asked, "origin") == f"{scheme}://{_only(asked, 'host')}"
+    scheme = {"ws": "http", "wss": "https"}.get(request.url.scheme, request.url.scheme)
+    return _single_header(request, "origin") == f"{scheme}://{_single_header(request, 'host')}"

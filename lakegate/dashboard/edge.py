@@ -9,7 +9,7 @@ from lakegate.dashboard import markup
 from lakegate.settings import CommandLine
 
 
-def told(page: Callable[[], None]) -> Callable[[], None]:
+def with_errors(page: Callable[[], None]) -> Callable[[], None]:
     """Return the page, or part of one, which shows what is wrong instead of raising it."""
 
     @wraps(page)

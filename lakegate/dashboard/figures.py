@@ -68,11 +68,11 @@ class Fault:
 
 def tiles(now: Status) -> list[Tile]:
     """Return the numbers of files in flight, unrouted, rejected and published."""
-    waiting = sum(len(line.files) for line in now.in_flight if line.waits)
-    rows, aside = sum(line.rows for line in now.published), sum(line.quarantined for line in now.published)
+    waiting_files = sum(len(line.files) for line in now.in_flight if line.waits)
+    rows, quarantine_rows = sum(line.rows for line in now.published), sum(line.quarantined for line in now.published)
     last = f"of the last {count(now.of_last, 'decision')}" if now.of_last else ""
     return [
-        Tile(label="In flight", number=_files(now.in_flight), under=f"{waiting:,} waiting", kind="moving"),
+        Tile(label="In flight", number=_files(now.in_flight), under=f"{waiting_files:,} waiting", kind="moving"),
         Tile(label="Unrouted", number=_files(now.unrouted), under="held until a contract routes them", kind="warn"),
         Tile(label="Rejected", number=_files(now.rejected), under=last, kind="fail"),
         Tile(
@@ -81,7 +81,7 @@ def tiles(now: Status) -> list[Tile]:
             under=", ".join(filter(None, (count(rows, "row"), last))),
             kind="pass",
         ),
-        Tile(label="Rows in quarantine", number=aside, under="put aside when published", kind="warn"),
+        Tile(label="Rows in quarantine", number=quarantine_rows, under="put aside when published", kind="warn"),
     ]
 
 
@@ -91,16 +91,20 @@ def _files(lines: Iterable[Line]) -> int:
 
 def timeline(view: BatchView) -> list[Event]:
     """Return what happened to a batch, oldest first: an audit has a beginning and an end, and a decision is last."""
-    landed = [Event(at=named_minute(view.batch), says="its first file landed")]
-    events = [*landed, *(event for tried in view.attempts for event in _attempt(tried)), *map(_decided, view.decisions)]
+    landing_events = [Event(at=named_minute(view.batch), says="its first file landed")]
+    events = [
+        *landing_events,
+        *(event for attempt in view.attempts for event in _attempt(attempt)),
+        *map(_decision_event, view.decisions),
+    ]
     return sorted(events, key=lambda event: event.at)
 
 
-def _attempt(tried: Try) -> Iterator[Event]:
-    if report := tried.report:
-        lane = f" on the {tried.lane} lane" if tried.lane else ""
-        yield Event(at=report.started_at, says=f"attempt a{tried.attempt} began{lane}", more=tried.lane_why)
-        yield Event(at=report.finished_at, says=f"a{tried.attempt} audited: {tally(report)}", kind=_worst(report))
+def _attempt(attempt: Try) -> Iterator[Event]:
+    if report := attempt.report:
+        lane = f" on the {attempt.lane} lane" if attempt.lane else ""
+        yield Event(at=report.started_at, says=f"attempt a{attempt.attempt} began{lane}", more=attempt.lane_why)
+        yield Event(at=report.finished_at, says=f"a{attempt.attempt} audited: {tally(report)}", kind=_worst(report))
 
 
 def _worst(report: Report) -> str:
@@ -108,63 +112,65 @@ def _worst(report: Report) -> str:
     return str(WORST_FIRST[worst])
 
 
-def _decided(decided: Decided) -> Event:
-    note = decided.note
-    files, *more = decision_words(note)
-    says = f"{files} {decided.state}" + (f" (a{note.attempt})" if note.attempt else "")
-    return Event(at=decided.at, says=says, more=", ".join(more), kind=KINDS[decided.state])
+def _decision_event(decision: Decided) -> Event:
+    commit_note = decision.note
+    files, *remarks = decision_words(commit_note)
+    sentence = f"{files} {decision.state}" + (f" (a{commit_note.attempt})" if commit_note.attempt else "")
+    return Event(at=decision.at, says=sentence, more=", ".join(remarks), kind=KINDS[decision.state])
 
 
 def faults(report: Report) -> list[Fault]:
     """Return which columns failed in how many rows, by check, the worst first."""
-    found: dict[tuple[str, str], Fault] = {}
+    faults_by_key: dict[tuple[str, str], Fault] = {}
     for file in report.files:
         for check in file.checks:
             for column in check.columns if check.failing_rows else ():
-                before = found.get((column, check.check))
-                found[column, check.check] = Fault(
+                before = faults_by_key.get((column, check.check))
+                faults_by_key[column, check.check] = Fault(
                     column=column,
                     check=check.name,
                     verdict=min((check.verdict, before.verdict), key=WORST_FIRST.index) if before else check.verdict,
                     failing_rows=check.failing_rows + (before.failing_rows if before else 0),
                     rows=check.rows + (before.rows if before else 0),
                 )
-    return sorted(found.values(), key=lambda it: (WORST_FIRST.index(it.verdict), -it.failing_rows, it.column))
+    return sorted(
+        faults_by_key.values(), key=lambda fault: (WORST_FIRST.index(fault.verdict), -fault.failing_rows, fault.column)
+    )
 
 
 def listed_checks(report: Report) -> list[CheckResult]:
     """Return the checks whose failing rows are in the branch's table, each once, the worst first."""
-    found = {
+    checks_by_id = {
         check.check: check
         for file in report.files
         for check in file.checks
         if has_rows(file, check) and not is_quarantined(file, check) and not is_of(check, MetricKind.MALFORMED)
     }
-    return sorted(found.values(), key=lambda check: WORST_FIRST.index(check.verdict))
+    return sorted(checks_by_id.values(), key=lambda check: WORST_FIRST.index(check.verdict))
 
 
 def cell(value: Any) -> Any:
     """Return DuckDB's value for a page: of a long one its beginning, and how much is left out."""
-    known = plain(value)
-    text = str(known) if isinstance(known, str | list | dict) else ""
-    more = len(text) - LETTERS
-    return f"{text[:LETTERS]}… and {count(more, 'more character')}" if more > 0 else known
+    known_value = plain(value)
+    text = str(known_value) if isinstance(known_value, str | list | dict) else ""
+    rest = len(text) - LETTERS
+    return f"{text[:LETTERS]}… and {count(rest, 'more character')}" if rest > 0 else known_value
 
 
-def failing_first(failing: Iterable[Sequence[Row]], others: Sequence[Row], most: int) -> list[Row]:
+def failing_first(failing_rows: Iterable[Sequence[Row]], other_rows: Sequence[Row], limit: int) -> list[Row]:
     """Return at most so many rows: those that fail some check, and then the others. A row that fails several checks is
     there once, and equal rows as often as they are in one of the lists.
     """
-    lists = [*failing, others]
-    known = {repr(row): row for rows in lists for row in rows}
+    lists = [*failing_rows, other_rows]
+    row_by_text = {repr(row): row for rows in lists for row in rows}
     counts = Counter[str]()
     for rows in lists:
         counts |= Counter(map(repr, rows))
-    return [known[text] for text in islice(counts.elements(), most)]
+    return [row_by_text[text] for text in islice(counts.elements(), limit)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class MeasureText:
     """A check's number in words."""
 
     name: str
@@ -174,25 +180,25 @@ class Said:
     failing_rows: int
 
 
-def said(numbers: Iterable[Number]) -> list[Said]:
+def measure_texts(numbers: Iterable[Number]) -> list[MeasureText]:
     """Return the numbers in words, the worst first."""
-    ordered = sorted(numbers, key=lambda it: (WORST_FIRST.index(it.verdict), it.name))
+    by_severity = sorted(numbers, key=lambda measure: (WORST_FIRST.index(measure.verdict), measure.name))
     return [
-        Said(
-            name=it.name,
-            verdict=it.verdict,
-            says=_between(it.least, it.most, it.unit),
-            passes=_bounds(it.low, it.high, it.unit),
-            failing_rows=it.failing_rows,
+        MeasureText(
+            name=measure.name,
+            verdict=measure.verdict,
+            says=_range_text(measure.least, measure.most, measure.unit),
+            passes=_bounds(measure.low, measure.high, measure.unit),
+            failing_rows=measure.failing_rows,
         )
-        for it in ordered
+        for measure in by_severity
     ]
 
 
-def _between(least: float | None, most: float | None, unit: Unit) -> str:
-    if least is None or most is None:
+def _range_text(least: float | None, greatest: float | None, unit: Unit) -> str:
+    if least is None or greatest is None:
         return "no value"
-    ends = dict.fromkeys(_number(end, unit) for end in (least, most))
+    ends = dict.fromkeys(_number(end, unit) for end in (least, greatest))
     return " to ".join(ends)
 
 
@@ -201,7 +207,7 @@ def _bounds(low: float | None, high: float | None, unit: Unit) -> str:
         return ""
     if low is None or high is None:
         return f"from {_number(low, unit)}" if low is not None else f"up to {_number(high or 0.0, unit)}"
-    return _between(low, high, unit)
+    return _range_text(low, high, unit)
 
 
 def _number(value: float, unit: Unit) -> str:

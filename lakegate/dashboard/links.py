@@ -18,7 +18,7 @@ def batch(name: str) -> None:
         st.page_link("pages/batch.py", label=name, query_params={"batch": name})
 
 
-def beside(batch_id: str, macro: str, **values: Any) -> None:
+def show_beside(batch_id: str, macro: str, **values: Any) -> None:
     """Show a macro with the link to its batch at its left."""
     link, rest = st.columns([2, 7])
     with link:
@@ -36,17 +36,17 @@ def rows(branch: str) -> None:
     st.page_link("pages/rows.py", label="Its rows beside main's", icon=":material/compare:", query_params=to)
 
 
-def asked(name: str) -> str:
+def parameter(name: str) -> str:
     """Return what an address asks for, or "" if it does not."""
     return st.query_params.get(name, "").strip()
 
 
-def chosen_table(otherwise: str) -> str | None:
+def chosen_table(placeholder: str) -> str | None:
     """Return the table that a person chooses of those with a contract, first the one that the address asks for. None:
-    the choice is `otherwise`.
+    the choice is `placeholder`.
     """
     tables = sorted({route.table for route in session.ask(ListRoutes())})
-    first = asked("table")
+    first = parameter("table")
     tables += [first] if first and first not in tables else []
     at = tables.index(first) + 1 if first else 0
-    return st.selectbox("Table", [None, *tables], index=at, format_func=lambda name: clean(name or otherwise))
+    return st.selectbox("Table", [None, *tables], index=at, format_func=lambda name: clean(name or placeholder))

@@ -17,7 +17,7 @@ from markupsafe import Markup
 import lakegate.cli.page as report
 from lakegate.cli.ends import ENDS
 from lakegate.cli.page.document import environment
-from lakegate.cli.terminal import ago
+from lakegate.cli.terminal import age_text
 from lakegate.dashboard.figures import KINDS
 
 SIGNS = {str(state): end.mark for state, end in ENDS.items()}
@@ -30,43 +30,43 @@ INK = (
     ".band{fill:#6fcf97}.edge{stroke:#6fcf97}.rule{stroke:#7c8590}}"
 )
 """The colours of the report's page, for its drawings."""
-NOTHING: Mapping[str, Sequence[float]] = {}
+NO_VALUES: Mapping[str, Sequence[float]] = {}
 
 
-def show(macro: str, past: Mapping[str, Sequence[float]] = NOTHING, **values: object) -> None:
+def show(macro: str, past: Mapping[str, Sequence[float]] = NO_VALUES, **values: object) -> None:
     """Show a macro of shown.html with these values."""
-    st.html(Markup('<div class="lakegate">{}</div>').format(made(macro, past, **values)))
+    st.html(Markup('<div class="lakegate">{}</div>').format(render(macro, past, **values)))
 
 
-def made(macro: str, past: Mapping[str, Sequence[float]] = NOTHING, **values: object) -> Markup:
-    template = (_environment() if past is NOTHING else _of(past)).get_template("shown.html")
+def render(macro: str, past: Mapping[str, Sequence[float]] = NO_VALUES, **values: object) -> Markup:
+    template = (_environment() if past is NO_VALUES else _of(past)).get_template("shown.html")
     return Markup(DRAWING.sub(_picture, getattr(template.module, macro)(**values)))  # noqa: S704 (escaped by then)
 
 
-def _picture(drawn: re.Match[str]) -> str:
+def _picture(match: re.Match[str]) -> str:
     """Return a drawing as a picture with its style inside: Streamlit takes drawings out of what it shows."""
-    kind, says, more, body = drawn.groups()
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind}"{more}><style>{INK}</style>{body}</svg>'
-    return f'<img class="{kind}" alt="{says}" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}">'
+    kind, label, attributes, body = match.groups()
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" class="{kind}"{attributes}><style>{INK}</style>{body}</svg>'
+    return f'<img class="{kind}" alt="{label}" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}">'
 
 
 @cache
 def _environment() -> Environment:
-    return _of(NOTHING)
+    return _of(NO_VALUES)
 
 
 def _of(past: Mapping[str, Sequence[float]]) -> Environment:
-    made = environment(past, ROOM)
-    made.globals |= {"ago": ago, "kinds": KINDS, "signs": SIGNS}
-    return made
+    env = environment(past, ROOM)
+    env.globals |= {"ago": age_text, "kinds": KINDS, "signs": SIGNS}
+    return env
 
 
 @cache
 def style() -> str:
     """Return the style of the report's page, for what is inside of our elements, and ours."""
-    own = Path(__file__).with_name("shown.css").read_text(encoding="utf-8")
+    own_style = Path(__file__).with_name("shown.css").read_text(encoding="utf-8")
     of_report = (Path(report.__path__[0]) / "style.css").read_text(encoding="utf-8")
-    return f"<style>.lakegate {{ {of_report.replace(':root', '&')} }}\n{own}</style>"
+    return f"<style>.lakegate {{ {of_report.replace(':root', '&')} }}\n{own_style}</style>"
 
 
 def problem(text: str) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 from starlette.middleware import Middleware
 from streamlit.starlette import App
 
-from lakegate.cli.terminal import busy, say
+from lakegate.cli.terminal import busy, print_lines
 from lakegate.dashboard import session
 from lakegate.dashboard.door import HOSTS, KEY, Door
 
-HERE = HOSTS[0]
+LOCAL_HOST = HOSTS[0]
 MAIN = Path(__file__).with_name("main.py")
 INK = {"light": ("#1c2024", "#ffffff", "#f6f7f9", "#d3d8de", "#0b57d0")}
 INK |= {"dark": ("#e6e9ed", "#14171a", "#1d2125", "#3a4148", "#8ab4f8")}
@@ -20,14 +20,14 @@ INK |= {"dark": ("#e6e9ed", "#14171a", "#1d2125", "#3a4148", "#8ab4f8")}
 PARTS = ("textColor", "backgroundColor", "secondaryBackgroundColor", "borderColor", "primaryColor")
 CONFIG: Mapping[str, Any] = {
     "browser.gatherUsageStats": False,
-    "browser.serverAddress": HERE,
+    "browser.serverAddress": LOCAL_HOST,
     "client.disableDataExport": True,  # a spreadsheet would obey the values of strangers
     "client.showErrorDetails": "none",
     "client.showErrorLinks": False,
     "client.toolbarMode": "minimal",
     "logger.hideWelcomeMessage": True,  # its address lacks the key
     "logger.level": "error",
-    "server.address": HERE,
+    "server.address": LOCAL_HOST,
     "server.allowedHosts": list(HOSTS),
     "server.enableCORS": True,
     "server.enableXsrfProtection": True,
@@ -42,7 +42,7 @@ def serve(port: int) -> None:
     with busy("connecting"):
         session.installation()
     key, base = secrets.token_urlsafe(32), secrets.token_hex(16)
-    address = f"http://{HERE}:{port}/{base}/?{KEY}={key}"
-    say(f"The dashboard is at {address}", "Whoever opens it has your rights. Ctrl-C ends it.")
+    address = f"http://{LOCAL_HOST}:{port}/{base}/?{KEY}={key}"
+    print_lines(f"The dashboard is at {address}", "Whoever opens it has your rights. Ctrl-C ends it.")
     door = Middleware(Door, key=key, base=base, cookie=f"lakegate-{port}")
     App(MAIN, middleware=[door]).run(config={**CONFIG, "server.port": port, "server.baseUrlPath": base})

@@ -12,7 +12,7 @@ import streamlit as st
 from lakegate.cli.exits import paragraph
 from lakegate.cli.installation import Installation, quiet_logs
 from lakegate.cli.profile import connect
-from lakegate.cli.rows import Listed, list_rows
+from lakegate.cli.rows import RowListing, list_rows
 from lakegate.cli.sql import Result, Statement, columns_of, run
 from lakegate.errors import LakegateError, Misconfigured, Refused
 from lakegate.operations import wire
@@ -22,7 +22,7 @@ from lakegate.operations.questions import ShowBatch
 from lakegate.ports import MAIN, Ref
 
 T = TypeVar("T")
-KEPT = 20  # seconds
+CACHE_SECONDS = 20  # seconds
 RIGHTS_KEPT = 300  # seconds
 ANSWERS = 100
 
@@ -38,18 +38,18 @@ def ask(question: Operation[T]) -> T:
     return cast(T, _answer(f"{type(question).__name__} {wire.request(question)}", question))
 
 
-@st.cache_data(ttl=KEPT, max_entries=ANSWERS, show_spinner="Asking the installation")
-def _answer(what: str, _question: Operation[object]) -> object:  # noqa: ARG001 (Streamlit keeps answers by it)
+@st.cache_data(ttl=CACHE_SECONDS, max_entries=ANSWERS, show_spinner="Asking the installation")
+def _answer(name: str, _question: Operation[object]) -> object:  # noqa: ARG001 (Streamlit keeps answers by it)
     return installation().operations.run(_question)
 
 
-@st.cache_data(ttl=KEPT, max_entries=ANSWERS, show_spinner="Reading the lake")
+@st.cache_data(ttl=CACHE_SECONDS, max_entries=ANSWERS, show_spinner="Reading the lake")
 def rows(ref: str, sql: str) -> Result:
     """Return the rows of a statement, as `lakegate query` reads them, at a branch or at a commit."""
     return run(installation().lake, Statement.parse(sql), Ref.parse(ref))
 
 
-@st.cache_data(ttl=KEPT, max_entries=ANSWERS, show_spinner="Reading the lake")
+@st.cache_data(ttl=CACHE_SECONDS, max_entries=ANSWERS, show_spinner="Reading the lake")
 def columns(ref: str, table: str) -> dict[str, str]:
     """Return the types of a table's columns, by name and in order. It reads no row."""
     lake, at = installation().lake, Ref.parse(ref)
@@ -66,27 +66,27 @@ def is_there(table: str) -> bool:
         return False
 
 
-@st.cache_data(ttl=KEPT, max_entries=ANSWERS, show_spinner="Reading the rows that fail")
-def failing_rows(batch: str, check: str, attempt: int | None = None) -> Listed:
+@st.cache_data(ttl=CACHE_SECONDS, max_entries=ANSWERS, show_spinner="Reading the rows that fail")
+def failing_rows(batch: str, check: str, attempt: int | None = None) -> RowListing:
     """Return all rows that fail a check, as `lakegate show --rows` lists them: of the last attempt that has it, or of
     this one.
     """
     view = ask(ShowBatch(batch=batch, past=True))
-    tries = tuple(tried for tried in view.attempts if attempt in (None, tried.attempt))
+    tries = tuple(candidate for candidate in view.attempts if attempt in (None, candidate.attempt))
     return list_rows(installation(), replace(view, attempts=tries), check)
 
 
-def act(what: Operation[T]) -> T:
+def act(operation: Operation[T]) -> T:
     """Have the installation do something, and forget all answers of before, whatever came of it."""
     try:
-        return installation().operations.run(what)
+        return installation().operations.run(operation)
     finally:
         forget()
 
 
 def forget() -> None:
-    for kept in (_answer, rows, columns, failing_rows, is_there):
-        kept.clear()
+    for answers in (_answer, rows, columns, failing_rows, is_there):
+        answers.clear()
 
 
 @st.cache_data(ttl=RIGHTS_KEPT, show_spinner="Asking for your rights")

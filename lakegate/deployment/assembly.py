@@ -30,9 +30,9 @@ class Cdk:
     def synth(self, settings: Path, folder: Path) -> "Assembly":
         """Make an environment's assembly in a folder."""
         command = self.command("synth", "--quiet", "--output", folder, "-c", f"settings={settings}")
-        done = subprocess.run(command, cwd=self.home, capture_output=True, text=True, check=False)  # noqa: S603
-        if done.returncode:
-            raise Misconfigured(f"cdk synth failed:\n{(done.stdout + done.stderr).strip()}")
+        process = subprocess.run(command, cwd=self.home, capture_output=True, text=True, check=False)  # noqa: S603
+        if process.returncode:
+            raise Misconfigured(f"cdk synth failed:\n{(process.stdout + process.stderr).strip()}")
         return Assembly(folder=folder)
 
     def bootstrap(self, account: str, region: str) -> None:
@@ -60,12 +60,12 @@ class Assembly:
     def stacks(self) -> list[str]:
         """Return the names of the stacks, each after those that it needs."""
         artifacts = json.loads((self.folder / "manifest.json").read_text())["artifacts"]
-        needed = {name: artifact.get("dependencies", ()) for name, artifact in artifacts.items()}
-        return [name for name in TopologicalSorter(needed).static_order() if artifacts[name]["type"] == STACK]
+        dependencies = {name: artifact.get("dependencies", ()) for name, artifact in artifacts.items()}
+        return [name for name in TopologicalSorter(dependencies).static_order() if artifacts[name]["type"] == STACK]
 
     def template(self, stack: str) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = json.loads((self.folder / f"{stack}.template.json").read_text())
-        return found
+        document: Mapping[str, Any] = json.loads((self.folder / f"{stack}.template.json").read_text())
+        return document
 
 
 def bootstrap_version(template: Mapping[str, Any]) -> str:
@@ -77,10 +77,10 @@ def bootstrap_version(template: Mapping[str, Any]) -> str:
 
 def changes_application(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
     """Return True if an application that is there is changed or removed, which AWS refuses while it is started."""
-    there, then = _applications(before), _applications(after)
-    return any(then.get(name) != properties for name, properties in there.items())
+    before_by_name, after_by_name = _applications(before), _applications(after)
+    return any(after_by_name.get(name) != properties for name, properties in before_by_name.items())
 
 
 def _applications(template: Mapping[str, Any]) -> dict[str, Any]:
     resources = template.get("Resources", {}).items()
-    return {name: found.get("Properties") for name, found in resources if found["Type"] == APPLICATION}
+    return {name: resource.get("Properties") for name, resource in resources if resource["Type"] == APPLICATION}

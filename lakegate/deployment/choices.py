@@ -69,12 +69,12 @@ def differences(before: Choices | None, after: Choices) -> list[Difference]:
     return [_difference(name, before, after) for name in names if _differs(name, before, after)]
 
 
-def second(name: str, others: Sequence[str]) -> list[Difference]:
+def second(name: str, other_names: Sequence[str]) -> list[Difference]:
     """Return the difference of an installation that is not there yet, beside others that are."""
     means = "this makes a second installation, with buckets of its own, and changes nothing of the one that is there"
     return (
-        [Difference(name="name", kind=Kind.CHANGED, before=", ".join(others), after=name, means=means)]
-        if others
+        [Difference(name="name", kind=Kind.CHANGED, before=", ".join(other_names), after=name, means=means)]
+        if other_names
         else []
     )
 

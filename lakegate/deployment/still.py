@@ -10,41 +10,41 @@ from lakegate.ports import Intake
 PAUSE = 5.0  # seconds between two looks at the runs
 REFUSALS = 12  # of stopping the application in a row, with no run that explains them
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 Pause = Callable[[float], None]
 
 
 @contextmanager
-def still(intake: Intake, tell: Tell, pause: Pause) -> Iterator[None]:
+def held_still(intake: Intake, notify: Notify, pause: Pause) -> Iterator[None]:
     """Hold an installation still. Open it again at the end, whatever has failed within."""
     try:
-        tell("closing the intake: files that land wait")
+        notify("closing the intake: files that land wait")
         intake.close()
-        _stop(intake, tell, pause)
-        tell("the application has stopped")
+        _stop(intake, notify, pause)
+        notify("the application has stopped")
         yield
     except BaseException as error:
         with noting(f"Before that: {type(error).__name__}: {error}"):
-            _open(intake, tell)
+            _open(intake, notify)
         raise
-    _open(intake, tell)
+    _open(intake, notify)
 
 
-def _open(intake: Intake, tell: Tell) -> None:
+def _open(intake: Intake, notify: Notify) -> None:
     with noting("The intake may be closed still, and files that land wait: run the same deployment again"):
         intake.open()
-    tell("the intake is open again")
+    notify("the intake is open again")
 
 
-def _stop(intake: Intake, tell: Tell, pause: Pause) -> None:
+def _stop(intake: Intake, notify: Notify, pause: Pause) -> None:
     """Stop the application once no job runs. A function that was called before the intake closed may begin one yet."""
-    refusals, told = 0, 0
+    refusals, last_count = 0, 0
     while True:
         if runs := intake.running():
             refusals = 0
-            if runs != told:
-                tell(f"waiting for {count(runs, 'job run')} to end")
-            told = runs
+            if runs != last_count:
+                notify(f"waiting for {count(runs, 'job run')} to end")
+            last_count = runs
         else:
             try:
                 intake.stop()
@@ -57,13 +57,13 @@ def _stop(intake: Intake, tell: Tell, pause: Pause) -> None:
         pause(PAUSE)
 
 
-def change(intake: Intake, deploy: Callable[[], None], tell: Tell, pause: Pause, *, must_stand_still: bool) -> None:
+def change(intake: Intake, deploy: Callable[[], None], notify: Notify, pause: Pause, *, must_stand_still: bool) -> None:
     """Deploy, in stillness if the application changes. Open an intake that an interrupted deployment left closed."""
     if must_stand_still:
-        with still(intake, tell, pause):
+        with held_still(intake, notify, pause):
             deploy()
     else:
         deploy()
         if not intake.is_open():
             intake.open()
-            tell("the intake was closed, by an interrupted deployment or by hand, and is open again")
+            notify("the intake was closed, by an interrupted deployment or by hand, and is open again")

@@ -15,10 +15,10 @@ from lakegate.ports import JobRun
 from lakegate.settings import Settings
 
 UPGRADE = "deploy it again: lakegate deploy SETTINGS"
-PUT = "aws s3api put-bucket"
+PUT_COMMAND = "aws s3api put-bucket"
 OUTPUTS = ("IngestFunction", "SettleFunction", "ReconcileFunction", "LakeBucket")  # beside the settings
-TESTED = (0, 99, 0)  # Nessie's release that every test runs with
-BROKEN = ((0, 105, 5), (0, 106, 0))  # behind a load balancer, it names addresses that are not its own
+TESTED_RELEASE = (0, 99, 0)  # Nessie's release that every test runs with
+BROKEN_RELEASES = ((0, 105, 5), (0, 106, 0))  # behind a load balancer, it names addresses that are not its own
 NO_EXPORT = ((0, 92, 1), (0, 100, 0))  # the export as a ZIP loses what is in it
 # Regions in which EMR Serverless is in some zones alone, by AWS's page "Endpoints and quotas for EMR Serverless".
 ZONES = {
@@ -26,7 +26,7 @@ ZONES = {
     "us-west-1": ("usw1-az1", "usw1-az3"),
     "ca-central-1": ("cac1-az1", "cac1-az2"),
 }
-UNAUTHORIZED = 401
+UNAUTHORIZED_STATUS = 401
 IMAGE = "see docs/how-to/emr-image.md"
 READ_LOG = "read its driver's log in the service's bucket, below logs/"
 # What a failed run's reason says, and what to do then.
@@ -37,14 +37,14 @@ FAILURES = {
 }
 
 
-def outputs(found: Mapping[str, str]) -> list[Finding]:
+def outputs(values: Mapping[str, str]) -> list[Finding]:
     """Judge the stack's outputs."""
     try:
-        Settings.from_outputs(found)
+        Settings.from_outputs(values)
     except Misconfigured as error:
         return [wrong("outputs", f"the stack is of another release: {error}", UPGRADE)]
-    if missing := [name for name in OUTPUTS if not found.get(name)]:
-        return [wrong("outputs", f"the stack is of another release: {', '.join(missing)} is missing", UPGRADE)]
+    if missing_names := [name for name in OUTPUTS if not values.get(name)]:
+        return [wrong("outputs", f"the stack is of another release: {', '.join(missing_names)} is missing", UPGRADE)]
     return [ok("outputs", "complete")]
 
 
@@ -56,35 +56,41 @@ def intake(*, is_open: bool) -> list[Finding]:
     return [wrong("intake", "closed, by hand or by an interrupted deployment: files that land wait", todo)]
 
 
-def landing_bucket(name: str, found: LandingBucket, region: str, keys: Collection[str] | None) -> list[Finding]:
+def landing_bucket(name: str, bucket: LandingBucket, region: str, keys: Collection[str] | None) -> list[Finding]:
     """Judge the landing bucket. `keys` are those that the functions may use in somebody else's; in one that the stack
     has made they may use its own.
     """
     subject = f"landing bucket {name}"
-    if not found.is_versioned:
-        said = "it keeps no versions, so a file that is replaced may be read in its middle"
-        return [wrong(subject, said, f"{PUT}-versioning --bucket {name} --versioning-configuration Status=Enabled")]
-    if not found.sends_events:
-        said = "it sends no events to EventBridge: each file waits for the sweep"
-        return [wrong(subject, said, "see docs/how-to/landing-bucket.md")]
-    if region and found.region != region:
-        said = f"it is in {found.region}, and rules see the events of {region} alone"
-        return [wrong(subject, said, "take one in the stack's region")]
-    if keys is not None and found.key and found.key not in keys:
-        said = f"its default key is {found.key}, with which no function may decrypt"
-        return [wrong(subject, said, "set kms_key or upload_keys (docs/how-to/encryption.md)")]
+    if not bucket.is_versioned:
+        message = "it keeps no versions, so a file that is replaced may be read in its middle"
+        return [
+            wrong(
+                subject, message, f"{PUT_COMMAND}-versioning --bucket {name} --versioning-configuration Status=Enabled"
+            )
+        ]
+    if not bucket.sends_events:
+        message = "it sends no events to EventBridge: each file waits for the sweep"
+        return [wrong(subject, message, "see docs/how-to/landing-bucket.md")]
+    if region and bucket.region != region:
+        message = f"it is in {bucket.region}, and rules see the events of {region} alone"
+        return [wrong(subject, message, "take one in the stack's region")]
+    if keys is not None and bucket.key and bucket.key not in keys:
+        message = f"its default key is {bucket.key}, with which no function may decrypt"
+        return [wrong(subject, message, "set kms_key or upload_keys (docs/how-to/encryption.md)")]
     return [ok(subject, "versioned, and sends events")]
 
 
-def nessie_release(told: str) -> list[Finding]:
+def nessie_release(release_text: str) -> list[Finding]:
     """Judge the release that Nessie says it is."""
-    release = tuple(map(int, re.findall(r"[0-9]+", told)[:3]))
-    trap = "; its export as a ZIP is broken: back up its database" if _within(release, NO_EXPORT) else ""
-    if _within(release, BROKEN):
-        return [wrong("Nessie's release", f"{told} breaks behind a load balancer", "run 0.107.0 or a later one")]
-    if release == TESTED:
-        return [ok("Nessie's release", f"{told}, the tested one{trap}")]
-    return [unknown("Nessie's release", f"{told} was not tried{trap}", "run make test with it, or run 0.99.0")]
+    release = tuple(map(int, re.findall(r"[0-9]+", release_text)[:3]))
+    trap = "; its export as a ZIP is broken: back up its database" if _is_within(release, NO_EXPORT) else ""
+    if _is_within(release, BROKEN_RELEASES):
+        return [
+            wrong("Nessie's release", f"{release_text} breaks behind a load balancer", "run 0.107.0 or a later one")
+        ]
+    if release == TESTED_RELEASE:
+        return [ok("Nessie's release", f"{release_text}, the tested one{trap}")]
+    return [unknown("Nessie's release", f"{release_text} was not tried{trap}", "run make test with it, or run 0.99.0")]
 
 
 def token(client: str, text: str, audience: str) -> list[Finding]:
@@ -93,32 +99,34 @@ def token(client: str, text: str, audience: str) -> list[Finding]:
     if claims is None:
         todo = "have the issuer give its access tokens as JWTs (docs/how-to/identities.md)"
         return [wrong(subject, f"{client} gets one that is no JWT, which Nessie cannot verify", todo)]
-    given = claims.get("aud", [])
-    meant = given if isinstance(given, list) else [given]
-    if audience and audience not in meant:
-        said = f"those of {client} are for {', '.join(map(str, meant)) or 'no audience'}, and not for {audience}"
+    claim = claims.get("aud", [])
+    audiences = claim if isinstance(claim, list) else [claim]
+    if audience and audience not in audiences:
+        message = f"those of {client} are for {', '.join(map(str, audiences)) or 'no audience'}, and not for {audience}"
         return [
             wrong(
                 subject,
-                said,
+                message,
                 "have the issuer give them for it, or correct token_audience (docs/how-to/identities.md)",
             )
         ]
-    named = [name for name, value in claims.items() if value == client]
-    if not named:
+    claims_with_id = [name for name, value in claims.items() if value == client]
+    if not claims_with_id:
         todo = "choose the client's own id for token_clients, or have the issuer put it into a claim"
         return [wrong(subject, f"no claim of those of {client} has its id, so Nessie cannot know it", todo)]
-    return [ok(subject, f"{client} gets those of {claims.get('iss')}, with its id as {' and as '.join(named)}")]
+    return [
+        ok(subject, f"{client} gets those of {claims.get('iss')}, with its id as {' and as '.join(claims_with_id)}")
+    ]
 
 
 def _claims(token: str) -> Mapping[str, Any] | None:
     """Return a token's claims, or None if it is no JWT."""
     try:
         _, claims, _ = token.split(".")
-        found = json.loads(urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
+        document = json.loads(urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return document if isinstance(document, dict) else None
 
 
 def nessie_strangers(status: int | None) -> list[Finding]:
@@ -126,29 +134,29 @@ def nessie_strangers(status: int | None) -> list[Finding]:
     if status is None:
         todo = "keep it in a network of its own, or give it identities (docs/how-to/identities.md)"
         return [unknown("strangers", "Nessie is asked without tokens: whoever reaches it may write to main", todo)]
-    if status == UNAUTHORIZED:
+    if status == UNAUTHORIZED_STATUS:
         return [ok("strangers", "Nessie refuses a call without a token")]
-    said = f"Nessie answers {status} to a call without a token"
-    return [wrong("strangers", said, "set nessie.server.authentication.enabled=true in Nessie")]
+    message = f"Nessie answers {status} to a call without a token"
+    return [wrong("strangers", message, "set nessie.server.authentication.enabled=true in Nessie")]
 
 
-def forbidden(subject: str, what: str, *, was_refused: bool) -> list[Finding]:
+def forbidden(subject: str, act: str, *, was_refused: bool) -> list[Finding]:
     """Judge an act that Nessie's rules forbid to this identity."""
     if was_refused:
-        return [ok(subject, f"may not {what}")]
+        return [ok(subject, f"may not {act}")]
     todo = "give Nessie the rules of docs/how-to/identities.md, and no others"
-    return [wrong(subject, f"may {what}", todo)]
+    return [wrong(subject, f"may {act}", todo)]
 
 
-def function(subject: str, what: str, *, was_refused: bool, has_identity: bool) -> list[Finding]:
+def function(subject: str, act: str, *, was_refused: bool, has_identity: bool) -> list[Finding]:
     """Judge a function that has reached Nessie, and tried what its role may not where there are identities."""
-    reached = ok(subject, "reaches Nessie")
-    return [reached, *forbidden(subject, what, was_refused=was_refused)] if has_identity else [reached]
+    reachable = ok(subject, "reaches Nessie")
+    return [reachable, *forbidden(subject, act, was_refused=was_refused)] if has_identity else [reachable]
 
 
-def subnets(found: Iterable[Subnet], region: str) -> list[Finding]:
+def subnets(all_subnets: Iterable[Subnet], region: str) -> list[Finding]:
     """Judge the subnets of functions and jobs."""
-    findings = [finding for subnet in found for finding in _subnet(subnet, region)]
+    findings = [finding for subnet in all_subnets for finding in _subnet(subnet, region)]
     todo = "set subnets and security_groups, unless Nessie is at a public address"
     return findings or [unknown("subnets", "none: functions and jobs are in no network of yours", todo)]
 
@@ -158,43 +166,47 @@ def _subnet(subnet: Subnet, region: str) -> list[Finding]:
     if zones and subnet.zone not in zones:
         return [wrong(name, f"is in {subnet.zone}, where EMR Serverless is not", f"take one in {', '.join(zones)}")]
     if subnet.way_out.startswith("igw-"):
-        said = "its default route is an internet gateway, through which functions and jobs reach nothing"
-        return [wrong(name, said, "take a private subnet, with a default route to a NAT gateway")]
+        message = "its default route is an internet gateway, through which functions and jobs reach nothing"
+        return [wrong(name, message, "take a private subnet, with a default route to a NAT gateway")]
     if not subnet.way_out:
-        said = "no default route: Slack and webhooks are not reached, and AWS only by interface endpoints"
-        return [unknown(name, said, "see docs/how-to/network.md for the endpoints that are needed")]
+        message = "no default route: Slack and webhooks are not reached, and AWS only by interface endpoints"
+        return [unknown(name, message, "see docs/how-to/network.md for the endpoints that are needed")]
     if not subnet.reaches_s3:
         todo = "add a gateway endpoint for S3 to its route table, which is free"
         return [wrong(name, "S3 has no gateway endpoint: every byte of data pays for the NAT gateway", todo)]
     return [ok(name, f"in {subnet.zone}, out by {subnet.way_out}, S3 by its gateway endpoint")]
 
 
-def quota(vcpus: float, wanted: int) -> list[Finding]:
+def quota(vcpus: float, vcpus_needed: int) -> list[Finding]:
     """Judge the account's vCPUs against those that all jobs together may use."""
-    if wanted <= vcpus:
-        return [ok("vCPUs", f"{wanted} of the account's {vcpus:g}")]
-    said = f"jobs may use {wanted}, and the account has {vcpus:g}: a job that gets no executors crashes"
-    return [wrong("vCPUs", said, f"have the quota of EMR Serverless raised, or set vcpus to {vcpus:g}")]
+    if vcpus_needed <= vcpus:
+        return [ok("vCPUs", f"{vcpus_needed} of the account's {vcpus:g}")]
+    message = f"jobs may use {vcpus_needed}, and the account has {vcpus:g}: a job that gets no executors crashes"
+    return [wrong("vCPUs", message, f"have the quota of EMR Serverless raised, or set vcpus to {vcpus:g}")]
 
 
 def probe(run: JobRun, report: ProbeReport | None, bundle: Bundle, *, has_identity: bool) -> list[Finding]:
     """Judge a probe that has ended. Without a report it has failed before it could write one."""
     if report is None:
-        return [_failed(run, bundle)]
+        return [_failed_probe(run, bundle)]
     return [
         ok("probe", f"job run {run.id} has read and written in the service's bucket"),
         _version("Python", report.python, bundle.python),
         _iceberg(report),
         _version("Spark", report.spark, bundle.spark),
         ok("AWS SDK", report.sdk),
-        _reached("Nessie from a job", report.nessie),
-        _reached("catalog from a job", report.catalog),
+        _reachable("Nessie from a job", report.nessie),
+        _reachable("catalog from a job", report.catalog),
         *(forbidden("the job", "make a branch", was_refused=not report.made_branch) if has_identity else []),
     ]
 
 
-def _version(subject: str, found: str, tested: str) -> Finding:
-    return ok(subject, found) if found.startswith(f"{tested}.") else wrong(subject, f"{found} is not {tested}", IMAGE)
+def _version(subject: str, version: str, tested_version: str) -> Finding:
+    return (
+        ok(subject, version)
+        if version.startswith(f"{tested_version}.")
+        else wrong(subject, f"{version} is not {tested_version}", IMAGE)
+    )
 
 
 def _iceberg(report: ProbeReport) -> Finding:
@@ -203,18 +215,18 @@ def _iceberg(report: ProbeReport) -> Finding:
     return wrong("Iceberg", f"Spark has loaded {report.iceberg}, and not {report.iceberg_wanted} of the job", IMAGE)
 
 
-def _reached(subject: str, reason: str) -> Finding:
+def _reachable(subject: str, reason: str) -> Finding:
     todo = (
         "let the application's security groups reach Nessie, and give it the warehouse, rules and address that it needs"
     )
     return wrong(subject, reason, f"{todo} (docs/how-to/nessie.md)") if reason else ok(subject, "reached")
 
 
-def _failed(run: JobRun, bundle: Bundle) -> Finding:
-    said = f"job run {run.id} has {run.state}: {run.reason or 'it gives no reason'}"
+def _failed_probe(run: JobRun, bundle: Bundle) -> Finding:
+    message = f"job run {run.id} has {run.state}: {run.reason or 'it gives no reason'}"
     todo = next((todo for words, todo in FAILURES.items() if re.search(words, run.reason)), READ_LOG)
-    return wrong("probe", said, todo.format(python=f"python{bundle.python}"))
+    return wrong("probe", message, todo.format(python=f"python{bundle.python}"))
 
 
-def _within(release: tuple[int, ...], bounds: tuple[tuple[int, ...], tuple[int, ...]]) -> bool:
+def _is_within(release: tuple[int, ...], bounds: tuple[tuple[int, ...], tuple[int, ...]]) -> bool:
     return bounds[0] <= release <= bounds[1]

@@ -25,24 +25,24 @@ class Finding:
     todo: str = ""
 
 
-def ok(subject: str, said: str) -> Finding:
-    return Finding(subject=subject, verdict=Verdict.OK, said=said)
+def ok(subject: str, message: str) -> Finding:
+    return Finding(subject=subject, verdict=Verdict.OK, said=message)
 
 
-def wrong(subject: str, said: str, todo: str) -> Finding:
-    return Finding(subject=subject, verdict=Verdict.WRONG, said=said, todo=todo)
+def wrong(subject: str, message: str, todo: str) -> Finding:
+    return Finding(subject=subject, verdict=Verdict.WRONG, said=message, todo=todo)
 
 
-def unknown(subject: str, said: str, todo: str) -> Finding:
-    return Finding(subject=subject, verdict=Verdict.UNKNOWN, said=said, todo=todo)
+def unknown(subject: str, message: str, todo: str) -> Finding:
+    return Finding(subject=subject, verdict=Verdict.UNKNOWN, said=message, todo=todo)
 
 
-def tried(subject: str, act: Callable[[], list[Finding]], todo: str) -> list[Finding]:
+def findings_or_error(subject: str, act: Callable[[], list[Finding]], todo: str) -> list[Finding]:
     """Return the findings of something that reads, or one finding of why it could not. What may be gone at the next
     try is unknown; all else is wrong.
     """
     try:
         return act()
     except LakegateError as error:
-        said = str(error).removeprefix(f"{subject}: ")
-        return [(unknown if isinstance(error, PASSING) else wrong)(subject, said, todo)]
+        message = str(error).removeprefix(f"{subject}: ")
+        return [(unknown if isinstance(error, PASSING) else wrong)(subject, message, todo)]

@@ -101,7 +101,7 @@ class ExpressEngine:
     http: TimeoutAdapter
     duckdb: DuckDB
     catalogs: dict[Ref, RefCatalog] = field(default_factory=dict)
-    there: ExpressTable | None = None
+    current: ExpressTable | None = None
 
     @classmethod
     @contextmanager
@@ -141,7 +141,7 @@ class ExpressEngine:
     def _load(self, ref: Ref, name: str) -> ExpressTable | None:
         with iceberg_errors(f"reading {name} at {ref}"):
             table = self._catalog(ref).find_table(name)
-        return None if table is None else ExpressTable(own=table)
+        return None if table is None else ExpressTable(table=table)
 
     def _catalog(self, ref: Ref) -> RefCatalog:
         if ref not in self.catalogs:
@@ -154,7 +154,7 @@ class ExpressEngine:
         """See the protocol. A foreign key that does not fit is found when it is compared, and handed over."""
 
     def view(self, plan: Plan, proof: ProvedTable[ExpressTable]) -> ExpressView:
-        schema = schema_to_pyarrow(proof.table.own.schema(), include_field_ids=False)
+        schema = schema_to_pyarrow(proof.table.table.schema(), include_field_ids=False)
         reader = Reader(self.objects.read, proof.columns, schema, proof.table.names())
         return ExpressView.of(plan, proof, reader, self.duckdb, self._base(proof), self.job.baseline)
 
@@ -166,22 +166,22 @@ class ExpressEngine:
                 tables[name] = self._load(Ref(self.job.branch, self.job.base), name)
             return tables[name]
 
-        return Base(load=load, fetch=self.objects.read, limits=self.limits, replaced=proof.replaced)
+        return Base(load=load, fetch=self.objects.read, limits=self.limits, replaced_files=proof.replaced_files)
 
     def prepare(self, table: ExpressTable | None, columns: Sequence[TableColumn]) -> None:
         if table is None:
-            table = ExpressTable(own=create(self._catalog(Ref(self.job.branch)), self.job.plan, columns))
-        if changes := fit(self.job.plan, table.own, columns):
-            appending.set_properties(table.own, changes)
-        self.there = table
+            table = ExpressTable(table=create(self._catalog(Ref(self.job.branch)), self.job.plan, columns))
+        if changes := fit(self.job.plan, table.table, columns):
+            appending.set_properties(table.table, changes)
+        self.current = table
 
     def remove_replaced(self, table: ExpressTable, files: Mapping[str, Any]) -> None:
         raise HandedOver("The batch replaces rows that somebody has rewritten, which only Spark takes out.")
 
     def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
-        if self.there is None:
+        if self.current is None:
             raise JobError(f"batch {self.job.batch}: no table was prepared. Run: lakegate retry {self.job.batch}")
-        table, memory = self.there.own, self.limits.arrow
+        table, memory = self.current.table, self.limits.arrow
         schema, files = schema_to_pyarrow(table.schema(), include_field_ids=False), []
         for inspection in inspections:
             rows = rows_of(plan, inspection, self.files.bodies.pop(inspection.id), schema, memory)
@@ -202,7 +202,7 @@ class ExpressEngine:
         the commit.
         """
         table, base = self._with_base(name)
-        return table is not None and table.changes_since(base).added.entries.keys() == set(paths)
+        return table is not None and table.changes_since(base).new_files.entries.keys() == set(paths)
 
     def quarantine(
         self,
@@ -220,7 +220,7 @@ class ExpressEngine:
         [table] = self.load(plan.table, ref)
         if table is None:
             raise JobError(f"batch {job.batch}: branch {job.branch} has no table {plan.table}")
-        kinds = {column: kind for column, kind in shape(table.own).columns.items() if column != FILE_COLUMN}
+        kinds = {column: kind for column, kind in shape(table.table).columns.items() if column != FILE_COLUMN}
         quarantine_files, old_files, new_files = [], [], []
         for file, checks in failures.items():
             row_reasons, rows = view.reasons(file, checks), view.read(file, [*kinds, FILE_COLUMN])
@@ -234,9 +234,9 @@ class ExpressEngine:
                 self.process.data,
             )
             old_files += [view.entries[data.path] for data in view.files[file]]
-            new_files += quarantine.write_rest(table.own, rows, row_reasons, self.process.data, self.limits)
+            new_files += quarantine.write_rest(table.table, rows, row_reasons, self.process.data, self.limits)
         appending.commit(quarantine_table, quarantine_files)
-        appending.replace(table.own, old_files, new_files)
+        appending.replace(table.table, old_files, new_files)
 
     def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
         name = audits_of(self.job.plan.table, distinct=self.job.distinct)

@@ -41,14 +41,14 @@ _BATCH_KEYS, _TABLE_KEYS = "_lakegate_mine", "_lakegate_theirs"
 
 @dataclass(frozen=True, kw_only=True)
 class Base:
-    """Tables at the attempt's base, by name. The plan's own counts without the data files that are `replaced`, and
-    `reading` makes the reader of data files.
+    """Tables at the attempt's base, by name. The plan's own counts without the data files that are `replaced_files`,
+    and `reading` makes the reader of data files.
     """
 
     load: Callable[[str], ExpressTable | None]
     fetch: Callable[[str], bytes]
     limits: Limits
-    replaced: Sequence[DataFile] = ()
+    replaced_files: Sequence[DataFile] = ()
     reading: Callable[..., Reader] = Reader
 
     def data(self, plan: Plan, name: str) -> DataFiles:
@@ -57,8 +57,8 @@ class Base:
             return DataFiles()
         if table.has_deletes():
             raise HandedOver("A table that the rows are compared with has delete files.")
-        replaced_paths = {data.path for data in self.replaced} if name == plan.table else set()
-        return table.changes_since(None).added.but(replaced_paths)
+        replaced_paths = {data.path for data in self.replaced_files} if name == plan.table else set()
+        return table.changes_since(None).new_files.but(replaced_paths)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ def keys_of(plan: Plan, metric: Metric, target: Reference, batch: Batch, base: B
     _check_types(plan, batch_fields, table_fields)
     near = _near(base.data(plan, target.table), key_ranges(batch.data, batch_fields), table_fields)
     _check_size(near, base.limits)
-    types = schema_to_pyarrow(table.own.schema().select(*target.columns), include_field_ids=False)
+    types = schema_to_pyarrow(table.table.schema().select(*target.columns), include_field_ids=False)
     rows = base.reading(base.fetch, fields, types, table.names()).rows(near.statistics.values(), target.columns)
     return rows.rename_columns(list(metric.columns))
 
@@ -176,9 +176,9 @@ def _overlap(left: KeyRanges, other: KeyRanges) -> bool:
 def _check_size(near: DataFiles, limits: Limits) -> None:
     rows = sum(data.rows for data in near.statistics.values())
     size = sum(entry.file_size_in_bytes for entry in near.entries.values())
-    if rows > limits.rows or size > limits.bytes or len(near.entries) > limits.compared:
+    if rows > limits.rows or size > limits.bytes or len(near.entries) > limits.compared_files:
         size_text = f"{count(rows, 'row')} in {count(len(near.entries), 'data file')}"
         raise HandedOver(
             f"The rows are compared with {size_text} of a table, and the express engine reads {limits.rows:,} in "
-            f"{limits.compared:,}."
+            f"{limits.compared_files:,}."
         )

@@ -19,7 +19,7 @@ class Limits:
     rows: int = 5_000_000
     arrow: int = 256 * _MIB
     files: int = 100
-    compared: int = 64  # data files of a table whose keys are compared with the batch's
+    compared_files: int = 64  # data files of a table whose keys are compared with the batch's
     partitions: int = 200  # of one file, each a data file
     memory: int = 512 * _MIB  # of DuckDB
     threads: int = 2

@@ -26,18 +26,18 @@ def table_for(
     if current is None:
         return creating.create_own(catalog, name, columns)
     changes = current.changes_since(base)
-    if changes.added.entries or changes.lost.entries.keys() - set(replaced_paths):
+    if changes.new_files.entries or changes.lost_files.entries.keys() - set(replaced_paths):
         raise HandedOver(f"An earlier run of this attempt has written to {name}.")
     names = [column.name for column in columns]
     if list(current.fields()) != names or any(
-        current.own.properties.get(key) != value for key, value in FIXED_PROPERTIES.items()
+        current.table.properties.get(key) != value for key, value in FIXED_PROPERTIES.items()
     ):
         raise HandedOver(f"Table {name} is of another release, and only Spark changes it.")
-    return current.own
+    return current.table
 
 
 def check(name: str, columns: Sequence[TableColumn], current: ExpressTable | None) -> None:
     """Raise Unfit if the table has columns that lakegate does not give it, or partitions."""
     if current is not None:
         strange = current.fields().keys() - {column.name for column in columns}
-        refuse_strange(name, strange, is_partitioned=bool(current.own.spec().fields))
+        refuse_strange(name, strange, is_partitioned=bool(current.table.spec().fields))

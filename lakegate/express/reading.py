@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.io.pyarrow import PYARROW_PARQUET_FIELD_ID_KEY
 
-from lakegate.adapters.decoding import TooLarge, bounded, parquet_batches
+from lakegate.adapters.decoding import TooLarge, parquet_batches, within_limit
 from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
 from lakegate.audit.errors import HandedOver
 
@@ -40,7 +40,7 @@ class Reader:
         self._fetch_all([file.path for file in ordered_files])
         parts = (part for file in ordered_files for part in self._parts(file, schema))
         try:
-            return pa.concat_tables([schema.empty_table(), *bounded(parts)])
+            return pa.concat_tables([schema.empty_table(), *within_limit(parts)])
         except TooLarge as error:
             raise HandedOver("The rows that are read take more memory than the express engine has.") from error
 

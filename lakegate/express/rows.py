@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lakegate.adapters.decoding import TooLarge, bounded, parquet_batches
+from lakegate.adapters.decoding import TooLarge, parquet_batches, within_limit
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.limits import beyond_limits
 from lakegate.audit.model.plan import Plan
@@ -38,7 +38,9 @@ def rows_of(plan: Plan, inspection: Inspection, body: bytes, schema: pa.Schema, 
     """Return the file's rows in the table's columns, with the file version. Raise HandedOver if they take more than
     `limit` bytes in memory, or cannot be read to the end.
     """
-    return pa.concat_tables(_parts(plan, inspection, body, schema, lambda batches: [list(bounded(batches, limit))]))
+    return pa.concat_tables(
+        _parts(plan, inspection, body, schema, lambda batches: [list(within_limit(batches, limit))])
+    )
 
 
 def parts_of(plan: Plan, inspection: Inspection, body: Any, schema: pa.Schema, limit: int) -> Iterator[pa.Table]:

@@ -43,10 +43,10 @@ _WRITER_PREFIXES = ("write.metadata.metrics.", "write.parquet.compression-codec"
 class ExpressTable:
     """A table as PyIceberg has loaded it."""
 
-    own: Table
+    table: Table
 
     def columns(self) -> Struct:
-        return shape(self.own).own_columns
+        return shape(self.table).own_columns
 
     def fields(self) -> dict[str, IcebergField]:
         return {
@@ -55,20 +55,22 @@ class ExpressTable:
                 name=field.name,
                 type=str(field.field_type) if field.field_type.is_primitive else "nested",
             )
-            for field in self.own.schema().fields
+            for field in self.table.schema().fields
         }
 
     def names(self) -> dict[str, int]:
         """Return the field ids that the table has for names of columns, in data files without ids."""
-        return ids_by_name(self.own.name_mapping())
+        return ids_by_name(self.table.name_mapping())
 
     def has_deletes(self) -> bool:
-        return manifests.has_deletes(TableState(self.own))
+        return manifests.has_deletes(TableState(self.table))
 
     def changes_since(self, before: "ExpressTable | None") -> Difference:
-        difference = manifests.compare(TableState(before.own if before else None), TableState(self.own))
+        difference = manifests.compare(TableState(before.table if before else None), TableState(self.table))
         return Difference(
-            added=_describe(difference.added), lost=_describe(difference.removed), deletes=bool(difference.deletes)
+            new_files=_describe(difference.new_files),
+            lost_files=_describe(difference.lost_files),
+            deletes=bool(difference.deletes),
         )
 
     def data_files_with(self, versions: Collection[str]) -> Mapping[str, Any]:

@@ -54,7 +54,7 @@ class ExpressView:
             read=lambda file, names: reader.rows(proof.files[file], names),
             duckdb=duckdb,
             base=base,
-            entries=proof.difference.added.entries,
+            entries=proof.difference.new_files.entries,
             past=past,
         )
 

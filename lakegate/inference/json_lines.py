@@ -98,14 +98,14 @@ def _values(path: Path, line: Line, form: FileFormat) -> Sequence[tuple[str, Any
         raise unfit(path.name, f"line {line.number:,} cannot be told: {error.reason}") from None
     if len(set(found.keys)) < len(found.keys):
         raise unfit(path.name, f"line {line.number:,}: it has a key twice")
-    if found.why or found.values is None:
+    if found.reason or found.values is None:
         raise unfit(path.name, f"line {line.number:,} {_said(found, line)}")
     return found.values
 
 
 def _said(found: LineObject, line: Line) -> str:
-    if "JSON object" not in found.why:
-        return found.why.removeprefix("it ")
+    if "JSON object" not in found.reason:
+        return found.reason.removeprefix("it ")
     constants = list[str]()
     with suppress(ValueError, RecursionError):
         json.loads(line.text, parse_constant=constants.append)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from pyarrow import orc
 
 from lakegate.adapters.avro_blocks import Records
-from lakegate.adapters.decoding import TooLarge, bounded, orc_batches, parquet_batches
+from lakegate.adapters.decoding import TooLarge, orc_batches, parquet_batches, within_limit
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.schema.faults import NANOSECONDS
 from lakegate.audit.schema.fit import UNKNOWN_TYPE
@@ -101,7 +101,7 @@ def _check_codecs(path: Path, about: pq.FileMetaData) -> None:
 def _whole(path: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     """Return the rows as one table. Raise NoContract if they take more memory than a sample may."""
     try:
-        pieces = list(bounded(batches))
+        pieces = list(within_limit(batches))
     except TooLarge as error:
         raise unfit(path.name, f"{error}: give a part of it") from error
     return pa.Table.from_batches(pieces, pieces[0].schema if pieces else schema)

@@ -7,8 +7,8 @@ from lakegate.operations import pushing
 from lakegate.operations.operation import Direct, Operation
 from lakegate.operations.pushing import ContractFile, TakenUp
 from lakegate.operations.questions import makes_branch
-from lakegate.workflow.approve import Approved, approve
-from lakegate.workflow.retry import Retried, discard, retry
+from lakegate.workflow.approve import Approval, approve
+from lakegate.workflow.retry import RetryResult, discard, retry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,29 +24,29 @@ class PushContracts(Operation[TakenUp]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Retry(Operation[Retried]):
+class Retry(Operation[RetryResult]):
     """Try a batch's rejected files again, or those with these landing keys."""
 
-    answer = Retried
+    answer = RetryResult
     changes = True
     batch: str
     files: tuple[str, ...] = ()
 
-    def on(self, installation: Direct) -> Retried:
+    def on(self, installation: Direct) -> RetryResult:
         return retry(installation.service, self.batch, self.files)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Approve(Operation[Approved]):
+class Approve(Operation[Approval]):
     """Publish a batch's rejected files as they were audited, or those with these landing keys."""
 
-    answer = Approved
+    answer = Approval
     changes = True
     batch: str
     why: str
     files: tuple[str, ...] = ()
 
-    def on(self, installation: Direct) -> Approved:
+    def on(self, installation: Direct) -> Approval:
         return approve(installation.service, self.batch, self.why, installation.by, self.files)
 
 

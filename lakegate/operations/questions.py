@@ -17,7 +17,7 @@ from lakegate.operations.sights import Sight, Sights, Version, versions_of
 from lakegate.operations.tables import TableView
 from lakegate.ports import MAIN, Branch, Branches, Decided
 from lakegate.workflow.attempts.job import job_of
-from lakegate.workflow.backlog import unclaimed
+from lakegate.workflow.backlog import unclaimed_files
 from lakegate.workflow.ledger.rejected import rejected_files
 from lakegate.workflow.overview.log import with_superseded
 from lakegate.workflow.registry import Registry, contract_of
@@ -38,7 +38,7 @@ class ShowStatus(Operation[Status]):
     most: int | None = None
 
     def on(self, installation: Direct) -> Status:
-        return with_usage(installation.service, status(installation.service, most=self.most))
+        return with_usage(installation.service, status(installation.service, limit=self.most))
 
     def shorter(self) -> "ShowStatus | None":
         limit = (self.most or DECISIONS) // 4
@@ -166,7 +166,7 @@ class ListUnclaimed(Operation[tuple[Version, ...]]):
     changes = False
 
     def on(self, installation: Direct) -> tuple[Version, ...]:
-        return tuple((file.key, file.version_id) for file in unclaimed(installation.service))
+        return tuple((file.key, file.version_id) for file in unclaimed_files(installation.service))
 
 
 @dataclass(frozen=True, kw_only=True)

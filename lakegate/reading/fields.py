@@ -21,12 +21,12 @@ OPTIONS = re.compile("[\ufdd0-\ufdd2]")
 class BrokenLine:
     """A line that is no row, and why."""
 
-    why: str
+    reason: str
 
 
 def splitter(form: FileFormat, width: int) -> Callable[[Line], Fields | BrokenLine]:
     """Return the function that takes a line apart."""
-    strange, bad_quotes, unequal = (BrokenLine(why=reason) for reason in row_faults(form, width))
+    strange, bad_quotes, unequal = (BrokenLine(reason=reason) for reason in row_faults(form, width))
     well, fields, limit = re.compile(well_quoted(form, atomic)), quoted_fields(form), most_fields(width)
 
     def split(line: Line) -> Fields | BrokenLine:

@@ -47,11 +47,11 @@ class Object(Pairs):
 
 @dataclass(frozen=True, kw_only=True)
 class LineObject:
-    """A line's keys, whether it is a row or not, and its object; `why` says why it is no row."""
+    """A line's keys, whether it is a row or not, and its object; `reason` says why it is no row."""
 
     keys: tuple[str, ...] = ()
     values: Object | None = None
-    why: str = ""
+    reason: str = ""
 
 
 def _refuse(word: str) -> None:
@@ -68,11 +68,11 @@ def found_in(line: Line, form: FileFormat) -> LineObject:
     value, end = _decode(line.text)
     keys = tuple(key for key, _ in value) if isinstance(value, Object) else ()
     if not line.sound:
-        return LineObject(keys=keys, why=row_faults(form, 0)[0])
+        return LineObject(keys=keys, reason=row_faults(form, 0)[0])
     if not isinstance(value, Object) or line.text[end:].strip(" \t"):
-        return LineObject(keys=keys, why=NO_OBJECT)
+        return LineObject(keys=keys, reason=NO_OBJECT)
     if _HALF.search(line.text) and _HALF.search(_NO_HALF.sub(" ", line.text)):
-        return LineObject(keys=keys, why=HALF_PAIR)
+        return LineObject(keys=keys, reason=HALF_PAIR)
     return LineObject(keys=keys, values=value)
 
 

@@ -51,7 +51,7 @@ def _of_lines(form: FileFormat, source: Source, width: int) -> Iterator[tuple[in
     for line in lines(source.blocks(), form):
         if line.text and not (form.header and line.number == 1):
             values = split(line)
-            yield line.number, line.text, values.why if isinstance(values, fields.BrokenLine) else values
+            yield line.number, line.text, values.reason if isinstance(values, fields.BrokenLine) else values
 
 
 def _of_records(
@@ -80,7 +80,7 @@ def rows_of_objects(plan: Plan, source: Source, names: set[str], *, approximate:
     for line in lines(source.blocks(), form):
         if line.text.strip(" "):
             line_object = objects.found_in(line, form)
-            yield line.number, line.text, line_object.why or _convert(plan, line_object, readers, faults)
+            yield line.number, line.text, line_object.reason or _convert(plan, line_object, readers, faults)
 
 
 def _convert(

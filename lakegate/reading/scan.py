@@ -20,14 +20,14 @@ class BoundedSource:
     """A file that ends where it has unpacked to more than the limit."""
 
     source: Source
-    most: int
+    limit: int
     is_beyond: bool = False
 
     def blocks(self) -> Iterator[bytes]:
         size = 0
         for block in self.source.blocks():
             size += len(block)
-            if size > self.most and self.source.suffix:
+            if size > self.limit and self.source.suffix:
                 self.is_beyond = True
                 return
             yield block

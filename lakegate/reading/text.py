@@ -63,7 +63,7 @@ def inspect(plan: Plan, file: JobFile, content: Path | bytes) -> Inspection:
         return Inspection(file=file, faults=(EMPTY,))
     if fault := fault_of_ends(source.suffix, *source.ends()):
         return Inspection(file=file, faults=(fault,))
-    bounded_source = BoundedSource(source=source, most=plan.files.limits.uncompressed)
+    bounded_source = BoundedSource(source=source, limit=plan.files.limits.uncompressed)
     try:
         result: Scan | str = scan_file(plan, bounded_source)
     except BrokenFile as error:

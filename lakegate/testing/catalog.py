@@ -23,16 +23,19 @@ class MemoryCatalog:
         return self.lake.branches.get(branch)
 
     def list_branches(self) -> list[Branch]:
-        found = sorted(self.lake.branches.items())
-        return [Branch(name=name, head=head) for name, head in found if name.startswith(PREFIX)]
+        heads = sorted(self.lake.branches.items())
+        return [Branch(name=name, head=head) for name, head in heads if name.startswith(PREFIX)]
 
     def references(self) -> list[Reference]:
         branches = self.lake.branches.items()
-        return [Reference(name=it, head=at, base=None if it == MAIN else self.base(it)) for it, at in branches]
+        return [
+            Reference(name=branch, head=at, base=None if branch == MAIN else self.base(branch))
+            for branch, at in branches
+        ]
 
-    def metadata_files(self, head: str, since: str | datetime) -> Iterator[MetadataFile]:
+    def metadata_files(self, head: str, start: str | datetime) -> Iterator[MetadataFile]:
         for commit in self.lake.line(head):
-            is_first = commit.at < since if isinstance(since, datetime) else commit.hash == since
+            is_first = commit.at < start if isinstance(start, datetime) else commit.hash == start
             for key in commit.contents if is_first else commit.touched:
                 if isinstance(state := commit.contents.get(key), TableState):
                     yield MetadataFile(table=key.name, uri=self.lake.files.metadata_of(state))
@@ -59,17 +62,17 @@ class MemoryCatalog:
         self, expected: str, keys: Iterable[str], watermark: datetime | None, shorter: Iterable[Receipt] = ()
     ) -> None:
         changes: dict[Key, Content | None] = {_receipt_key(key): None for key in keys}
-        changes |= _kept(shorter)
+        changes |= _receipt_contents(shorter)
         if watermark:
             changes[WATERMARK] = watermark.isoformat()
         self.lake.commit(MAIN, changes, expected=expected)
 
     def watermark(self) -> datetime | None:
-        found = self.lake.at(Ref(MAIN)).contents.get(WATERMARK)
-        return datetime.fromisoformat(found) if isinstance(found, str) else None
+        watermark = self.lake.at(Ref(MAIN)).contents.get(WATERMARK)
+        return datetime.fromisoformat(watermark) if isinstance(watermark, str) else None
 
     def commit_receipts(self, branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
-        return self.lake.commit(branch, _kept(receipts), expected=expected, note=note).hash
+        return self.lake.commit(branch, _receipt_contents(receipts), expected=expected, note=note).hash
 
     def restore_receipts(self, branch: str, expected: str, keys: Iterable[str], base: str) -> str:
         before = self.receipts(Ref(MAIN, base), keys := set(keys))
@@ -81,17 +84,17 @@ class MemoryCatalog:
         return self.lake.commit(branch, changes, expected=expected).hash if changes else expected
 
     def replay(self, branch: str, base: str, commit: str, without: Iterable[str]) -> str:
-        left, contents = {_receipt_key(key) for key in without}, self.lake.commits[commit].contents
-        changed = self.lake.changed(base, commit) - left
-        return self.lake.commit(branch, {key: contents.get(key) for key in changed}, expected=base).hash
+        excluded, contents = {_receipt_key(key) for key in without}, self.lake.commits[commit].contents
+        changes = self.lake.changed(base, commit) - excluded
+        return self.lake.commit(branch, {key: contents.get(key) for key in changes}, expected=base).hash
 
     def changes(self, base: str, head: str) -> Changes:
         if base not in {commit.hash for commit in self.lake.line(head)}:
             raise Refused(f"commit {head} was not made from {base}")
         old, new = self.lake.commits[base].contents, self.lake.commits[head].contents
-        others = (key for key in old.keys() | new.keys() if old.get(key) is not new.get(key))
-        changed = [key for key in others if old.get(key) != new.get(key)]
-        names = {kind: frozenset(key.name for key in changed if key.kind is kind) for kind in KeyKind}
+        candidates = (key for key in old.keys() | new.keys() if old.get(key) is not new.get(key))
+        changes = [key for key in candidates if old.get(key) != new.get(key)]
+        names = {kind: frozenset(key.name for key in changes if key.kind is kind) for kind in KeyKind}
         receipts = _receipts(new, names[KeyKind.RECEIPT])
         return Changes(
             tables=names[KeyKind.TABLE],
@@ -118,13 +121,17 @@ class MemoryCatalog:
         self, limit: int, *, table: str | None = None, batch: str | None = None, before: str = ""
     ) -> Iterator[Decided]:
         line = self.lake.line(before or self.lake.branches[MAIN])[1 if before else 0 :]
-        noted = [it for it in line if it.note and table in (None, it.note.table) and batch in (None, it.note.batch)]
-        for commit in noted[:limit]:
+        with_notes = [
+            commit
+            for commit in line
+            if commit.note and table in (None, commit.note.table) and batch in (None, commit.note.batch)
+        ]
+        for commit in with_notes[:limit]:
             if commit.note:
                 yield Decided(note=commit.note, commit=commit.hash, at=commit.at)
 
 
-def _kept(receipts: Iterable[Receipt]) -> dict[Key, Content | None]:
+def _receipt_contents(receipts: Iterable[Receipt]) -> dict[Key, Content | None]:
     """Return the receipts as Nessie stores them: without the closed versions that a caller read from the archive."""
     return {_receipt_key(receipt.key): replace(receipt, archived=()) for receipt in receipts}
 
@@ -134,5 +141,5 @@ def _receipt_key(key: str) -> Key:
 
 
 def _receipts(contents: Mapping[Key, Content], keys: Iterable[str]) -> dict[str, Receipt]:
-    found = {key: contents.get(_receipt_key(key)) for key in sorted(keys)}
-    return {key: receipt for key, receipt in found.items() if isinstance(receipt, Receipt)}
+    contents_by_key = {key: contents.get(_receipt_key(key)) for key in sorted(keys)}
+    return {key: receipt for key, receipt in contents_by_key.items() if isinstance(receipt, Receipt)}

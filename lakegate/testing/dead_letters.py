@@ -15,5 +15,5 @@ class MemoryDeadLetters:
         return list(self.letters)
 
     def delete(self, letters: Iterable[DeadLetter]) -> None:
-        gone = {letter.id for letter in letters}
-        self.letters = [letter for letter in self.letters if letter.id not in gone]
+        letter_ids = {letter.id for letter in letters}
+        self.letters = [letter for letter in self.letters if letter.id not in letter_ids]

@@ -48,8 +48,8 @@ class MemoryJobRunner:
         return self.runs[run_id]
 
     def find(self, branch: str) -> JobRun | None:
-        found = next((run for run in reversed(self.runs.values()) if run.branch == branch), None)
-        return found and replace(found, usage=None)
+        run = next((run for run in reversed(self.runs.values()) if run.branch == branch), None)
+        return run and replace(run, usage=None)
 
     def cancel(self, run_id: str) -> None:
         """Cancel a run as a person does, by the vendor's own means."""
@@ -90,8 +90,8 @@ class MemoryJobRunner:
     def job(self, run_id: str) -> Job:
         return parse_job(self.store.objects[self.store.name(self.jobs[run_id])])
 
-    def _begin(self, run_id: str, note: bytes = b"") -> None:
-        self.store.write(self.store.name(self.job(run_id).begun_uri), note)
+    def _begin(self, run_id: str, content: bytes = b"") -> None:
+        self.store.write(self.store.name(self.job(run_id).begun_uri), content)
 
     def _end(self, run_id: str, state: JobState, reason: str) -> None:
         run, now = self.runs[run_id], self.clock.now()

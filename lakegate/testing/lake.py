@@ -80,10 +80,10 @@ class MemoryLake:
 
     def at(self, ref: Ref) -> Commit:
         """Return the commit that a ref names."""
-        found = self.commits.get(ref.commit or self.branches.get(ref.branch, ""))
-        if found is None:
+        commit = self.commits.get(ref.commit or self.branches.get(ref.branch, ""))
+        if commit is None:
             raise Conflict(f"there is no {ref} (any more)")
-        return found
+        return commit
 
     def head(self, branch: str) -> Commit:
         if branch not in self.branches:
@@ -101,8 +101,8 @@ class MemoryLake:
     ) -> Commit:
         """Put (or, with None, delete) contents. Raise Conflict if one of the keys has changed since `expected`."""
         head = self.head(branch)
-        touched = frozenset(changes)
-        if expected and touched & self.changed(expected, head.hash):
+        keys = frozenset(changes)
+        if expected and keys & self.changed(expected, head.hash):
             raise Conflict(f"branch {branch}: what this commit changes was changed since {expected[:12]}")
         contents = {key: content for key, content in {**head.contents, **changes}.items() if content is not None}
         new = Commit(
@@ -111,7 +111,7 @@ class MemoryLake:
             parent=head.hash,
             merged=merged,
             contents=contents,
-            touched=touched,
+            touched=keys,
             note=note,
         )
         self._made += 1
@@ -128,19 +128,19 @@ class MemoryLake:
     def merge(self, source: str, note: Note) -> None:
         """Merge a commit into main, key by key. Raise Conflict if both sides changed a key since their ancestor."""
         base, main = self._merge_base(source), self.branches[MAIN]
-        changed = self.changed(base, source)
+        changes = self.changed(base, source)
         if base == source:
             return
-        both = {key for key in changed & self.changed(base, main) if key.kind is not KeyKind.NAMESPACE}
-        if both:
-            raise Conflict(f"main changed {', '.join(sorted(key.name for key in both))} too")
+        conflicts = {key for key in changes & self.changed(base, main) if key.kind is not KeyKind.NAMESPACE}
+        if conflicts:
+            raise Conflict(f"main changed {', '.join(sorted(key.name for key in conflicts))} too")
         contents = self.commits[source].contents
-        self.commit(MAIN, {key: contents.get(key) for key in changed}, note=note, merged=source)
+        self.commit(MAIN, {key: contents.get(key) for key in changes}, note=note, merged=source)
 
     def made_from(self, commit: str) -> str:
         """Return the commit of main that a branch with this head was made from."""
-        main = {known.hash for known in self.line(self.branches[MAIN])}
-        return next(known.hash for known in self.line(commit) if known.hash in main)
+        main = {ancestor.hash for ancestor in self.line(self.branches[MAIN])}
+        return next(ancestor.hash for ancestor in self.line(commit) if ancestor.hash in main)
 
     def _merge_base(self, commit: str) -> str:
         """Return the nearest common commit of main and this one; merged commits count as main's."""
@@ -149,23 +149,23 @@ class MemoryLake:
 
     def _ancestors(self, commit: str) -> dict[str, None]:
         """Return a commit and all its ancestors, nearest first."""
-        found: dict[str, None] = {}
+        ancestors: dict[str, None] = {}
         todo = [commit]
         while todo:
             current = todo.pop(0)
-            if current not in found:
-                found[current] = None
-                made = self.commits[current]
-                todo += [parent for parent in (made.parent, made.merged) if parent]
-        return found
+            if current not in ancestors:
+                ancestors[current] = None
+                ancestor = self.commits[current]
+                todo += [parent for parent in (ancestor.parent, ancestor.merged) if parent]
+        return ancestors
 
     def line(self, commit: str) -> list[Commit]:
         """Return the commit and its parents, newest first, without merged commits."""
-        found, current = [], self.commits.get(commit)
+        commits, current = [], self.commits.get(commit)
         while current:
-            found.append(current)
+            commits.append(current)
             current = self.commits.get(current.parent or "")
-        return found
+        return commits
 
     def touched(self, base: str, head: str) -> frozenset[Key]:
         """Return every key that a commit after `base` touched, up to `head`."""
@@ -177,7 +177,7 @@ class MemoryLake:
         between has not changed.
         """
         old, new = self.commits[base].contents, self.commits[head].contents
-        return frozenset(key for key in self.touched(base, head) if not _same(old.get(key), new.get(key)))
+        return frozenset(key for key in self.touched(base, head) if not _is_same(old.get(key), new.get(key)))
 
     @cached_property
     def files(self) -> "LakeFiles":
@@ -217,25 +217,25 @@ class LakeFiles:
 
     def written(self) -> Mapping[str, datetime]:
         """Return the URIs of all files that were ever written, each with the time of the first commit that has it."""
-        self._look()
+        self._record_files()
         return self._written
 
     def metadata_of(self, state: TableState) -> str:
         """Return the URI of the metadata file of a table's state in a commit."""
-        self._look()
+        self._record_files()
         return self._metadata[id(state)]
 
     def reached(self, metadata: str) -> list[str]:
         """Return the URIs of all files of the state with this metadata file. Raise Refused if one of them is gone."""
-        found = self.all_of(metadata)
-        for uri in found:
+        uris = self.all_of(metadata)
+        for uri in uris:
             if uri in self.gone:
                 raise Refused(f"{uri} is missing")
-        return found
+        return uris
 
     def all_of(self, metadata: str) -> list[str]:
         """Return the same, also those that are gone."""
-        self._look()
+        self._record_files()
         state = self._states[metadata]
         return [*(self._places[path] for path in (*state.files, *state.deletes)), metadata]
 
@@ -243,7 +243,7 @@ class LakeFiles:
         """Take the first so many commits as seen."""
         self._seen = commits
 
-    def _look(self) -> None:
+    def _record_files(self) -> None:
         new = list(self._lake.commits.values())[self._seen :]
         self._seen += len(new)
         for commit in new:
@@ -261,7 +261,7 @@ class LakeFiles:
         self._written[metadata] = at
 
 
-def _same(old: Content | None, new: Content | None) -> bool:
+def _is_same(old: Content | None, new: Content | None) -> bool:
     """Return True if the contents are the same. Tables are compared by their metadata file: each write makes another,
     even one with equal content.
     """

@@ -19,13 +19,13 @@ def _version_id(number: int) -> str:
 def describe_each(describe: Callable[[str, str], FileVersion | None], versions: Iterable[Version]) -> Descriptions:
     """Describe versions one after the other: return, by key and version id, what `describe` returns or raises."""
 
-    def described(key: str, version_id: str) -> FileVersion | Exception | None:
+    def describe_or_error(key: str, version_id: str) -> FileVersion | Exception | None:
         try:
             return describe(key, version_id)
         except Exception as error:  # noqa: BLE001 (one version)
             return error
 
-    return {version: described(*version) for version in versions}
+    return {version: describe_or_error(*version) for version in versions}
 
 
 class MemoryLanding:
@@ -76,13 +76,13 @@ class MemoryLanding:
         return uri
 
     def stage_all(self, files: Mapping[str, FileVersion]) -> dict[str, str | Refused]:
-        return {name: self._staged(file, name) for name, file in files.items()}
+        return {name: self._stage_or_error(file, name) for name, file in files.items()}
 
-    def _staged(self, file: FileVersion, name: str) -> str | Refused:
+    def _stage_or_error(self, file: FileVersion, name: str) -> str | Refused:
         try:
             return self.stage(file, name)
-        except Refused as why:
-            return why
+        except Refused as error:
+            return error
 
     def upload(self, source: Path, key: str) -> FileVersion:
         return self.put(key, source.read_bytes())

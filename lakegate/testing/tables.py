@@ -19,36 +19,41 @@ class MemoryTables:
         return state.identity if state else None
 
     def append(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
-        there = self._state(source, table).files
-        here = self._state(Ref(branch), table).files
-        _refuse(paths - set(there), f"{source}: table {table} has no data file")
-        _refuse(paths & set(here), f"{branch}: table {table} already has data file")
-        self._set(branch, table, {**here, **{path: there[path] for path in paths}})
+        source_files = self._state(source, table).files
+        branch_files = self._state(Ref(branch), table).files
+        _refuse(paths - set(source_files), f"{source}: table {table} has no data file")
+        _refuse(paths & set(branch_files), f"{branch}: table {table} already has data file")
+        self._set(branch, table, {**branch_files, **{path: source_files[path] for path in paths}})
 
     def register(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
-        there = self._state(source, table)
-        _refuse(paths - set(there.files), f"{source}: table {table} has no data file")
+        source_state = self._state(source, table)
+        _refuse(paths - set(source_state.files), f"{source}: table {table} has no data file")
         if self.lake.table(Ref(branch), table):
             raise Refused(f"{branch}: there is a table {table} already")
         namespace = table.rpartition(".")[0]
-        state = replace(there, files={path: there.files[path] for path in paths})
+        state = replace(source_state, files={path: source_state.files[path] for path in paths})
         self.lake.commit(
             branch,
             {Key(kind=KeyKind.NAMESPACE, name=namespace): namespace, Key(kind=KeyKind.TABLE, name=table): state},
         )
 
     def evolve(self, table: str, branch: str, base: Ref, source: Ref) -> None:
-        here = self._state(Ref(branch), table)
-        if here.identity != self._state(base, table).identity:
+        branch_state = self._state(Ref(branch), table)
+        if branch_state.identity != self._state(base, table).identity:
             raise Refused(f"{branch}: table {table} is not what it was at {base}")
-        there = self._state(source, table).identity
-        grown = replace(here.identity, fields=there.fields, last_id=there.last_id, contract_hash=there.contract_hash)
-        self.lake.commit(branch, {Key(kind=KeyKind.TABLE, name=table): replace(here, identity=grown)})
+        source_identity = self._state(source, table).identity
+        identity = replace(
+            branch_state.identity,
+            fields=source_identity.fields,
+            last_id=source_identity.last_id,
+            contract_hash=source_identity.contract_hash,
+        )
+        self.lake.commit(branch, {Key(kind=KeyKind.TABLE, name=table): replace(branch_state, identity=identity)})
 
     def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:
-        here = self._state(Ref(branch), table).files
-        _refuse(paths - set(here), f"{branch}: table {table} has no data file")
-        self._set(branch, table, {path: rows for path, rows in here.items() if path not in paths})
+        branch_files = self._state(Ref(branch), table).files
+        _refuse(paths - set(branch_files), f"{branch}: table {table} has no data file")
+        self._set(branch, table, {path: rows for path, rows in branch_files.items() if path not in paths})
 
     def paths(self, ref: Ref, table: str) -> frozenset[str]:
         state = self.lake.table(ref, table)
@@ -82,6 +87,6 @@ class MemoryTables:
         self.lake.commit(branch, {Key(kind=KeyKind.TABLE, name=table): state})
 
 
-def _refuse(paths: Iterable[str], what: str) -> None:
+def _refuse(paths: Iterable[str], problem: str) -> None:
     for path in sorted(paths):
-        raise Refused(f"{what} {path}")
+        raise Refused(f"{problem} {path}")

@@ -16,4 +16,4 @@ class MemoryTelemetry:
 
     def values(self, signal: Signal) -> list[float]:
         """Return what this signal was, oldest first."""
-        return [value for emitted, value, _ in self.emitted if emitted is signal]
+        return [value for emission, value, _ in self.emitted if emission is signal]

@@ -19,8 +19,8 @@ class MemoryWarehouse:
         return {uri: at for uri, at in self._written().items() if uri not in self.deleted}
 
     def folders(self, location: str) -> Iterator[str]:
-        found = (table_folder(uri, location) for uri in self.there())
-        yield from sorted({folder for folder in found if folder})
+        folders = (table_folder(uri, location) for uri in self.there())
+        yield from sorted({folder for folder in folders if folder})
 
     def files(self, folder: str) -> Iterator[StoredFile]:
         for uri, at in self.there().items():

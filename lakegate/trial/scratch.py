@@ -16,7 +16,7 @@ from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from pyiceberg.table.update import update_table_metadata
 
-from lakegate.adapters.iceberg.commits import staged
+from lakegate.adapters.iceberg.commits import stage_append
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.express.creating import schema_of, spec_of
 from lakegate.publishing.iceberg.refs import NOTHING
@@ -48,7 +48,7 @@ class Scratch:
         head = branch.head
         if head is None:
             raise LookupError("no table was made for the files")
-        _, (updates, _) = staged(head, files, MAIN_BRANCH, summary)
+        _, (updates, _) = stage_append(head, files, MAIN_BRANCH, summary)
         return self._at(".".join(head.name()), update_table_metadata(head.metadata, updates))
 
     def steps(self, branch: Open) -> list[Table]:

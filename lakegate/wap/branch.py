@@ -130,7 +130,7 @@ class Branch:
         job = replace(self._job(branch, branch.at, files), plan=self._plan_of(new.values()))
         with self._engine(job, replace(branch, base=branch.head), new) as engine:
             run = Run(job=job, engine=engine, now=self._terms.now)
-            run.there, run.base = engine.load(self.table, Ref(branch.name), Ref(branch.name, job.base))
+            run.table, run.base = engine.load(self.table, Ref(branch.name), Ref(branch.name, job.base))
             append_files(run)
         if run.error:
             raise Refused(f"{self.table}: nothing is appended: {run.error}")

@@ -19,7 +19,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
-from lakegate.adapters.decoding import MOST
+from lakegate.adapters.decoding import MOST_BYTES
 from lakegate.audit.data_files.statistics import columns_asked
 from lakegate.audit.definition import STATISTICS
 from lakegate.audit.engine import ProvedTable
@@ -53,9 +53,9 @@ LIMITS = Limits(
     bytes=64 * _GIB,
     uncompressed=256 * _GIB,
     rows=1_000_000_000,
-    arrow=MOST,
+    arrow=MOST_BYTES,
     files=10_000,
-    compared=10_000,
+    compared_files=10_000,
     partitions=10_000,
     memory=_GIB,
     threads=min(_THREADS, os.cpu_count() or 1),
@@ -176,7 +176,7 @@ class RunEngine:
         return self._known(found) if found else None
 
     def _known(self, found: Table) -> RunTable:
-        return RunTable(own=found, appends=self.appends)
+        return RunTable(table=found, appends=self.appends)
 
     def _other(self, name: str) -> RunTable | None:
         """Return another table as it is on main at its first use, and note its state."""
@@ -201,7 +201,7 @@ class RunEngine:
     def _reader(self) -> Reader:
         table = self._known(self._table())
         named = {column.name for column in self.job.plan.columns}
-        schema = schema_to_pyarrow(table.own.schema(), include_field_ids=False)
+        schema = schema_to_pyarrow(table.table.schema(), include_field_ids=False)
         types = pa.schema([column for column in schema if column.name in named])
         return self.reading(self._fetch, table.fields(), types, table.names())
 

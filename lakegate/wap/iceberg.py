@@ -11,7 +11,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.table.update import AssertCreate
 
-from lakegate.adapters.iceberg.commits import one_try, staged
+from lakegate.adapters.iceberg.commits import one_try, stage_append
 from lakegate.audit.errors import Unfit
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.ref import Ref
@@ -131,7 +131,7 @@ class IcebergPlace:
                     self.table, schema, partition_spec=spec_of(plan, schema), properties={"format-version": "2"}
                 )
                 table = creation._table  # noqa: SLF001 - PyIceberg has no other way to a branch of a new table
-                _, (updates, _) = staged(table, (), name, {})
+                _, (updates, _) = stage_append(table, (), name, {})
                 self.catalog.commit_table(table, (AssertCreate(),), (*creation._updates, *updates))  # noqa: SLF001
             except TableAlreadyExistsError:
                 return
@@ -163,6 +163,6 @@ class IcebergPlace:
 
 def _differing(branch: Open, columns: Sequence[TableColumn]) -> list[str]:
     """Return the names of columns in which the branch's table is not as it is to be."""
-    there = ExpressTable(own=branch.head).columns().fields if branch.head else {}
+    there = ExpressTable(table=branch.head).columns().fields if branch.head else {}
     wanted = Struct({column.name: storage_of(parse(column.type)) for column in columns}).fields
     return [name for name in dict.fromkeys([*wanted, *there]) if there.get(name) != wanted.get(name)]

@@ -32,8 +32,8 @@ def with_append(fields: Mapping[str, IcebergField]) -> dict[str, IcebergField]:
 
 def told(found: Difference, column: int, appends: Sequence[Append]) -> Difference:
     """Return the difference with statistics that say, in the column of this id, which append a data file is of."""
-    statistics = {path: _told(column, append_of(path, appends), it) for path, it in found.added.statistics.items()}
-    return replace(found, added=DataFiles(statistics=statistics, entries=found.added.entries))
+    statistics = {path: _told(column, append_of(path, appends), it) for path, it in found.new_files.statistics.items()}
+    return replace(found, new_files=DataFiles(statistics=statistics, entries=found.new_files.entries))
 
 
 def _told(column: int, append: str | None, found: DataFileStatistics) -> DataFileStatistics:

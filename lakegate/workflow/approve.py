@@ -15,7 +15,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.publishing.guards import NeedsNewAttempt
 from lakegate.workflow.attempts.claims import base_of, files_claimed_in
 from lakegate.workflow.attempts.reports import read_report
-from lakegate.workflow.ledger.decisions import REASON, reason
+from lakegate.workflow.ledger.decisions import REASON, require_reason
 from lakegate.workflow.ledger.rejected import Rejected, rejected_files
 from lakegate.workflow.notices.outcome import notify_approved
 from lakegate.workflow.publish import publish_rejected
@@ -28,107 +28,108 @@ ROWLESS = "has no rows to publish"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Approved:
+class Approval:
     """The number of published files, and why the others of the batch stay rejected, by landing key."""
 
     files: int
     left: Mapping[str, str]
 
 
-def approve(service: Service, batch: str, why: str, by: str, keys: Sequence[str] = ()) -> Approved:
+def approve(service: Service, batch: str, reason: str, by: str, keys: Sequence[str] = ()) -> Approval:
     """Publish a batch's rejected files, or those with these landing keys, in one merge for each attempt that rejected
     some. A file stays rejected if it has no rows, if another version of its key is on main, or if main would not get
     what was audited.
 
     Raise Refused, with the next command, if all of them stay rejected.
     """
-    why, by = reason(why), by[:REASON]
-    found, left = require_publishable(service, require_idle(service, rejected_files(service, batch, keys)))
-    chosen = _chosen(service, found)
-    published, refused = 0, dict[str, Refused]()
-    for audited, files in chosen:
+    reason, by = require_reason(reason), by[:REASON]
+    rejected, refusals = require_publishable(service, require_idle(service, rejected_files(service, batch, keys)))
+    groups = _files_by_audit(service, rejected)
+    published, errors = 0, dict[str, Refused]()
+    for attempt, files in groups:
         before = f"{count(published, 'file', 'was', 'were')} published from batch {batch} before this error"
         with noting(before) if published else nullcontext():
-            error = _publish(service, found, audited, files, why=why, by=by)
+            error = _publish(service, rejected, attempt, files, reason=reason, by=by)
         if error:
-            refused |= {file.key: error for file in files}
+            errors |= {file.key: error for file in files}
         else:
             published += len(files)
     if not published:
-        raise next(iter(refused.values()))
-    with_rows = {file.id for _, files in chosen for file in files}
-    without_rows = {file.key: ROWLESS for file, _ in found.files if file.id not in with_rows}
-    return Approved(files=published, left=left | without_rows | {key: str(error) for key, error in refused.items()})
+        raise next(iter(errors.values()))
+    with_rows = {file.id for _, files in groups for file in files}
+    without_rows = {file.key: ROWLESS for file, _ in rejected.files if file.id not in with_rows}
+    return Approval(files=published, left=refusals | without_rows | {key: str(error) for key, error in errors.items()})
 
 
 def _publish(
-    service: Service, found: Rejected, audited: Audited, files: list[FileVersion], *, why: str, by: str
+    service: Service, rejected: Rejected, attempt: Audited, files: list[FileVersion], *, reason: str, by: str
 ) -> Refused | None:
     """Publish these files of one attempt, or return why they cannot be published."""
     try:
-        objection = publish_rejected(service, audited, files, why=why, by=by)
+        objection = publish_rejected(service, attempt, files, why=reason, by=by)
     except Refused as error:
         return error
     if isinstance(objection, NeedsNewAttempt):
-        return found.refused(f"{objection.why}. Run: lakegate retry {found.batch}, then approve what it rejects")
+        return rejected.refusal(f"{objection.why}. Run: lakegate retry {rejected.batch}, then approve what it rejects")
     if objection:
         return Refused(objection.why)
-    with noting(
-        f"{count(len(files), 'file', 'was', 'were')} published from batch {found.batch}; the next sweep does the rest"
-    ):
-        notify_approved(service, audited.attempt)
-        settle(service, audited.attempt)
+    files_text = count(len(files), "file", "was", "were")
+    with noting(f"{files_text} published from batch {rejected.batch}; the next sweep does the rest"):
+        notify_approved(service, attempt.attempt)
+        settle(service, attempt.attempt)
     return None
 
 
-def _chosen(service: Service, found: Rejected) -> list[tuple[Audited, list[FileVersion]]]:
+def _files_by_audit(service: Service, rejected: Rejected) -> list[tuple[Audited, list[FileVersion]]]:
     """Return the attempts that rejected the files, each with those that have rows. Raise Refused if none has rows."""
-    chosen = []
-    for attempt, files in _by_attempt(found).items():
-        report = _report(service, found, attempt)
+    groups = []
+    for attempt, files in _by_attempt(rejected).items():
+        report = _report(service, rejected, attempt)
         with_rows = {entry.id for entry in report.files if entry.data_files}
-        if its := [file for file in files if file.id in with_rows]:
-            chosen.append((_audited(service, found, attempt, report), its))
-    if not chosen:
-        raise found.refused(f'{found.files[0][0].key} {ROWLESS}. Run: lakegate discard {found.batch} --why "…"')
-    return chosen
+        if own_files := [file for file in files if file.id in with_rows]:
+            groups.append((_audited_attempt(service, rejected, attempt, report), own_files))
+    if not groups:
+        raise rejected.refusal(
+            f'{rejected.files[0][0].key} {ROWLESS}. Run: lakegate discard {rejected.batch} --why "…"'
+        )
+    return groups
 
 
-def _by_attempt(found: Rejected) -> dict[Attempt, list[FileVersion]]:
-    grouped: dict[Attempt, list[FileVersion]] = {}
-    for file, entry in found.files:
-        attempt = Attempt(table=found.table, batch=found.batch, number=entry.attempt)
-        grouped.setdefault(attempt, []).append(file)
-    return grouped
+def _by_attempt(rejected: Rejected) -> dict[Attempt, list[FileVersion]]:
+    groups: dict[Attempt, list[FileVersion]] = {}
+    for file, entry in rejected.files:
+        attempt = Attempt(table=rejected.table, batch=rejected.batch, number=entry.attempt)
+        groups.setdefault(attempt, []).append(file)
+    return groups
 
 
-def _report(service: Service, found: Rejected, attempt: Attempt) -> Report:
+def _report(service: Service, rejected: Rejected, attempt: Attempt) -> Report:
     """Return the attempt's report. Raise Refused if there is none, or its job ended with an error."""
     report = read_report(service.store, attempt)
     if report is None or report.error:
-        raise found.refused(f"its last attempt left no report to approve. Run: lakegate retry {found.batch}")
+        raise rejected.refusal(f"its last attempt left no report to approve. Run: lakegate retry {rejected.batch}")
     return report
 
 
-def _audited(service: Service, found: Rejected, attempt: Attempt, report: Report) -> Audited:
+def _audited_attempt(service: Service, rejected: Rejected, attempt: Attempt, report: Report) -> Audited:
     """Return the attempt as it was audited. Raise Refused if its branch does not hold that any more."""
-    _refuse_unless_kept(service, found, attempt, report)
+    _refuse_unless_kept(service, rejected, attempt, report)
     changes = service.branches.changes(report.base, report.audited)
     claims = tuple(files_claimed_in(changes.receipts, attempt))
     return Audited(attempt=attempt, base=report.base, report=report, claims=claims)
 
 
-def _refuse_unless_kept(service: Service, found: Rejected, attempt: Attempt, report: Report) -> None:
+def _refuse_unless_kept(service: Service, rejected: Rejected, attempt: Attempt, report: Report) -> None:
     """Raise Refused unless the branch descends from the audited commit, and was made from the audited base."""
     head = service.branches.head(attempt.branch)
-    again = f"Run: lakegate retry {found.batch}, then approve what it rejects"
+    hint = f"Run: lakegate retry {rejected.batch}, then approve what it rejects"
     if head is None:
-        raise found.refused(f"its branch {attempt.branch} no longer exists. {again}")
+        raise rejected.refusal(f"its branch {attempt.branch} no longer exists. {hint}")
     if base_of(service, attempt) != report.base:
-        raise found.refused(
-            f"its branch {attempt.branch} was not made from the commit that was audited against. {again}"
+        raise rejected.refusal(
+            f"its branch {attempt.branch} was not made from the commit that was audited against. {hint}"
         )
     try:
         service.branches.changes(report.audited, head)
-    except Refused as why:
-        raise found.refused(f"its branch {attempt.branch} no longer contains the audited commit. {again}") from why
+    except Refused as error:
+        raise rejected.refusal(f"its branch {attempt.branch} no longer contains the audited commit. {hint}") from error

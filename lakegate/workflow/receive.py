@@ -33,16 +33,16 @@ from lakegate.workflow.ledger.unrouted import make_room, note_as_unrouted
 from lakegate.workflow.notices.messages import unrouted_message
 from lakegate.workflow.notices.outbox import notify
 from lakegate.workflow.receiving.arrivals import Arrival, Failure, look_up, try_each, try_step
-from lakegate.workflow.receiving.company import LONG_AGO, Company, Waiting, likely_lane, waiting_since
+from lakegate.workflow.receiving.company import LONG_AGO, Company, WaitingBatch, likely_lane, waiting_since
 from lakegate.workflow.receiving.queued import (
     AT_ONCE,
-    Notes,
+    QueueNotes,
     names_by_table,
     note_queued,
     oldest,
     read_queued,
     take_off,
-    waiting,
+    waiting_batch,
 )
 from lakegate.workflow.receiving.shares import JobsUnderWay, Slots, shares
 from lakegate.workflow.receiving.slots import jobs_under_way
@@ -56,30 +56,30 @@ log = structlog.get_logger()
 
 
 def receive(
-    service: Service, arrivals: Iterable[Arrival], reminded: Iterable[str] = (), *, are_late: bool = False
+    service: Service, arrivals: Iterable[Arrival], reminder_keys: Iterable[str] = (), *, are_late: bool = False
 ) -> list[Failure]:
-    """Take each arrival to its next step, and the queued files of the tables of the `reminded` landing keys. Arrivals
-    that `are_late` wait for no company. An arrival that cannot be looked up, the unrouted files and each table fail
+    """Take each arrival to its next step, and the queued files of the tables of the `reminder_keys`. Arrivals that
+    `are_late` wait for no company. An arrival that cannot be looked up, the unrouted files and each table fail
     alone: return the failures, which name the arrivals to deliver again. Raise an unforeseen error after the last step.
     """
     registry = Registry.read(service.store)
-    found, failures = look_up(service, arrivals)
-    keys = dict.fromkeys([*(file.key for file in found), *reminded])
+    files, failures = look_up(service, arrivals)
+    keys = dict.fromkeys([*(file.key for file in files), *reminder_keys])
     tables = {contract.table for key in keys if (contract := registry.route(key))}
-    failures += _take_up(service, registry, found, *_look_or_nothing(service, tables), are_late=are_late)
+    failures += _take_up(service, registry, files, *_look_or_nothing(service, tables), are_late=are_late)
     foreseen(failure.error for failure in failures)
     return failures
 
 
-def gather(service: Service, ended: Attempt | None = None) -> list[Failure]:
-    """Take up the queued files of tables that may open a batch now. `ended` is the attempt whose job has just ended.
+def gather(service: Service, last: Attempt | None = None) -> list[Failure]:
+    """Take up the queued files of tables that may open a batch now. `last` is the attempt whose job has just ended.
     Return and raise as `receive` does.
     """
     names = names_by_table(service)
     if not names:
         return []
-    queue = Queue.of(service, names, jobs_under_way(service, names, ended))
-    failures = _take_up(service, Registry.read(service.store), [], queue, queue.taken(service, names))
+    queue = Queue.of(service, names, jobs_under_way(service, names, last))
+    failures = _take_up(service, Registry.read(service.store), [], queue, queue.take(service, names))
     foreseen(failure.error for failure in failures)
     return failures
 
@@ -124,35 +124,39 @@ class Queue:
         company = Company(now=service.clock.now(), window=service.batch_window)
         return cls(names=names, jobs=jobs, company=company, has_express=service.express is not None)
 
-    def shares(self, slots: Slots, wanted: Mapping[str, Sequence[Waiting]]) -> dict[str, int]:
+    def shares(self, slots: Slots, batches: Mapping[str, Sequence[WaitingBatch]]) -> dict[str, int]:
         """Return how many of these batches each table opens now. Other tables that have queued files want one each."""
         if self.jobs is None:
             return {}
-        others = {table: [self._noted(table)] for table in self.names}
-        return shares(slots, self.jobs, {table: self._ready(table, its) for table, its in {**others, **wanted}.items()})
+        rest = {table: [self._waiting(table)] for table in self.names}
+        return shares(
+            slots,
+            self.jobs,
+            {table: self._ready(table, own_batches) for table, own_batches in {**rest, **batches}.items()},
+        )
 
-    def _ready(self, table: str, wanted: Sequence[Waiting]) -> list[Lane]:
+    def _ready(self, table: str, batches: Sequence[WaitingBatch]) -> list[Lane]:
         """Return the lanes of the batches that the table may open as far as company goes. While its queued files wait
         for more, others of the table join them, so that nothing overtakes them.
         """
         is_quiet = self.jobs is not None and not self.jobs.of_table(table)
-        if table in self.names and not self.company.has_come(self._noted(table), is_quiet=is_quiet):
+        if table in self.names and not self.company.has_come(self._waiting(table), is_quiet=is_quiet):
             return []
-        return self.company.ready(wanted, is_quiet=is_quiet)
+        return self.company.ready(batches, is_quiet=is_quiet)
 
-    def since(self, table: str, taken: Iterable[str]) -> datetime:
+    def waiting_start(self, table: str, names: Iterable[str]) -> datetime:
         """Return since when files of the table wait: those of its notes, if some were taken, or else the new ones."""
-        its = set(self.names.get(table, ()))
-        return self._noted(table).since if its.intersection(taken) else self.company.now
+        own_names = set(self.names.get(table, ()))
+        return self._waiting(table).start if own_names.intersection(names) else self.company.now
 
-    def _noted(self, table: str) -> Waiting:
-        return waiting(self.names.get(table, ()), has_express=self.has_express)
+    def _waiting(self, table: str) -> WaitingBatch:
+        return waiting_batch(self.names.get(table, ()), has_express=self.has_express)
 
-    def taken(self, service: Service, tables: Collection[str]) -> Notes:
+    def take(self, service: Service, tables: Collection[str]) -> QueueNotes:
         """Return the oldest notes of those of the tables that may open a batch now."""
-        many = max(service.slots.values())
+        most_slots = max(service.slots.values())
         may = self.shares(
-            service.slots, {table: [replace(self._noted(table), is_full=True)] * many for table in tables}
+            service.slots, {table: [replace(self._waiting(table), is_full=True)] * most_slots for table in tables}
         )
         opening = [table for table in tables if may.get(table)]
         return read_queued(
@@ -161,7 +165,7 @@ class Queue:
         )
 
 
-def _look_or_nothing(service: Service, tables: Collection[str]) -> tuple[Queue, Notes]:
+def _look_or_nothing(service: Service, tables: Collection[str]) -> tuple[Queue, QueueNotes]:
     """Return what is queued and under way, for tables that have arrivals, and the notes that are taken along. While
     that cannot be known, nothing is opened: arrivals are queued, and the sweep takes them up.
     """
@@ -171,7 +175,7 @@ def _look_or_nothing(service: Service, tables: Collection[str]) -> tuple[Queue, 
     try:
         names = names_by_table(service)
         queue = Queue.of(service, names, jobs_under_way(service, {*tables, *names}))
-        return queue, queue.taken(service, tables)
+        return queue, queue.take(service, tables)
     except LakegateError as error:
         log.warning("jobs_not_known", error=str(error), kind=type(error).__name__)
         return unknown, {}
@@ -182,38 +186,43 @@ def _take_up(
     registry: Registry,
     found: Iterable[FileVersion],
     queue: Queue,
-    noted: Notes,
+    notes: QueueNotes,
     *,
     are_late: bool = False,
 ) -> list[Failure]:
     """Take these files and the noted ones to their next step."""
-    more, failures = look_up(service, chain(*noted.values())) if noted else ([], [])
-    files = {file.id: file for file in (*more, *found)}
+    queued_files, failures = look_up(service, chain(*notes.values())) if notes else ([], [])
+    files = {file.id: file for file in (*queued_files, *found)}
     by_table, unrouted = _route(registry, sorted(files.values(), key=lambda file: file.order))
     failures += _note_all_unrouted(service, registry, unrouted)
-    index = ClaimIndex(service, [file.key for _, its in by_table for file in its])
-    since = {contract.table: LONG_AGO if are_late else queue.since(contract.table, noted) for contract, _ in by_table}
-    wanted = {contract.table: _wanted(service, since[contract.table], contract, its) for contract, its in by_table}
-    opens = queue.shares(service.slots, wanted)
-    for contract, its in by_table:
-        turn = Turn(opens=opens.get(contract.table, 0), since=since[contract.table])
-        around = registry.neighbours(contract.table)
-        if failure := try_step(its, partial(ingest, service, contract, its, index, turn, around)):
+    index = ClaimIndex(service, [file.key for _, own_files in by_table for file in own_files])
+    starts = {
+        contract.table: LONG_AGO if are_late else queue.waiting_start(contract.table, notes) for contract, _ in by_table
+    }
+    batches_by_table = {
+        contract.table: _batches_of(service, starts[contract.table], contract, own_files)
+        for contract, own_files in by_table
+    }
+    opens = queue.shares(service.slots, batches_by_table)
+    for contract, own_files in by_table:
+        turn = Turn(opens=opens.get(contract.table, 0), start=starts[contract.table])
+        neighbours = registry.neighbours(contract.table)
+        if failure := try_step(own_files, partial(ingest, service, contract, own_files, index, turn, neighbours)):
             failures.append(failure)
-    failed = {arrival for failure in failures for arrival in failure.arrivals}
-    take_off(service, noted, failed)
+    failing_arrivals = {arrival for failure in failures for arrival in failure.arrivals}
+    take_off(service, notes, failing_arrivals)
     return failures
 
 
-def _wanted(service: Service, since: datetime, contract: Contract, files: list[FileVersion]) -> list[Waiting]:
+def _batches_of(service: Service, start: datetime, contract: Contract, files: list[FileVersion]) -> list[WaitingBatch]:
     """Return the batches that these files would be. Where that cannot be told, one that waits for nothing: the step
     that opens it fails, and says why.
     """
     try:
-        return waiting_since(since, contract, service.express, files)
+        return waiting_since(start, contract, service.express, files)
     except Exception as error:  # noqa: BLE001 (one table)
         log.warning("lane_not_known", table=contract.table, error=str(error), kind=type(error).__name__)
-        return [Waiting(lane=Lane.SPARK, since=LONG_AGO)]
+        return [WaitingBatch(lane=Lane.SPARK, start=LONG_AGO)]
 
 
 def _route(
@@ -236,14 +245,14 @@ def _note_all_unrouted(service: Service, registry: Registry, files: list[FileVer
         return []
     reasons = {file: registry.why_unrouted(file.key) for file in files}
 
-    def step(some: list[FileVersion]) -> None:
+    def step(group: list[FileVersion]) -> None:
         for error in registry.unread:
             raise error
-        note_unrouted(service, [(file, reasons[file]) for file in some])
+        note_unrouted(service, [(file, reasons[file]) for file in group])
 
-    failed = try_step(files, partial(step, files))
-    if failed is None or len(files) == 1 or registry.unread:
-        return [failed] if failed else []
+    failure = try_step(files, partial(step, files))
+    if failure is None or len(files) == 1 or registry.unread:
+        return [failure] if failure else []
     return try_each(files, lambda file: step([file]))
 
 
@@ -268,7 +277,7 @@ class Turn:
     """The batches that a table `opens` now, and since when its files have waited."""
 
     opens: int
-    since: datetime
+    start: datetime
 
 
 def ingest(
@@ -284,37 +293,37 @@ def ingest(
     file's receipt cannot be read.
     """
     table = contract.table
-    found = triage(service, table, files, contract.ingestion.reuploads, index)
-    discard_untried(service, table, found.closed_as(Decision.DISCARDED))
-    reject_untried(service, table, found.closed_as(Decision.REJECTED))
-    for attempt in sorted(found.resumed, key=lambda attempt: attempt.branch):
+    triage_result = triage(service, table, files, contract.ingestion.reuploads, index)
+    discard_untried(service, table, triage_result.closed_as(Decision.DISCARDED))
+    reject_untried(service, table, triage_result.closed_as(Decision.REJECTED))
+    for attempt in sorted(triage_result.attempts_to_resume, key=lambda attempt: attempt.branch):
         launch(service, attempt, neighbours)
-    wanted = list(_batches(service.express, contract, found))
-    for batch in wanted[: turn.opens]:
+    new_batches = list(_batches(service.express, contract, triage_result))
+    for batch in new_batches[: turn.opens]:
         start_attempt(service, Attempt(table=table, batch=batch_id(table, batch), number=1), batch, neighbours)
         service.telemetry.emit({Signal.FILES_RECEIVED: len(batch)}, table)
-    _queue(service, contract, [file for batch in wanted[turn.opens :] for file in batch], turn.since)
-    for receipt in found.unreadable:
+    _queue(service, contract, [file for batch in new_batches[turn.opens :] for file in batch], turn.start)
+    for receipt in triage_result.unreadable:
         receipt.refuse_unreadable()
 
 
-def _queue(service: Service, contract: Contract, files: list[FileVersion], since: datetime) -> None:
+def _queue(service: Service, contract: Contract, files: list[FileVersion], start: datetime) -> None:
     """Note the files, which are given oldest first. If they wait for company, be reminded when that time is over."""
     if not files:
         return
-    its = Waiting(lane=likely_lane(contract, service.express, files), since=since)
-    note_queued(service, contract.table, files, its)
-    left = its.until(service.batch_window) - service.clock.now()
-    if left > timedelta() and service.reminders:
+    batch = WaitingBatch(lane=likely_lane(contract, service.express, files), start=start)
+    note_queued(service, contract.table, files, batch)
+    delay = batch.deadline(service.batch_window) - service.clock.now()
+    if delay > timedelta() and service.reminders:
         try:
-            service.reminders.remind(files[0], left)
+            service.reminders.remind(files[0], delay)
         except LakegateError as error:  # a sweep takes them up
             log.warning("not_reminded", table=contract.table, error=str(error), kind=type(error).__name__)
 
 
-def _batches(express: Express | None, contract: Contract, found: Triage) -> Iterable[list[FileVersion]]:
+def _batches(express: Express | None, contract: Contract, triage_result: Triage) -> Iterable[list[FileVersion]]:
     """Return the fresh files in batches of which one commit can hold the receipts."""
-    keys = {file.key for file in found.fresh}
-    sizes = {key: len(receipt.to_json()) for key, receipt in found.receipts.items() if key in keys}
-    limits = limits_of(contract.ingestion, express, contract.plan, found.fresh)
-    return batches(found.fresh, limits, sizes)
+    keys = {file.key for file in triage_result.fresh}
+    sizes = {key: len(receipt.to_json()) for key, receipt in triage_result.receipts.items() if key in keys}
+    limits = limits_of(contract.ingestion, express, contract.plan, triage_result.fresh)
+    return batches(triage_result.fresh, limits, sizes)

@@ -20,7 +20,7 @@ from lakegate.workflow.attempts.claims import files_claimed_at
 from lakegate.workflow.attempts.launch import launch
 from lakegate.workflow.attempts.reports import has_left_something
 from lakegate.workflow.attempts.usage import note_usage_of_lost_event
-from lakegate.workflow.backlog import Backlog, look, note_unclaimed, still_unrouted
+from lakegate.workflow.backlog import Backlog, note_unclaimed, read_backlog, still_unrouted
 from lakegate.workflow.ledger.compaction import compact
 from lakegate.workflow.ledger.receipts import main_receipts, receipts_now
 from lakegate.workflow.ledger.unrouted import forget_unrouted, unrouted_files
@@ -88,8 +88,8 @@ def _list_branches(service: Service, branches: list[Branch]) -> None:
     except PASSING:
         service.telemetry.emit({Signal.CATALOG_UNREACHABLE: 1})
         raise
-    ours = sum(Attempt.parse(branch.name) is not None for branch in branches)
-    service.telemetry.emit({Signal.CATALOG_UNREACHABLE: 0, Signal.OPEN_BRANCHES: ours})
+    open_attempts = sum(Attempt.parse(branch.name) is not None for branch in branches)
+    service.telemetry.emit({Signal.CATALOG_UNREACHABLE: 0, Signal.OPEN_BRANCHES: open_attempts})
 
 
 def _continue(service: Service, branch: Branch) -> None:
@@ -106,18 +106,20 @@ def _continue(service: Service, branch: Branch) -> None:
         service.branches.delete_branch(branch.name, branch.head)
         return
     _, receipts = main_receipts(service, claims)
-    undecided = any(is_open(receipts, file, attempt) for file in claims)
+    has_undecided = any(is_open(receipts, file, attempt) for file in claims)
     if not is_at_rest(service, attempt, claims, receipts):
-        _go_on(service, branch, attempt, claims, undecided=undecided)
-    if not undecided:
+        _go_on(service, branch, attempt, claims, has_undecided=has_undecided)
+    if not has_undecided:
         expire(service, branch, attempt)
 
 
-def _go_on(service: Service, branch: Branch, attempt: Attempt, claims: list[FileVersion], *, undecided: bool) -> None:
+def _go_on(
+    service: Service, branch: Branch, attempt: Attempt, claims: list[FileVersion], *, has_undecided: bool
+) -> None:
     if has_left_something(service.store, attempt) or service.runner.find(attempt.branch) is not None:
         settle(service, attempt)
         note_usage_of_lost_event(service, attempt)
-    elif undecided:
+    elif has_undecided:
         launch(service, attempt)
     elif keeps_nothing(service, attempt, claims):
         # Its worker died before it had a job, and another attempt has decided its files since.
@@ -143,24 +145,26 @@ def _take_dead_letters(service: Service) -> None:
     """
     letters = service.dead_letters.read()
     arrivals = {
-        it.id: Arrival(key=it.landed[0], version_id=it.landed[1], sequencer=it.landed[2]) for it in letters if it.landed
+        letter.id: Arrival(key=letter.landed[0], version_id=letter.landed[1], sequencer=letter.landed[2])
+        for letter in letters
+        if letter.landed
     }
     failures = receive(service, arrivals.values(), are_late=True) if arrivals else []
-    again = {(arrival.key, arrival.version_id) for failure in failures for arrival in failure.arrivals}
-    handled = [it for it in letters if it.landed and it.landed[:2] not in again]
-    ended = [it for it in letters if it.run][:RUNS]
-    handled += [it for it in ended if _try(partial(settle_run, service, it.run)) is None]
-    service.dead_letters.delete(handled)
+    failing_versions = {(arrival.key, arrival.version_id) for failure in failures for arrival in failure.arrivals}
+    letters_to_delete = [letter for letter in letters if letter.landed and letter.landed[:2] not in failing_versions]
+    run_letters = [letter for letter in letters if letter.run][:RUNS]
+    letters_to_delete += [letter for letter in run_letters if _try(partial(settle_run, service, letter.run)) is None]
+    service.dead_letters.delete(letters_to_delete)
 
 
 def _receive_routed(service: Service) -> None:
     """Receive unrouted files that a contract routes by now. Their notes stay until they are decided: the watermark does
     not wait for them, so nothing else finds them. Others may stay unrouted for ever, and cost no further request.
     """
-    if noted := unrouted_files(service):
+    if notes := unrouted_files(service):
         registry = Registry.read(service.store)
-        routed = still_unrouted(service, [it for it in noted if registry.route(it.file.key)])
-        _raise_first(_receive_some(service, [it.file for it in routed]))
+        files_to_route = still_unrouted(service, [file for file in notes if registry.route(file.file.key)])
+        _raise_first(_receive_some(service, [file.file for file in files_to_route]))
 
 
 def _receive_lost(service: Service) -> None:
@@ -169,33 +173,33 @@ def _receive_lost(service: Service) -> None:
     """
     began = service.clock.now()  # to list: a file that lands in the minutes that this takes may be listed or not
     due = began - service.grace
-    noted = {each.file.id: each.file for each in unrouted_files(service)}
-    listing = Listing(service=service, wanted=noted)
-    found = look(service, listing.versions(), noted)
-    files = found.unclaimed
+    unrouted = {file.file.id: file.file for file in unrouted_files(service)}
+    listing = Listing(service=service, unrouted=unrouted)
+    backlog = read_backlog(service, listing.versions(), unrouted)
+    files = backlog.files
     note_unclaimed(service, files, began)
-    _tell_backlog(service, found, listing)
-    receipts = receipts_now(service, noted.values())
-    failed = [
+    _emit_backlog(service, backlog, listing)
+    receipts = receipts_now(service, unrouted.values())
+    errors = [
         error
-        for file_id, file in noted.items()
-        if file_id not in listing.seen or entry_of(receipts, file) or file.is_marker
+        for file_id, file in unrouted.items()
+        if file_id not in listing.seen_ids or entry_of(receipts, file) or file.is_marker
         if (error := _try(partial(forget_unrouted, service, file)))
     ]
     _raise_first(_receive_some(service, [file for file in files if file.landed_at <= due]))
-    for error in foreseen(failed):
+    for error in foreseen(errors):
         raise error
 
 
 @dataclass(kw_only=True)
 class Listing:
-    """A listing of the landing bucket: how many versions it has, how long it took, and which of those that are `wanted`
-    it has `seen`, by id.
+    """A listing of the landing bucket: how many versions it has, how long it took, and the ids of `unrouted` files that
+    it has.
     """
 
     service: Service
-    wanted: Collection[str]
-    seen: set[str] = field(default_factory=set)
+    unrouted: Collection[str]
+    seen_ids: set[str] = field(default_factory=set)
     count: int = 0
     took: timedelta = timedelta()
 
@@ -204,21 +208,21 @@ class Listing:
         began = self.service.clock.now()
         for file in self.service.landing.versions():
             self.count += 1
-            if self.wanted and file.id in self.wanted:
-                self.seen.add(file.id)
+            if self.unrouted and file.id in self.unrouted:
+                self.seen_ids.add(file.id)
             yield file
         self.took = self.service.clock.now() - began
 
 
-def _tell_backlog(service: Service, found: Backlog, listing: Listing) -> None:
+def _emit_backlog(service: Service, backlog: Backlog, listing: Listing) -> None:
     """Emit what waits in the landing bucket, and what it takes to look."""
     now = service.clock.now()
     service.telemetry.emit(
         {
-            Signal.OLDEST_UNDECIDED: (now - (found.oldest or now)).total_seconds(),
-            Signal.UNDECIDED_BATCHES: len(found.batches),
-            Signal.FILES_QUEUED: len(found.unclaimed),
-            Signal.FILES_UNROUTED: len(listing.wanted),
+            Signal.OLDEST_UNDECIDED: (now - (backlog.oldest or now)).total_seconds(),
+            Signal.UNDECIDED_BATCHES: len(backlog.batches),
+            Signal.FILES_QUEUED: len(backlog.files),
+            Signal.FILES_UNROUTED: len(listing.unrouted),
             Signal.VERSIONS_LISTED: listing.count,
             Signal.LISTING_SECONDS: listing.took.total_seconds(),
         }
@@ -229,19 +233,21 @@ def _receive_some(service: Service, files: list[FileVersion]) -> list[Failure]:
     """Receive the first of these files that are not noted as queued, as many as a sweep has time for. If some fail,
     they may fail in every sweep: then receive other ones too, each sweep different ones.
     """
-    queued = _noted_as_queued(service) if files else set[tuple[str, str]]()
+    queued = _queued_versions(service) if files else set[tuple[str, str]]()
     files = [file for file in files if (file.key, file.version_id) not in queued]
     failures = _receive(service, files[:AT_ONCE])
     if failures and len(files) > AT_ONCE:
-        others = list(in_chunks(files[AT_ONCE:], AT_ONCE))
-        failures += _receive(service, rotate(others, service.clock.now())[0])
+        chunks = list(in_chunks(files[AT_ONCE:], AT_ONCE))
+        failures += _receive(service, rotate(chunks, service.clock.now())[0])
     return failures
 
 
-def _noted_as_queued(service: Service) -> set[tuple[str, str]]:
+def _queued_versions(service: Service) -> set[tuple[str, str]]:
     """Return the keys and version ids of the files that are noted as queued: those are gathered."""
-    names = [name for its in names_by_table(service).values() for name in its]
-    return {(it.key, it.version_id) for its in read_queued(service, names).values() for it in its}
+    names = [name for names in names_by_table(service).values() for name in names]
+    return {
+        (arrival.key, arrival.version_id) for arrivals in read_queued(service, names).values() for arrival in arrivals
+    }
 
 
 def _receive(service: Service, files: Iterable[FileVersion]) -> list[Failure]:

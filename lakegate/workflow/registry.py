@@ -19,7 +19,7 @@ from lakegate.ports import Store
 log = structlog.get_logger()
 PREFIX = "contracts/"
 NEIGHBOURS, COLUMNS = 50, 60  # tables that a job is told of, and the most columns of one
-NAMED = 3  # contracts that do not load, in the reason of an unrouted file
+MOST_NAMES = 3  # contracts that do not load, in the reason of an unrouted file
 MOST_BYTES = 8 * 1024**2  # of all contracts: a process that begins reads each, and takes seconds for a megabyte
 MOST_CONTRACTS = 1_000
 SHORTER = (
@@ -44,28 +44,32 @@ class Registry:
     """
 
     contracts: tuple[Contract, ...]
-    broken: tuple[ContractFaults, ...] = ()
+    broken_contracts: tuple[ContractFaults, ...] = ()
     unread: tuple[Exception, ...] = ()
 
     @classmethod
     def read(cls, store: Store) -> "Registry":
         names = sorted(store.names(PREFIX))
         bodies = {name: _body(store, name) for name in names[:MOST_CONTRACTS]}
-        kept = _fitting(_sizes(bodies))
-        loaded = [_of_body(name, body, kept) for name, body in bodies.items()] + [
+        fitting_names = _fitting_names(_sizes(bodies))
+        items = [_of_body(name, body, fitting_names) for name, body in bodies.items()] + [
             *map(_left_out, names[MOST_CONTRACTS:])
         ]
         return cls(
-            contracts=tuple(item for item in loaded if isinstance(item, Contract)),
-            broken=tuple(item for item in loaded if isinstance(item, ContractFaults)),
-            unread=tuple(item.error for item in loaded if isinstance(item, Unread)),
+            contracts=tuple(item for item in items if isinstance(item, Contract)),
+            broken_contracts=tuple(item for item in items if isinstance(item, ContractFaults)),
+            unread=tuple(item.error for item in items if isinstance(item, Unread)),
         )
 
     def neighbours(self, table: str) -> dict[str, tuple[str, ...]]:
         """Return the columns of other tables by name: of the first ones, and of none that has very many."""
-        columns = {it.table: tuple(each.name for each in it.plan.columns) for it in self.contracts if it.table != table}
-        few = {name: its for name, its in columns.items() if len(its) <= COLUMNS}
-        return dict(list(few.items())[:NEIGHBOURS])
+        columns = {
+            contract.table: tuple(column.name for column in contract.plan.columns)
+            for contract in self.contracts
+            if contract.table != table
+        }
+        small_tables = {name: names for name, names in columns.items() if len(names) <= COLUMNS}
+        return dict(list(small_tables.items())[:NEIGHBOURS])
 
     def route(self, key: str) -> Contract | None:
         """Return the contract whose route matches the key, or None. Of several, which no push lets in, return the one
@@ -76,19 +80,19 @@ class Registry:
 
     def _routing(self, key: str) -> list[Contract]:
         """Return the contracts that match the key most closely, so that a `**` in the store takes no other's keys."""
-        matching = [contract for contract in self.contracts if contract.route.matches(key)]
-        closest = max((len(contract.route.prefix) for contract in matching), default=0)
-        return [contract for contract in matching if len(contract.route.prefix) == closest]
+        matches = [contract for contract in self.contracts if contract.route.matches(key)]
+        closest = max((len(contract.route.prefix) for contract in matches), default=0)
+        return [contract for contract in matches if len(contract.route.prefix) == closest]
 
     def why_unrouted(self, key: str) -> str:
         """Return the reason why no contract, or more than one, routes the key."""
-        routing = [f"{it.table} by {it.route.pattern}" for it in self._routing(key)]
+        routing = [f"{contract.table} by {contract.route.pattern}" for contract in self._routing(key)]
         if routing:
             return f"several contracts route {key!r}: {', '.join(routing)}; push one of them with another route"
-        unloadable = [f"{faults.source} does not load: {faults.faults[0]}" for faults in self.broken]
-        rest = len(unloadable) - NAMED
-        more = [f"{rest:,} more {'does' if rest == 1 else 'do'} not load"] if rest > 0 else []
-        return "; ".join([f"no contract routes {key!r}", *unloadable[:NAMED], *more])
+        unloadable = [f"{faults.source} does not load: {faults.faults[0]}" for faults in self.broken_contracts]
+        rest = len(unloadable) - MOST_NAMES
+        remark = [f"{rest:,} more {'does' if rest == 1 else 'do'} not load"] if rest > 0 else []
+        return "; ".join([f"no contract routes {key!r}", *unloadable[:MOST_NAMES], *remark])
 
 
 def contract_of(store: Store, table: str) -> Contract:
@@ -96,22 +100,22 @@ def contract_of(store: Store, table: str) -> Contract:
     name = contract_name(table)
     body = store.read(name)
     if body is None:
-        made = "lakegate contract init FILE makes one"
-        raise Misconfigured(f"table {table} has no contract ({made}); run: lakegate contract push CONTRACT")
-    found = _loaded(name, body)
-    if isinstance(found, ContractFaults):
+        hint = "lakegate contract init FILE makes one"
+        raise Misconfigured(f"table {table} has no contract ({hint}); run: lakegate contract push CONTRACT")
+    parsed_contract = _parse_cached(name, body)
+    if isinstance(parsed_contract, ContractFaults):
         raise ContractFaults(
-            found.source, found.faults
+            parsed_contract.source, parsed_contract.faults
         )  # a new one: `_load` keeps the other, and a raised error keeps its frames
-    return found
+    return parsed_contract
 
 
 def contracts_spelled_as(store: Store, table: str) -> list[Contract]:
     """Return the contracts whose table's name is this one as engines compare names. Raise ContractFaults if one of them
     does not load.
     """
-    same, ends = fold(contract_name(table)), slice(len(PREFIX), -len(contract_name("")) + len(PREFIX))
-    return [contract_of(store, name[ends]) for name in store.names(PREFIX) if fold(name) == same]
+    name_to_match, ends = fold(contract_name(table)), slice(len(PREFIX), -len(contract_name("")) + len(PREFIX))
+    return [contract_of(store, name[ends]) for name in store.names(PREFIX) if fold(name) == name_to_match]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,35 +134,37 @@ def _body(store: Store, name: str) -> bytes | Unread | None:
         return Unread(error=error)
 
 
-def _of_body(name: str, body: bytes | Unread | None, kept: Container[str]) -> Contract | ContractFaults | Unread | None:
+def _of_body(
+    name: str, body: bytes | Unread | None, fitting_names: Container[str]
+) -> Contract | ContractFaults | Unread | None:
     if not isinstance(body, bytes):
         return body
-    return _loaded(name, body) if name in kept else _left_out(name)
+    return _parse_cached(name, body) if name in fitting_names else _left_out(name)
 
 
 def _sizes(bodies: Mapping[str, bytes | Unread | None]) -> dict[str, int]:
     return {name: len(body) for name, body in bodies.items() if isinstance(body, bytes)}
 
 
-def _fitting(sizes: Mapping[str, int]) -> frozenset[str]:
+def _fitting_names(sizes: Mapping[str, int]) -> frozenset[str]:
     """Return the contracts that fit, by their sizes: the shortest, so that one long one keeps out no others."""
-    kept, total = set[str](), 0
-    for name in sorted(sizes, key=lambda each: (sizes[each], each)):
+    fitting_names, total = set[str](), 0
+    for name in sorted(sizes, key=lambda name: (sizes[name], name)):
         total += sizes[name]
         if total > MOST_BYTES:
             break
-        kept.add(name)
-    return frozenset(kept)
+        fitting_names.add(name)
+    return frozenset(fitting_names)
 
 
 def _left_out(name: str) -> ContractFaults:
     """Return the fault of a contract that is one too many. Its files stay unrouted, and are kept."""
     log.warning("contract_left_out", contract=name)
-    what = f"all contracts together have more than {MOST_BYTES:,} bytes, or are more than {MOST_CONTRACTS:,}"
-    return ContractFaults(name, [Fault(line=1, message=f"{what}, and this one is left out: {SHORTER}")])
+    problem = f"all contracts together have more than {MOST_BYTES:,} bytes, or are more than {MOST_CONTRACTS:,}"
+    return ContractFaults(name, [Fault(line=1, message=f"{problem}, and this one is left out: {SHORTER}")])
 
 
-def _loaded(name: str, body: bytes) -> Contract | ContractFaults:
+def _parse_cached(name: str, body: bytes) -> Contract | ContractFaults:
     """Load a contract. Any failure becomes its own fault, because loading depends on the contract alone."""
     try:
         return _load(name, body)
@@ -177,8 +183,8 @@ def _load(name: str, body: bytes) -> Contract | ContractFaults:
         return faults.with_traceback(None)
     if name == contract_name(contract.table):
         return contract
-    where = "stored under another table's name; run: lakegate contract push CONTRACT"
-    wrong = f"it is the contract of {contract.table}, {where}"
+    place = "stored under another table's name; run: lakegate contract push CONTRACT"
+    wrong = f"it is the contract of {contract.table}, {place}"
     return ContractFaults(name, [Fault(line=1, message=wrong)])
 
 
@@ -186,29 +192,30 @@ def push(store: Store, bodies: Iterable[tuple[str, bytes]], landing_prefixes: It
     """Check these contracts together with those pushed before, and store them all. Raise Refused, with all faults, and
     store none if one has a fault. Raise Misconfigured likewise if one routes no key below the prefixes.
     """
-    pushed, faults = [], []
+    contracts, faults = [], []
     for source, body in bodies:
         try:
-            pushed.append((load(body, source), body))
+            contracts.append((load(body, source), body))
         except ContractFaults as error:
             faults.append(error)
     if faults:
         raise Refused("\n".join(str(fault) for fault in faults))
-    _require_seen([contract for contract, _ in pushed], landing_prefixes)
-    _refuse_too_many(store, {contract_name(contract.table): len(body) for contract, body in pushed})
-    _refuse_overlaps(Registry.read(store), [contract for contract, _ in pushed])
-    for contract, body in pushed:
+    _require_seen([contract for contract, _ in contracts], landing_prefixes)
+    _refuse_too_many(store, {contract_name(contract.table): len(body) for contract, body in contracts})
+    _refuse_overlaps(Registry.read(store), [contract for contract, _ in contracts])
+    for contract, body in contracts:
         store.write(contract_name(contract.table), body)
-    return [contract for contract, _ in pushed]
+    return [contract for contract, _ in contracts]
 
 
-def _require_seen(pushed: list[Contract], prefixes: Iterable[str]) -> None:
+def _require_seen(contracts: list[Contract], prefixes: Iterable[str]) -> None:
     """Raise Misconfigured if a route matches no key below the prefixes: files that it routes would never be seen."""
-    seen = [Route(table="", pattern=f"{prefix}**") for prefix in prefixes]
-    unseen = [it for it in pushed if not any(it.route.overlaps(below) for below in seen)]
+    visible_routes = [Route(table="", pattern=f"{prefix}**") for prefix in prefixes]
+    unseen = [contract for contract in contracts if not any(contract.route.overlaps(route) for route in visible_routes)]
     if unseen:
         routes = "\n".join(
-            f"the route {it.route.pattern} of {it.table} lies outside the landing prefixes" for it in unseen
+            f"the route {contract.route.pattern} of {contract.table} lies outside the landing prefixes"
+            for contract in unseen
         )
         raise Misconfigured(
             f"{routes}\nNothing was pushed: this installation sees only what lands below {', '.join(prefixes)}. Change"
@@ -216,21 +223,23 @@ def _require_seen(pushed: list[Contract], prefixes: Iterable[str]) -> None:
         )
 
 
-def _refuse_too_many(store: Store, pushed: Mapping[str, int]) -> None:
+def _refuse_too_many(store: Store, new_sizes: Mapping[str, int]) -> None:
     """Raise Refused if all contracts would be beyond a limit, unless the push makes them no more and no longer."""
     names = store.names(PREFIX)
     before = _sizes({name: _body(store, name) for name in names[: 2 * MOST_CONTRACTS]})
-    size, number = sum((before | dict(pushed)).values()), len({*names, *pushed})
+    size, number = sum((before | dict(new_sizes)).values()), len({*names, *new_sizes})
     if size > max(MOST_BYTES, sum(before.values())):
         raise Refused(f"all contracts together would have {size:,} bytes, and the limit is {MOST_BYTES:,}: {SHORTER}")
     if number > max(MOST_CONTRACTS, len(names)):
         raise Refused(f"there would be {number:,} contracts, and the limit is {MOST_CONTRACTS:,}: {SHORTER}")
 
 
-def _refuse_overlaps(registry: Registry, pushed: list[Contract]) -> None:
+def _refuse_overlaps(registry: Registry, contracts: list[Contract]) -> None:
     """Raise Refused if a pushed contract's route overlaps another's. Two that were pushed before block no third."""
-    tables = {contract.table for contract in pushed}
-    others = [contract for contract in registry.contracts if contract.table not in tables]
-    wrong = overlaps(pushed) + [clash for one in pushed for it in others for clash in overlaps([one, it])]
+    tables = {contract.table for contract in contracts}
+    rest = [contract for contract in registry.contracts if contract.table not in tables]
+    wrong = overlaps(contracts) + [
+        clash for contract in contracts for other in rest for clash in overlaps([contract, other])
+    ]
     if wrong:
         raise Refused("\n".join(wrong))

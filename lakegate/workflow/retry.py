@@ -11,7 +11,7 @@ from lakegate.landing.lifecycle import Decision, State
 from lakegate.workflow.attempts.claims import find_open_claims
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.attempts.start import start_attempts
-from lakegate.workflow.ledger.decisions import REASON, reason, record
+from lakegate.workflow.ledger.decisions import REASON, record, require_reason
 from lakegate.workflow.ledger.rejected import Rejected, rejected_files
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
@@ -29,37 +29,37 @@ class UnderWay(Refused):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Retried:
+class RetryResult:
     """Attempts that are under way, and why the other files of the batch stay rejected, by key."""
 
     attempts: tuple[Attempt, ...]
     left: Mapping[str, str]
 
 
-def retry(service: Service, batch: str, keys: Sequence[str] = ()) -> Retried:
+def retry(service: Service, batch: str, keys: Sequence[str] = ()) -> RetryResult:
     """Start new attempts at a batch's rejected files, with the contract of now: as many as its limits ask for. A second
     call starts those at files that no attempt works on. With `keys`, only files with these landing keys are tried.
 
     Raise UnderWay if attempts work on all that may be published, and Refused if nothing may.
     """
-    found, left = _free(service, rejected_files(service, batch, keys))
-    limits = contract_of(service.store, found.table).ingestion
-    sizes = {key: len(receipt.to_json()) for key, receipt in found.receipts.items()}
-    its, first = found.one_of_each_key, found.last.next()
-    opened = list(start_attempts(service, first, its, lambda files: next(batches(files, limits, sizes))))
-    with noting(f"Attempt a{opened[0].number} of batch {batch} may have started. Run: lakegate show {batch}"):
-        attempts = tuple([attempt for attempt in opened if _has_claims(service, attempt)])
+    rejected, refusals = _free(service, rejected_files(service, batch, keys))
+    limits = contract_of(service.store, rejected.table).ingestion
+    sizes = {key: len(receipt.to_json()) for key, receipt in rejected.receipts.items()}
+    own_files, first = rejected.one_of_each_key, rejected.last.next()
+    new_attempts = list(start_attempts(service, first, own_files, lambda files: next(batches(files, limits, sizes))))
+    with noting(f"Attempt a{new_attempts[0].number} of batch {batch} may have started. Run: lakegate show {batch}"):
+        attempts = tuple([attempt for attempt in new_attempts if _has_claims(service, attempt)])
     if not attempts:
-        raise found.refused(f"none of its files can be retried any more. Run: lakegate show {batch}")
-    return Retried(attempts=attempts, left=left)
+        raise rejected.refusal(f"none of its files can be retried any more. Run: lakegate show {batch}")
+    return RetryResult(attempts=attempts, left=refusals)
 
 
-def _free(service: Service, found: Rejected) -> tuple[Rejected, dict[str, str]]:
+def _free(service: Service, rejected: Rejected) -> tuple[Rejected, dict[str, str]]:
     """Return the files that no attempt works on and that may be published, and why others may not be, by key."""
-    working = in_progress(service, found)
-    free = found.without_keys(working)
-    if working and not _publishable(service, free)[0].files:
-        raise UnderWay(next(iter(working.values())))
+    attempts_at_work = in_progress(service, rejected)
+    free = rejected.without_keys(attempts_at_work)
+    if attempts_at_work and not _publishable(service, free)[0].files:
+        raise UnderWay(next(iter(attempts_at_work.values())))
     return require_publishable(service, free)
 
 
@@ -68,50 +68,50 @@ def _has_claims(service: Service, attempt: Attempt) -> bool:
     return service.branches.head(attempt.branch) is not None or job_of(service.store, attempt) is not None
 
 
-def discard(service: Service, batch: str, why: str, by: str, keys: Sequence[str] = ()) -> int:
+def discard(service: Service, batch: str, reason: str, by: str, keys: Sequence[str] = ()) -> int:
     """Discard a batch's rejected files, or those with these landing keys. Delete the branches that keep no other file,
     and take these files off the others. Return the number of files.
     """
-    why, by = reason(why), by[:REASON]
-    found = require_idle(service, rejected_files(service, batch, keys))
-    attempt = found.last.next()
-    findings = [Finding(file=file, reasons=entry.reasons) for file, entry in found.files]
-    discarded = record(service, attempt, Decision.DISCARDED, findings, why=why, by=by)
+    reason, by = require_reason(reason), by[:REASON]
+    rejected = require_idle(service, rejected_files(service, batch, keys))
+    attempt = rejected.last.next()
+    findings = [Finding(file=file, reasons=entry.reasons) for file, entry in rejected.files]
+    discarded = record(service, attempt, Decision.DISCARDED, findings, reason=reason, by=by)
     if discarded:
         with noting(
             f"{count(len(discarded), 'file', 'was', 'were')} discarded from batch {batch}; the next sweep does the rest"
         ):
             delete_settled(service, attempt)
-            for kept in found.attempts if keys else ():
-                settle(service, kept)  # its branch still has what was discarded
+            for rejecting in rejected.attempts if keys else ():
+                settle(service, rejecting)  # its branch still has what was discarded
     return len(discarded)
 
 
-def require_idle(service: Service, found: Rejected) -> Rejected:
+def require_idle(service: Service, rejected: Rejected) -> Rejected:
     """Return the same. Raise UnderWay if an attempt works on one of these files."""
-    for attempt in in_progress(service, found).values():
+    for attempt in in_progress(service, rejected).values():
         raise UnderWay(attempt)
-    return found
+    return rejected
 
 
-def in_progress(service: Service, found: Rejected) -> dict[str, Attempt]:
+def in_progress(service: Service, rejected: Rejected) -> dict[str, Attempt]:
     """Return the attempts that work on these files, by key."""
-    files = [file for file, _ in found.files]
-    claims = find_open_claims(service, [file.key for file in files], found.receipts, found.table)
-    working = [file for file in files if claims.state(file, found.receipts) is State.IN_PROGRESS]
-    return {file.key: attempt for file in working if (attempt := claims.attempt(file))}
+    files = [file for file, _ in rejected.files]
+    claims = find_open_claims(service, [file.key for file in files], rejected.receipts, rejected.table)
+    files_at_work = [file for file in files if claims.state(file, rejected.receipts) is State.IN_PROGRESS]
+    return {file.key: attempt for file in files_at_work if (attempt := claims.attempt(file))}
 
 
-def require_publishable(service: Service, found: Rejected) -> tuple[Rejected, dict[str, str]]:
+def require_publishable(service: Service, rejected: Rejected) -> tuple[Rejected, dict[str, str]]:
     """Return the files that may be published by the contract of now, and why the others may not, by key. Raise Refused
     if none may.
     """
-    free, left = _publishable(service, found)
+    free, refusals = _publishable(service, rejected)
     if not free.files:
-        key, why = next(iter(left.items()))
-        raise found.refused(f'{key}: {why}. Run: lakegate discard {found.batch} --why "…"')
-    return free, left
+        key, reason = next(iter(refusals.items()))
+        raise rejected.refusal(f'{key}: {reason}. Run: lakegate discard {rejected.batch} --why "…"')
+    return free, refusals
 
 
-def _publishable(service: Service, found: Rejected) -> tuple[Rejected, dict[str, str]]:
-    return found.publishable(contract_of(service.store, found.table).ingestion.reuploads)
+def _publishable(service: Service, rejected: Rejected) -> tuple[Rejected, dict[str, str]]:
+    return rejected.publishable(contract_of(service.store, rejected.table).ingestion.reuploads)

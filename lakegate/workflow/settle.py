@@ -33,7 +33,7 @@ from lakegate.workflow.publishing.noting import commit_noted
 from lakegate.workflow.publishing.rebase import drop_files
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.facts import Ended, Facts
+from lakegate.workflow.settlement.facts import AttemptEnd, Facts
 from lakegate.workflow.settlement.queue import facts_of, successors
 from lakegate.workflow.settlement.reader import end_of
 from lakegate.workflow.settlement.rules import Supersede, settlement, superseded
@@ -61,75 +61,77 @@ def settle(service: Service, attempt: Attempt) -> None:
 def _settle(service: Service, attempt: Attempt, job: Job) -> bool:
     """Carry out the attempt's settlement. Return False if its job has not ended or another attempt publishes first."""
     claims = files_claimed_on(service, attempt, job)
-    ended = accept_end(service, attempt, job) if claims else None
-    if ended is None:
+    end = accept_end(service, attempt, job) if claims else None
+    if end is None:
         return False
-    facts = facts_of(service, attempt, job, claims, ended)
+    facts = facts_of(service, attempt, job, claims, end)
     todo = settlement(facts)
     _supersede(service, attempt, todo.superseded)
-    if todo.wait and todo.wait.behind:
-        log.info("not_its_turn", branch=attempt.branch, first=todo.wait.behind.branch)
+    if todo.wait and todo.wait.predecessor:
+        log.info("not_its_turn", branch=attempt.branch, first=todo.wait.predecessor.branch)
         return False
     notify_waiting(service, facts, todo)
-    again = _publish(service, facts, claims, todo.publish)
-    if todo.wait or not _give_up(service, facts, todo.again):
-        _retry(service, attempt, again, todo.released if again else ())
+    files_to_retry = _publish(service, facts, claims, todo.publish)
+    if todo.wait or not _give_up(service, facts, todo.files_to_retry):
+        _retry(service, attempt, files_to_retry, todo.released_files if files_to_retry else ())
         return True  # the next sweep settles the rest
-    _retry(service, attempt, [*again, *todo.retry], todo.released)
+    _retry(service, attempt, [*files_to_retry, *todo.retry], todo.released_files)
     for half in todo.halves:
         start_attempt(service, attempt.next(), half)
     record(service, attempt, Decision.REJECTED, todo.reject, commit=_with_audit(service, facts, claims))
-    if ended.crash:
+    if end.crash:
         service.telemetry.emit({Signal.JOBS_FAILED: 1}, attempt.table)
-    if ended.handed_over:
+    if end.handed_over:
         service.telemetry.emit({Signal.FILES_HANDED_OVER: len(todo.retry)}, attempt.table)
-    _finish(service, attempt, claims, ended)
+    _finish(service, attempt, claims, end)
     return True
 
 
 def _with_audit(service: Service, facts: Facts, claims: Iterable[FileVersion]) -> Commit | None:
     """Return the commit of a rejection, if the audits table gets what the attempt's audit found."""
-    audited = _audited(facts, claims)
-    if audited is None or not any(entry.noted for entry in audited.report.files):
+    audited_attempt = _audited_attempt(facts, claims)
+    if audited_attempt is None or not any(entry.noted for entry in audited_attempt.report.files):
         return None
-    return commit_noted(service, audited)
+    return commit_noted(service, audited_attempt)
 
 
-def _audited(facts: Facts, claims: Iterable[FileVersion]) -> Audited | None:
+def _audited_attempt(facts: Facts, claims: Iterable[FileVersion]) -> Audited | None:
     """Return the attempt as publishing takes it, or None if it has no report."""
-    report = facts.ended.report
+    report = facts.end.report
     if report is None:
         return None
     return Audited(attempt=facts.attempt, base=facts.job.base, report=report, claims=tuple(claims))
 
 
-def _retry(service: Service, attempt: Attempt, files: Iterable[FileVersion], released: Collection[FileVersion]) -> None:
+def _retry(
+    service: Service, attempt: Attempt, files: Iterable[FileVersion], extra_files: Collection[FileVersion]
+) -> None:
     """Start one next attempt for all of these files, because each attempt is a job. It also takes the released
     files that no later attempt has claimed.
     """
-    free = not_claimed_later(service, attempt, released) if released else ()
-    if retried := list(dict.fromkeys([*files, *free])):  # a released file may be among the others
-        start_attempt(service, attempt.next(), retried)
+    free = not_claimed_later(service, attempt, extra_files) if extra_files else ()
+    if all_files := list(dict.fromkeys([*files, *free])):  # a released file may be among the others
+        start_attempt(service, attempt.next(), all_files)
 
 
-def accept_end(service: Service, attempt: Attempt, job: Job) -> Ended | None:
+def accept_end(service: Service, attempt: Attempt, job: Job) -> AttemptEnd | None:
     """Note the attempt's report, if there is one, as its end. Return how the attempt ended, or None while its job is
     under way.
     """
     return end_of(service, attempt, job, accept_report)
 
 
-def _give_up(service: Service, facts: Facts, retried: Collection[FileVersion]) -> bool:
+def _give_up(service: Service, facts: Facts, files: Collection[FileVersion]) -> bool:
     """Note that the attempt is given up, or handed over, if its job left no report and a next attempt is to follow.
     Return False if its report was noted first: the attempt is then settled by its report.
     """
-    ended, crashed = facts.ended, facts.ended.crash
-    if not retried or not (crashed or ended.handed_over):
+    end, crash = facts.end, facts.end.crash
+    if not files or not (crash or end.handed_over):
         return True
-    if ended.handed_over:
-        hand_over(service.store, facts.attempt, ended.why)
+    if end.handed_over:
+        hand_over(service.store, facts.attempt, end.reason)
         return note_end(service.store, facts.attempt, End.HANDED_OVER)
-    return note_end(service.store, facts.attempt, End.GIVEN_UP if crashed and crashed.began else End.NEVER_BEGAN)
+    return note_end(service.store, facts.attempt, End.GIVEN_UP if crash and crash.began else End.NEVER_BEGAN)
 
 
 def _publish(
@@ -138,62 +140,68 @@ def _publish(
     """Publish these files, or reject them if a proof fails. Return the files that the next attempt takes, because main
     has changed in a way that may change their verdicts.
     """
-    attempt, audited, good = facts.attempt, _audited(facts, claims), list(files)
-    if audited is None:
+    attempt, audited_attempt, good = facts.attempt, _audited_attempt(facts, claims), list(files)
+    if audited_attempt is None:
         return []
-    while good and (reason := _publish_or_why(service, audited, good)):
-        left = _close_superseded(service, attempt, good, receipts_now(service, good), facts.ended)
+    while good and (reason := _publish_or_why(service, audited_attempt, good)):
+        open_files = _close_superseded(service, attempt, good, receipts_now(service, good), facts.end)
         if isinstance(reason, NeedsNewAttempt):
             log.info("new_attempt", branch=attempt.branch, why=reason.why)
-            return left
-        left = not_claimed_later(service, attempt, left)
-        if left == good:
+            return open_files
+        open_files = not_claimed_later(service, attempt, open_files)
+        if open_files == good:
             _reject(service, attempt, good, reason)
             return []
-        good = left  # another worker decided some of them first; the rest can be published
+        good = open_files  # another worker decided some of them first; the rest can be published
     return []
 
 
-def _publish_or_why(service: Service, audited: Audited, files: list[FileVersion]) -> Objection | Refused | None:
+def _publish_or_why(service: Service, audited_attempt: Audited, files: list[FileVersion]) -> Objection | Refused | None:
     """Publish these files, or return the reason why not: main has changed, or a proof failed."""
     try:
-        return publish(service, audited, files)
-    except Refused as why:
-        return why
+        return publish(service, audited_attempt, files)
+    except Refused as error:
+        return error
 
 
-def _reject(service: Service, attempt: Attempt, files: Iterable[FileVersion], why: DecidedMeanwhile | Refused) -> None:
+def _reject(
+    service: Service, attempt: Attempt, files: Iterable[FileVersion], problem: DecidedMeanwhile | Refused
+) -> None:
     """Reject files because a proof failed: the branch does not hold what was audited, and never will. Raise Conflict if
     the reason to refuse them does not hold any more.
     """
-    if isinstance(why, DecidedMeanwhile):
-        raise Conflict(f"{why.why}. The contract pushed since then no longer says so; the next sweep settles the batch")
+    if isinstance(problem, DecidedMeanwhile):
+        raise Conflict(
+            f"{problem.why}. The contract pushed since then no longer says so; the next sweep settles the batch"
+        )
     _require_branch(service, attempt)
-    record(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(why),)) for file in files])
+    record(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(problem),)) for file in files])
 
 
 def _close_superseded(
-    service: Service, attempt: Attempt, files: Iterable[FileVersion], receipts: Mapping[str, Receipt], ended: Ended
+    service: Service, attempt: Attempt, files: Iterable[FileVersion], receipts: Mapping[str, Receipt], end: AttemptEnd
 ) -> list[FileVersion]:
     """Decide the open files that other versions of their keys supersede. Return the open files that are left."""
     reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
     files = [file for file in files if is_open(receipts, file, attempt)]
-    closed = superseded(attempt, files, receipts, reuploads, ended.reported)
-    _supersede(service, attempt, closed)
-    gone = {each.finding.file for each in closed}
-    return [file for file in files if file not in gone]
+    closures = superseded(attempt, files, receipts, reuploads, end.reports_by_id)
+    _supersede(service, attempt, closures)
+    closed_files = {closure.finding.file for closure in closures}
+    return [file for file in files if file not in closed_files]
 
 
-def _supersede(service: Service, attempt: Attempt, closed: Collection[Supersede]) -> None:
+def _supersede(service: Service, attempt: Attempt, closures: Collection[Supersede]) -> None:
     """Write these decisions, but for files that a later attempt has claimed. Raise Conflict if the branch, which is
     kept for rejected files, is gone.
     """
-    its = set(not_claimed_later(service, attempt, [each.finding.file for each in closed])) if closed else ()
-    if its:
+    own_files = (
+        set(not_claimed_later(service, attempt, [closure.finding.file for closure in closures])) if closures else ()
+    )
+    if own_files:
         _require_branch(service, attempt)
-    for each in closed:
-        if each.finding.file in its:
-            record(service, attempt, each.decision, [each.finding])
+    for closure in closures:
+        if closure.finding.file in own_files:
+            record(service, attempt, closure.decision, [closure.finding])
 
 
 def _require_branch(service: Service, attempt: Attempt) -> None:
@@ -202,7 +210,7 @@ def _require_branch(service: Service, attempt: Attempt) -> None:
         raise Conflict(f"branch {attempt.branch} is gone: another worker has settled it")
 
 
-def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], ended: Ended) -> None:
+def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], end: AttemptEnd) -> None:
     """Tell people what was decided, take published files off the branch, and delete branches that nobody needs.
 
     The next attempt leaves out files that other versions of their keys supersede by now. Those are decided first,
@@ -210,18 +218,18 @@ def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], ended
     superseded, the branch is left as it is: the sweep settles it again and tells of all files at once.
     """
     receipts = receipts_now(service, claims)
-    if left := _undecided(service, attempt, claims, receipts):
-        if _close_superseded(service, attempt, left, receipts, ended):
+    if undecided := _undecided_files(service, attempt, claims, receipts):
+        if _close_superseded(service, attempt, undecided, receipts, end):
             return
         receipts = receipts_now(service, claims)
-    if kept := notify_outcome(service, attempt, claims, ended, receipts):
-        _prune(service, attempt, [file for file in claims if file not in kept], ended)
+    if files_to_keep := notify_outcome(service, attempt, claims, end, receipts):
+        _prune(service, attempt, [file for file in claims if file not in files_to_keep], end)
     else:
         service.branches.delete_branch(attempt.branch)
     delete_settled(service, attempt)
 
 
-def _undecided(
+def _undecided_files(
     service: Service, attempt: Attempt, claims: Iterable[FileVersion], receipts: Mapping[str, Receipt]
 ) -> list[FileVersion]:
     """Return the files that are not decided and that no later attempt has claimed."""
@@ -229,15 +237,15 @@ def _undecided(
     return not_claimed_later(service, attempt, still_open) if still_open else []
 
 
-def _prune(service: Service, attempt: Attempt, gone: list[FileVersion], ended: Ended) -> None:
+def _prune(service: Service, attempt: Attempt, files: list[FileVersion], end: AttemptEnd) -> None:
     """Take these files' rows and claims off the branch that is kept for the rejected files."""
-    if not gone or ended.report is None:
+    if not files or end.report is None:
         return
-    audited = Audited(attempt=attempt, base=ended.report.base, report=ended.report, claims=())
+    audited_attempt = Audited(attempt=attempt, base=end.report.base, report=end.report, claims=())
     try:
-        drop_files(service, audited, gone, attempt.branch)
-    except (Conflict, Refused) as why:  # another worker is at it; the next sweep looks again
-        log.warning("not_pruned", branch=attempt.branch, why=str(why))
+        drop_files(service, audited_attempt, files, attempt.branch)
+    except (Conflict, Refused) as error:  # another worker is at it; the next sweep looks again
+        log.warning("not_pruned", branch=attempt.branch, why=str(error))
 
 
 def delete_settled(service: Service, attempt: Attempt) -> None:
@@ -252,8 +260,8 @@ def delete_settled(service: Service, attempt: Attempt) -> None:
         job = job_of(service.store, other)
         claims = files_claimed_on(service, other, job)
         if keeps_nothing(service, other, claims):
-            if ended := accept_end(service, other, job) if job and claims else None:
-                notify_outcome(service, other, claims, ended, receipts_now(service, claims))
+            if end := accept_end(service, other, job) if job and claims else None:
+                notify_outcome(service, other, claims, end, receipts_now(service, claims))
             service.branches.delete_branch(other.branch)
 
 

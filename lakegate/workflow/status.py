@@ -16,20 +16,20 @@ from lakegate.landing.lifecycle import State, state_of
 from lakegate.ports import Branch
 from lakegate.workflow.attempts.claims import list_open_branches
 from lakegate.workflow.attempts.usage import usages_of
-from lakegate.workflow.backlog import Seen, seen_unclaimed, still_unrouted
-from lakegate.workflow.overview.flights import explained, flights
+from lakegate.workflow.backlog import LandedFiles, seen_unclaimed, still_unrouted
+from lakegate.workflow.overview.flights import flights, with_waits
 from lakegate.workflow.overview.line import Line, line_of_file, newest_first
 from lakegate.workflow.overview.log import decided_lines
 from lakegate.workflow.receiving.company import Company, likely_lane
-from lakegate.workflow.receiving.queued import names_by_table, waiting
+from lakegate.workflow.receiving.queued import names_by_table, waiting_batch
 from lakegate.workflow.receiving.shares import JobsUnderWay, why_queued
 from lakegate.workflow.receiving.slots import jobs_under_way
 from lakegate.workflow.registry import Registry, table_of
 from lakegate.workflow.service import Service
 
 DECISIONS = 1000  # as far back as main's log is read
-_Why = tuple[str, datetime | None]  # what files wait for, and until when at the latest
-_NOTHING: _Why = ("", None)
+_WaitText = tuple[str, datetime | None]  # what files wait for, and until when at the latest
+_NO_WAIT: _WaitText = ("", None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +43,10 @@ class BrokenContract:
     faults: int
 
     @classmethod
-    def of(cls, found: ContractFaults) -> "BrokenContract":
-        return cls(table=table_of(found.source), first=found.faults[0], faults=len(found.faults))
+    def of(cls, contract_faults: ContractFaults) -> "BrokenContract":
+        return cls(
+            table=table_of(contract_faults.source), first=contract_faults.faults[0], faults=len(contract_faults.faults)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,34 +71,38 @@ class Status:
     broken_contracts: tuple[BrokenContract, ...] = ()
 
 
-def status(service: Service, settled: set[Branch] | None = None, most: int | None = None) -> Status:
-    """Return the state of this installation, with at `most` so many decisions. `settled` are branches on which
+def status(service: Service, settled_branches: set[Branch] | None = None, limit: int | None = None) -> Status:
+    """Return the state of this installation, with at most `limit` decisions. `settled_branches` are branches on which
     an earlier call found all files decided: this one does not look at them, and adds those that it finds.
     """
-    settled, most = set() if settled is None else settled, most or DECISIONS
-    seen = seen_unclaimed(service)  # first, so that no file is between two lists: it goes from this one to the others
+    settled_branches, limit = set() if settled_branches is None else settled_branches, limit or DECISIONS
+    landed_files = seen_unclaimed(
+        service
+    )  # first, so that no file is between two lists: it goes from this one to the others
     attempts = list_open_branches(service.branches)
-    flying = flights(service, attempts, settled)
-    landed = _landed(service, flying, seen)
-    queued = landed.queued
-    last = list(service.ledger.decisions(most))
-    is_cut = len(last) >= most
-    decided = decided_lines(service, last, {branch.name for branch in attempts})
-    since = {version for line in decided for version in line.versions}
-    queued = [line for line in queued if since.isdisjoint(line.versions)]
-    kept = {attempt.batch for branch, attempt in attempts.items() if branch in settled}
-    older = kept - {line.batch for line in decided if line.state in {State.REJECTED, State.SUPERSEDED}}
+    open_lines = flights(service, attempts, settled_branches)
+    backlog = _backlog_of(service, open_lines, landed_files)
+    queued = backlog.queued
+    last = list(service.ledger.decisions(limit))
+    is_cut = len(last) >= limit
+    decision_lines = decided_lines(service, last, {branch.name for branch in attempts})
+    decision_versions = {version for line in decision_lines for version in line.versions}
+    queued = [line for line in queued if decision_versions.isdisjoint(line.versions)]
+    batches_of_branches = {attempt.batch for branch, attempt in attempts.items() if branch in settled_branches}
+    older = batches_of_branches - {
+        line.batch for line in decision_lines if line.state in {State.REJECTED, State.SUPERSEDED}
+    }
     return Status(
-        in_flight=explained(service, newest_first([*flying, *queued])),
-        unrouted=newest_first(landed.unrouted),
-        rejected=_only(State.REJECTED, decided),
-        published=_only(State.PUBLISHED, decided),
-        discarded=_only(State.DISCARDED, decided),
-        superseded=_only(State.SUPERSEDED, decided),
-        of_last=most if is_cut else None,
+        in_flight=with_waits(service, newest_first([*open_lines, *queued])),
+        unrouted=newest_first(backlog.unrouted),
+        rejected=_lines_in_state(State.REJECTED, decision_lines),
+        published=_lines_in_state(State.PUBLISHED, decision_lines),
+        discarded=_lines_in_state(State.DISCARDED, decision_lines),
+        superseded=_lines_in_state(State.SUPERSEDED, decision_lines),
+        of_last=limit if is_cut else None,
         older=tuple(sorted(older)) if is_cut else (),
-        seen_at=seen.at,
-        broken_contracts=landed.broken_contracts,
+        seen_at=landed_files.at,
+        broken_contracts=backlog.broken_contracts,
     )
 
 
@@ -132,35 +138,35 @@ class _Backlog:
     broken_contracts: tuple[BrokenContract, ...]
 
 
-def _landed(service: Service, flying: Sequence[Line], seen: Seen) -> _Backlog:
-    """Return the files that landed and that no attempt works on. What is in `flying` is left out. An unrouted file that
-    a contract routes by now is queued: the next sweep takes it up.
+def _backlog_of(service: Service, open_lines: Sequence[Line], landed_files: LandedFiles) -> _Backlog:
+    """Return the files that landed and that no attempt works on, without those in `open_lines`. An unrouted file that a
+    contract routes by now is queued: the next sweep takes it up.
     """
-    claimed = {version for line in flying for version in line.versions}
-    in_progress = {(line.table, key) for line in flying for key in line.files}
-    landed = [file for file in seen.files if file.version_id not in claimed]
-    noted = still_unrouted(service)
-    registry = Registry.read(service.store) if landed or noted else Registry(contracts=())
-    routes = {file: registry.route(file.key) for file in (*landed, *(each.file for each in noted))}
-    unrouted = [each for each in noted if not routes[each.file]]
-    landed += [each.file for each in noted if routes[each.file]]
-    tables = {file: contract.table if (contract := routes[file]) else "" for file in landed}
-    states = {file: state_of(None, blocked=(tables[file], file.key) in in_progress) for file in landed}
-    waits = _why_queued(service, [(routes[file], file) for file in landed if states[file] is State.QUEUED])
+    claimed_versions = {version for line in open_lines for version in line.versions}
+    in_progress = {(line.table, key) for line in open_lines for key in line.files}
+    files = [file for file in landed_files.files if file.version_id not in claimed_versions]
+    unrouted_notes = still_unrouted(service)
+    registry = Registry.read(service.store) if files or unrouted_notes else Registry(contracts=())
+    routes = {file: registry.route(file.key) for file in (*files, *(unrouted.file for unrouted in unrouted_notes))}
+    unrouted = [unrouted for unrouted in unrouted_notes if not routes[unrouted.file]]
+    files += [unrouted.file for unrouted in unrouted_notes if routes[unrouted.file]]
+    tables = {file: contract.table if (contract := routes[file]) else "" for file in files}
+    states = {file: state_of(None, blocked=(tables[file], file.key) in in_progress) for file in files}
+    waits = _why_queued(service, [(routes[file], file) for file in files if states[file] is State.QUEUED])
     queued = [
         line_of_file(
-            file, table, states[file], waits=waits.get(table, _NOTHING) if states[file] is State.QUEUED else _NOTHING
+            file, table, states[file], waits=waits.get(table, _NO_WAIT) if states[file] is State.QUEUED else _NO_WAIT
         )
         for file, table in tables.items()
     ]
     return _Backlog(
         queued=queued,
-        unrouted=[line_of_file(it.file, "", State.UNROUTED, (it.reason,)) for it in unrouted],
-        broken_contracts=tuple(map(BrokenContract.of, registry.broken)),
+        unrouted=[line_of_file(unrouted.file, "", State.UNROUTED, (unrouted.reason,)) for unrouted in unrouted],
+        broken_contracts=tuple(map(BrokenContract.of, registry.broken_contracts)),
     )
 
 
-def _why_queued(service: Service, files: Iterable[tuple[Contract | None, FileVersion]]) -> Mapping[str, _Why]:
+def _why_queued(service: Service, files: Iterable[tuple[Contract | None, FileVersion]]) -> Mapping[str, _WaitText]:
     """Return what the queued files wait for, by table; nothing where an event or a sweep is about to take them up."""
     by_table: dict[str, tuple[Contract, list[FileVersion]]] = {}
     for contract, file in files:
@@ -174,13 +180,13 @@ def _why_queued(service: Service, files: Iterable[tuple[Contract | None, FileVer
     except LakegateError as error:  # nothing else is hidden by it
         return dict.fromkeys(by_table, (str(error), None))
     company, has_express = Company(now=service.clock.now(), window=service.batch_window), service.express is not None
-    waits = dict[str, _Why]()
-    for table, (contract, its) in by_table.items():
-        lane = likely_lane(contract, service.express, its)
-        first = replace(waiting(names.get(table, ()), has_express=has_express), lane=lane)
+    waits = dict[str, _WaitText]()
+    for table, (contract, own_files) in by_table.items():
+        lane = likely_lane(contract, service.express, own_files)
+        first = replace(waiting_batch(names.get(table, ()), has_express=has_express), lane=lane)
         waits[table] = why_queued(service.slots, jobs, company, table, first)
     return waits
 
 
-def _only(state: State, lines: Iterable[Line]) -> tuple[Line, ...]:
+def _lines_in_state(state: State, lines: Iterable[Line]) -> tuple[Line, ...]:
     return tuple(line for line in lines if line.state == state)

@@ -16,7 +16,7 @@ from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.partitions import IDENTITY, partition
 from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.jvm.failures import causes
-from spark_jobs.jvm.spark_sql import summed
+from spark_jobs.jvm.spark_sql import sum_sql
 
 LONGEST = 700
 """Bytes. S3 takes keys of 1,024: the rest is left for the table's location, column names and the file's name."""
@@ -51,7 +51,7 @@ def longest_values(plan: Plan, rows: DataFrame) -> dict[str, int]:
     texts = _written_texts(plan).values()
     if not texts:
         return {}
-    size = summed([f"coalesce(octet_length(url_encode({text})), 0)" for text in texts])
+    size = sum_sql([f"coalesce(octet_length(url_encode({text})), 0)" for text in texts])
     return dict(rows.groupBy(FILE_COLUMN).agg(F.max(F.expr(size))).collect())
 
 

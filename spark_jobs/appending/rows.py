@@ -16,7 +16,7 @@ from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.appending import decimals, utf8
 from spark_jobs.formats.origin import origin
 from spark_jobs.formats.registry import FORMATS
-from spark_jobs.formats.text.rows import parsed
+from spark_jobs.formats.text.rows import parse_files
 from spark_jobs.jvm.failures import FAILURES, is_caused_by, root_cause
 
 _KNOWN = Advice(vendor="write it with another compression or encoding: none, snappy, gzip, zstd and lz4 are read")
@@ -29,7 +29,7 @@ def rows_of(spark: SparkSession, plan: Plan, inspections: Iterable[Inspection]) 
     Files with the same columns are read together, by column name.
     """
     if plan.files.kind.is_text:
-        return reduce(DataFrame.union, (part.good() for part in parsed(spark, plan, inspections)))
+        return reduce(DataFrame.union, (part.good() for part in parse_files(spark, plan, inspections)))
     shapes: dict[frozenset[tuple[str, str]], list[str]] = {}
     for inspection in inspections:
         shape = frozenset((column.name, column.type) for column in inspection.columns)

@@ -16,7 +16,7 @@ from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import Array, Map, Struct, Type, parse, spark_identifier
 from spark_jobs.formats.registry import FORMATS
 from spark_jobs.jvm.failures import mentions
-from spark_jobs.jvm.spark_sql import literal, summed
+from spark_jobs.jvm.spark_sql import literal, sum_sql
 
 _BEYOND_SHARE = "lakegate: a row has more bytes of text than its share of what its file may have"
 
@@ -55,7 +55,7 @@ def _row_size_sql(plan: Plan) -> str:
         (spark_identifier(column.name), parse(column.type)) for column in plan.columns
     )
     parts = [sql for name, kind in columns for sql in _bytes_sql(name, kind)]
-    return summed(parts) if FORMATS[plan.files.kind].repeats else ""
+    return sum_sql(parts) if FORMATS[plan.files.kind].repeats else ""
 
 
 def _bytes_sql(value: str, kind: Type) -> Iterator[str]:

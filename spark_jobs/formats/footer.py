@@ -19,9 +19,9 @@ class Unreadable(Exception):
     anew. `detail` is a reader's own message, which may quote the file.
     """
 
-    def __init__(self, why: str, detail: str = "", advice: Advice = WRITTEN_ANEW) -> None:
-        super().__init__(why)
-        self.why, self.detail, self.advice = why, detail, why.advice if isinstance(why, Fault) else advice
+    def __init__(self, message: str, detail: str = "", advice: Advice = WRITTEN_ANEW) -> None:
+        super().__init__(message)
+        self.why, self.detail, self.advice = message, detail, message.advice if isinstance(message, Fault) else advice
 
     def fault(self, columns: Iterable[TableColumn]) -> Fault:
         """Return the fault of a file with these columns; the detail is hidden if any of them is masked."""

@@ -28,8 +28,8 @@ _LAST = 256  # bytes; the last ones hold ORC's postscript
 def inspect_all(spark: SparkSession, plan: Plan, files: Sequence[JobFile]) -> list[Inspection]:
     """Inspect every file; the result is in their order."""
     wrong = {file.id: beyond_limits(plan.files.limits, bytes=file.size) for file in files}
-    within = [file for file in files if not wrong[file.id]]
-    inspections = {inspection.id: inspection for inspection in _inspect_readable(spark, plan, within)}
+    small_enough = [file for file in files if not wrong[file.id]]
+    inspections = {inspection.id: inspection for inspection in _inspect_readable(spark, plan, small_enough)}
     return [inspections.get(file.id) or Inspection(file=file, faults=wrong[file.id]) for file in files]
 
 
@@ -48,12 +48,12 @@ def _inspect(spark: SparkSession, plan: Plan, file: JobFile, read: Read) -> Insp
     if file.size == 0:
         return Inspection(file=file, faults=(EMPTY,))
     try:
-        found = _read_footer(spark, plan, file, read)
+        footer = _read_footer(spark, plan, file, read)
     except FAILURES as error:
         if is_unreachable(error):
             raise
-        found = Footer(faults=(_fault(plan, error),))
-    return Inspection(file=file, rows=found.rows, columns=found.columns, faults=found.faults)
+        footer = Footer(faults=(_fault(plan, error),))
+    return Inspection(file=file, rows=footer.rows, columns=footer.columns, faults=footer.faults)
 
 
 def _read_footer(spark: SparkSession, plan: Plan, file: JobFile, read: Read) -> Footer:
@@ -78,5 +78,5 @@ def _read_once(spark: SparkSession, plan: Plan, uri: str, read: Read) -> Footer:
 def _fault(plan: Plan, error: Exception) -> Fault:
     if is_caused_by(error, "FileNotFoundException"):
         return COPY_DELETED
-    known = FORMATS[plan.files.kind].explain(root_cause(error))
-    return known or Unreadable("its footer cannot be read", root_cause(error)).fault(plan.columns)
+    fault = FORMATS[plan.files.kind].explain(root_cause(error))
+    return fault or Unreadable("its footer cannot be read", root_cause(error)).fault(plan.columns)

@@ -24,15 +24,15 @@ from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES
 from spark_jobs.jvm.gateway import jvm
 
-TRUNCATED = Fault("it is truncated: it begins as an ORC file and does not end as one", UPLOADED_WHOLE)
+TRUNCATED_FAULT = Fault("it is truncated: it begins as an ORC file and does not end as one", UPLOADED_WHOLE)
 _AS_PARQUET = Advice(vendor="write the table's files as parquet, once the contract says format: parquet")
 _FRACTIONS = Fault(
     "it has parts of a second before 1970, which Spark reads from ORC only as Java's writer has them", _AS_PARQUET
 )
 _MAGIC = b"ORC"
 _LARGEST_BLOCK = 2**23  # bytes, the most that a chunk's three bytes of length can express
-_QUOTED = re.compile("`(?:[^`]|``)*`")
-_UNNAMED = re.compile("_col[0-9]+")
+_QUOTED_NAME = re.compile("`(?:[^`]|``)*`")
+_HIVE_NAME = re.compile("_col[0-9]+")
 # 1582-10-15 as days since 1970: Spark reads earlier days by the Julian calendar, whichever the writer used.
 _REFORM = -141427
 _DAY = 86_400_000  # milliseconds
@@ -66,11 +66,11 @@ def check_time_zone(spark: SparkSession, inspections: Sequence[Inspection]) -> l
     ]
     if not at or _in_utc(spark):
         return list(inspections)
-    why = Fault(
+    fault = Fault(
         "its timestamps would be read by another clock: Spark's machines must be in the time zone UTC for ORC",
         Advice(operator="set the time zone of Spark's machines to UTC, then run lakegate retry for its batch"),
     )
-    return [replace(inspection, faults=(why,)) if inspection in at else inspection for inspection in inspections]
+    return [replace(inspection, faults=(fault,)) if inspection in at else inspection for inspection in inspections]
 
 
 def _in_utc(spark: SparkSession) -> bool:
@@ -85,11 +85,11 @@ def _length(spark: SparkSession, ends: Ends) -> int:
         raise Unreadable(not_of(FileKind.ORC, ends.first))
     size = ends.last[-1]
     if not ends.last[:-1].endswith(_MAGIC) or not len(_MAGIC) < size < ends.length:
-        raise Unreadable(TRUNCATED)
+        raise Unreadable(TRUNCATED_FAULT)
     try:
         postscript = jvm(spark).org.apache.orc.OrcProto.PostScript.parseFrom(ends.last[-1 - size : -1])
     except FAILURES:
-        raise Unreadable(TRUNCATED) from None
+        raise Unreadable(TRUNCATED_FAULT) from None
     length, room = (
         int(postscript.getFooterLength()) + int(postscript.getMetadataLength()),
         ends.length - 1 - size - len(_MAGIC),
@@ -104,9 +104,11 @@ def _length(spark: SparkSession, ends: Ends) -> int:
 def _footer(spark: SparkSession, reader: Any, length: int, limits: Limits) -> Footer:
     schema, rows = reader.getSchema(), int(reader.getNumberOfRows())
     stripes = [(int(stripe.getNumberOfRows()), int(stripe.getOffset())) for stripe in reader.getStripes()]
-    counted = sum(number for number, _ in stripes) if rows else 0
-    if rows != counted:
-        raise Unreadable(f"its footer contradicts itself: {count(rows, 'row')} in all, and {counted:,} in its stripes")
+    stripe_rows = sum(number for number, _ in stripes) if rows else 0
+    if rows != stripe_rows:
+        raise Unreadable(
+            f"its footer contradicts itself: {count(rows, 'row')} in all, and {stripe_rows:,} in its stripes"
+        )
     if not all(0 <= offset < length for _, offset in stripes):  # no reader would find them
         raise Unreadable("its footer contradicts itself: it has stripes where the file has no bytes")
     wrong = beyond_limits(
@@ -127,7 +129,7 @@ def _footer(spark: SparkSession, reader: Any, length: int, limits: Limits) -> Fo
 def _nesting(schema: str) -> int:
     """Return the depth of the brackets; a column without any has depth 1."""
     depth = deepest = 0
-    for sign in re.findall("[<>]", _QUOTED.sub("", schema)):
+    for sign in re.findall("[<>]", _QUOTED_NAME.sub("", schema)):
         depth += 1 if sign == "<" else -1
         deepest = max(deepest, depth)
     return deepest
@@ -140,10 +142,10 @@ def _columns(spark: SparkSession, schema: Any) -> tuple[FileColumn, ...]:
 
 
 def _column(spark: SparkSession, name: str, kind: Any) -> FileColumn:
-    alone = jvm(spark).org.apache.orc.TypeDescription.createStruct().addField(name, kind.clone())
+    single = jvm(spark).org.apache.orc.TypeDescription.createStruct().addField(name, kind.clone())
     try:
         utils = jvm(spark).org.apache.spark.sql.execution.datasources.orc.OrcUtils
-        [column] = columns_in(utils.toCatalystSchema(alone).json())
+        [column] = columns_in(utils.toCatalystSchema(single).json())
     except FAILURES:
         return FileColumn(name=name, unreadable=str(kind.toString()))
     return column
@@ -154,16 +156,16 @@ def _unreadable_faults(columns: tuple[FileColumn, ...]) -> tuple[Fault, ...]:
 
     Spark reads nothing of a file with a type that it does not know, and goes by position if columns have no names.
     """
-    if columns and all(_UNNAMED.fullmatch(column.name) for column in columns):
-        named = Advice(vendor="write it with the columns' names, which older versions of Hive leave out")
-        return (Fault("its columns have no names: they are called _col0, _col1, …", named),)
+    if columns and all(_HIVE_NAME.fullmatch(column.name) for column in columns):
+        advice = Advice(vendor="write it with the columns' names, which older versions of Hive leave out")
+        return (Fault("its columns have no names: they are called _col0, _col1, …", advice),)
     unknown = [column for column in columns if column.unreadable]
     return tuple(
         Fault(
-            f"column {display_name(it.name)} is {it.unreadable[:60]}, which Spark does not read from ORC",
-            Advice(vendor=f"write column {display_name(it.name)} as the type that the contract has for it"),
+            f"column {display_name(column.name)} is {column.unreadable[:60]}, which Spark does not read from ORC",
+            Advice(vendor=f"write column {display_name(column.name)} as the type that the contract has for it"),
         )
-        for it in unknown
+        for column in unknown
     )
 
 
@@ -175,8 +177,8 @@ def _reform_faults(reader: Any, schema: Any) -> tuple[Fault, ...]:
         int(kind.getId()): str(name) for name, kind in zip(schema.getFieldNames(), schema.getChildren(), strict=True)
     }
     early = [number for number, column in enumerate(reader.getStatistics()) if _first_day(column) < _REFORM]
-    within = [max((at for at in names if at <= number), default=0) for number in early]
-    wrong = [display_name(names[at]) for at in dict.fromkeys(within) if at in names]
+    top_columns = [max((at for at in names if at <= number), default=0) for number in early]
+    wrong = [display_name(names[at]) for at in dict.fromkeys(top_columns) if at in names]
     return tuple(
         Fault(f"column {name} has days before 1582-10-15, which Spark does not read from ORC as they are", _AS_PARQUET)
         for name in wrong
@@ -193,8 +195,8 @@ def _null_key_faults(reader: Any, schema: Any) -> tuple[Fault, ...]:
         return ()
     columns = enumerate(reader.getOrcProtoFileStatistics())
     with_nulls = {number for number, column in columns if column.hasHasNull() and column.getHasNull()}
-    named = zip(schema.getFieldNames(), schema.getChildren(), strict=True)
-    wrong = [str(name) for name, kind in named if with_nulls.intersection(_keys(kind))]
+    pairs = zip(schema.getFieldNames(), schema.getChildren(), strict=True)
+    wrong = [str(name) for name, kind in pairs if with_nulls.intersection(_keys(kind))]
     advice = Advice(vendor="write maps without null keys, which no other format has")
     return tuple(Fault(f"column {display_name(name)} has a map with a null among its keys", advice) for name in wrong)
 

@@ -10,5 +10,5 @@ def origin(read: DataFrame) -> Column:
     """Return the file version of rows that a reader returns, from the reader's hidden column: a file may have one of
     the same name.
     """
-    hidden = Column(read._jdf.metadataColumn("_metadata"))  # noqa: SLF001 - there is no public name for it
-    return F.substring_index(hidden.getField("file_name"), ".", 1).alias(FILE_COLUMN)
+    metadata = Column(read._jdf.metadataColumn("_metadata"))  # noqa: SLF001 - there is no public name for it
+    return F.substring_index(metadata.getField("file_name"), ".", 1).alias(FILE_COLUMN)

@@ -40,31 +40,34 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
         return Footer(faults=wrong)
     if about.getSchemaSize() <= 1:
         raise Unreadable("it has no columns")
-    rows, uncompressed = _count(about)
+    rows, uncompressed_size = _count(about)
     if not all(0 <= _middle(group) < ends.length for group in about.getRow_groups()):
         raise Unreadable("its footer contradicts itself: it has row groups where the file has no bytes")
-    if wrong := beyond_limits(limits, rows=rows, uncompressed=uncompressed, nesting=_nesting(about)):
+    if wrong := beyond_limits(limits, rows=rows, uncompressed=uncompressed_size, nesting=_nesting(about)):
         return Footer(faults=wrong)
-    columns, nothing = _columns(spark, _schema(spark, about)), _without_type(about)
-    typed = [FileColumn(name=it.name, type=UNKNOWN_TYPE) if at in nothing else it for at, it in enumerate(columns)]
-    return Footer(rows=rows, columns=tuple(typed))
+    columns, null_columns = _columns(spark, _schema(spark, about)), _without_type(about)
+    columns_with_types = [
+        FileColumn(name=column.name, type=UNKNOWN_TYPE) if at in null_columns else column
+        for at, column in enumerate(columns)
+    ]
+    return Footer(rows=rows, columns=tuple(columns_with_types))
 
 
 def _length(ends: Ends) -> int:
     """Return the footer's bytes, by the file's last ones."""
-    found = footer_length(ends.length, ends.first, ends.last)
-    if isinstance(found, Fault):
-        raise Unreadable(found)
-    return found
+    length = footer_length(ends.length, ends.first, ends.last)
+    if isinstance(length, Fault):
+        raise Unreadable(length)
+    return length
 
 
 def _metadata(spark: SparkSession, uri: str, start: int, length: int) -> Any:
     """Return the footer's content. No list or text in it may claim to be longer than the footer."""
     thrift = jvm(spark).shaded.parquet.org.apache.thrift
-    with hadoop.opened(spark, uri) as stream:
+    with hadoop.open_stream(spark, uri) as stream:
         stream.seek(start)
-        bounded = jvm(spark).org.apache.commons.io.input.BoundedInputStream(stream, length)
-        buffered = jvm(spark).java.io.BufferedInputStream(bounded)
+        content = jvm(spark).org.apache.commons.io.input.BoundedInputStream(stream, length)
+        buffered = jvm(spark).java.io.BufferedInputStream(content)
         transport = thrift.transport.TIOStreamTransport(thrift.TConfiguration(length, length, _DEEPEST), buffered)
         about = jvm(spark).org.apache.parquet.format.FileMetaData()
         about.read(thrift.protocol.TCompactProtocol(transport, length, length))
@@ -92,36 +95,36 @@ def _without_type(about: Any) -> set[int]:
     """Return the positions of columns that are declared to hold only nulls, as pandas writes them: Spark reads them as
     int.
     """
-    found, left, place = set[int](), 0, -1
+    places, rest, place = set[int](), 0, -1
     for element in list(about.getSchema())[1:]:
-        if not left:  # the parts of the column before are through
-            left, place = 1, place + 1
+        if not rest:  # the parts of the column before are through
+            rest, place = 1, place + 1
             if element.isSetLogicalType() and element.getLogicalType().isSetUNKNOWN():
-                found.add(place)
-        left += int(element.getNum_children()) - 1
-    return found
+                places.add(place)
+        rest += int(element.getNum_children()) - 1
+    return places
 
 
 def _nesting(about: Any) -> int:
     """Return the depth of the schema, which lists each group before its parts; a flat column has depth 1."""
-    deepest, left = 0, list[int]()
+    deepest, children = 0, list[int]()
     for element in about.getSchema():
-        while left and not left[-1]:
-            left.pop()
-        deepest = max(deepest, len(left))
-        if left:
-            left[-1] -= 1
-        left.append(int(element.getNum_children()))
+        while children and not children[-1]:
+            children.pop()
+        deepest = max(deepest, len(children))
+        if children:
+            children[-1] -= 1
+        children.append(int(element.getNum_children()))
     return deepest
 
 
 def _count(about: Any) -> tuple[int, int]:
     """Return rows and uncompressed bytes, by the row groups."""
     groups = [(int(group.getNum_rows()), int(group.getTotal_byte_size())) for group in about.getRow_groups()]
-    rows, stated = sum(rows for rows, _ in groups), int(about.getNum_rows())
-    if rows != stated or any(min(group) < 0 for group in groups):
+    rows, rows_in_footer = sum(rows for rows, _ in groups), int(about.getNum_rows())
+    if rows != rows_in_footer or any(min(group) < 0 for group in groups):
         raise Unreadable(
-            f"its footer contradicts itself: {count(stated, 'row')} in all, and {rows:,} in its row groups"
+            f"its footer contradicts itself: {count(rows_in_footer, 'row')} in all, and {rows:,} in its row groups"
         )
     return rows, sum(size for _, size in groups)
 
@@ -145,23 +148,23 @@ def _columns(spark: SparkSession, schema: Any) -> tuple[FileColumn, ...]:
     package = jvm(spark).org.apache.spark.sql.execution.datasources.parquet
     converter = package.ParquetToSparkSchemaConverter(session_state(spark).conf())
     try:
-        return _converted(converter, schema)
+        return _convert(converter, schema)
     except FAILURES:
         fields = [schema.getType(number) for number in range(schema.getFieldCount())]
         return tuple(_column(spark, converter, field) for field in fields)
 
 
 def _column(spark: SparkSession, converter: Any, field: Any) -> FileColumn:
-    alone = jvm(spark).java.util.Collections.singletonList(field)
+    single = jvm(spark).java.util.Collections.singletonList(field)
     try:
-        [column] = _converted(converter, jvm(spark).org.apache.parquet.schema.MessageType("one", alone))
+        [column] = _convert(converter, jvm(spark).org.apache.parquet.schema.MessageType("one", single))
     except FAILURES as error:
-        found = _ILLEGAL.search(root_cause(error))
-        return FileColumn(name=field.getName(), unreadable=found[1] if found else "of a type that Spark does not read")
+        match = _ILLEGAL.search(root_cause(error))
+        return FileColumn(name=field.getName(), unreadable=match[1] if match else "of a type that Spark does not read")
     return column
 
 
-def _converted(converter: Any, schema: Any) -> tuple[FileColumn, ...]:
+def _convert(converter: Any, schema: Any) -> tuple[FileColumn, ...]:
     return columns_in(converter.convert(schema).json())
 
 

@@ -14,7 +14,7 @@ FAILURES = (Py4JJavaError, CapturedException)
 _LONGEST = 200
 _SPARK_EXCEPTION, _TASK_FAILURE = "org.apache.spark.SparkException", "stage failure"
 # Spark 4 puts its own words around those of the job's raise_error.
-_RAISED = re.compile(r"^\[USER_RAISED_EXCEPTION\] (.*) SQLSTATE: \w+$")
+_RAISE_MESSAGE = re.compile(r"^\[USER_RAISED_EXCEPTION\] (.*) SQLSTATE: \w+$")
 _TASK = "org.apache.spark.scheduler.Task"
 _IN_TRACE = re.compile(r"(?: executor \S+\): |^Caused by: )([\w.$]+)", re.MULTILINE)
 _ENDS_EARLY = re.compile(r"\.(?:FileNotFoundException|EOFException)$")
@@ -38,10 +38,10 @@ _UNREACHABLE = re.compile(
 
 def causes(error: Exception) -> Iterator[Any]:
     """Yield the Java exception, its cause, and so on."""
-    found = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
-    while found is not None:
-        yield found
-        found = found.getCause()
+    exception = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
+    while exception is not None:
+        yield exception
+        exception = exception.getCause()
 
 
 def class_names(error: Exception) -> list[str]:
@@ -71,7 +71,7 @@ def root_cause(error: Exception) -> str:
     innermost = list(causes(error))[-1:]
     message = str(innermost[0].getMessage() or innermost[0].getClass().getSimpleName()) if innermost else str(error)
     line = next(iter(message.strip().splitlines()), type(error).__name__)
-    line = _RAISED.sub(r"\1", line)
+    line = _RAISE_MESSAGE.sub(r"\1", line)
     return re.sub(r"\b[a-z0-9]+://\S+|\bfile:/\S+", "the file", line)[:_LONGEST]
 
 
@@ -81,8 +81,8 @@ def is_of_issuer(error: BaseException | None) -> bool:
     """
     if error is None:
         return False
-    own = isinstance(error, FAILURES) and any(_has_frame(cause, _TOKENS) for cause in causes(error))
-    return own or is_of_issuer(error.__cause__ or error.__context__)
+    is_own = isinstance(error, FAILURES) and any(_has_frame(cause, _TOKENS) for cause in causes(error))
+    return is_own or is_of_issuer(error.__cause__ or error.__context__)
 
 
 def is_unreachable(error: Exception) -> bool:

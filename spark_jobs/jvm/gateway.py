@@ -17,24 +17,24 @@ class Package:
     name.
     """
 
-    def __init__(self, found: JavaPackage) -> None:
-        self._found = found
+    def __init__(self, package: JavaPackage) -> None:
+        self._found = package
 
     def __getattr__(self, name: str) -> Any:
-        found = _remembering(getattr(self._found, name))
-        setattr(self, name, found)
-        return found
+        member = _wrap(getattr(self._found, name))
+        setattr(self, name, member)
+        return member
 
 
-def _remembering(found: Any) -> Any:
-    return Package(found) if isinstance(found, JavaPackage) else found
+def _wrap(member: Any) -> Any:
+    return Package(member) if isinstance(member, JavaPackage) else member
 
 
 def remember_classes(spark: SparkSession) -> None:
     """Make this session look up each class of the JVM once."""
     java = jvm(spark)
     for name in _ROOTS:
-        setattr(java, name, _remembering(getattr(java, name)))
+        setattr(java, name, _wrap(getattr(java, name)))
 
 
 def jvm(spark: SparkSession) -> Any:
@@ -58,10 +58,10 @@ def one_text_per_task(spark: SparkSession, texts: Sequence[str]) -> DataFrame:
     """Return these texts as the column `value`, each read by a task of its own. They stand in no plan, which Spark
     would print, and need no process of Python's.
     """
-    listed = jvm(spark).java.util.ArrayList()
+    java_list = jvm(spark).java.util.ArrayList()
     for text in texts:
-        listed.add(text)
-    sliced = spark.sparkContext._jsc.parallelize(listed, len(texts)).rdd()  # noqa: SLF001 - there is no public name
+        java_list.add(text)
+    rdd = spark.sparkContext._jsc.parallelize(java_list, len(texts)).rdd()  # noqa: SLF001 - there is no public name
     session: Any = spark._jsparkSession  # noqa: SLF001 - there is no public name for it
-    made = session.createDataset(sliced, jvm(spark).org.apache.spark.sql.Encoders.STRING())
-    return DataFrame(made.toDF(), spark)
+    dataset = session.createDataset(rdd, jvm(spark).org.apache.spark.sql.Encoders.STRING())
+    return DataFrame(dataset.toDF(), spark)

@@ -24,7 +24,7 @@ def read(spark: SparkSession, uri: str) -> bytes:
 
 def read_part(spark: SparkSession, uri: str, start: int, length: int | None) -> bytes:
     """Return `length` bytes of the object from `start` on; with None, the rest of it."""
-    with opened(spark, uri) as stream:
+    with open_stream(spark, uri) as stream:
         return part(spark, stream, start, length)
 
 
@@ -34,9 +34,9 @@ def ends(spark: SparkSession, uri: str, first: int, last: int) -> tuple[int, byt
     """
     place = path(spark, uri)
     system = place.getFileSystem(configuration(spark))
-    found = system.getFileStatus(place)
-    length = int(found.getLen())
-    stream = system.openFile(place).withFileStatus(found).build().get()
+    status = system.getFileStatus(place)
+    length = int(status.getLen())
+    stream = system.openFile(place).withFileStatus(status).build().get()
     try:
         head = part(spark, stream, 0, min(first, length))
         return length, head, part(spark, stream, max(length - last, 0), None) if last else b""
@@ -52,7 +52,7 @@ def part(spark: SparkSession, stream: Any, start: int, length: int | None) -> by
 
 
 @contextmanager
-def opened(spark: SparkSession, uri: str) -> Iterator[Any]:
+def open_stream(spark: SparkSession, uri: str) -> Iterator[Any]:
     """Open the object as Hadoop's stream. Read it inside the JVM if it is large: bytes come slowly to Python."""
     place = path(spark, uri)
     stream = place.getFileSystem(configuration(spark)).open(place)

@@ -19,7 +19,7 @@ from lakegate.audit.model.client import Client
 from spark_jobs.jvm.gateway import jvm
 
 SECONDS = 3600  # STS gives no longer life; the catalog that a token opens keeps it until the job ends
-WITHIN = 30  # seconds for an issuer's answer
+ANSWER_SECONDS = 30  # seconds for an issuer's answer
 
 _OF_ISSUER = ("org.apache.iceberg.rest.auth", "org.apache.iceberg.util.Tasks")  # the second tries a token again
 
@@ -40,19 +40,19 @@ def options(spark: SparkSession, catalog: CatalogAddress) -> Mapping[str, str]:
     client, and renews them; a token of STS it keeps, because Nessie exchanges none.
     """
     if client := catalog.client:
-        own = password(spark, client)
+        secret = password(spark, client)
         _silence_issuer(spark)
         # A refusal that Iceberg itself meets would count as a crash of the job.
-        _of_client(client, own, catalog.authorities)
+        _of_client(client, secret, catalog.authorities)
         return {
             "rest.auth.type": "oauth2",
-            "credential": f"{client.id}:{own}",
+            "credential": f"{client.id}:{secret}",
             "oauth2-server-uri": client.endpoint,
             "scope": client.scope,  # left out, it would be Iceberg's own default
             "token-exchange-enabled": "false",
         }
-    if own := token(spark, catalog):
-        return {"rest.auth.type": "oauth2", "token": own, "token-refresh-enabled": "false"}
+    if secret := token(spark, catalog):
+        return {"rest.auth.type": "oauth2", "token": secret, "token-refresh-enabled": "false"}
     return {}
 
 
@@ -99,18 +99,18 @@ def _aws(spark: SparkSession, kind: Any) -> Iterator[Any]:
 def _of_client(client: Client, password: str, authorities: str) -> str:
     form = urlencode(client.form(password)).encode()
     request = Request(client.endpoint, data=form, headers={"Accept": "application/json"})  # noqa: S310 - the settings'
-    refused = f"{place(client.endpoint)} gives the client {client.id} no token"
+    refusal = f"{place(client.endpoint)} gives the client {client.id} no token"
     try:
-        _, body = open_url(request, WITHIN, context=trust(authorities))
+        _, body = open_url(request, ANSWER_SECONDS, context=trust(authorities))
     except HTTPError as error:
         answer = issuer.answer_of(_body(error))
         code = issuer.error_code(answer, client.id, password)
-        raise NoTokenError(f"{refused}: HTTP Error {error.code} {code}".rstrip()) from None
+        raise NoTokenError(f"{refusal}: HTTP Error {error.code} {code}".rstrip()) from None
     except (OSError, HTTPException) as error:
-        raise NoTokenError(f"{refused}: {issuer.no_answer_message(error)}") from None
-    if own := issuer.access_token(issuer.answer_of(body)):
-        return own
-    raise NoTokenError(f"{refused}: the answer has none")
+        raise NoTokenError(f"{refusal}: {issuer.no_answer_message(error)}") from None
+    if access_token := issuer.access_token(issuer.answer_of(body)):
+        return access_token
+    raise NoTokenError(f"{refusal}: the answer has none")
 
 
 def _body(error: HTTPError) -> bytes:

@@ -18,15 +18,15 @@ def per_file(items: Sequence[T], read: Callable[[T], R], threads: int) -> list[R
     storage still cannot be reached: that is no fault of the item.
     """
     with ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(lambda item: _attempt(read, item), items))
-    again = [
-        _attempt(read, item) if isinstance(it, Exception) and items[1:] else it
-        for item, it in zip(items, found, strict=True)
+        results = list(pool.map(lambda item: _attempt(read, item), items))
+    final_results = [
+        _attempt(read, item) if isinstance(result, Exception) and items[1:] else result
+        for item, result in zip(items, results, strict=True)
     ]
-    for it in again:
-        if isinstance(it, Exception) and is_unreachable(it):
-            raise it
-    return again
+    for result in final_results:
+        if isinstance(result, Exception) and is_unreachable(result):
+            raise result
+    return final_results
 
 
 def _attempt(read: Callable[[T], R], item: T) -> R | Exception:

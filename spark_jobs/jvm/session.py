@@ -67,15 +67,17 @@ def build(name: str) -> SparkSession:
     """Return a session that can read the job; `open_catalog` adds its catalogs."""
     builder = SparkSession.builder.appName(name)
     # Spark's event log hides a secret option of a session only if the whole application has one of that name, too.
-    hidden = {_option(name, option): "" for name in (LAKE, BASE, AUDIT, LEFT, NOTED) for option in identity.SECRET}
-    for option, value in {**OPTIONS, **hidden}.items():
+    secret_options = {
+        _option(name, option): "" for name in (LAKE, BASE, AUDIT, LEFT, NOTED) for option in identity.SECRET
+    }
+    for option, value in {**OPTIONS, **secret_options}.items():
         builder = builder.config(option, value)
     spark = builder.getOrCreate()
     remember_classes(spark)
     return spark
 
 
-def beside(spark: SparkSession) -> SparkSession:
+def new_session(spark: SparkSession) -> SparkSession:
     """Return a session beside a person's own, on the same Spark, that reads and judges as the job's does."""
     session = spark.newSession()
     for option, value in OPTIONS.items():
@@ -86,10 +88,10 @@ def beside(spark: SparkSession) -> SparkSession:
 
 def check_iceberg(spark: SparkSession, job: Job) -> None:
     """Raise JobError if the JVM has loaded an Iceberg that was not tested: an image's own may come first."""
-    found = jvm(spark).org.apache.iceberg.IcebergBuild.version()
-    if not is_tested(found):
+    version = jvm(spark).org.apache.iceberg.IcebergBuild.version()
+    if not is_tested(version):
         raise JobError(
-            f"batch {job.batch} of {job.plan.table}, branch {job.branch}: Spark has loaded Iceberg {found}, and the "
+            f"batch {job.batch} of {job.plan.table}, branch {job.branch}: Spark has loaded Iceberg {version}, and the "
             f"job is made for {ICEBERG}, or AWS's build of it. Put the job's jar first on Spark's class path by "
             f"-c spark_conf, or give an image without another one by -c image. Until then no batch is rejected for it: "
             f"each is tried again"

@@ -8,24 +8,24 @@ from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, canonica
 
 def literal(text: str) -> str:
     """Return a text as a literal of Spark SQL."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    quoted_text = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{quoted_text}'"
 
 
-def summed(numbers: Sequence[str]) -> str:
+def sum_sql(numbers: Sequence[str]) -> str:
     """Return the SQL of a sum, added in pairs: Spark has no stack for a chain of thousands."""
     if len(numbers) < 3:  # noqa: PLR2004 - a pair
         return " + ".join(numbers)
     half = len(numbers) // 2
-    return f"({summed(numbers[:half])}) + ({summed(numbers[half:])})"
+    return f"({sum_sql(numbers[:half])}) + ({sum_sql(numbers[half:])})"
 
 
-def sql_type(spoken: Any) -> Type:
+def sql_type(json_type: Any) -> Type:
     """Return a type from Spark's JSON."""
-    if not isinstance(spoken, dict) or spoken["type"] == "udt":
-        return Atom(canonical(str(spoken)))
-    if spoken["type"] == "array":
-        return Array(sql_type(spoken["elementType"]))
-    if spoken["type"] == "map":
-        return Map(sql_type(spoken["keyType"]), sql_type(spoken["valueType"]))
-    return Struct({field["name"]: sql_type(field["type"]) for field in spoken["fields"]})
+    if not isinstance(json_type, dict) or json_type["type"] == "udt":
+        return Atom(canonical(str(json_type)))
+    if json_type["type"] == "array":
+        return Array(sql_type(json_type["elementType"]))
+    if json_type["type"] == "map":
+        return Map(sql_type(json_type["keyType"]), sql_type(json_type["valueType"]))
+    return Struct({field["name"]: sql_type(field["type"]) for field in json_type["fields"]})

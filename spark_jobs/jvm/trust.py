@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.jvm.gateway import jvm
 
 STORE, PASSWORD = "javax.net.ssl.trustStore", "javax.net.ssl.trustStorePassword"
-OURS = "lakegate.authorities"  # the property that says which are trusted already
+TRUST_PROPERTY = "lakegate.authorities"  # the property that says which are trusted already
 _WORD = "changeit"  # Java's own default, and no secret: the store has certificates alone
 
 
@@ -19,20 +19,20 @@ def add(spark: SparkSession, authorities: str) -> None:
     clients that come later and of those that share Java's default context.
     """
     java = jvm(spark).java
-    if not authorities or java.lang.System.getProperty(OURS) == authorities:
+    if not authorities or java.lang.System.getProperty(TRUST_PROPERTY) == authorities:
         return
     store = _image(java)
     text = java.io.ByteArrayInputStream(authorities.encode())
-    for number, found in enumerate(
+    for number, certificate in enumerate(
         java.security.cert.CertificateFactory.getInstance("X.509").generateCertificates(text)
     ):
-        store.setCertificateEntry(f"lakegate-{number}", found)
+        store.setCertificateEntry(f"lakegate-{number}", certificate)
     file = java.io.File.createTempFile("authorities", ".p12")
     file.deleteOnExit()
-    out = java.io.FileOutputStream(file)
-    store.store(out, _characters(java, _WORD))
-    out.close()
-    for name, value in {STORE: file.getPath(), PASSWORD: _WORD, OURS: authorities}.items():
+    stream = java.io.FileOutputStream(file)
+    store.store(stream, _characters(java, _WORD))
+    stream.close()
+    for name, value in {STORE: file.getPath(), PASSWORD: _WORD, TRUST_PROPERTY: authorities}.items():
         java.lang.System.setProperty(name, value)
     _make_default(jvm(spark).javax.net.ssl, store)
 

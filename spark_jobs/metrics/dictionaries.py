@@ -42,15 +42,20 @@ def prove(
     read: Read,
 ) -> dict[str, set[str]]:
     """Return the metrics that each file version's dictionaries prove to be zero, in the session that reads rows."""
-    asked = [metric for metric in metrics if _is_of_one_text(metric, columns)]
-    if not asked or sum(data.rows for listed in files.values() for data in listed) < _ROWS:
+    text_metrics = [metric for metric in metrics if _is_of_one_text(metric, columns)]
+    if not text_metrics or sum(data.rows for data_files in files.values() for data in data_files) < _ROWS:
         return {}
     spark = read([*files][:1]).sparkSession
-    ids = {columns[metric.columns[0]].id: metric.columns[0] for metric in asked}
+    ids = {columns[metric.columns[0]].id: metric.columns[0] for metric in text_metrics}
     with ThreadPoolExecutor(_THREADS) as pool:
-        held = dict(zip(files, pool.map(lambda data: _values_of(spark, data, ids), files.values()), strict=True))
-        failing = _failing_values(spark, asked, list(held.values()), pool)
-    return {file: {metric.id for metric in asked if _is_zero(metric, values, failing)} for file, values in held.items()}
+        values_by_file = dict(
+            zip(files, pool.map(lambda data: _values_of(spark, data, ids), files.values()), strict=True)
+        )
+        failing_values = _failing_values(spark, text_metrics, list(values_by_file.values()), pool)
+    return {
+        file: {metric.id for metric in text_metrics if _is_zero(metric, values, failing_values)}
+        for file, values in values_by_file.items()
+    }
 
 
 def _is_of_one_text(metric: Metric, columns: Mapping[str, IcebergField]) -> bool:
@@ -60,56 +65,62 @@ def _is_of_one_text(metric: Metric, columns: Mapping[str, IcebergField]) -> bool
     return name in columns and columns[name].type == "string" and not set(name) & _NOT_IN_VARIABLES
 
 
-def _is_zero(metric: Metric, values: Values, failing: Values) -> bool:
+def _is_zero(metric: Metric, values: Values, failing_values: Values) -> bool:
     """Return True if all values of the metric's column are known, and none fails it."""
     [name] = metric.columns
-    return name in values and metric.id in failing and values[name].isdisjoint(failing[metric.id])
+    return name in values and metric.id in failing_values and values[name].isdisjoint(failing_values[metric.id])
 
 
 def _failing_values(
-    spark: SparkSession, asked: Sequence[Metric], read: Sequence[Values], pool: ThreadPoolExecutor
+    spark: SparkSession, metrics: Sequence[Metric], read: Sequence[Values], pool: ThreadPoolExecutor
 ) -> Values:
     """Return the values that fail each metric. A value of many files is asked once; too many values are not asked."""
-    held = {name: set().union(*(values.get(name, ()) for values in read)) for name in {m.columns[0] for m in asked}}
-    few = {name: values for name, values in held.items() if 0 < len(values) <= _MOST_VALUES}
-    of = {name: [metric for metric in asked if metric.columns == (name,)] for name in few}
-    found = pool.map(lambda name: _failing_of(spark, name, few[name], of[name]), few)
-    return {metric: values for each in found for metric, values in each.items()}
+    values_by_column = {
+        name: set().union(*(values.get(name, ()) for values in read)) for name in {m.columns[0] for m in metrics}
+    }
+    small_sets = {name: values for name, values in values_by_column.items() if 0 < len(values) <= _MOST_VALUES}
+    of = {name: [metric for metric in metrics if metric.columns == (name,)] for name in small_sets}
+    results = pool.map(lambda name: _failing_of(spark, name, small_sets[name], of[name]), small_sets)
+    return {metric: values for result in results for metric, values in result.items()}
 
 
-def _failing_of(spark: SparkSession, name: str, values: Collection[str | None], asked: Sequence[Metric]) -> Values:
+def _failing_of(spark: SparkSession, name: str, values: Collection[str | None], metrics: Sequence[Metric]) -> Values:
     """Return which of a column's values fail each metric. The query has one literal row, so Spark's planner computes it
     without a job.
     """
     texts = F.from_json(F.lit(json.dumps(list(values))), "array<string>").alias("texts")
     # The predicate names its column, so the lambda's variable has that name.
-    failing = [F.expr(f"filter(texts, {spark_identifier(name)} -> {metric.sql})") for metric in asked]
+    filters = [F.expr(f"filter(texts, {spark_identifier(name)} -> {metric.sql})") for metric in metrics]
     try:
-        [row] = spark.sql("VALUES (1)").select(texts).select(*failing).collect()
+        [row] = spark.sql("VALUES (1)").select(texts).select(*filters).collect()
     except FAILURES:
         return {}  # the predicate needs more than the value
-    return {metric.id: set(found) for metric, found in zip(asked, row, strict=True) if found is not None}
+    return {metric.id: set(matches) for metric, matches in zip(metrics, row, strict=True) if matches is not None}
 
 
 def _values_of(spark: SparkSession, files: Sequence[DataFileStatistics], names: Mapping[int, str]) -> Values:
     """Return the values of a file version, by column, if its dictionaries are whole and their values repeat."""
-    held: dict[str, set[str | None]] = {name: {None} for name in names.values()}
-    most = sum(data.rows for data in files) // _ROWS_PER_VALUE
+    values_by_column: dict[str, set[str | None]] = {name: {None} for name in names.values()}
+    limit = sum(data.rows for data in files) // _ROWS_PER_VALUE
     try:
         for data in files:
-            found = _dictionaries(spark, data.path, names, most)
-            held = {name: held[name] | texts for name, texts in found.items() if name in held}
+            texts_by_column = _dictionaries(spark, data.path, names, limit)
+            values_by_column = {
+                name: values_by_column[name] | texts
+                for name, texts in texts_by_column.items()
+                if name in values_by_column
+            }
     except (*FAILURES, UnicodeDecodeError):
         return {}  # the rows are read instead
-    return {name: values for name, values in held.items() if len(values) <= most}
+    return {name: values for name, values in values_by_column.items() if len(values) <= limit}
 
 
-def _dictionaries(spark: SparkSession, path: str, names: Mapping[int, str], most: int) -> dict[str, set[str]]:
-    """Return the values of a data file's whole dictionaries, by column, for those with at most `most`."""
+def _dictionaries(spark: SparkSession, path: str, names: Mapping[int, str], limit: int) -> dict[str, set[str]]:
+    """Return the values of a data file's whole dictionaries, by column, for those with at most `limit`."""
     parquet = jvm(spark).org.apache.parquet.hadoop
     source = parquet.util.HadoopInputFile.fromPath(hadoop.path(spark, path), hadoop.configuration(spark))
     with closing(parquet.ParquetFileReader.open(source)) as reader:
-        return {name: texts for name, pages in _pages(reader, names) if (texts := _texts_of(pages, most)) is not None}
+        return {name: texts for name, pages in _pages(reader, names) if (texts := _texts_of(pages, limit)) is not None}
 
 
 def _pages(reader: Any, names: Mapping[int, str]) -> Iterator[tuple[str, list[Any]]]:
@@ -129,9 +140,9 @@ def _is_whole(chunk: Any) -> bool:
     return stats is not None and stats.hasDictionaryPages() and not stats.hasNonDictionaryEncodedPages()
 
 
-def _texts_of(pages: Sequence[Any], most: int) -> set[str] | None:
-    """Return the texts of dictionaries; None if there are more than `most`."""
-    if sum(page.getDictionarySize() for page in pages) > most:
+def _texts_of(pages: Sequence[Any], limit: int) -> set[str] | None:
+    """Return the texts of dictionaries; None if there are more than `limit`."""
+    if sum(page.getDictionarySize() for page in pages) > limit:
         return None
     return {text for page in pages for text in _texts_in(page)}
 

@@ -33,7 +33,7 @@ _AS_BOUND = {
     "timestamp": "unix_micros(cast({} as timestamp))",  # the session's zone is UTC
 }
 # More candidates than this, in all and per row of the batch, take longer than a search for clusters of its keys.
-_MANY, _MANY_FOR_EACH = 10_000_000, 5
+_MOST_ROWS, _MANY_FOR_EACH = 10_000_000, 5
 _SPARSE = 32  # values per key, beyond which bitmaps are no fewer than keys
 _PARENT = "_lakegate_parent"  # the file of a row that is referred to
 # SQL of a value as a 64-bit integer, for types that are integers underneath.
@@ -57,22 +57,24 @@ def existing_keys(plan: Plan, metric: Metric, batch: Batch, base: Base, files: S
     candidates = table_candidates(plan, metric, batch, base, files)
     if candidates is None:
         return None
-    return _renamed(_existing(_key_rows(batch.read(files), metric.columns), batch.rows(), candidates), metric.columns)
+    return _with_names(
+        _existing_keys(_key_rows(batch.read(files), metric.columns), batch.rows(), candidates), metric.columns
+    )
 
 
 def orphans(
-    plan: Plan, metric: Metric, batch: Batch, base: Base, files: Sequence[str], good: Sequence[str], *others: str
+    plan: Plan, metric: Metric, batch: Batch, base: Base, files: Sequence[str], good: Sequence[str], *columns: str
 ) -> DataFrame:
     """Return the keys of these files' rows that refer to nothing, by the columns' names, each with its file and the
-    columns in `others`.
+    columns in `columns`.
 
     If the table refers to itself, a row may refer to its own file, and to `good` files that landed before it.
     """
     candidates = _referenced_candidates(metric, batch, base, files)
-    missing = _drop_existing(_key_rows(batch.read(files), metric.columns, *others), batch.rows(), candidates)
+    missing_keys = _drop_existing(_key_rows(batch.read(files), metric.columns, *columns), batch.rows(), candidates)
     if is_own(plan, metric):
-        missing = _drop_with_parent(missing, _parent_keys(metric, batch), list(batch.files), good)
-    return _renamed(missing, metric.columns, FILE_COLUMN, *others)
+        missing_keys = _drop_with_parent(missing_keys, _parent_keys(metric, batch), list(batch.files), good)
+    return _with_names(missing_keys, metric.columns, FILE_COLUMN, *columns)
 
 
 def is_own(plan: Plan, metric: Metric) -> bool:
@@ -111,22 +113,22 @@ def _names(columns: Sequence[object]) -> list[str]:
     return [f"_lakegate_key{number}" for number in range(len(columns))]
 
 
-def _named(columns: Sequence[IcebergField]) -> list[tuple[str, IcebergField]]:
+def _by_name(columns: Sequence[IcebergField]) -> list[tuple[str, IcebergField]]:
     return list(zip(_names(columns), columns, strict=True))
 
 
-def _key_rows(rows: DataFrame, columns: Sequence[str], *others: str) -> DataFrame:
-    """Return the keys of rows that have one, each with its file and the columns in `others`."""
-    return with_key(rows, columns).select(*_keys(columns), FILE_COLUMN, *others)
+def _key_rows(rows: DataFrame, columns: Sequence[str], *further: str) -> DataFrame:
+    """Return the keys of rows that have one, each with its file and the columns in `further`."""
+    return with_key(rows, columns).select(*_keys(columns), FILE_COLUMN, *further)
 
 
 def _keys(columns: Sequence[str]) -> list[Column]:
     return [F.col(spark_identifier(column)).alias(name) for name, column in zip(_names(columns), columns, strict=True)]
 
 
-def _renamed(rows: DataFrame, columns: Sequence[str], *others: str) -> DataFrame:
+def _with_names(rows: DataFrame, columns: Sequence[str], *further: str) -> DataFrame:
     keys = zip(_names(columns), columns, strict=True)
-    return rows.select(*(F.col(name).alias(column) for name, column in keys), *others)
+    return rows.select(*(F.col(name).alias(column) for name, column in keys), *further)
 
 
 def table_candidates(plan: Plan, metric: Metric, batch: Batch, base: Base, files: Iterable[str]) -> Candidates | None:
@@ -142,15 +144,19 @@ def _referenced_candidates(metric: Metric, batch: Batch, base: Base, files: Iter
 
 def _candidates(metric: Metric, target: Reference, batch: Batch, base: Base, files: Iterable[str]) -> Candidates | None:
     ids, columns = list(files), [batch.columns[name] for name in metric.columns]
-    found = base.candidates(target, columns, key_ranges((data for file in ids for data in batch.files[file]), columns))
-    if found and found.rows > max(_MANY, _MANY_FOR_EACH * batch.rows()):
-        found = base.candidates(target, columns, _cluster_ranges(_key_rows(batch.read(ids), metric.columns), columns))
-    return found and Candidates(rows=found.rows, table=found.table.select(*_keys(target.columns)))
+    candidates = base.candidates(
+        target, columns, key_ranges((data for file in ids for data in batch.files[file]), columns)
+    )
+    if candidates and candidates.rows > max(_MOST_ROWS, _MANY_FOR_EACH * batch.rows()):
+        candidates = base.candidates(
+            target, columns, _cluster_ranges(_key_rows(batch.read(ids), metric.columns), columns)
+        )
+    return candidates and Candidates(rows=candidates.rows, table=candidates.table.select(*_keys(target.columns)))
 
 
 def _cluster_ranges(rows: DataFrame, columns: Sequence[IcebergField]) -> list[KeyRanges]:
     """Return the ranges of the keys' clusters, closer than the bounds of data files, without the gaps between them."""
-    numbers = [F.expr(_AS_BOUND.get(column.type, "{}").format(name)) for name, column in _named(columns)]
+    numbers = [F.expr(_AS_BOUND.get(column.type, "{}").format(name)) for name, column in _by_name(columns)]
     ends = [end for number in numbers for end in (F.min(number), F.max(number))]
     spans_of = (
         rows.repartitionByRange(MOST_RANGES, *_names(columns)).groupBy(F.spark_partition_id()).agg(*ends).collect()
@@ -173,9 +179,9 @@ def _repeats_per_file(metric: Metric, batch: Batch, rows: DataFrame) -> OwnRepea
     """Return the repeats within each file."""
     if _is_surely_unique(rows, _dense_key(metric, batch), per_file=True):
         return OwnRepeats()
-    more = rows.groupBy(FILE_COLUMN, *_names(metric.columns)).agg((F.count("*") - 1).alias("more")).where("more > 0")
-    found = more.groupBy(FILE_COLUMN).agg(F.sum("more")).collect()
-    return OwnRepeats(rows=dict(found))
+    repeats = rows.groupBy(FILE_COLUMN, *_names(metric.columns)).agg((F.count("*") - 1).alias("more")).where("more > 0")
+    repeat_counts = repeats.groupBy(FILE_COLUMN).agg(F.sum("more")).collect()
+    return OwnRepeats(rows=dict(repeat_counts))
 
 
 def _repeats(metric: Metric, batch: Batch, rows: DataFrame, candidates: Candidates | None) -> Repeats:
@@ -183,17 +189,17 @@ def _repeats(metric: Metric, batch: Batch, rows: DataFrame, candidates: Candidat
     names = _names(metric.columns)
     faulty = []
     if not _is_surely_unique(rows, _dense_key(metric, batch)):
-        twice = rows.groupBy(*names).agg(F.count("*").alias("rows")).where("rows > 1")
-        faulty.append(twice.select(*names, F.lit(False).alias("taken")))  # noqa: FBT003 - a literal
+        repeats = rows.groupBy(*names).agg(F.count("*").alias("rows")).where("rows > 1")
+        faulty.append(repeats.select(*names, F.lit(False).alias("taken")))  # noqa: FBT003 - a literal
     if candidates is not None:
-        faulty.append(_existing(rows, batch.rows(), candidates).select(*names, F.lit(True).alias("taken")))  # noqa: FBT003
+        faulty.append(_existing_keys(rows, batch.rows(), candidates).select(*names, F.lit(True).alias("taken")))  # noqa: FBT003
     if not faulty:
         return Repeats()
     keys = reduce(DataFrame.union, faulty).groupBy(*names).agg(F.max("taken").alias("taken")).cache()
     try:
         number = keys.count()
-        found = F.broadcast(keys) if number <= _FAULTY else keys
-        return _patterns(rows.join(found, on=names), names) if number else Repeats()
+        keys_to_join = F.broadcast(keys) if number <= _FAULTY else keys
+        return _patterns(rows.join(keys_to_join, on=names), names) if number else Repeats()
     finally:
         keys.unpersist()
 
@@ -223,23 +229,23 @@ def _dense_key(metric: Metric, batch: Batch) -> str:
     column = batch.columns[metric.columns[0]]
     if len(metric.columns) > 1 or column.type not in _WHOLE:
         return ""
-    data = [each for files in batch.files.values() for each in files if column.id in each.lower]
+    data = [file for files in batch.files.values() for file in files if column.id in file.lower]
     if not data:
         return ""
-    least = min(bound_value(column.type, each.lower[column.id]) for each in data)
-    most = max(bound_value(column.type, each.upper[column.id]) for each in data)
-    is_dense = most - least < _SPARSE * batch.rows()
+    least = min(bound_value(column.type, file.lower[column.id]) for file in data)
+    greatest = max(bound_value(column.type, file.upper[column.id]) for file in data)
+    is_dense = greatest - least < _SPARSE * batch.rows()
     return _WHOLE[column.type].format(_names(metric.columns)[0]) if is_dense else ""
 
 
-def _existing(rows: DataFrame, number: int, candidates: Candidates) -> DataFrame:
+def _existing_keys(rows: DataFrame, number: int, candidates: Candidates) -> DataFrame:
     """Return the keys of `rows` that the candidates have, each once; `number` is the most rows there are."""
     names = candidates.table.columns
-    mine = rows.select(*names)
+    own_keys = rows.select(*names)
     if number <= _BROADCAST:
-        return candidates.table.join(F.broadcast(mine), on=names, how="left_semi").distinct()
-    theirs = F.broadcast(candidates.table) if candidates.rows <= _BROADCAST else candidates.table
-    return mine.join(theirs, on=names, how="left_semi").distinct()
+        return candidates.table.join(F.broadcast(own_keys), on=names, how="left_semi").distinct()
+    table_keys = F.broadcast(candidates.table) if candidates.rows <= _BROADCAST else candidates.table
+    return own_keys.join(table_keys, on=names, how="left_semi").distinct()
 
 
 def _patterns(rows: DataFrame, names: Sequence[str]) -> Repeats:
@@ -247,18 +253,18 @@ def _patterns(rows: DataFrame, names: Sequence[str]) -> Repeats:
     per_file = rows.groupBy(*names, FILE_COLUMN, "taken").agg(F.count("*").alias("rows"))
     counts = F.sort_array(F.collect_list(F.struct(FILE_COLUMN, "rows"))).alias("counts")
     per_key = per_file.groupBy(*names, "taken").agg(counts)
-    found = per_key.groupBy("counts", "taken").agg(F.count("*").alias("keys")).collect()
-    patterns = (Pattern(counts=dict(row["counts"]), keys=row["keys"], taken=row["taken"]) for row in found)
+    patterns_found = per_key.groupBy("counts", "taken").agg(F.count("*").alias("keys")).collect()
+    patterns = (Pattern(counts=dict(row["counts"]), keys=row["keys"], taken=row["taken"]) for row in patterns_found)
     return Repeats(patterns=tuple(patterns))
 
 
 def _count_orphans(plan: Plan, metric: Metric, batch: Batch, base: Base, rows: DataFrame) -> Orphans:
     candidates = _referenced_candidates(metric, batch, base, list(batch.files))
-    missing = _drop_existing(rows, batch.rows(), candidates)
+    missing_keys = _drop_existing(rows, batch.rows(), candidates)
     if is_own(plan, metric):
-        return _orphans_of_batch(missing, _parent_keys(metric, batch))
-    found = missing.groupBy(FILE_COLUMN).count().collect()
-    return Orphans(rows={row[0]: row[1] for row in found})
+        return _orphans_of_batch(missing_keys, _parent_keys(metric, batch))
+    counts = missing_keys.groupBy(FILE_COLUMN).count().collect()
+    return Orphans(rows={row[0]: row[1] for row in counts})
 
 
 def _parent_keys(metric: Metric, batch: Batch) -> DataFrame:
@@ -268,42 +274,42 @@ def _parent_keys(metric: Metric, batch: Batch) -> DataFrame:
     return rows.select(*_keys(columns), F.col(FILE_COLUMN).alias(_PARENT)).distinct()
 
 
-def _orphans_of_batch(missing: DataFrame, parents: DataFrame) -> Orphans:
-    """Return orphans of a table that refers to itself: rows without a parent on main (`missing`) or in their own file,
-    with the files of the batch that have one.
+def _orphans_of_batch(missing_keys: DataFrame, parents: DataFrame) -> Orphans:
+    """Return orphans of a table that refers to itself: rows without a parent on main (`missing_keys`) or in their own
+    file, with the files of the batch that have one.
     """
     names = [name for name in parents.columns if name != _PARENT]
-    held = parents.groupBy(*names).agg(F.sort_array(F.collect_set(_PARENT)).alias("files"))
+    files_by_key = parents.groupBy(*names).agg(F.sort_array(F.collect_set(_PARENT)).alias("files"))
     in_own = F.array_contains("files", F.col(FILE_COLUMN))
-    elsewhere_or_none = missing.join(held, on=names, how="left").where(in_own.isNull() | ~in_own)
+    elsewhere_or_none = missing_keys.join(files_by_key, on=names, how="left").where(in_own.isNull() | ~in_own)
     rows: dict[str, int] = {}
-    elsewhere: dict[str, dict[frozenset[str], int]] = {}
+    in_other_files: dict[str, dict[frozenset[str], int]] = {}
     for file, files, number in elsewhere_or_none.groupBy(FILE_COLUMN, "files").count().collect():
         if files is None:
             rows[file] = number
         else:
-            elsewhere.setdefault(file, {})[frozenset(files)] = number
-    return Orphans(rows=rows, elsewhere=elsewhere)
+            in_other_files.setdefault(file, {})[frozenset(files)] = number
+    return Orphans(rows=rows, in_other_files=in_other_files)
 
 
 def _drop_with_parent(rows: DataFrame, parents: DataFrame, order: Sequence[str], good: Sequence[str]) -> DataFrame:
     """Return the rows without a parent in their own file or in a good one that landed before it."""
     names = [name for name in parents.columns if name != _PARENT]
-    theirs = parents.withColumnsRenamed({name: f"{name}_parent" for name in names})
-    landed = F.create_map(*(F.lit(part) for pair in ((file, at) for at, file in enumerate(order)) for part in pair))
-    before = F.col(_PARENT).isin(list(good)) & (landed[F.col(_PARENT)] < landed[F.col(FILE_COLUMN)])
-    same = reduce(Column.__and__, [F.col(name) == F.col(f"{name}_parent") for name in names])
-    there = (F.col(_PARENT) == F.col(FILE_COLUMN)) | before
-    return rows.join(theirs, on=same & there, how="left_anti")
+    parent_rows = parents.withColumnsRenamed({name: f"{name}_parent" for name in names})
+    places = F.create_map(*(F.lit(part) for pair in ((file, at) for at, file in enumerate(order)) for part in pair))
+    before = F.col(_PARENT).isin(list(good)) & (places[F.col(_PARENT)] < places[F.col(FILE_COLUMN)])
+    is_same_key = reduce(Column.__and__, [F.col(name) == F.col(f"{name}_parent") for name in names])
+    is_parent = (F.col(_PARENT) == F.col(FILE_COLUMN)) | before
+    return rows.join(parent_rows, on=is_same_key & is_parent, how="left_anti")
 
 
 def _drop_existing(rows: DataFrame, number: int, candidates: Candidates | None) -> DataFrame:
     """Return the rows whose keys the candidates lack; `number` is the most rows there are."""
     if candidates is None:
         return rows
-    theirs = candidates.table
+    table_keys = candidates.table
     if candidates.rows <= _BROADCAST:
-        theirs = F.broadcast(theirs)
+        table_keys = F.broadcast(table_keys)
     elif number <= _BROADCAST:  # the batch is smaller, and so are the keys that it finds there
-        theirs = F.broadcast(_existing(rows, number, candidates))
-    return rows.join(theirs, on=theirs.columns, how="left_anti")
+        table_keys = F.broadcast(_existing_keys(rows, number, candidates))
+    return rows.join(table_keys, on=table_keys.columns, how="left_anti")

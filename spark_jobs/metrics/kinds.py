@@ -20,7 +20,7 @@ from spark_jobs.metrics.keys import Batch
 from spark_jobs.tables.base import Base
 
 
-class How(StrEnum):
+class Way(StrEnum):
     """A way to measure a metric."""
 
     PASS = "in one pass over the rows, with others unless it is too heavy"
@@ -50,7 +50,7 @@ class SparkKind:
     `by_key` finds rows that fail by their key. `resolve` answers for the whole batch.
     """
 
-    how: How
+    way: Way
     number: Callable[[Metric], Column] | None = None
     fails: Callable[[Metric], Column] | None = None
     by_key: ByKey | None = None
@@ -61,17 +61,17 @@ class SparkKind:
         return bool(self.fails or self.by_key)
 
 
-def how(metric: Metric) -> How:
-    return How.BATCH if metric.scope is Scope.TABLE else KINDS[metric.kind].how
+def way_of(metric: Metric) -> Way:
+    return Way.BATCH if metric.scope is Scope.TABLE else KINDS[metric.kind].way
 
 
 def number(metric: Metric) -> Column:
     """Return the metric as an aggregate over rows."""
     aggregate = KINDS[metric.kind].number
-    return aggregate(metric) if aggregate else F.count_if(failing(metric))
+    return aggregate(metric) if aggregate else F.count_if(failing_condition(metric))
 
 
-def failing(metric: Metric) -> Column:
+def failing_condition(metric: Metric) -> Column:
     """Return a condition that is true of a row that counts."""
     if (fails := KINDS[metric.kind].fails) is None:
         raise NotImplementedError(f"no row fails a metric of kind {metric.kind} by itself")
@@ -80,9 +80,9 @@ def failing(metric: Metric) -> Column:
 
 def resolve(plan: Plan, metric: Metric, batch: Batch, base: Base) -> Dependent:
     """Return the metric for the whole batch, to be resolved file by file."""
-    if (resolved := KINDS[metric.kind].resolve) is None:
+    if (resolve_kind := KINDS[metric.kind].resolve) is None:
         raise NotImplementedError(f"a metric of kind {metric.kind} is not resolved from the whole batch")
-    return resolved(plan, metric, batch, base)
+    return resolve_kind(plan, metric, batch, base)
 
 
 def _is_null(metric: Metric) -> Column:
@@ -105,20 +105,20 @@ def _rows_of_table(plan: Plan, _: Metric, batch: Batch, base: Base) -> TableRows
 
 
 KINDS: Mapping[MetricKind, SparkKind] = {
-    MetricKind.ROWS: SparkKind(how=How.PASS, number=lambda _: F.count("*"), resolve=_rows_of_table),
-    MetricKind.NULLS: SparkKind(how=How.PASS, fails=_is_null),
-    MetricKind.FAILING: SparkKind(how=How.PASS, fails=_breaks_rule),
+    MetricKind.ROWS: SparkKind(way=Way.PASS, number=lambda _: F.count("*"), resolve=_rows_of_table),
+    MetricKind.NULLS: SparkKind(way=Way.PASS, fails=_is_null),
+    MetricKind.FAILING: SparkKind(way=Way.PASS, fails=_breaks_rule),
     MetricKind.DUPLICATES: SparkKind(
-        how=How.BATCH,
+        way=Way.BATCH,
         resolve=keys.repeats,
         by_key=ByKey(at_fault=failing_keys.repeated_keys, places=failing_keys.repeating_rows, together=True),
     ),
     MetricKind.ORPHANS: SparkKind(
-        how=How.BATCH,
+        way=Way.BATCH,
         resolve=keys.references,
         by_key=ByKey(at_fault=failing_keys.orphaned_keys, places=failing_keys.orphaned_rows),
     ),
-    MetricKind.MALFORMED: SparkKind(how=How.FILE),  # `malformed` counts, shows and quarantines them
-    MetricKind.VALUE: SparkKind(how=How.PASS, number=_value),
-    MetricKind.QUERY: SparkKind(how=How.QUERY),  # `aggregates` runs it on a view of the file's rows
+    MetricKind.MALFORMED: SparkKind(way=Way.FILE),  # `malformed` counts, shows and quarantines them
+    MetricKind.VALUE: SparkKind(way=Way.PASS, number=_value),
+    MetricKind.QUERY: SparkKind(way=Way.QUERY),  # `aggregates` runs it on a view of the file's rows
 }

@@ -13,7 +13,7 @@ from lakegate.audit.model.report import Source
 from spark_jobs.metrics import dictionaries
 from spark_jobs.metrics.aggregates import compute, source_of
 from spark_jobs.metrics.keys import Batch, Read
-from spark_jobs.metrics.kinds import How, how, resolve
+from spark_jobs.metrics.kinds import Way, resolve, way_of
 from spark_jobs.tables.base import Base
 
 _THREADS = 4
@@ -22,16 +22,16 @@ _THREADS = 4
 def measure_all(plan: Plan, batch: Batch, base: Base) -> tuple[list[Measurements], dict[str, Dependent]]:
     """Return every metric of the plan. Queries run side by side, because each alone leaves cores idle."""
     with ThreadPoolExecutor(1) as pool:
-        resolved = pool.submit(batch_metrics, plan, batch, base)
-        return row_metrics(plan, batch.files, batch.columns, batch.read), resolved.result()
+        batch_results = pool.submit(batch_metrics, plan, batch, base)
+        return row_metrics(plan, batch.files, batch.columns, batch.read), batch_results.result()
 
 
 def batch_metrics(plan: Plan, batch: Batch, base: Base) -> dict[str, Dependent]:
     """Return the metrics, by id, that are resolved file by file from what is known of the whole batch."""
-    wanted = [metric for metric in plan.metrics if how(metric) is How.BATCH]
+    batch_kinds = [metric for metric in plan.metrics if way_of(metric) is Way.BATCH]
     with ThreadPoolExecutor(_THREADS) as pool:
-        found = pool.map(lambda metric: resolve(plan, metric, batch, base), wanted)
-        return {metric.id: measured for metric, measured in zip(wanted, found, strict=True)}
+        results = pool.map(lambda metric: resolve(plan, metric, batch, base), batch_kinds)
+        return {metric.id: result for metric, result in zip(batch_kinds, results, strict=True)}
 
 
 def row_metrics(
@@ -40,22 +40,26 @@ def row_metrics(
     """Return the metrics of single rows for each file version. `files` has its data files, none if no row of a text
     file parses.
     """
-    single = [metric for metric in plan.metrics if how(metric) in (How.PASS, How.QUERY)]
-    known = _without_reading_rows(single, files, columns, read)
-    open_files = [file for file, found in known.items() if len(found) < len(single) and files[file]]
-    open_metrics = [metric for metric in single if any(metric.id not in found for found in known.values())]
-    counted = compute(open_metrics, open_files, read) if open_files else {}
+    single = [metric for metric in plan.metrics if way_of(metric) in (Way.PASS, Way.QUERY)]
+    measurements = _without_reading_rows(single, files, columns, read)
+    open_files = [
+        file for file, file_metrics in measurements.items() if len(file_metrics) < len(single) and files[file]
+    ]
+    open_metrics = [
+        metric for metric in single if any(metric.id not in file_metrics for file_metrics in measurements.values())
+    ]
+    numbers = compute(open_metrics, open_files, read) if open_files else {}
     return [
         Measurements(
             file=file,
             rows=sum(data.rows for data in files[file]),
             metrics={
-                metric.id: found.get(metric.id)
-                or Measurement(value=counted.get(file, _number_of_no_rows(metric))[metric.id], source=source_of(metric))
+                metric.id: file_metrics.get(metric.id)
+                or Measurement(value=numbers.get(file, _number_of_no_rows(metric))[metric.id], source=source_of(metric))
                 for metric in single
             },
         )
-        for file, found in known.items()
+        for file, file_metrics in measurements.items()
     ]
 
 
@@ -65,25 +69,27 @@ def _number_of_no_rows(metric: Metric) -> dict[str, float | None]:
 
 
 def _without_reading_rows(
-    wanted: Sequence[Metric],
+    metrics: Sequence[Metric],
     files: Mapping[str, Sequence[DataFileStatistics]],
     columns: Mapping[str, IcebergField],
     read: Read,
 ) -> dict[str, dict[str, Measurement]]:
     """Return what statistics, and then dictionaries, prove, by file version and metric."""
-    known = {file: _from_statistics(wanted, data, columns) for file, data in files.items()}
-    left = [metric for metric in wanted if any(metric.id not in found for found in known.values())]
-    none = Measurement(value=0, source=Source.DICTIONARIES)
-    short = {file: data for file, data in files.items() if len(known[file]) < len(wanted)}
-    for file, proved in dictionaries.prove(left, short, columns, read).items():
-        known[file] = dict.fromkeys(proved, none) | known[file]
-    return known
+    measurements = {file: _from_statistics(metrics, data, columns) for file, data in files.items()}
+    rest = [
+        metric for metric in metrics if any(metric.id not in file_metrics for file_metrics in measurements.values())
+    ]
+    zero = Measurement(value=0, source=Source.DICTIONARIES)
+    short = {file: data for file, data in files.items() if len(measurements[file]) < len(metrics)}
+    for file, zero_metrics in dictionaries.prove(rest, short, columns, read).items():
+        measurements[file] = dict.fromkeys(zero_metrics, zero) | measurements[file]
+    return measurements
 
 
 def _from_statistics(
-    wanted: Sequence[Metric], data: Sequence[DataFileStatistics], columns: Mapping[str, IcebergField]
+    metrics: Sequence[Metric], data: Sequence[DataFileStatistics], columns: Mapping[str, IcebergField]
 ) -> dict[str, Measurement]:
-    values = {metric.id: measure(metric, data, columns) for metric in wanted}
+    values = {metric.id: measure(metric, data, columns) for metric in metrics}
     return {
         name: Measurement(value=value, source=Source.STATISTICS) for name, value in values.items() if value is not None
     }

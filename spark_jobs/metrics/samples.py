@@ -30,9 +30,9 @@ from lakegate.audit.model.plan import Metric, Plan, TableColumn
 from lakegate.audit.model.report import CheckResult
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import canonical, spark_identifier
-from spark_jobs.metrics.failing_keys import ROWS_OF_KEY, Landed
+from spark_jobs.metrics.failing_keys import ROWS_OF_KEY, KeySearch
 from spark_jobs.metrics.keys import Batch
-from spark_jobs.metrics.kinds import KINDS, ByKey, failing
+from spark_jobs.metrics.kinds import KINDS, ByKey, failing_condition
 from spark_jobs.tables.base import Base
 
 _DICE, _SIDES = "_lakegate_dice", 1 << 30
@@ -41,18 +41,18 @@ _SPARE = 2  # times the rows wanted are kept, because chance may leave too few
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class SampleRequest:
     """A metric that some files fail, with the number of failing rows by file id."""
 
     number: int
     metric: Metric
-    failing: Mapping[str, int]
+    failing_rows: Mapping[str, int]
 
 
 @dataclass(kw_only=True)
 class Search:
-    """One search for failing rows. Each of `rows` has a random number, its dice. DataFrames in `held` stay in memory
-    until the end.
+    """One search for failing rows. Each of `rows` has a random number, its dice. DataFrames in `kept_frames` stay in
+    memory until the end.
     """
 
     results: Results
@@ -61,99 +61,107 @@ class Search:
     base: Base
     limit: int
     rows: DataFrame
-    held: list[DataFrame] = field(default_factory=list)
+    kept_frames: list[DataFrame] = field(default_factory=list)
 
-    def sampled(self, rows: Mapping[str, int]) -> Column:
+    def sample_condition(self, rows: Mapping[str, int]) -> Column:
         """Return the condition that a row's dice keep it, by the number of such rows in each file; else false."""
         if not rows:
             return F.lit(False)  # noqa: FBT003 - a literal
-        most = self.limit * _SPARE
-        chances = {file: _SIDES if count <= most else _SIDES * most // count for file, count in rows.items()}
+        limit = self.limit * _SPARE
+        chances = {file: _SIDES if count <= limit else _SIDES * limit // count for file, count in rows.items()}
         pairs = [F.lit(part) for file, chance in chances.items() for part in (file, chance)]
         return F.col(_DICE) < F.create_map(*pairs)[F.col(FILE_COLUMN)]
 
 
 def with_samples(plan: Plan, results: Results, batch: Batch, base: Base) -> dict[str, tuple[CheckResult, ...]]:
     """Return the same results, with failing rows at each check that did not pass."""
-    wanted = _wanted(plan, results)
-    pairs = sum(len(each.failing) for each in wanted)
+    requests = _sample_requests(plan, results)
+    pairs = sum(len(request.failing_rows) for request in requests)
     if not pairs:
         return dict(results)
     limit = rows_per_sample(pairs)
-    rows = batch.read(dict.fromkeys(file for each in wanted for file in each.failing)).select("*", _dice())
+    rows = batch.read(dict.fromkeys(file for request in requests for file in request.failing_rows)).select("*", _dice())
     search = Search(results=results, plan=plan, batch=batch, base=base, limit=limit, rows=rows)
-    return with_rows(results, _find_rows(search, wanted), pairs)
+    return with_rows(results, _find_rows(search, requests), pairs)
 
 
-def _wanted(plan: Plan, results: Results) -> list[Wanted]:
+def _sample_requests(plan: Plan, results: Results) -> list[SampleRequest]:
     """Return the metrics with rows that can be found, and the files that fail them."""
-    known = [(metric, files) for metric, files in to_sample(plan, results) if KINDS[metric.kind].finds_rows]
-    return [Wanted(number=number, metric=metric, failing=files) for number, (metric, files) in enumerate(known)]
+    metrics_with_rows = [(metric, files) for metric, files in to_sample(plan, results) if KINDS[metric.kind].finds_rows]
+    return [
+        SampleRequest(number=number, metric=metric, failing_rows=files)
+        for number, (metric, files) in enumerate(metrics_with_rows)
+    ]
 
 
 def _dice() -> Column:
     return F.pmod(F.xxhash64(F.monotonically_increasing_id()), F.lit(_SIDES)).alias(_DICE)
 
 
-def _find_rows(search: Search, wanted: Sequence[Wanted]) -> dict[tuple[str, str], list[Row]]:
+def _find_rows(search: Search, requests: Sequence[SampleRequest]) -> dict[tuple[str, str], list[Row]]:
     """Return failing rows by file and metric."""
     plan = search.plan
-    tells = [_failing_condition(search, each) for each in wanted]
-    shown = {each.number: shown_columns(plan, each.metric) for each in wanted}
-    names = dict.fromkeys(name for columns in shown.values() for name in columns)
-    found: dict[tuple[str, str], list[Row]] = {}
-    for file, tags, text in _collect(search, tells, [column for column in plan.columns if column.name in names]):
+    conditions = [_failing_condition(search, request) for request in requests]
+    columns_by_number = {request.number: shown_columns(plan, request.metric) for request in requests}
+    names = dict.fromkeys(name for columns in columns_by_number.values() for name in columns)
+    samples: dict[tuple[str, str], list[Row]] = {}
+    for file, tags, text in _collect(search, conditions, [column for column in plan.columns if column.name in names]):
         row = json.loads(text)
-        for each in (each for each, is_failing in zip(wanted, tags, strict=True) if is_failing):
-            found.setdefault((file, each.metric.id), []).append({name: row[name] for name in shown[each.number]})
-    by_id = {each.metric.id: each.metric for each in wanted}
-    return {key: _chosen(rows, by_id[key[1]], search.limit) for key, rows in found.items()}
+        for request in (request for request, is_failing in zip(requests, tags, strict=True) if is_failing):
+            samples.setdefault((file, request.metric.id), []).append(
+                {name: row[name] for name in columns_by_number[request.number]}
+            )
+    by_id = {request.metric.id: request.metric for request in requests}
+    return {key: _first_rows(rows, by_id[key[1]], search.limit) for key, rows in samples.items()}
 
 
-def _collect(search: Search, tells: Sequence[Column], columns: Sequence[TableColumn]) -> list[Any]:
+def _collect(search: Search, conditions: Sequence[Column], columns: Sequence[TableColumn]) -> list[Any]:
     """File, which of the metrics it fails, and JSON, of every row that fails any."""
     values = F.struct(*(_shown_value(column).alias(column.name) for column in columns))
     row = F.to_json(values, {"ignoreNullFields": "false"})
-    any_of = F.array_contains(F.array(*tells), F.lit(True))  # noqa: FBT003 - a value; a chain overflows the stack
-    failed = search.rows.where(any_of)
+    any_of = F.array_contains(F.array(*conditions), F.lit(True))  # noqa: FBT003 - a value; a chain overflows the stack
+    failing_rows = search.rows.where(any_of)
     try:
-        return failed.select(FILE_COLUMN, F.array(*tells), row).collect()
+        return failing_rows.select(FILE_COLUMN, F.array(*conditions), row).collect()
     finally:
-        for each in search.held:
-            each.unpersist()
+        for keys in search.kept_frames:
+            keys.unpersist()
 
 
-def _failing_condition(search: Search, wanted: Wanted) -> Column:
-    by_key = KINDS[wanted.metric.kind].by_key
-    return _key_condition(search, wanted, by_key) if by_key else _row_condition(search, wanted)
+def _failing_condition(search: Search, request: SampleRequest) -> Column:
+    by_key = KINDS[request.metric.kind].by_key
+    return _key_condition(search, request, by_key) if by_key else _row_condition(search, request)
 
 
-def _row_condition(search: Search, wanted: Wanted) -> Column:
+def _row_condition(search: Search, request: SampleRequest) -> Column:
     """Return the condition of rows that fail by themselves. It is not asked of other files, whose values may fail to
     compute.
     """
-    mine = F.col(FILE_COLUMN).isin(list(wanted.failing))
-    return F.when(mine, search.sampled(wanted.failing) & failing(wanted.metric)).otherwise(F.lit(False))  # noqa: FBT003
+    is_own_file = F.col(FILE_COLUMN).isin(list(request.failing_rows))
+    fails = search.sample_condition(request.failing_rows) & failing_condition(request.metric)
+    return F.when(is_own_file, fails).otherwise(F.lit(False))  # noqa: FBT003
 
 
-def _key_condition(search: Search, wanted: Wanted, by_key: ByKey) -> Column:
+def _key_condition(search: Search, request: SampleRequest, by_key: ByKey) -> Column:
     """Return the condition of rows that fail by their key, after some keys of each file are joined to the rows."""
-    ranked = F.row_number().over(Window.partitionBy(FILE_COLUMN).orderBy(*map(spark_identifier, wanted.metric.columns)))
+    rank = F.row_number().over(Window.partitionBy(FILE_COLUMN).orderBy(*map(spark_identifier, request.metric.columns)))
     order, fine = list(search.results), good(search.results)
-    landed = Landed(order=order, good=fine, wanted=list(wanted.failing))
-    at_fault = by_key.at_fault(search.plan, wanted.metric, search.batch, search.base, landed).withColumn(_RANK, ranked)
+    key_search = KeySearch(order=order, good=fine, files=list(request.failing_rows))
+    at_fault = by_key.at_fault(search.plan, request.metric, search.batch, search.base, key_search).withColumn(
+        _RANK, rank
+    )
     keys = at_fault.where(F.col(_RANK) <= search.limit).drop(_RANK).persist()
-    search.held.append(keys)
+    search.kept_frames.append(keys)
     rows = {row[0]: row[1] for row in keys.groupBy(FILE_COLUMN).agg(F.sum(ROWS_OF_KEY)).collect()}
-    names = (FILE_COLUMN, *wanted.metric.columns)
-    joined = {name: f"_lakegate_{wanted.number}_{at}" for at, name in enumerate(names)}
-    chosen = keys.select(*(F.col(spark_identifier(name)).alias(alias) for name, alias in joined.items()))
-    same = [F.col(spark_identifier(name)) == F.col(alias) for name, alias in joined.items()]
-    search.rows = search.rows.join(F.broadcast(chosen), on=same, how="left")
-    return F.col(joined[FILE_COLUMN]).isNotNull() & search.sampled(rows)
+    names = (FILE_COLUMN, *request.metric.columns)
+    aliases = {name: f"_lakegate_{request.number}_{at}" for at, name in enumerate(names)}
+    sample_keys = keys.select(*(F.col(spark_identifier(name)).alias(alias) for name, alias in aliases.items()))
+    is_same = [F.col(spark_identifier(name)) == F.col(alias) for name, alias in aliases.items()]
+    search.rows = search.rows.join(F.broadcast(sample_keys), on=is_same, how="left")
+    return F.col(aliases[FILE_COLUMN]).isNotNull() & search.sample_condition(rows)
 
 
-def _chosen(rows: list[Row], metric: Metric, limit: int) -> list[Row]:
+def _first_rows(rows: list[Row], metric: Metric, limit: int) -> list[Row]:
     """Return at most `limit` rows: from the whole file, or key by key if rows belong together."""
     by_key = KINDS[metric.kind].by_key
     return by_keys(rows, metric, limit) if by_key and by_key.together else evenly(rows, limit)

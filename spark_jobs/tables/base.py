@@ -35,14 +35,14 @@ class Candidates:
 class Base:
     """A catalog of the session at the base, and the tables loaded from it so far (None: no such table).
 
-    By table: `replaced` has the data files that do not count; `rewritten` has, by file version, the number of its rows
-    that other data files hold, which do not count either.
+    By table: `replaced_files` has the data files that do not count; `rewritten` has, by file version, the number of its
+    rows that other data files hold, which do not count either.
     """
 
     spark: SparkSession
     catalog: str
     tables: dict[str, Any | None] = field(default_factory=dict)
-    replaced: Mapping[str, Sequence[DataFile]] = field(default_factory=dict)
+    replaced_files: Mapping[str, Sequence[DataFile]] = field(default_factory=dict)
     rewritten: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def table(self, name: str) -> Any | None:
@@ -52,12 +52,12 @@ class Base:
 
     def rows(self, name: str) -> int:
         """Return how many rows the table has, from its manifests unless delete files hide some."""
-        table, replaced = self.table(name), self.replaced.get(name, ())
-        counted = iceberg.rows(self.spark, table) if table is not None else 0
-        if counted is not None:
-            return counted - sum(data.rows for data in replaced) - sum(self.rewritten.get(name, {}).values())
+        table, replaced_files = self.table(name), self.replaced_files.get(name, ())
+        row_count = iceberg.rows(self.spark, table) if table is not None else 0
+        if row_count is not None:
+            return row_count - sum(data.rows for data in replaced_files) - sum(self.rewritten.get(name, {}).values())
         rows = self._without_rewritten(name, self.spark.table(table_name(self.catalog, name)))
-        return rows.where(~F.col("_file").isin([data.path for data in replaced])).count()
+        return rows.where(~F.col("_file").isin([data.path for data in replaced_files])).count()
 
     def candidates(
         self, target: Reference, columns: Sequence[IcebergField], ranges: Sequence[KeyRanges]
@@ -69,14 +69,14 @@ class Base:
         table = self.table(target.table)
         if table is None:
             return None
-        theirs = iceberg.fields(self.spark, table)
-        if not set(target.columns) <= theirs.keys():
+        table_fields = iceberg.fields(self.spark, table)
+        if not set(target.columns) <= table_fields.keys():
             return None  # the column is new with the batch, so no row has a key
-        where = overlap_condition(
-            ranges, [(mine, theirs[name]) for mine, name in zip(columns, target.columns, strict=True)]
+        condition = overlap_condition(
+            ranges, [(own_field, table_fields[name]) for own_field, name in zip(columns, target.columns, strict=True)]
         )
-        replaced = frozenset(data.path for data in self.replaced.get(target.table, ()))
-        tasks = iceberg.plan_tasks(self.spark, table, json.dumps(where), replaced)
+        replaced_paths = frozenset(data.path for data in self.replaced_files.get(target.table, ()))
+        tasks = iceberg.plan_tasks(self.spark, table, json.dumps(condition), replaced_paths)
         if tasks.isEmpty():
             return None
         rows = self._without_rewritten(target.table, iceberg.read_tasks(self.spark, table, tasks))
@@ -89,9 +89,11 @@ class Base:
 
 def check_references(base: Base, plan: Plan) -> None:
     """Raise Unfit if a foreign key refers to columns that its table lacks or whose values it can never equal."""
-    referred = [(metric.columns, metric.refers_to) for metric in plan.metrics if metric.refers_to]
-    referring = [(columns, target) for columns, target in referred if target.table != plan.table]
-    differences = [mismatch for columns, target in referring for mismatch in _mismatches(base, plan, columns, target)]
+    references = [(metric.columns, metric.refers_to) for metric in plan.metrics if metric.refers_to]
+    other_references = [(columns, target) for columns, target in references if target.table != plan.table]
+    differences = [
+        mismatch for columns, target in other_references for mismatch in _mismatches(base, plan, columns, target)
+    ]
     if differences:
         raise Unfit(
             f"the contract of {plan.table} does not fit the tables it refers to: {'; '.join(differences)}. Nothing was "
@@ -104,9 +106,9 @@ def _mismatches(base: Base, plan: Plan, columns: Sequence[str], target: Referenc
     table = base.table(target.table)
     if table is None:
         return  # without the table every key is an orphan, which is a verdict and no misfit
-    theirs, mine = iceberg.fields(base.spark, table), {column.name: column.type for column in plan.columns}
+    table_fields, types = iceberg.fields(base.spark, table), {column.name: column.type for column in plan.columns}
     for column, name in zip(columns, target.columns, strict=True):
-        if name not in theirs:
+        if name not in table_fields:
             yield f'{target.table} has no column "{name}"'
-        elif not comparable(canonical(mine[column]), theirs[name].type):
-            yield f'"{column}" is {mine[column]} and {target.table}.{name} is {theirs[name].type}'
+        elif not comparable(canonical(types[column]), table_fields[name].type):
+            yield f'"{column}" is {types[column]} and {target.table}.{name} is {table_fields[name].type}'

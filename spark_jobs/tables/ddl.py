@@ -35,14 +35,16 @@ def prepare(spark: SparkSession, plan: Plan, table: Any | None, columns: Sequenc
 
     Raise Unfit, and change nothing, if the table cannot become that.
     """
-    wanted = plan.columns if columns is None else columns
-    for statement in create_sql(plan, wanted) if table is None else evolve_sql(plan, shape(spark, table), wanted):
+    columns_of_table = plan.columns if columns is None else columns
+    for statement in (
+        create_sql(plan, columns_of_table) if table is None else evolve_sql(plan, shape(spark, table), columns_of_table)
+    ):
         spark.sql(statement)
 
 
 def create_sql(plan: Plan, columns: Sequence[TableColumn]) -> list[str]:
     """Return the statements that create the plan's table and its namespace."""
-    partitions = f" PARTITIONED BY ({_listed(partitions_of(plan))})" if plan.partitions else ""
+    partitions = f" PARTITIONED BY ({_text_of(partitions_of(plan))})" if plan.partitions else ""
     return create_table_sql(plan.table, (*columns, FILE), properties(plan, columns), partitions)
 
 
@@ -51,11 +53,11 @@ def create_table_sql(
 ) -> list[str]:
     """Return the statements that create a table and its namespace."""
     namespace = ".".join(map(spark_identifier, table.split(".")[:-1]))
-    defined = ", ".join(map(_column_sql, columns))
-    stored = f"TBLPROPERTIES ({_properties_sql({'format-version': '2', **values})})"
+    column_list = ", ".join(map(_column_sql, columns))
+    properties_sql = f"TBLPROPERTIES ({_properties_sql({'format-version': '2', **values})})"
     return [
         f"CREATE NAMESPACE IF NOT EXISTS {LAKE}.{namespace}",
-        f"CREATE TABLE {table_name(LAKE, table)} ({defined}) USING iceberg{partitions} {stored}",
+        f"CREATE TABLE {table_name(LAKE, table)} ({column_list}) USING iceberg{partitions} {properties_sql}",
     ]
 
 
@@ -64,49 +66,55 @@ def add_columns_sql(table: str, columns: Iterable[TableColumn]) -> str:
     return f"ALTER TABLE {table_name(LAKE, table)} ADD COLUMNS ({', '.join(map(_column_sql, columns))})"
 
 
-def set_properties_sql(table: str, values: Mapping[str, str], there: Mapping[str, str]) -> list[str]:
+def set_properties_sql(table: str, values: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
     """Return the statement that sets the properties that differ; none if none do."""
-    changed = {name: text for name, text in values.items() if there.get(name) != text}
-    return [f"ALTER TABLE {table_name(LAKE, table)} SET TBLPROPERTIES ({_properties_sql(changed)})"] if changed else []
+    changes = {name: text for name, text in values.items() if current.get(name) != text}
+    return [f"ALTER TABLE {table_name(LAKE, table)} SET TBLPROPERTIES ({_properties_sql(changes)})"] if changes else []
 
 
-def evolve_sql(plan: Plan, there: Shape, columns: Sequence[TableColumn]) -> list[str]:
+def evolve_sql(plan: Plan, current: Shape, columns: Sequence[TableColumn]) -> list[str]:
     """Return the statements that add new columns and widen others. Raise Unfit if anything else differs."""
-    if differences := mismatches(plan, there):
+    if differences := mismatches(plan, current):
         raise Unfit(
             f"table {plan.table} does not fit its contract: {'; '.join(differences)}. Nothing was appended. A table "
             f"gets new columns and wider types by itself, nothing else",
-            _advice(plan, there),
+            _advice(plan, current),
         )
-    altered = f"ALTER TABLE {table_name(LAKE, plan.table)}"
+    alter = f"ALTER TABLE {table_name(LAKE, plan.table)}"
     docs = {column.name: column.doc for column in columns}
     target = Struct({column.name: storage_of(parse(column.type)) for column in columns})
-    differing = [pair for pair in pairs(there.own_columns, target) if pair.other is not None and pair.one != pair.other]
-    added = [_added_sql(pair, docs) for pair in differing if pair.one is None]
+    differences_of_types = [
+        pair for pair in pairs(current.own_columns, target) if pair.other is not None and pair.one != pair.other
+    ]
+    additions = [_added_sql(pair, docs) for pair in differences_of_types if pair.one is None]
     # Someone else has created the table, so its rows are of no file version.
-    added += [] if FILE_COLUMN in there.columns else [_column_sql(FILE)]
+    additions += [] if FILE_COLUMN in current.columns else [_column_sql(FILE)]
     return [
-        *([f"{altered} ADD COLUMNS ({', '.join(added)})"] if added else []),
-        *(f"{altered} ALTER COLUMN {_path(pair)} TYPE {pair.other}" for pair in differing if pair.one is not None),
-        *set_properties_sql(plan.table, properties(plan, columns, there), there.properties),
+        *([f"{alter} ADD COLUMNS ({', '.join(additions)})"] if additions else []),
+        *(
+            f"{alter} ALTER COLUMN {_path(pair)} TYPE {pair.other}"
+            for pair in differences_of_types
+            if pair.one is not None
+        ),
+        *set_properties_sql(plan.table, properties(plan, columns, current), current.properties),
     ]
 
 
-def _advice(plan: Plan, there: Shape) -> Advice:
+def _advice(plan: Plan, current: Shape) -> Advice:
     """Return what to write for a contract to fit the table: the lines of the columns in which they differ."""
-    known, contract = there.contract, columns_of(plan)
-    differing = [pair.path[0] for pair in pairs(known, contract) if _contract_mismatch(pair)]
-    differing += [pair.path[0] for pair in pairs(there.own_columns, contract) if _table_mismatch(pair)]
-    own = [
-        (name, there.own_columns.fields[name]) for name in dict.fromkeys(differing) if name in there.own_columns.fields
+    old_contract, contract = current.contract, columns_of(plan)
+    names = [pair.path[0] for pair in pairs(old_contract, contract) if _contract_mismatch(pair)]
+    names += [pair.path[0] for pair in pairs(current.own_columns, contract) if _table_mismatch(pair)]
+    table_columns = [
+        (name, current.own_columns.fields[name]) for name in dict.fromkeys(names) if name in current.own_columns.fields
     ]
     steps = "run lakegate contract push, then lakegate retry; or give the new shape a table of its own"
-    if not own:
+    if not table_columns:
         return Advice(operator=f"correct the contract, {steps}, and upload the files again")
     return Advice(
         operator=f"{steps}, and upload the files again",
         contract="write these columns in the contract as the table has them",
-        lines=lines.columns(own),
+        lines=lines.columns(table_columns),
     )
 
 
@@ -125,25 +133,25 @@ def shape(spark: SparkSession, table: Any) -> Shape:
     )
 
 
-def mismatches(plan: Plan, there: Shape) -> list[str]:
+def mismatches(plan: Plan, current: Shape) -> list[str]:
     """Return why the table cannot become what the contract says; empty if it can."""
-    contract, known = columns_of(plan), there.contract
-    differences = [_contract_mismatch(pair) for pair in pairs(known, contract)]
-    differences += [_table_mismatch(pair) for pair in pairs(there.own_columns, contract)]
-    differences += name_clashes(there.own_columns, contract)
-    asked = partitions_of(plan)
-    if there.partitions != asked:
+    contract, old_contract = columns_of(plan), current.contract
+    differences = [_contract_mismatch(pair) for pair in pairs(old_contract, contract)]
+    differences += [_table_mismatch(pair) for pair in pairs(current.own_columns, contract)]
+    differences += name_clashes(current.own_columns, contract)
+    partitions = partitions_of(plan)
+    if current.partitions != partitions:
         differences.append(
-            f"the table is partitioned by {_listed(there.partitions)}, the contract says {_listed(asked)}"
+            f"the table is partitioned by {_text_of(current.partitions)}, the contract says {_text_of(partitions)}"
         )
-    return [*dict.fromkeys(filter(None, differences)), *_hints(known, contract)]
+    return [*dict.fromkeys(filter(None, differences)), *_hints(old_contract, contract)]
 
 
 def _contract_mismatch(pair: Pair) -> str:
     """Return how the contract differs from its earlier self: a column that is gone or of a type that is no widening."""
     if pair.other is None:
         return f'column "{pair.label}" is in the table and not in the contract'
-    if pair.one is None or _promoted(pair) == pair.other:
+    if pair.one is None or _promotion(pair) == pair.other:
         return ""
     return _type_mismatch(pair)
 
@@ -154,27 +162,29 @@ def _table_mismatch(pair: Pair) -> str:
         return ""
     if pair.one is None:
         return f'column "{pair.label}" is new, and the keys of a map cannot change' if pair.keyed else ""
-    return "" if _promoted(pair) else _type_mismatch(pair)
+    return "" if _promotion(pair) else _type_mismatch(pair)
 
 
-def _promoted(pair: Pair) -> Type | None:
+def _promotion(pair: Pair) -> Type | None:
     if isinstance(pair.one, Atom) and isinstance(pair.other, Atom) and not pair.keyed:
         return promotion(pair.one, pair.other)
     return pair.one if pair.one == pair.other else None
 
 
 def _type_mismatch(pair: Pair) -> str:
-    found, wanted = (kind(each) for each in (pair.one, pair.other) if each)
-    return f'column "{pair.label}" is {found} in the table, the contract says {wanted}'
+    table_type, contract_type = (kind(part) for part in (pair.one, pair.other) if part)
+    return f'column "{pair.label}" is {table_type} in the table, the contract says {contract_type}'
 
 
-def _hints(known: Struct, contract: Struct) -> list[str]:
-    gone = [name for name in known.fields if name not in contract.fields]
-    came = [name for name in contract.fields if name not in known.fields]
-    if gone and came:
-        return [f'if "{came[0]}" is "{gone[0]}" by a new name, say so with physicalName: {gone[0]}']
+def _hints(old_contract: Struct, contract: Struct) -> list[str]:
+    lost_names = [name for name in old_contract.fields if name not in contract.fields]
+    came = [name for name in contract.fields if name not in old_contract.fields]
+    if lost_names and came:
+        return [f'if "{came[0]}" is "{lost_names[0]}" by a new name, say so with physicalName: {lost_names[0]}']
     return (
-        ["a column that files need not have any more stays in the contract, with missingColumns: allow"] if gone else []
+        ["a column that files need not have any more stays in the contract, with missingColumns: allow"]
+        if lost_names
+        else []
     )
 
 
@@ -188,8 +198,8 @@ def _added_sql(pair: Pair, docs: Mapping[str, str]) -> str:
 
 
 def _column_sql(column: TableColumn) -> str:
-    defined = f"{spark_identifier(column.name)} {storage_of(parse(column.type))}"
-    return defined + (f" COMMENT {literal(column.doc)}" if column.doc else "")
+    definition = f"{spark_identifier(column.name)} {storage_of(parse(column.type))}"
+    return definition + (f" COMMENT {literal(column.doc)}" if column.doc else "")
 
 
 def table_name(catalog: str, table: str) -> str:
@@ -201,5 +211,5 @@ def _properties_sql(values: Mapping[str, str]) -> str:
     return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in values.items())
 
 
-def _listed(partitions: Iterable[str]) -> str:
+def _text_of(partitions: Iterable[str]) -> str:
     return ", ".join(partitions) or "nothing"

@@ -14,7 +14,7 @@ from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergFiel
 from spark_jobs.jvm.failures import FAILURES, is_caused_by
 from spark_jobs.jvm.gateway import empty_array, jvm, session_state
 
-_BOUNDED = 200  # values of an `in`, beyond which Iceberg asks no bounds
+_MOST_VALUES = 200  # values of an `in`, beyond which Iceberg asks no bounds
 # Opening a file costs as much as a whole split holds.
 _FILE_PER_TASK = dict.fromkeys(("split-size", "file-open-cost"), str(128 * 1024 * 1024))
 
@@ -43,9 +43,9 @@ def fields(spark: SparkSession, table: Any) -> dict[str, IcebergField]:
     return {column.name: column for column in columns}
 
 
-def _same_rows(one: Any | None, other: Any) -> bool:
+def _same_rows(left: Any | None, other: Any) -> bool:
     """Return True if two states of a table are the same snapshot, or both have none."""
-    snapshots = [table.currentSnapshot() if table is not None else None for table in (one, other)]
+    snapshots = [table.currentSnapshot() if table is not None else None for table in (left, other)]
     first, second = (None if snapshot is None else snapshot.snapshotId() for snapshot in snapshots)
     return bool(first == second)
 
@@ -53,14 +53,18 @@ def _same_rows(one: Any | None, other: Any) -> bool:
 def compare(spark: SparkSession, before: Any | None, after: Any) -> Difference:
     """Return the data files that `after` has and `before` lacks, and the reverse."""
     if _same_rows(before, after):
-        return Difference(added=DataFiles(), lost=DataFiles(), deletes=False)
-    found = manifests.compare(TableState(spark, before), TableState(spark, after))
-    return Difference(added=_described(found.added), lost=_described(found.removed), deletes=bool(found.deletes))
+        return Difference(new_files=DataFiles(), lost_files=DataFiles(), deletes=False)
+    difference = manifests.compare(TableState(spark, before), TableState(spark, after))
+    return Difference(
+        new_files=_describe(difference.new_files),
+        lost_files=_describe(difference.lost_files),
+        deletes=bool(difference.deletes),
+    )
 
 
-def _described(files: Mapping[str, tuple[DataFileStatistics, Any]]) -> DataFiles:
+def _describe(files: Mapping[str, tuple[DataFileStatistics, Any]]) -> DataFiles:
     return DataFiles(
-        statistics={path: measured for path, (measured, _) in files.items()},
+        statistics={path: statistics for path, (statistics, _) in files.items()},
         entries={path: entry for path, (_, entry) in files.items()},
     )
 
@@ -73,32 +77,32 @@ def read(spark: SparkSession, table: Any, entries: Mapping[str, Any], *, per_fil
     java = jvm(spark)
     tasks = java.java.util.ArrayList()
     schema = java.org.apache.iceberg.SchemaParser.toJson(table.schema())
-    everything = java.org.apache.iceberg.expressions.ResidualEvaluator.unpartitioned(
+    no_filter = java.org.apache.iceberg.expressions.ResidualEvaluator.unpartitioned(
         java.org.apache.iceberg.expressions.Expressions.alwaysTrue()
     )
     no_deletes = empty_array(spark, java.org.apache.iceberg.DeleteFile)
     for entry in entries.values():
         spec = java.org.apache.iceberg.PartitionSpecParser.toJson(table.specs()[entry.specId()])
-        tasks.add(java.org.apache.iceberg.BaseFileScanTask(entry, no_deletes, schema, spec, everything))
+        tasks.add(java.org.apache.iceberg.BaseFileScanTask(entry, no_deletes, schema, spec, no_filter))
     return read_tasks(spark, table, tasks, _FILE_PER_TASK if per_file else None)
 
 
-def plan_tasks(spark: SparkSession, table: Any, where: str, without: Collection[str] = ()) -> Any:
+def plan_tasks(spark: SparkSession, table: Any, condition: str, without: Collection[str] = ()) -> Any:
     """Return Iceberg's tasks, a Java list, for rows that match an expression in its JSON.
 
     Data files in `without` and those that bounds rule out are left out. A task says which parts of its file to skip.
     """
-    expression = jvm(spark).org.apache.iceberg.expressions.ExpressionParser.fromJson(where, table.schema())
+    expression = jvm(spark).org.apache.iceberg.expressions.ExpressionParser.fromJson(condition, table.schema())
     tasks = jvm(spark).java.util.ArrayList()
-    planned = table.newScan().filter(expression).planFiles()
+    plan = table.newScan().filter(expression).planFiles()
     try:
-        found = planned.iterator()
-        while found.hasNext():
-            task = found.next()
+        iterator = plan.iterator()
+        while iterator.hasNext():
+            task = iterator.next()
             if not without or task.file().location() not in without:
                 tasks.add(task)
     finally:
-        planned.close()
+        plan.close()
     return tasks
 
 
@@ -107,10 +111,10 @@ def in_expression(column: str, values: Collection[str]) -> str:
 
     Iceberg ignores bounds for larger sets and would read the whole table, so the values are split.
     """
-    ordered = sorted(values)
-    parts = [ordered[start : start + _BOUNDED] for start in range(0, len(ordered), _BOUNDED)] or [[]]
-    found: Iterable[dict[str, Any]] = ({"type": "in", "term": column, "values": part} for part in parts)
-    return json.dumps(reduce(lambda left, right: {"type": "or", "left": left, "right": right}, found))
+    in_order = sorted(values)
+    parts = [in_order[start : start + _MOST_VALUES] for start in range(0, len(in_order), _MOST_VALUES)] or [[]]
+    expressions: Iterable[dict[str, Any]] = ({"type": "in", "term": column, "values": part} for part in parts)
+    return json.dumps(reduce(lambda first, right: {"type": "or", "left": first, "right": right}, expressions))
 
 
 def rows_in(tasks: Any) -> int:
@@ -131,15 +135,17 @@ def has_deletes(spark: SparkSession, table: Any) -> bool:
     return manifests.has_deletes(TableState(spark, table))
 
 
-def read_tasks(spark: SparkSession, table: Any, tasks: Any, more: Mapping[str, str] | None = None) -> DataFrame:
-    """Return the rows of these tasks, by Iceberg's reader; `more` has options for it."""
-    name = staged(spark, table)
+def read_tasks(
+    spark: SparkSession, table: Any, tasks: Any, further_options: Mapping[str, str] | None = None
+) -> DataFrame:
+    """Return the rows of these tasks, by Iceberg's reader; `further_options` has options for it."""
+    name = stage_table(spark, table)
     jvm(spark).org.apache.iceberg.spark.ScanTaskSetManager.get().stageTasks(table, name, tasks)
-    options = {"scan-task-set-id": name, **(more or {})}
+    options = {"scan-task-set-id": name, **(further_options or {})}
     return spark.read.format("iceberg").options(**options).load(name)
 
 
-def staged(spark: SparkSession, table: Any) -> str:
+def stage_table(spark: SparkSession, table: Any) -> str:
     """Return a name by which Iceberg's source finds the loaded table, for reads of given tasks and for data files
     without a commit. By the table's own name, on Spark 4, it would read the whole table, or commit.
     """
@@ -154,35 +160,35 @@ def _loaded_tables(spark: SparkSession) -> Any:
     java = jvm(spark)
     loader = java.org.apache.iceberg.spark.ScanTaskSetManager.get().getClass().getClassLoader()
     cache = loader.loadClass("org.apache.iceberg.spark.SparkTableCache")
-    found = cache.getMethod("get", empty_array(spark, java.java.lang.Class))
-    return found.invoke(None, empty_array(spark, java.java.lang.Object))
+    method = cache.getMethod("get", empty_array(spark, java.java.lang.Class))
+    return method.invoke(None, empty_array(spark, java.java.lang.Object))
 
 
 @dataclass(frozen=True)
 class ListedManifest:
     """A manifest as a snapshot lists it. Each property is a call to Java."""
 
-    own: Any
+    manifest: Any
 
     @cached_property
     def path(self) -> str:
-        return str(self.own.path())
+        return str(self.manifest.path())
 
     @cached_property
     def holds_deletes(self) -> bool:
-        return str(self.own.content().toString()) != "DATA"
+        return str(self.manifest.content().toString()) != "DATA"
 
     @cached_property
     def is_live(self) -> bool:
-        return bool(self.own.hasAddedFiles() or self.own.hasExistingFiles())
+        return bool(self.manifest.hasAddedFiles() or self.manifest.hasExistingFiles())
 
     @property
     def oldest(self) -> int:
-        return int(self.own.minSequenceNumber())
+        return int(self.manifest.minSequenceNumber())
 
     @property
     def rows(self) -> int:
-        return int(self.own.addedRowsCount()) + int(self.own.existingRowsCount())
+        return int(self.manifest.addedRowsCount()) + int(self.manifest.existingRowsCount())
 
 
 @dataclass(frozen=True)
@@ -202,26 +208,26 @@ class TableState:
             return ()
         return map(ListedManifest, snapshot.allManifests(self.own.io()))
 
-    def data_files(self, listed: Sequence[ListedManifest]) -> Iterator[tuple[str, tuple[DataFileStatistics, Any]]]:
-        for content, entry in self._files(listed):
+    def data_files(self, listing: Sequence[ListedManifest]) -> Iterator[tuple[str, tuple[DataFileStatistics, Any]]]:
+        for content, entry in self._files(listing):
             statistics = DataFileStatistics.from_entry(json.loads(content))
             yield statistics.path, (statistics, entry)
 
-    def delete_files(self, listed: Sequence[ListedManifest]) -> Iterator[tuple[str, int]]:
+    def delete_files(self, listing: Sequence[ListedManifest]) -> Iterator[tuple[str, int]]:
         """Yield delete files by Iceberg's JSON of each, with their sequence numbers: one object may hold several."""
-        for content, entry in self._files(listed):
+        for content, entry in self._files(listing):
             yield content, int(entry.dataSequenceNumber())
 
-    def _files(self, listed: Sequence[ListedManifest]) -> Iterator[tuple[str, Any]]:
+    def _files(self, listing: Sequence[ListedManifest]) -> Iterator[tuple[str, Any]]:
         """Yield copies of the live files, each with Iceberg's JSON of it: the reader reuses one object for all."""
         java = jvm(self.spark).org.apache.iceberg
-        for manifest in listed:
+        for manifest in listing:
             read = java.ManifestFiles.readDeleteManifest if manifest.holds_deletes else java.ManifestFiles.read
-            reader = read(manifest.own, self.own.io(), self.own.specs())  # type: ignore[union-attr]
+            reader = read(manifest.manifest, self.own.io(), self.own.specs())  # type: ignore[union-attr]
             try:
-                found = reader.iterator()
-                while found.hasNext():
-                    entry = found.next().copy()
+                iterator = reader.iterator()
+                while iterator.hasNext():
+                    entry = iterator.next().copy()
                     spec = self.own.specs()[entry.specId()]  # type: ignore[union-attr]
                     yield java.ContentFileParser.toJson(entry, spec), entry
             finally:

@@ -29,8 +29,8 @@ def is_of(ids: Collection[str]) -> Column:
 
 def remove_rows(spark: SparkSession, job: Job, table: Any, files: Mapping[str, Any]) -> None:
     """Replace these data files, by path, by their rows without those that the job replaces."""
-    left = iceberg.read(spark, table, files).where(~is_of(job.rewritten))
-    overwrite(spark, table, files.values(), left)
+    remaining_rows = iceberg.read(spark, table, files).where(~is_of(job.rewritten))
+    overwrite(spark, table, files.values(), remaining_rows)
 
 
 def _tasks(spark: SparkSession, table: Any, ids: Collection[str]) -> Any:
@@ -46,9 +46,9 @@ def data_files_with(spark: SparkSession, table: Any, ids: Collection[str]) -> di
     """Return the data files that have rows of these file versions, by path."""
     tasks = _tasks(spark, table, ids)
     rows = _rows(spark, table, tasks, ids)
-    found = [] if rows is None else rows.select(_DATA_FILE).distinct().collect()
+    paths = [] if rows is None else rows.select(_DATA_FILE).distinct().collect()
     files = {task.file().location(): task.file() for task in tasks}
-    return {path: files[path] for (path,) in found}
+    return {path: files[path] for (path,) in paths}
 
 
 def row_counts(spark: SparkSession, table: Any, files: DataFiles, ids: Collection[str]) -> RowCounts:
@@ -59,9 +59,11 @@ def row_counts(spark: SparkSession, table: Any, files: DataFiles, ids: Collectio
         return RowCounts()
     rows = iceberg.read(spark, table, files.entries)
     path = F.when(is_of(ids), F.col(_DATA_FILE)).alias(_DATA_FILE)
-    counted = rows.groupBy(path, FILE_COLUMN).count().collect()
-    replaced: dict[str, dict[str, int]] = {path: {} for path in files.entries}
-    for at, file, number in counted:
+    counts = rows.groupBy(path, FILE_COLUMN).count().collect()
+    replaced_rows: dict[str, dict[str, int]] = {path: {} for path in files.entries}
+    for at, file, number in counts:
         if at is not None:
-            replaced[at][file] = number
-    return RowCounts(replaced=replaced, others={file: number for at, file, number in counted if at is None})
+            replaced_rows[at][file] = number
+    return RowCounts(
+        replaced_rows=replaced_rows, other_rows={file: number for at, file, number in counts if at is None}
+    )

@@ -1,4 +1,4 @@
-"""How landed files are written, as a plan carries it."""
+"""Tests of how landed files are written, as a plan carries it."""
 
 import json
 

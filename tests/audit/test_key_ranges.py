@@ -162,7 +162,7 @@ NAME = IcebergField(id=1, name="name", type="string")
 
 
 def overlaps(expression: Any, low: str, high: str | None) -> bool:
-    """Whether Iceberg looks at what has these bounds."""
+    """Return True if Iceberg looks at what has these bounds."""
     if isinstance(expression, bool):
         return expression
     if expression["type"] in ("and", "or"):

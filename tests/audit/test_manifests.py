@@ -57,12 +57,12 @@ OLD = data("m1", "a", "b")
 
 def test_data_files_of_new_manifests_are_added_and_those_of_lost_ones_removed() -> None:
     found = difference([OLD, data("m2", "c")], [OLD, data("m3", "d")])
-    assert found == FileDifference(added={"d": "m3"}, removed={"c": "m2"})
+    assert found == FileDifference(new_files={"d": "m3"}, lost_files={"c": "m2"})
 
 
 def test_a_table_is_compared_with_none() -> None:
-    assert difference([], [OLD]) == FileDifference(added={"a": "m1", "b": "m1"})
-    assert difference([OLD], []) == FileDifference(removed={"a": "m1", "b": "m1"})
+    assert difference([], [OLD]) == FileDifference(new_files={"a": "m1", "b": "m1"})
+    assert difference([OLD], []) == FileDifference(lost_files={"a": "m1", "b": "m1"})
 
 
 def test_a_data_file_that_moved_to_another_manifest_neither_came_nor_went() -> None:

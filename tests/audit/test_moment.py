@@ -1,4 +1,4 @@
-"""What a plan says of now, said of one moment: by predicates and by proofs, and nowhere else."""
+"""Tests of what a plan says of now, said of one moment: by predicates and by proofs, and nowhere else."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""What becomes of files whose columns are not the contract's, and of the table by them."""
+"""Tests of what becomes of files whose columns are not the contract's, and of the table by them."""
 
 from __future__ import annotations
 

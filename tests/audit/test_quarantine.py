@@ -1,4 +1,4 @@
-"""Which files may give up their failing rows, and what is said of them afterwards."""
+"""Tests of which files may give up their failing rows, and what is said of them afterwards."""
 
 from collections.abc import Sequence
 from dataclasses import replace

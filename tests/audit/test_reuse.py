@@ -1,4 +1,6 @@
-"""Which files' verdicts of batch scope hold for a later attempt, so that their data files are appended as they are."""
+"""Tests of which files' verdicts of batch scope hold for a later attempt, so that their data files are appended as they
+are.
+"""
 
 from dataclasses import replace
 

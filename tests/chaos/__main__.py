@@ -173,7 +173,7 @@ class Play:
         return "rejected again", attempt
 
     def _seen(self, key: str) -> dict[str, Any]:
-        """What a person would see of it: what is being done with it, or else what was decided last."""
+        """Return what a person would see of it: what is being done with it, or else what was decided last."""
         status = self.made.json("status")
         lines = [line for name in ("in_flight", "unrouted", "rejected", "published") for line in status[name]]
         return next((line for line in lines if key in line["files"]), {"state": "nowhere", "batch": "", "attempt": 0})
@@ -183,7 +183,7 @@ class Play:
         return it
 
     def wrong(self) -> list[str]:
-        """What is not as it must be: every flight of every month once, nothing open any more, no branch left."""
+        """Return what is not as it must be: every flight of every month once, nothing open any more, no branch left."""
         status = self.made.json("status")
         open_lists = [f"{name}: {status[name]}" for name in ("in_flight", "unrouted", "rejected") if status[name]]
         return [*self._wrong_on_main(), *open_lists, *(f"branch {name} is left" for name in self._branches_left())]

@@ -1,4 +1,4 @@
-"""What can break: a Spark driver, a function's process, Nessie, LocalStack. Each is broken for real, by a signal.
+"""Faults to cause: a Spark driver, a function's process, Nessie, LocalStack. Each is broken for real, by a signal.
 
 LocalStack is stopped and not killed: AWS may not answer, and its open-source edition does not survive a kill.
 """
@@ -140,12 +140,12 @@ class Faults:
         server.send_signal(signal.SIGCONT)
 
     def _of(self, part: str) -> list[psutil.Process]:
-        """What this LocalStack runs and whose command has that in it: another local cloud's is let alone."""
+        """Return what this LocalStack runs and whose command has that in it: another local cloud's is let alone."""
         return [it for it in self._server("localstack").children(recursive=True) if part in _command(it)]
 
     def _at_work(self, handler: str, before: Mapping[int, float]) -> list[psutil.Process]:
-        """Those that have used processor time since; they are given a while to come to what they wait for. One that
-        waits for something to do uses none.
+        """Return those that have used processor time since; they are given a while to come to what they wait for. One
+        that waits for something to do uses none.
         """
         if found := [it for it in self._of(handler) if _used(it) > before.get(it.pid, 0.0)]:
             time.sleep(WORK_SECONDS)

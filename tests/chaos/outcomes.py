@@ -1,4 +1,4 @@
-"""What became of each month that something was broken in: as values, as a table, as JSON. It breaks nothing."""
+"""Outcomes of each month that something was broken in: as values, as a table, as JSON. It breaks nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FIRST_LANES = {SPARK: SPARK, EXPRESS: EXPRESS, HANDED_OVER: EXPRESS}
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of a part of a month. It was to go this `way`, and its attempts took these `lanes`, to the one that
+    """The outcome of a part of a month. It was to go this `way`, and its attempts took these `lanes`, to the one that
     was published. `seen_at` is how far it was when the fault had hit; `seconds` are from the fault until it was
     decided; `messages` is how many Slack messages name it.
     """

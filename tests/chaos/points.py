@@ -1,4 +1,4 @@
-"""Where in its way a file is: seen through the ports, so that something can be broken just there."""
+"""Points on a file's way, seen through the ports, so that something can be broken just there."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class Points:
         return [(attempt, run) for attempt, run in runs if run is not None]
 
     def _points(self) -> Mapping[str, Callable[[Attempt], bool]]:
-        """Those of a job that was taken, of an end that was told and of a hand-over are the express lane's; the next
-        attempt is Spark's.
+        """Return those of a job that was taken, of an end that was told and of a hand-over are the express lane's; the
+        next attempt is Spark's.
         """
         return {
             "branch made": lambda _: True,

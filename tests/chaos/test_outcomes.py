@@ -1,4 +1,4 @@
-"""What `make chaos` makes of what it saw."""
+"""Tests of what `make chaos` makes of what it saw."""
 
 import json
 from pathlib import Path

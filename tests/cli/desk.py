@@ -101,7 +101,7 @@ class Desk:
         return CliRunner().invoke(app, [str(arg) for arg in args], obj=self.installation)
 
     def json(self, *args: str | Path) -> Any:
-        """What a command prints with --json, whatever its exit code."""
+        """Return what a command prints with --json, whatever its exit code."""
         return json.loads(self.run(*args, "--json").stdout)
 
     def file(self, name: str, body: bytes = b"good") -> Path:
@@ -126,7 +126,7 @@ class Desk:
         self.world.run()
 
     def deliver(self) -> None:
-        """What landed since the last time arrives as one batch a table; the jobs wait."""
+        """Deliver all that landed since the last time as one batch a table; the jobs wait."""
         landed = [file for file in self.world.landing.landed.values() if file.id not in self.delivered]
         self.delivered |= {file.id for file in landed}
         for file in landed:

@@ -40,7 +40,7 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
     monkeypatch.setattr(away, "unpack", lambda root: noted.append(["unpack", str(root)]))
     monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.setattr(os, "execv", become)
-    monkeypatch.setattr(commands, "_added", dict)
+    monkeypatch.setattr(commands, "_plugins", dict)
     return noted
 
 

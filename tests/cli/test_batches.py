@@ -139,7 +139,7 @@ def test_status_says_when_the_bucket_was_listed_last_where_that_was_long_ago(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.published()
-    monkeypatch.setattr("lakegate.workflow.backlog.NOTED", 1)
+    monkeypatch.setattr("lakegate.workflow.backlog.MOST_FILES", 1)
     desk.sweep()
     desk.world.clock.advance(10 * 60)
     assert "listed the bucket" not in desk.run("status").stdout

@@ -158,7 +158,7 @@ def test_a_scan_with_a_limit_opens_no_file_beyond(tmp_path: Path, monkeypatch: p
 def test_an_answer_of_more_than_a_person_reads_says_what_to_ask(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sql, "MOST", 1_400)
+    monkeypatch.setattr(sql, "MOST_BYTES", 1_400)
     pq.write_table(pa.table({"text": ["x" * 100] * 11, "n": range(11)}), tmp_path / "0.parquet")
     lake = LakeOfOne(table_of([tmp_path / "0.parquet"], tmp_path))
     for many in (f"SELECT text FROM {NAME}", f"SELECT [{{'a': text}}] FROM {NAME}", f"SELECT text::BLOB FROM {NAME}"):

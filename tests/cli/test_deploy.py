@@ -20,7 +20,7 @@ from infra.choices import choices
 from infra.config import Config
 from lakegate.adapters.surroundings import Surroundings
 from lakegate.cli.app import app
-from lakegate.cli.deploy import judged
+from lakegate.cli.deploy import choices_of_file
 from lakegate.settings import DESCRIPTION
 from tests.support.outputs import OUTPUTS
 
@@ -232,7 +232,7 @@ def test_a_person_at_the_terminal_is_asked_for_the_region(tmp_path: Path, monkey
     monkeypatch.setattr("sys.stdin", Terminal("eu-north-1\n"))
     file = tmp_path / "dev.toml"
     file.write_text(f"nessie_uri = '{NESSIE}'\nephemeral = true\n")
-    assert judged(file).values["nessie_uri"] == NESSIE
+    assert choices_of_file(file).values["nessie_uri"] == NESSIE
     assert boto3.Session().region_name == "eu-north-1"
 
 

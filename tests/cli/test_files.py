@@ -167,7 +167,7 @@ def test_wait_without_targets_waits_for_all_that_has_landed(desk: Desk) -> None:
 
 def test_wait_lists_a_large_bucket_as_a_whole_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.run("drop", desk.file("1.parquet"), desk.file("2.parquet"), "--table", "nyc.flights")
-    monkeypatch.setattr(backlog, "NOTED", 1)
+    monkeypatch.setattr(backlog, "MOST_FILES", 1)
     versions, ended = desk.world.landing.versions, []
 
     def counted() -> Iterator[FileVersion]:

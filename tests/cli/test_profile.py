@@ -1,4 +1,6 @@
-"""Which installation the command line talks to: the profile file, the stack's outputs, and what is said without any."""
+"""Tests of which installation the command line talks to: the profile file, the stack's outputs, and what is said
+without any.
+"""
 
 from __future__ import annotations
 
@@ -246,5 +248,5 @@ def test_a_local_cloud_does_not_go_before_an_installation_that_is_chosen(
 
 def test_a_local_cloud_does_not_go_before_a_profile_file_that_is_here(local_cloud: Path) -> None:
     assert local_cloud.exists()
-    Path(profile.HERE).write_text("LAKEGATE_STACK=here\n")
+    Path(profile.PROFILE_NAME).write_text("LAKEGATE_STACK=here\n")
     assert loaded() == "here"

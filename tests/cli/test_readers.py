@@ -175,7 +175,7 @@ def test_no_name_breaks_out_of_a_text(engine: Engine) -> None:
 
 
 def shape(engine: Engine, it: Reading) -> object:
-    """What a text is to its language, whatever the literals and names in it."""
+    """Return what a text is to its language, whatever the literals and names in it."""
     text = "\n".join(map(clean, engine.text(it).split("\n")))  # as it is printed
     if engine.word in SQL:
         return [token.token_type for token in sqlglot.tokenize(text, read=SQL[engine.word])]

@@ -24,7 +24,7 @@ from lakegate.audit.schema import faults as told_by
 from lakegate.audit.schema.types import Atom
 from lakegate.cli import show
 from lakegate.cli.page.document import page
-from lakegate.cli.rows import Failing, _failing, _why_others, statement_for
+from lakegate.cli.rows import FailingCheck, _failing_checks, _why_others, statement_for
 from lakegate.contracts import load
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import TYPES
@@ -211,7 +211,7 @@ def test_a_warning_about_rows_that_were_quarantined_says_why_they_are_not_listed
     reported(desk, SHOP, {"1": BAD})
     report = view_batch(desk.world.service, BATCH).attempts[0].report
     assert report is not None
-    [line] = [it for it in _failing(report).values() if it.check.name == "amount required"]
+    [line] = [it for it in _failing_checks(report).values() if it.check.name == "amount required"]
     aside = replace(line.files[0], quarantined=line.files[0].data_files)
     warned = replace(line, check=replace(line.check, verdict=Verdict.WARN), files=(aside,))
     pairs = replace(line.check, check="duplicates-1")
@@ -244,7 +244,7 @@ def test_a_key_of_an_earlier_good_file_is_found_and_one_of_a_bad_file_is_not(des
     assert report is not None
     [repeated] = [check for check in report.files[2].checks if check.name.startswith("primary key id unique")]
     third = replace(report.files[2], checks=(replace(repeated, verdict=Verdict.FAIL, failing_rows=1),))
-    failing = Failing(report=report, check=repeated, files=(third,), counted=1)
+    failing = FailingCheck(report=report, check=repeated, files=(third,), counted=1)
     for by, ids in ((shop, [1]), (SHOP, [])):
         plan = load(by, "shop.yaml").plan
         metric = next(check.metric for check in plan.checks if check.name.startswith("primary key id unique"))
@@ -259,7 +259,7 @@ def test_rows_ahead_of_the_audit_are_those_ahead_of_when_it_began(desk: Desk) ->
     check = report.files[0].checks[0]
     late = in_future(Field(label="placed", name="placed", type=TYPES["timestamp"]))
     plan = replace(load(SHOP, "shop.yaml").plan, metrics=(late,))
-    failing = Failing(report=report, check=replace(check, metric=late.id), files=report.files, counted=1)
+    failing = FailingCheck(report=report, check=replace(check, metric=late.id), files=report.files, counted=1)
 
     said = statement_for(plan, failing).sql
 

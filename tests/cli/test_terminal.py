@@ -1,4 +1,4 @@
-"""What a terminal shows: text that it cannot obey, tables that fit, and files whose state changes."""
+"""Tests of what a terminal shows: text that it cannot obey, tables that fit, and files whose state changes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from io import StringIO
 import pytest
 from rich.console import Console, RenderableType
 
-from lakegate.cli.follow import Followed
+from lakegate.cli.follow import Tracker
 from lakegate.cli.progress import Board, Log
-from lakegate.cli.terminal import ago, cell, clean, complain, grid, sample, say_json, sound
+from lakegate.cli.terminal import age_text, cell, clean, complain, grid, sample, say_json, sound
 from lakegate.counts import count
 from lakegate.operations.sights import Sight
 from lakegate.testing.lake import EPOCH
@@ -23,11 +23,11 @@ def drawn(what: RenderableType, width: int = 80, height: int = 25) -> str:
     return out.getvalue()
 
 
-def followed(*states: str) -> Followed:
+def followed(*states: str) -> Tracker:
     files = {
         (f"nyc/{at}.parquet", "v"): Sight(file=f"nyc/{at}.parquet", version="v", state=s) for at, s in enumerate(states)
     }
-    return Followed(sights=files)
+    return Tracker(sights=files)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_json_has_no_word_for_nan() -> None:
     [(-5, "0 s ago"), (59, "59 s ago"), (60, "1 minute ago"), (7200, "2 hours ago"), (86400, "1 day ago")],
 )
 def test_time_is_said_as_a_person_says_it(seconds: int, said: str) -> None:
-    assert ago(EPOCH, EPOCH + timedelta(seconds=seconds)) == said
+    assert age_text(EPOCH, EPOCH + timedelta(seconds=seconds)) == said
 
 
 def test_numbers_agree_with_their_noun() -> None:

@@ -1,10 +1,10 @@
-"""What a batch in flight waits for, as `status` and `wait` say it."""
+"""Tests of what a batch in flight waits for, as `status` and `wait` say it."""
 
 from datetime import UTC, datetime
 
 from lakegate.cli.batches import _in_flight
 from lakegate.cli.files import _still_moving
-from lakegate.cli.follow import Followed
+from lakegate.cli.follow import Tracker
 from lakegate.operations.sights import sights
 from lakegate.workflow.overview.line import Line
 from lakegate.workflow.status import Status
@@ -24,5 +24,5 @@ def test_status_says_what_a_batch_waits_for_and_until_when() -> None:
 
 
 def test_a_wait_that_is_over_says_what_its_files_still_wait_for() -> None:
-    followed = Followed(sights=sights(NOW))
+    followed = Tracker(sights=sights(NOW))
     assert f"a (audited: {LINE.waits})" in _still_moving(followed, 1)

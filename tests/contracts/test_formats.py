@@ -1,4 +1,4 @@
-"""What a contract says of how files are written, as the plan has it."""
+"""Tests of what a contract says of how files are written, as the plan has it."""
 
 from __future__ import annotations
 

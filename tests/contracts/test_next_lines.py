@@ -367,7 +367,7 @@ def test_a_kind_of_fault_says_what_to_write_next_and_that_mends_it(case: Case) -
 
 
 def _told(advice: Advice) -> Iterator[str]:
-    return (step.says + (f"\n{step.lines}" if step.lines else "") for step in advice.steps)
+    return (step.sentence + (f"\n{step.lines}" if step.lines else "") for step in advice.steps)
 
 
 def test_every_kind_of_misfit_is_in_the_table() -> None:

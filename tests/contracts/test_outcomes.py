@@ -619,7 +619,7 @@ _ONE_NUMBER = (Operator.MUST_NOT_BE, Operator.NOT_BETWEEN)
 
 
 def _why_none(plan: Plan, check: Check) -> str:
-    """Why no file was drawn that fails the check."""
+    """Return why no file was drawn that fails the check."""
     if check.operator in _ONE_NUMBER and (check.unit is not Unit.ROWS or check.drift):
         return "one number alone fails it, or few of them"
     return "DuckDB has no arrays as Spark has" if spark_only(plan) else ""

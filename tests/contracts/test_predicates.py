@@ -1,4 +1,6 @@
-"""What the predicates say of rows: nulls, NaN, bounds and values, judged by DuckDB, and names that survive the SQL."""
+"""Tests of what the predicates say of rows: nulls, NaN, bounds and values, judged by DuckDB, and names that survive the
+SQL.
+"""
 
 from __future__ import annotations
 

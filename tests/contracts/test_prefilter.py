@@ -1,4 +1,4 @@
-"""Which patterns have a cheaper condition, and what it says. That it is true of no other text, Spark is asked."""
+"""Tests of the cheaper conditions of patterns. Spark is asked that they are true of no other text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pattern need not repeat at its ends: it is found in the same texts without."""
+"""Tests of what a pattern need not repeat at its ends: it is found in the same texts without."""
 
 import re
 from typing import Any

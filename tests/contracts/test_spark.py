@@ -1,4 +1,4 @@
-"""What a real Spark makes of the predicates: bounds of every type, awkward texts and awkward names."""
+"""Tests of what a real Spark makes of the predicates: bounds of every type, awkward texts and awkward names."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ CASES = [
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What Spark says of a case's rows: by predicate, and by the cheaper condition of each, which may be none."""
+    """Spark's answers on a case's rows: by predicate, and by the cheaper condition of each, which may be none."""
 
     fails: list[list[bool | None]]
     passes: list[list[bool | None]]

@@ -39,7 +39,7 @@ def rewritten(text: str) -> str:
 
 
 def like(pattern: str, text: str) -> bool:
-    """What LIKE means, said as slowly as can be."""
+    """Return what LIKE means, said as slowly as can be."""
     if not pattern:
         return not text
     if pattern[0] == "%":

@@ -46,7 +46,7 @@ def ask(
     sets: str = "a=b; Path=/; Secure",
     **headers: str,
 ) -> Sent:
-    """What is sent for a request. What is behind the door begins with "in". A header may be there `twice`."""
+    """Return what is sent for a request. What is behind the door begins with "in". A header may be there `twice`."""
     sent: Sent = []
 
     async def behind(_scope: Any, _receive: Any, send: Any) -> None:

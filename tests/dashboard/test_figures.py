@@ -1,4 +1,4 @@
-"""What pages show of an answer: sums, orders and words."""
+"""Tests of what pages show of an answer: sums, orders and words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from lakegate.audit.model.plan import Severity, Unit
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Source, Verdict
-from lakegate.dashboard.figures import LETTERS, cell, failing_first, faults, possible, said, tiles, timeline
+from lakegate.dashboard.figures import LETTERS, cell, failing_first, faults, measure_texts, possible, tiles, timeline
 from lakegate.operations.batch import BatchView, view_batch
 from lakegate.operations.tables import audit_of
 from lakegate.workflow.status import status
@@ -61,7 +61,7 @@ def test_numbers_are_told_with_their_units_and_bounds_and_the_worst_first() -> N
     share = check("share", value=2.5, unit=Unit.PERCENT, high=5.0, verdict=Verdict.PASS)
     none = check("none", value=None, low=1.0, high=2.0)
     numbers = audit_of(report((Verdict.FAIL, (share, none)))).numbers
-    assert [(it.name, it.says, it.passes) for it in said(numbers)] == [
+    assert [(it.name, it.says, it.passes) for it in measure_texts(numbers)] == [
         ("none", "no value", "1 to 2"),
         ("share", "2.5%", "up to 5%"),
     ]

@@ -107,7 +107,7 @@ def put_on_main(lake: Lake, plan: Plan, rows: pa.Table) -> None:
 
 
 def verdict(lake: Lake, contract: Path, folder: Path) -> dict[str, Any]:
-    """What its `test` says of the table on main that the contract is for."""
+    """Return what its `test` says of the table on main that the contract is for."""
     yaml, copy, told = YAML(), folder / contract.name, folder / f"{contract.stem}.json"
     document = yaml.load(contract.read_text())
     main = {"server": "main", "type": "iceberg", "catalog": "lake", "catalogUrl": f"{lake.nessie_uri}/iceberg/main"}

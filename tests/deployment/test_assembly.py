@@ -1,4 +1,4 @@
-"""What an assembly holds, and when a deployment changes an application."""
+"""Tests of what an assembly holds, and when a deployment changes an application."""
 
 from __future__ import annotations
 

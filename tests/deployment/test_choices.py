@@ -1,4 +1,4 @@
-"""What is deployed against what is to be deployed: nothing is lost without a word."""
+"""Tests of what is deployed against what is to be deployed: nothing is lost without a word."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ def test_the_commands_of_a_page_run_in_their_order(page: Path, tmp_path: Path) -
 
 
 def inline(program: str) -> list[tuple[str, str]]:
-    """What stands in a line of text and begins with the program, by its page."""
+    """Return what stands in a line of text and begins with the program, by its page."""
     found = [(page, code) for page in pages() for code in re.findall(rf"(?<!`)`({program} [^`\n]+)`", page.read_text())]
     return [(str(page.relative_to(ROOT)), code) for page, code in found]
 

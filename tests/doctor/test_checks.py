@@ -1,4 +1,4 @@
-"""What the doctor says of each fact."""
+"""Tests of what the doctor says of each fact."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lakegate.audit.model.probe import ProbeReport
 from lakegate.bundles import EMR_7
 from lakegate.doctor import checks
 from lakegate.doctor.facts import LandingBucket, Subnet
-from lakegate.doctor.finding import Finding, Verdict, ok, tried
+from lakegate.doctor.finding import Finding, Verdict, findings_or_error, ok
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.ports import JobRun, JobState
 from tests.support.outputs import OUTPUTS
@@ -251,7 +251,13 @@ def test_a_reading_that_fails_is_a_finding() -> None:
     def fail(error: Exception) -> list[Finding]:
         raise error
 
-    assert tried("x", lambda: [ok("x", "fine")], "look") == [ok("x", "fine")]
-    assert judged(tried("x", lambda: fail(Retryable("no answer")), "look")) == (Verdict.UNKNOWN, "x: no answer look")
-    assert judged(tried("x", lambda: fail(Misconfigured("403")), "look")) == (Verdict.WRONG, "x: 403 look")
-    assert judged(tried("x", lambda: fail(Misconfigured("x: 403")), "look")) == (Verdict.WRONG, "x: 403 look")
+    assert findings_or_error("x", lambda: [ok("x", "fine")], "look") == [ok("x", "fine")]
+    assert judged(findings_or_error("x", lambda: fail(Retryable("no answer")), "look")) == (
+        Verdict.UNKNOWN,
+        "x: no answer look",
+    )
+    assert judged(findings_or_error("x", lambda: fail(Misconfigured("403")), "look")) == (Verdict.WRONG, "x: 403 look")
+    assert judged(findings_or_error("x", lambda: fail(Misconfigured("x: 403")), "look")) == (
+        Verdict.WRONG,
+        "x: 403 look",
+    )

@@ -16,7 +16,7 @@ from pyarrow import orc
 
 from lakegate.adapters import decoding
 from lakegate.adapters.avro_blocks import Records
-from lakegate.adapters.decoding import TooLarge, bounded, orc_batches, parquet_batches
+from lakegate.adapters.decoding import TooLarge, orc_batches, parquet_batches, within_limit
 
 TEXTS = st.one_of(st.none(), st.sampled_from(["", "a", "long " * 40, "é"]), st.text(max_size=5))
 KINDS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
@@ -133,6 +133,6 @@ def test_an_avro_file_that_breaks_off_is_no_short_one(cut: int) -> None:
 
 def test_the_bound_is_of_all_rows_together() -> None:
     batch = pa.record_batch({"a": pa.array(range(100), pa.int64())})
-    assert len(list(bounded([batch, batch], 2 * batch.nbytes))) == 2
+    assert len(list(within_limit([batch, batch], 2 * batch.nbytes))) == 2
     with pytest.raises(TooLarge, match=f"more than {2 * batch.nbytes - 1:,} bytes"):
-        list(bounded([batch, batch], 2 * batch.nbytes - 1))
+        list(within_limit([batch, batch], 2 * batch.nbytes - 1))

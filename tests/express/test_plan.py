@@ -1,4 +1,4 @@
-"""Which plans need Spark, told by the plan alone."""
+"""Tests of which plans need Spark, told by the plan alone."""
 
 from __future__ import annotations
 

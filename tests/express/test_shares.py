@@ -1,4 +1,4 @@
-"""How much of what the contracts of this repository ask for the express engine leaves to Spark."""
+"""Tests of how much of what the contracts of this repository ask for the express engine leaves to Spark."""
 
 from __future__ import annotations
 

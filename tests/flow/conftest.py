@@ -170,7 +170,7 @@ def installed(
 
 
 def work(spark: SparkSession, uri: str) -> None:
-    """What the job's `main` does of the job.json at this URI, in a session that is there already."""
+    """Do what the job's `main` does with the job.json at this URI, in a session that is there already."""
     job = from_json(Job, hadoop.read(spark, uri))
     hadoop.write(spark, job.report_uri, to_json(append_and_audit(spark, job)).encode())
 

@@ -31,7 +31,7 @@ def test_a_rejected_file_is_approved_by_metadata_onto_a_main_that_has_moved(inst
     attempt = Attempt.parse(branch)
     assert attempt is not None
 
-    assert approve(installation.service, attempt.batch, why="known at the vendor's", by="ann").files == 1
+    assert approve(installation.service, attempt.batch, reason="known at the vendor's", by="ann").files == 1
     assert ids(installation) == [1, 2, 3, 4, 5]
     report = read_report(installation.service.store, attempt)
     assert report is not None
@@ -42,5 +42,5 @@ def test_a_rejected_file_is_approved_by_metadata_onto_a_main_that_has_moved(inst
     assert (note.batch, note.by, note.why) == (attempt.batch, "ann", "known at the vendor's")
     assert [message.kind for message in installation.notifier.messages] == [MessageKind.REJECTED, MessageKind.APPROVED]
     with pytest.raises(Refused, match="none of its files is rejected"):
-        approve(installation.service, attempt.batch, why="again", by="ann")
+        approve(installation.service, attempt.batch, reason="again", by="ann")
     assert ids(installation) == [1, 2, 3, 4, 5]

@@ -23,10 +23,10 @@ from lakegate.publishing.nessie import NessieCatalog
 from lakegate.testing import MemoryClock
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.reports import read_report
-from lakegate.workflow.cleaning.candidates import Amount, Spared
+from lakegate.workflow.cleaning.candidates import Amount, Reprieve
 from lakegate.workflow.cleaning.clean import CleanedFolder, clean
+from lakegate.workflow.cleaning.memory import NAME as REMEMBERED
 from lakegate.workflow.cleaning.needed import Need
-from lakegate.workflow.cleaning.remembered import NAME as REMEMBERED
 from lakegate.workflow.retry import discard
 from tests.flow.conftest import Installation
 
@@ -91,10 +91,10 @@ class Drill:
         first = self.clean(delete=True)
         self.wait(7)
         second = self.clean(delete=False)
-        assert (first.unneeded.files, self.there()) == (0, before)
+        assert (first.amount_to_delete.files, self.there()) == (0, before)
         self.clean(delete=True)
         gone = before - self.there()
-        assert len(gone) == second.unneeded.files == first.kept[Spared.WAITING].files
+        assert len(gone) == second.amount_to_delete.files == first.amounts[Reprieve.WAITING].files
         return gone
 
     def there(self) -> set[str]:
@@ -161,7 +161,7 @@ def test_after_two_runs_a_week_apart_an_approval_still_publishes_and_what_nothin
     installation.settle(kept, dropped, newer)
     tag = drill.tag()
     drill.compact()
-    discard(installation.service, dropped.batch, why="broken", by="ann")
+    discard(installation.service, dropped.batch, reason="broken", by="ann")
     folder = table_folder(min(drill.data(main)), installation.service.tables.location()) or ""
     orphans = {drill.put(f"{folder}/data/orphan.parquet"), drill.put(f"{folder}/metadata/orphan.avro")}
     strange = {drill.put(f"{folder}/notes.txt"), drill.put(f"{folder.replace('things_', 'others_')}/data/1.parquet")}
@@ -169,13 +169,13 @@ def test_after_two_runs_a_week_apart_an_approval_still_publishes_and_what_nothin
     assert drill.ids(main) == [1, 5, 7]
     audited, needless = drill.audited(kept), drill.data(drill.audited(dropped)) - drill.data(base)
     drill.wait(LONG)
-    assert Need.HISTORY in drill.clean(delete=True, days=LONG + 1).kept
+    assert Need.HISTORY in drill.clean(delete=True, days=LONG + 1).amounts
     gone = drill.clean_twice()
     assert gone > orphans | needless
     assert drill.there() >= {uri for ref in (main, tag, audited, base) for uri in drill.of_table(ref)}
     assert [drill.ids(ref) for ref in (main, tag, base)] == [[1, 5, 7], [1, 5, 7], [1, 2]]
 
-    assert approve(installation.service, kept.batch, why="known at the vendor's", by="ann").files == 1
+    assert approve(installation.service, kept.batch, reason="known at the vendor's", by="ann").files == 1
     assert (installation.runner.submit_all(), installation.branches()) == ([], [])
     assert drill.ids(main) == [1, 3, 4, 5, 7]
     replaced = drill.data(base)

@@ -1,4 +1,4 @@
-"""What the network delivers twice, with real jobs: rows that are in a table twice are seen by the proof."""
+"""Tests of what the network delivers twice, with real jobs: rows that are in a table twice are seen by the proof."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from lakegate.ports import MAIN, JobState, Ref
 from lakegate.workflow.receive import receive
 from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.service import Service
-from spark_jobs.append_and_audit import append_and_audit, last_word, noted_if_cut_off
+from spark_jobs.append_and_audit import append_and_audit, last_word, record_cut_off
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, is_of_issuer, is_refused
 from spark_jobs.jvm.gateway import jvm
@@ -184,7 +184,7 @@ def test_a_job_of_another_role_rejects_no_file(
     job = from_json(Job, hadoop.read(spark, own.runner.jobs["run-0"]))
     assert job.catalog.audience == AUDIENCE
     job_role(role)
-    with pytest.raises((JobError, Py4JJavaError), match=why), noted_if_cut_off(spark, job):
+    with pytest.raises((JobError, Py4JJavaError), match=why), record_cut_off(spark, job):
         own.runner.submit_all()
     assert not has_begun(own.lake, job)
     assert own.service.branches.head(attempt.branch)
@@ -199,7 +199,7 @@ def test_a_job_whose_token_has_ended_rejects_no_file(
     job = from_json(Job, hadoop.read(spark, own.runner.jobs["run-0"]))
     with monkeypatch.context() as patch:
         patch.setattr(guarded.issuer, "now", lambda: datetime.now(UTC) - timedelta(hours=2))
-        with pytest.raises(JobError, match="HTTP Error 401"), noted_if_cut_off(spark, job):
+        with pytest.raises(JobError, match="HTTP Error 401"), record_cut_off(spark, job):
             own.runner.submit_all()
     assert not has_begun(own.lake, job)
     own.runner.submit_all()  # what it asks for now is good
@@ -243,7 +243,7 @@ def test_a_job_rejects_no_file_whichever_of_its_tokens_has_ended(
 def refused(own: Installation, spark: SparkSession, job: Job) -> bool:
     """Run what waits, of which this is the job. Return True if it was refused for its token."""
     try:
-        with noted_if_cut_off(spark, job):
+        with record_cut_off(spark, job):
             own.runner.submit_all()
     except (JobError, HTTPError, Py4JJavaError) as error:
         if not re.search(r"HTTP Error 401|NotAuthorized", str(error)):
@@ -261,10 +261,10 @@ def test_a_job_that_is_refused_in_its_middle_says_so_and_rejects_no_file(
     spark = reaching(cluster, own.lake)
     job = from_json(Job, hadoop.read(spark, own.runner.jobs["run-0"]))
     elsewhere = replace(job, branch=MAIN, base=own.service.branches.head(MAIN) or "")
-    with pytest.raises(Exception, match="is not allowed for role") as caught, noted_if_cut_off(spark, elsewhere):
+    with pytest.raises(Exception, match="is not allowed for role") as caught, record_cut_off(spark, elsewhere):
         append_and_audit(spark, elsewhere)
     assert not has_begun(own.lake, elsewhere)
-    said = last_word("batch x", caught.value, hidden=True)
+    said = last_word("batch x", caught.value, has_masks=True)
     assert said.startswith("JobError: Nessie's rules or the job's role must change: ")
     assert "'COMMIT_CHANGE_AGAINST_REFERENCE' is not allowed" in said
 
@@ -287,7 +287,7 @@ def test_a_job_is_its_client_where_an_issuer_has_one_and_rejects_no_file_that_it
     with monkeypatch.context() as patch:
         patch.setitem(guarded.issuer.known, Role.SPARK, "another")
         refusal = "gives the client lakegate-spark no token: HTTP Error 401"
-        with pytest.raises(OSError, match=refusal) as caught, noted_if_cut_off(spark, job):
+        with pytest.raises(OSError, match=refusal) as caught, record_cut_off(spark, job):
             own.runner.submit_all()
     assert not has_begun(own.lake, job)
     assert guarded.issuer.passwords[Role.SPARK] not in "".join(traceback.format_exception(caught.value))
@@ -325,12 +325,12 @@ def test_what_an_issuer_echoes_to_iceberg_s_own_client_is_in_no_last_word_and_re
     open_catalog(spark, LEFT, job.catalog, Ref(MAIN))
     echo = {"error": "invalid_grant", "error_description": f"no: {secret}"}
     monkeypatch.setattr(issuer, "grant", lambda _: (400, echo))
-    with pytest.raises(FAILURES, match=secret) as caught, noted_if_cut_off(spark, job):  # so Iceberg does quote it
+    with pytest.raises(FAILURES, match=secret) as caught, record_cut_off(spark, job):  # so Iceberg does quote it
         spark.sql(f"SHOW NAMESPACES IN {LEFT}").collect()
     assert not has_begun(own.lake, job)
     assert is_of_issuer(caught.value)
     for hidden in (True, False):
-        said = last_word("batch x", caught.value, hidden=hidden)
+        said = last_word("batch x", caught.value, has_masks=hidden)
         assert secret not in said
     assert "the issuer gives the job's client no token invalid_grant" in said
     log4j = jvm(spark).org.apache.logging.log4j

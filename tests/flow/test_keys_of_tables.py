@@ -27,7 +27,7 @@ def ids(installation: Installation) -> list[object]:
 
 
 def reasons(installation: Installation) -> list[str]:
-    """What people read first of each file, without the value that failed first."""
+    """Return what people read first of each file, without the value that failed first."""
     files = [file for message in installation.notifier.messages for file in message.files]
     return [file.reasons[0].partition("; the first: ")[0] for file in files]
 

@@ -83,7 +83,7 @@ def test_an_approved_file_is_noted_once_and_a_rebase_brings_its_own(noting: Inst
     [branch] = noting.branches()
     attempt = Attempt.parse(branch)
     assert attempt is not None
-    assert approve(noting.service, attempt.batch, why="known", by="ann").files == 1
+    assert approve(noting.service, attempt.batch, reason="known", by="ann").files == 1
     assert sorted(row["id"] for row in noting.rows()) == [1, 2, 3, 4]
     assert Counter(verdict for _, verdict in found(noting).elements()) == {"fail": 1, "pass": 3}
 

@@ -25,7 +25,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def sqs(*files: FileVersion) -> dict[str, Any]:
-    """What SQS hands over: an "Object Created" event as EventBridge puts it in the queue, a message each."""
+    """Return what SQS hands over: an "Object Created" event as EventBridge puts it in the queue, a message each."""
     return {"Records": [{"messageId": f"m{n}", "body": json.dumps(created(file))} for n, file in enumerate(files)]}
 
 

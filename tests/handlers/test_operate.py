@@ -37,7 +37,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def ask(operation: Operation[Any], by: str = ANN) -> Any:
-    """What a person's client gets of the function that has the operation."""
+    """Return what a person's client gets of the function that has the operation."""
     handler = operate.act if operation.changes else operate.read
     return wire.read_answer(operation.answer, text_of(handler(event(wire.request(operation), by), None)))
 

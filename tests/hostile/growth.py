@@ -1,4 +1,4 @@
-"""How the work for an input grows with the input's size: a ratio of processor times, and never a number of seconds.
+"""The growth of work with an input's size: a ratio of processor times, and never a number of seconds.
 
 It knows nothing of what is run. A run that grows faster than its input is ended as soon as that is certain.
 """

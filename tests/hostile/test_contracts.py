@@ -19,7 +19,7 @@ from tests.hostile.growth import assert_linear
 
 
 def judged(text: str) -> Contract | ContractFaults:
-    """What a reader gets: anything else that is raised is a failure."""
+    """Return what a reader gets: anything else that is raised is a failure."""
     try:
         return load(text, "hostile.yaml")
     except ContractFaults as faults:

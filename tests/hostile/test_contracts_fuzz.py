@@ -94,7 +94,7 @@ def took(text: str) -> float:
 
 @pytest.fixture(scope="module")
 def usual() -> float:
-    """How long the largest of the good contracts takes."""
+    """Return how long the largest of the good contracts takes."""
     text = max(map(json.dumps, GOOD), key=len)
     return max(0.004, *(took(text) for _ in range(3)))
 

@@ -21,7 +21,7 @@ from lakegate.audit.model.plan import Plan
 from spark_jobs.appending.faults import check_sizes, find_corrupt
 from spark_jobs.appending.rows import rows_of
 from spark_jobs.formats.avro import claims
-from spark_jobs.formats.text.rows import parsed
+from spark_jobs.formats.text.rows import parse_files
 from spark_jobs.jvm.gateway import jvm
 from tests.hostile import files
 from tests.hostile.files import avro, number, record
@@ -216,7 +216,7 @@ def test_a_line_that_is_nested_too_deep_is_a_row_that_does_not_parse(
 ) -> None:
     sound, found = inspections(spark, tmp_path, JSON, LINES, LINES + files.deep(depth))
     assert (sound.rows, found.rows, found.faults) == (2, 3, ())
-    [part] = parsed(spark, JSON, [found])
+    [part] = parse_files(spark, JSON, [found])
     assert [row["why"] for row in part.malformed().collect()] == ["it is not a JSON object"]
     assert rows_of(spark, JSON, [sound, found]).count() == 4
 

@@ -165,7 +165,7 @@ def test_a_terminal_obeys_nothing_of_a_text(kind: str, monkeypatch: pytest.Monke
     text, out = (names.MARKUP | names.DECEIVING)[kind], StringIO()
     screen = Console(file=out, force_terminal=True, width=80, markup=False, emoji=False, highlight=False)
     monkeypatch.setattr(terminal, "console", lambda: screen)
-    terminal.say(text)
+    terminal.print_lines(text)
     assert re.fullmatch(r"[^\x00-\x09\x0b-\x1f\x7f-\x9f]*\n", out.getvalue())
     assert out.getvalue().count("\n") == 1
 

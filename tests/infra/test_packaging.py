@@ -59,13 +59,13 @@ def contents(path: Path) -> dict[str, bytes]:
 
 
 def byte_code(names: Iterable[str]) -> set[str]:
-    """Where Python 3.13, which the functions run on, looks for the byte code of these modules."""
+    """Return where Python 3.13, which the functions run on, looks for the byte code of these modules."""
     modules = [Path(name) for name in names if name.endswith(".py")]
     return {str(path.parent / "__pycache__" / f"{path.stem}.cpython-313.pyc") for path in modules}
 
 
 def made(bundles: Bundles) -> list[tuple[int, int]]:
-    """Which very files these are: a zip that is made again is another one."""
+    """Return which very files these are: a zip that is made again is another one."""
     return [(path.stat().st_ino, path.stat().st_mtime_ns) for path in (bundles.functions, bundles.py_files)]
 
 

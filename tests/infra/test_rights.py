@@ -100,7 +100,7 @@ def test_who_opens_attempts_settles_or_appends_adds_to_the_warehouse_and_deletes
 
 
 def may_read(stack: Stack, policy: str, key: str) -> bool:
-    """Whether one of the readers' policies allows to read an object of the lake bucket."""
+    """Return True if one of the readers' policies allows to read an object of the lake bucket."""
     statements = stack.one("AWS::IAM::ManagedPolicy", f"Readers{policy}")["PolicyDocument"]["Statement"]
     allowed = [statement for statement in statements if statement["Action"] == "s3:GetObject"]
     assert allowed == statements  # nothing is denied, so that the two add up, and nothing else is allowed

@@ -1,4 +1,4 @@
-"""What the stacks are made of: buckets, queues, rules, functions, the application, outputs."""
+"""Tests of what the stacks are made of: buckets, queues, rules, functions, the application, outputs."""
 
 from __future__ import annotations
 

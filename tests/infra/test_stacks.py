@@ -1,4 +1,4 @@
-"""Where the walls are: what is in which stack, in which order the stacks are deployed, and what protects them."""
+"""Tests of the stacks' walls: what is in which stack, in which order they are deployed, and what protects them."""
 
 from __future__ import annotations
 

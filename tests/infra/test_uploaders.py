@@ -1,4 +1,4 @@
-"""Who may write which key of the landing bucket: the bucket's policy, evaluated as AWS does for a request."""
+"""Tests of who may write which key of the landing bucket: the bucket's policy, evaluated as AWS does for a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an uploaded object is, by its name and size alone."""
+"""Tests of what an uploaded object is, by its name and size alone."""
 
 from datetime import UTC, datetime
 

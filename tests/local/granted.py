@@ -32,7 +32,7 @@ class Granted:
     sessions: Mapping[str, Sequence[Statement]]
 
     def refused(self, calls: Iterable[Call]) -> Iterator[tuple[Call, Request]]:
-        """What the calls ask for and do not get."""
+        """Yield what the calls ask for and do not get."""
         for call in calls:
             for request in asked(call):
                 if not self.allows(request, call.session):

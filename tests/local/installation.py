@@ -93,7 +93,7 @@ class Installation:
         }
 
     def put(self, key: str, body: bytes) -> str:
-        """What a stranger's upload does. Returns the version id."""
+        """Return what a stranger's upload does. Returns the version id."""
         answer = self.aws("s3").put_object(Bucket=self.outputs["LandingBucket"], Key=key, Body=body)
         return str(answer["VersionId"])
 

@@ -1,4 +1,4 @@
-"""What the fixtures of this layer are, for those who read the tests' arguments."""
+"""Types of this layer's fixtures, for those who read the tests' arguments."""
 
 from collections.abc import Callable
 from typing import Any

@@ -42,7 +42,7 @@ class Place:
 
 
 def text(body: bytes) -> str:
-    """What a file says, in itself and unpacked."""
+    """Return what a file says, in itself and unpacked."""
     said = body.decode("latin-1")
     if body.startswith(GZIP):
         return zlib.decompress(body, wbits=zlib.MAX_WBITS | 16).decode("latin-1")
@@ -105,13 +105,13 @@ def _in_buckets(buckets: list[str], aws: Callable[[str], Any], besides: tuple[st
 
 
 def _assets(installation: Installation) -> Iterator[Text]:
-    """What was uploaded for the deployments: templates and code."""
+    """Return what was uploaded for the deployments: templates and code."""
     buckets = [it["Name"] for it in installation.aws("s3").list_buckets()["Buckets"] if "-assets-" in it["Name"]]
     return _in_buckets(buckets, installation.aws)
 
 
 def _files(installation: Installation) -> Iterator[Text]:
-    """What is in the run folder: records and logs of servers, job runs, messages, the assembly."""
+    """Yield what is in the run folder: records and logs of servers, job runs, messages, the assembly."""
     folder = installation.settings.run
     parts = [it for it in folder.iterdir() if it.name != SERVERS_OWN]  # which has tens of thousands of files
     for path in (it for part in parts for it in (part, *part.rglob("*"))):
@@ -156,7 +156,7 @@ def _queues(installation: Installation) -> Iterator[Text]:
 
 
 def _commits(installation: Installation) -> Iterator[Text]:
-    """What is told of the last commits of every branch."""
+    """Yield what is told of the last commits of every branch."""
     settings = installation.settings
     own = token(settings, sts_of_person(settings))
     for it in asked(settings, own, "/api/v2/trees").json()["references"]:

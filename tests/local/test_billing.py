@@ -1,4 +1,4 @@
-"""What a job run is billed for, as EMR Serverless reckons it."""
+"""Tests of what a job run is billed for, as EMR Serverless reckons it."""
 
 import pytest
 from lakegate_localstack.billing import billed

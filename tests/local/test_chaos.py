@@ -1,4 +1,4 @@
-"""What `make chaos` does at length: servers and functions die on a file's way, and the file is published once."""
+"""A short form of `make chaos`: servers and functions die on a file's way, and the file is published once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAUSE = 10.0  # seconds that LocalStack does not answer
 
 @pytest.fixture
 def profile(installation: Installation, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Any]:
-    """What the command line would read, in this process's environment while the test runs."""
+    """Return what the command line would read, in this process's environment while the test runs."""
     found = {name: value or "" for name, value in dotenv_values(Path(installation.settings.profile)).items()}
     for name, value in found.items():
         monkeypatch.setenv(name, value)

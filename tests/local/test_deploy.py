@@ -1,4 +1,6 @@
-"""What a deployment does with a stack that it finds, on a CloudFormation of this test's own, and in which order."""
+"""Tests of what a deployment does with a stack that it finds, on a CloudFormation of this test's own, and in which
+order.
+"""
 
 import time
 from collections.abc import Callable

@@ -144,7 +144,7 @@ def steps(events: Sequence[Any]) -> dict[str, str]:
 
 
 def is_whole(steps: dict[str, str]) -> bool:
-    """Whether they lead from the first state to a final one."""
+    """Return True if they lead from the first state to a final one."""
     state: str | None = "SUBMITTED"
     while state is not None and state not in FINAL:
         state = steps.get(state)

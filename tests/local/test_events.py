@@ -1,4 +1,4 @@
-"""What the product relies on in EventBridge and SQS and gets from LocalStack's."""
+"""Tests of what the product relies on in EventBridge and SQS and gets from LocalStack's."""
 
 import json
 from collections.abc import Iterator
@@ -55,7 +55,7 @@ def consumer(aws: Aws, function: Make, queue: str, arn_of: ArnOf) -> Iterator[An
 
 @pytest.fixture
 def batches(aws: Aws) -> Any:
-    """What a consumer was given, one entry for each invocation."""
+    """Return what a consumer was given, one entry for each invocation."""
 
     def seen(name: str) -> Any:
         groups = aws("logs").describe_log_groups(logGroupNamePrefix=f"/aws/lambda/{name}")["logGroups"]

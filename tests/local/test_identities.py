@@ -1,4 +1,6 @@
-"""Who does what on the local cloud: each part is its own role to Nessie, as on AWS, and no process has its token."""
+"""Tests of who does what on the local cloud: each part is its own role to Nessie, as on AWS, and no process has its
+token.
+"""
 
 from __future__ import annotations
 
@@ -131,6 +133,6 @@ def test_a_file_s_way_is_committed_by_each_part_s_role_and_no_process_is_told_a_
 
 
 def role(commit: Any) -> str:
-    """Which of the stack's roles committed it."""
+    """Return which of the stack's roles committed it."""
     names = ("IngestRole", "SettleRole", "ReconcileRole", "SparkRole", "ExpressRole")
     return next((name for name in names if name in commit["committer"]), commit["committer"])

@@ -1,4 +1,6 @@
-"""What people on call rely on, on the local cloud: signals in logs, what jobs cost, dead letters that go, a canary."""
+"""Tests of what people on call rely on, on the local cloud: signals in logs, what jobs cost, dead letters that go, a
+canary.
+"""
 
 import json
 from typing import Any

@@ -121,7 +121,7 @@ UNUSED = (
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What the local cloud was asked for so far, and the policies that are deployed there. `groups` are those who have
+    """Calls to the local cloud so far, and the policies that are deployed there. `groups` are those who have
     rights, by what they are for.
     """
 

@@ -1,4 +1,6 @@
-"""What the product relies on in S3 and gets from LocalStack's: where it fails, a test elsewhere proves nothing here."""
+"""Tests of what the product relies on in S3 and gets from LocalStack's: where it fails, a test elsewhere proves nothing
+here.
+"""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""That the local cloud's own clients go to it, whatever the shell says, and what its servers are started with."""
+"""The local cloud's own clients go to it, whatever the shell says, and what its servers are started with."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,6 @@
-"""What the last thirty days would have met by a contract: from the numbers in reports, and no answer without one."""
+"""Tests of what the last thirty days would have met by a contract: from the numbers in reports, and no answer without
+one.
+"""
 
 from __future__ import annotations
 

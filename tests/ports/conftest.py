@@ -44,13 +44,13 @@ class Place(Protocol):
     tables: Tables
 
     def write(self, branch: str, table: str, rows: int, contract_hash: str = "h1") -> str:
-        """What a job does: make the table if there is none, append one data file, return its path."""
+        """Return what a job does: make the table if there is none, append one data file, return its path."""
 
     def add_column(self, branch: str, table: str, name: str) -> None:
-        """What a job does: the table gets a column of text more, and a wider `a`."""
+        """Add a column of text and widen `a`, as a job does."""
 
     def sign(self, branch: str, table: str, contract_hash: str) -> None:
-        """What a job does by a contract that was pushed since the table was made."""
+        """Change the table as a job does by a contract that was pushed since the table was made."""
 
     def drop_column(self, branch: str, table: str, name: str) -> None:
         """Somebody takes a column off the table, the last one that it has."""
@@ -68,7 +68,7 @@ class Place(Protocol):
         """Somebody drops the table."""
 
     def rows(self, ref: str, table: str) -> int:
-        """How many rows a reader of the table finds."""
+        """Return how many rows a reader of the table finds."""
 
 
 @dataclass

@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-from lakegate.adapters.aws import CONFIG, ONCE, aws_errors
+from lakegate.adapters.aws import CONFIG, SINGLE_TRY, aws_errors
 from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnknown, Retryable
 
 
@@ -76,7 +76,7 @@ def test_a_change_without_an_answer_may_have_happened_if_it_was_sent(
 
 
 def test_every_call_has_a_time_out_and_few_retries() -> None:
-    patient, once = vars(CONFIG), vars(ONCE)
+    patient, once = vars(CONFIG), vars(SINGLE_TRY)
     assert (patient["connect_timeout"], patient["read_timeout"]) == (once["connect_timeout"], once["read_timeout"])
     assert patient["read_timeout"] == 60
     assert patient["retries"]["total_max_attempts"] == 4

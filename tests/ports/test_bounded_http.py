@@ -1,4 +1,6 @@
-"""What each HTTP client of ours makes of a server that redirects, sends drops, never ends, or is not what was asked."""
+"""Tests of what each HTTP client of ours makes of a server that redirects, sends drops, never ends, or is not what was
+asked.
+"""
 
 from __future__ import annotations
 

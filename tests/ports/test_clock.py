@@ -1,4 +1,4 @@
-"""What every `Clock` promises."""
+"""Tests of what every `Clock` promises."""
 
 from __future__ import annotations
 

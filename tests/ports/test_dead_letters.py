@@ -1,4 +1,4 @@
-"""What every `DeadLetters` promises, and what AWS puts into such queues."""
+"""Tests of what every `DeadLetters` promises, and what AWS puts into such queues."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Put = Callable[[str], None]
 
 
 def failed(event: object) -> dict[str, Any]:
-    """What Lambda puts into the queue of a function that failed on an event."""
+    """Return what Lambda puts into the queue of a function that failed on an event."""
     return {
         "version": "1.0",
         "requestContext": {"condition": "RetriesExhausted", "approximateInvokeCount": 3},
@@ -37,7 +37,7 @@ def failed(event: object) -> dict[str, Any]:
 
 
 def left_in(queue: str) -> int:
-    """How many messages a queue holds, those that a reader has hidden among them."""
+    """Return how many messages a queue holds, those that a reader has hidden among them."""
     told = boto3.client("sqs").get_queue_attributes(QueueUrl=queue, AttributeNames=["All"])["Attributes"]
     return int(told["ApproximateNumberOfMessages"]) + int(told["ApproximateNumberOfMessagesNotVisible"])
 
@@ -82,8 +82,8 @@ def test_a_letter_that_sqs_returns_twice_is_read_once_and_deleted(
     queues: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     boto3.client("sqs").send_message(QueueUrl=queues[0], MessageBody=json.dumps(ENDED))
-    monkeypatch.setattr(sqs, "HIDDEN", 0)
-    monkeypatch.setattr(sqs, "MOST", 2 * sqs.AT_ONCE)
+    monkeypatch.setattr(sqs, "HIDDEN_SECONDS", 0)
+    monkeypatch.setattr(sqs, "MOST_MESSAGES", 2 * sqs.AT_ONCE)
     dead = SqsDeadLetters(queues[:1])
     [letter] = dead.read()
     dead.delete([letter])

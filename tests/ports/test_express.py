@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lakegate.adapters.events import NO_EVENT
-from lakegate.adapters.express import ExpressJobRunner, Taken, forget_ended, is_end, note_end
+from lakegate.adapters.express import ExpressJobRunner, RunMark, forget_ended, is_end, note_end
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.lane import Lane
 from lakegate.errors import Misconfigured
@@ -137,7 +137,7 @@ def test_a_run_that_nobody_tells_the_end_of_has_failed_when_the_function_cannot_
 ) -> None:
     start(runner)
     if is_taken:
-        store.write(TAKEN, to_json(Taken(taken_at=clock.now())).encode())
+        store.write(TAKEN, to_json(RunMark(taken_at=clock.now())).encode())
     limit = clock.now() + timedelta(minutes=minutes)
     clock.time = limit
     assert state(runner) is JobState.RUNNING
@@ -154,7 +154,7 @@ def test_a_run_that_nobody_tells_the_end_of_has_failed_when_the_function_cannot_
 def test_a_run_whose_start_was_not_noted_is_found_by_the_note_that_it_is_taken(
     runner: ExpressJobRunner, store: MemoryStore, clock: MemoryClock
 ) -> None:
-    store.write(TAKEN, to_json(Taken(taken_at=clock.now())).encode())
+    store.write(TAKEN, to_json(RunMark(taken_at=clock.now())).encode())
     assert state(runner) is JobState.RUNNING
 
 

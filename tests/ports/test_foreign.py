@@ -1,4 +1,6 @@
-"""What is taken of a catalog that is not ours: nothing by which it could run, sign, send or read what it likes."""
+"""Tests of what is taken of a catalog that is not ours: nothing by which it could run, sign, send or read what it
+likes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What is particular to PyIceberg: its errors, its time-outs, life without PyArrow, and a Spark that reads after it."""
+"""Tests of what is particular to PyIceberg: its errors, its time-outs, life without PyArrow, and a Spark that reads
+after it.
+"""
 
 from __future__ import annotations
 
@@ -238,7 +240,7 @@ def test_a_commit_that_is_refused_is_not_repeated_whatever_the_table_says(
 
 
 class Reads:
-    """What is asked of object storage, and how many at once."""
+    """Requests to object storage, and the most at once."""
 
     def __init__(self) -> None:
         self.paths: list[str] = []

@@ -1,4 +1,4 @@
-"""Who may do what, asked of a real Nessie that has our rules: it and `lakegate.access.may` say the same."""
+"""Tests of who may do what, asked of a real Nessie that has our rules: it and `lakegate.access.may` say the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every `Intake` promises, but for what it says of job runs: the emulator ends each as it begins."""
+"""Tests of what every `Intake` promises, but for what it says of job runs: the emulator ends each as it begins."""
 
 from __future__ import annotations
 

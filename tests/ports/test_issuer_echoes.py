@@ -135,7 +135,7 @@ def ways(client: Client, secret: str) -> list[Callable[[], object]]:
 
 
 def left_by(ask: Callable[[], object], caplog: pytest.LogCaptureFixture) -> str:
-    """What an issuer's answer leaves, in the error and in logs."""
+    """Return what an issuer's answer leaves, in the error and in logs."""
     caplog.clear()
     with caplog.at_level(logging.INFO), pytest.raises((LakegateError, NoTokenError)) as caught:
         ask()

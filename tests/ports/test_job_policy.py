@@ -39,7 +39,9 @@ READ, WRITE = "s3:GetObject", "s3:PutObject"
 
 
 def reach(attempt: Attempt = ATTEMPT, **other: Any) -> Reach:
-    """What the workflow says of an attempt at a table that is there, with a foreign key to one that is there, too."""
+    """Return what the workflow says of an attempt at a table that is there, with a foreign key to one that is there,
+    too.
+    """
     uri = f"s3://{SERVICE}"
     return replace(
         Reach(

@@ -1,4 +1,4 @@
-"""What every `Landing` and every `Store` promises, and what is particular to S3."""
+"""Tests of what every `Landing` and every `Store` promises, and what is particular to S3."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from moto import mock_aws
 from s3transfer.manager import TransferCoordinatorController
 
 from lakegate.adapters import s3
-from lakegate.adapters.immutable_cache import MOST, ImmutableCache
+from lakegate.adapters.immutable_cache import MOST_OBJECTS, ImmutableCache
 from lakegate.adapters.s3 import S3Landing, S3Store
 from lakegate.errors import Misconfigured, OutcomeUnknown, Refused, Retryable
 from lakegate.landing.files import FileVersion
@@ -36,7 +36,7 @@ class Place(Protocol):
     store: Store
 
     def put(self, key: str, body: bytes) -> str:
-        """What a vendor's upload does; returns the version id."""
+        """Return what a vendor's upload does; returns the version id."""
 
     def landed_at(self, key: str, version_id: str) -> datetime:
         """When that was, by the clock of whoever keeps it."""
@@ -45,7 +45,7 @@ class Place(Protocol):
         """Delete one version for good."""
 
     def staged(self, uri: str) -> bytes:
-        """What is in a staged copy."""
+        """Return what is in a staged copy."""
 
 
 class MemoryPlace:
@@ -246,7 +246,7 @@ def test_what_is_written_once_is_read_once() -> None:
 def test_of_what_is_written_once_only_the_last_objects_are_kept() -> None:
     under = MemoryStore()
     store = ImmutableCache(under)
-    names = [f"attempts/{number}/job.json" for number in range(MOST + 1)]
+    names = [f"attempts/{number}/job.json" for number in range(MOST_OBJECTS + 1)]
     for name in names:
         under.create(name, b"{}")
         store.read(names[0])
@@ -500,7 +500,7 @@ def test_a_file_version_landed_at_a_whole_second_whoever_tells() -> None:
 @pytest.mark.usefixtures("aws")
 def test_a_creation_that_is_not_answered_may_have_happened_and_is_not_sent_again() -> None:
     store = S3Store("service")
-    with Stubber(store._once) as stub:
+    with Stubber(store._single_try_client) as stub:
         stub.add_client_error("put_object", "InternalError", http_status_code=500)
         with pytest.raises(OutcomeUnknown, match="notes/a"):
             store.create("notes/a", b"x")
@@ -509,7 +509,7 @@ def test_a_creation_that_is_not_answered_may_have_happened_and_is_not_sent_again
 @pytest.mark.usefixtures("aws")
 def test_a_creation_beside_another_is_tried_later() -> None:
     store = S3Store("service")
-    with Stubber(store._once) as stub:
+    with Stubber(store._single_try_client) as stub:
         stub.add_client_error("put_object", "ConditionalRequestConflict", http_status_code=409)
         with pytest.raises(Retryable, match="notes/a"):
             store.create("notes/a", b"x")

@@ -1,4 +1,4 @@
-"""What is particular to Nessie as the catalog: its empty main, its commits' size, its errors."""
+"""Tests of what is particular to Nessie as the catalog: its empty main, its commits' size, its errors."""
 
 from __future__ import annotations
 

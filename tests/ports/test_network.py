@@ -1,4 +1,4 @@
-"""What the adapters make of a network that delivers a commit twice, or lets another writer be first."""
+"""Tests of what the adapters make of a network that delivers a commit twice, or lets another writer be first."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def network(nessie_place: NessiePlace) -> Iterator[Proxy]:
 
 @pytest.fixture(params=[Fault.TWICE, Fault.AGAIN])
 def twice(network: Proxy, request: pytest.FixtureRequest) -> Proxy:
-    """What changes anything is delivered twice: at once, or the second one before the next request."""
+    """Return what changes anything is delivered twice: at once, or the second one before the next request."""
     network.decide = lambda its: (Fault.NONE if its.reads else request.param, 0)
     return network
 

@@ -1,4 +1,4 @@
-"""What every `Notifier` promises, and what a person finds in Slack."""
+"""Tests of what every `Notifier` promises, and what a person finds in Slack."""
 
 from __future__ import annotations
 
@@ -446,7 +446,9 @@ def texts(message: Message) -> list[str]:
 
 
 def unformatted(text: str) -> int:
-    """How many characters could begin a format: outside code and words, and with no zero-width space before them."""
+    """Return how many characters could begin a format: outside code and words, and with no zero-width space before
+    them.
+    """
     outside = "".join(text.replace("```", "`").split("`")[::2])
     return len(re.findall(r"(?<![^\W_])(?<!\u200b)[*_~]", outside))
 

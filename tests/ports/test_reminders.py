@@ -1,4 +1,4 @@
-"""What every `Reminders` promises, and what `ingest` makes of those that come out of its queue."""
+"""Tests of what every `Reminders` promises, and what `ingest` makes of those that come out of its queue."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def queue(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def bodies(queue: str) -> Bodies:
-    """Those of the messages that are due."""
+    """Return those of the messages that are due."""
     answer = boto3.client("sqs").receive_message(QueueUrl=queue, MaxNumberOfMessages=10)
     return [json.loads(message["Body"]) for message in answer.get("Messages", ())]
 

@@ -1,4 +1,4 @@
-"""What every `JobRunner` promises, and what EMR Serverless is told."""
+"""Tests of what every `JobRunner` promises, and what EMR Serverless is told."""
 
 from __future__ import annotations
 
@@ -289,7 +289,9 @@ def listed(number: int, **other: Any) -> dict[str, Any]:
 
 
 def described(entry: dict[str, Any]) -> dict[str, Any]:
-    """What the service says of one run that it has listed: it waited for a minute, and for its workers for another."""
+    """Return what the service says of one run that it has listed: it waited for a minute, and for its workers for
+    another.
+    """
     entry = {
         **entry,
         "jobRunId": entry["id"],
@@ -428,7 +430,7 @@ def test_the_runs_under_way_are_asked_for_by_their_states_and_anew_each_time(emr
 
 @pytest.fixture
 def seconds(emr: tuple[EmrJobRunner, Stubber], monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """What the process's clock says; it goes on by the second number with each page that is listed."""
+    """Return what the process's clock says; it goes on by the second number with each page that is listed."""
     runner, _ = emr
     seconds = [0.0, 0.0]
 

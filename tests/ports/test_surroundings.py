@@ -1,4 +1,4 @@
-"""What the doctor reads of an installation's surroundings: networks by an emulator, Nessie by a real one."""
+"""Tests of what the doctor reads of an installation's surroundings: networks by an emulator, Nessie by a real one."""
 
 from __future__ import annotations
 

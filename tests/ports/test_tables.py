@@ -1,4 +1,4 @@
-"""What every `Tables` promises."""
+"""Tests of what every `Tables` promises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every `Telemetry` promises, and that CloudWatch takes metrics from what a function logs."""
+"""Tests of what every `Telemetry` promises, and that CloudWatch takes metrics from what a function logs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import structlog
 from jsonschema import Draft202012Validator
 
 from lakegate import bootstrap
-from lakegate.adapters.emf import EmfTelemetry, embedded
+from lakegate.adapters.emf import EmfTelemetry, embed
 from lakegate.landing import canary
 from lakegate.ports import Signal, Telemetry
 from lakegate.testing import MemoryClock, MemoryTelemetry
@@ -57,8 +57,8 @@ LINE = {
 
 
 def metrics_in(line: dict[str, Any]) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    """What CloudWatch takes from a line: the values of metrics, by name and dimensions. Fails for a line that it would
-    not take, or would take in part.
+    """Return what CloudWatch takes from a line: the values of metrics, by name and dimensions. Fails for a line that it
+    would not take, or would take in part.
     """
     Draft202012Validator(LINE).validate(line)
     found = {}
@@ -95,7 +95,7 @@ def test_signals_of_no_table_and_of_any_table_are_taken(telemetry: Telemetry) ->
 
 
 def test_cloudwatch_takes_every_signal_as_a_metric_of_the_installation_alone() -> None:
-    line = embedded({signal: number for number, signal in enumerate(Signal)}, "prod", AT)
+    line = embed({signal: number for number, signal in enumerate(Signal)}, "prod", AT)
     installation = (("installation", "prod"),)
     assert metrics_in(line) == {(str(signal), installation): number for number, signal in enumerate(Signal)}
     assert line["_aws"]["Timestamp"] == 1_359_608_767_891  # type: ignore[index]
@@ -118,12 +118,12 @@ def test_a_table_is_no_dimension_because_each_would_be_billed(log: Any) -> None:
 
 
 def test_the_canarys_published_files_are_a_metric_of_their_own_and_nothing_else_of_it_is() -> None:
-    line = embedded({Signal.FILES_PUBLISHED: 1}, "prod", AT, canary.TABLE) | {"table": canary.TABLE}
+    line = embed({Signal.FILES_PUBLISHED: 1}, "prod", AT, canary.TABLE) | {"table": canary.TABLE}
     assert metrics_in(line) == {
         ("FilesPublished", (("installation", "prod"),)): 1,
         ("FilesPublished", (("installation", "prod"), ("table", canary.TABLE))): 1,
     }
-    assert len(metrics_in(embedded({Signal.JOB_SECONDS: 1}, "prod", AT, canary.TABLE))) == 1
+    assert len(metrics_in(embed({Signal.JOB_SECONDS: 1}, "prod", AT, canary.TABLE))) == 1
 
 
 @pytest.mark.parametrize(
@@ -131,5 +131,5 @@ def test_the_canarys_published_files_are_a_metric_of_their_own_and_nothing_else_
     [(Signal.JOB_SECONDS, "Seconds"), (Signal.VCPU_HOURS, "None"), (Signal.FILES_PUBLISHED, "Count")],
 )
 def test_a_signal_has_the_unit_that_its_name_says(signal: Signal, unit: str) -> None:
-    [directive] = embedded({signal: 1}, "prod", AT)["_aws"]["CloudWatchMetrics"]  # type: ignore[index]
+    [directive] = embed({signal: 1}, "prod", AT)["_aws"]["CloudWatchMetrics"]  # type: ignore[index]
     assert [metric["Unit"] for metric in directive["Metrics"]] == [unit]

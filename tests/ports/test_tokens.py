@@ -1,4 +1,4 @@
-"""What every `Tokens` promises, and the one door through which they go to the catalog."""
+"""Tests of what every `Tokens` promises, and the one door through which they go to the catalog."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from requests.adapters import HTTPAdapter
 
 from lakegate import bootstrap
 from lakegate.access import Role
-from lakegate.adapters.aws import ONCE
+from lakegate.adapters.aws import SINGLE_TRY
 from lakegate.adapters.client_tokens import SHORTEST, ClientTokens
 from lakegate.adapters.http import IdentifiedAdapter, mount
-from lakegate.adapters.renewed import Issued, Renewed
+from lakegate.adapters.renewed import IssuedToken, RenewedToken
 from lakegate.adapters.tokens import StsTokens
 from lakegate.cli.doctor import Examination
 from lakegate.doctor.finding import Verdict
@@ -57,7 +57,7 @@ class Given:
 
 @pytest.fixture
 def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[Issuer]:
-    """Where this process finds STS and Secrets Manager, which take it for the role `ingest`."""
+    """Yield where this process finds STS and Secrets Manager, which take it for the role `ingest`."""
     with issuing(Issuer(now=MemoryClock().now)) as found:
         ours = {"ACCESS_KEY_ID": "ingest", "SECRET_ACCESS_KEY": "x", "REGION": "eu-central-1"}
         places = {f"ENDPOINT_URL_{service}": found.uri for service in ("STS", "SECRETS_MANAGER")}
@@ -74,7 +74,9 @@ def given(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Gi
         memory = MemoryTokens(clock)
         return Given(tokens=memory, clock=clock, issued=lambda: memory.until, issuer=memory)
     found: Issuer = request.getfixturevalue("issuer")
-    monkeypatch.setattr("lakegate.adapters.tokens.CONFIG", ONCE)  # a test of a silent issuer does not wait for retries
+    monkeypatch.setattr(
+        "lakegate.adapters.tokens.CONFIG", SINGLE_TRY
+    )  # a test of a silent issuer does not wait for retries
     found.now = clock.now
     found.life = SHORTEST if request.param == "client of short tokens" else timedelta(hours=1)
     tokens: Tokens = (
@@ -123,18 +125,18 @@ def test_while_the_issuer_is_silent_the_last_token_is_used_for_as_long_as_it_out
     assert given.tokens.token() != first
 
 
-class Counted(Renewed):
+class Counted(RenewedToken):
     """Tokens of an issuer that answers or does not."""
 
     def __init__(self, clock: MemoryClock) -> None:
         super().__init__(clock)
         self.now, self.asked, self.answers = clock.now, 0, True
 
-    def issue(self) -> Issued:
+    def issue(self) -> IssuedToken:
         self.asked += 1
         if not self.answers:
             raise Retryable("no answer")
-        return Issued(token=f"token {self.asked}", until=self.now() + timedelta(minutes=15))
+        return IssuedToken(token=f"token {self.asked}", expires_at=self.now() + timedelta(minutes=15))
 
 
 def test_a_silent_issuer_is_asked_again_after_a_while_and_not_at_each_call() -> None:
@@ -311,7 +313,7 @@ class Fixed:
 
 
 class Wire:
-    """What goes out, instead of a network: each call is noted, and answered. Calls to `beside` go there."""
+    """A network that records each call, and answers it. Calls to `beside` go there."""
 
     def __init__(
         self,

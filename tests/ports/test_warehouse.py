@@ -1,4 +1,4 @@
-"""What every `Warehouse` promises, and what is particular to S3."""
+"""Tests of what every `Warehouse` promises, and what is particular to S3."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_files_are_deleted_and_no_others(place: Place) -> None:
 
 
 def test_many_files_are_deleted_by_several_requests(s3: S3Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warehouse, "MOST", 2)
+    monkeypatch.setattr(warehouse, "MOST_KEYS", 2)
     uris = [f"{folder('a/flights')}/data/{number}" for number in range(5)]
     for uri in uris:
         s3.put(uri)

@@ -39,7 +39,7 @@ from lakegate.testing import (
 )
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
-from lakegate.workflow.ledger.receipts import CLOSED, PREFIX
+from lakegate.workflow.ledger.receipts import CLOSED_PREFIX, PREFIX
 from lakegate.workflow.receive import receive, settle_and_gather
 from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.receiving.queued import PREFIX as QUEUED
@@ -97,7 +97,7 @@ SETTING = "{{property: {name}, vendor: lakegate, value: {value}}}"
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """What the contract of flights says."""
+    """Terms of the contract of flights."""
 
     strict: bool = False  # b is required
     unique: bool = False  # a is unique in the whole table
@@ -152,7 +152,7 @@ class WatchedStore(MemoryStore):
     def write(self, name: str, body: bytes) -> None:
         if name.startswith(FROZEN) and self.objects.get(name, body) != body:
             raise Violation(f"{name} was written again, and differently")
-        self.archived += name.startswith((PREFIX, CLOSED))
+        self.archived += name.startswith((PREFIX, CLOSED_PREFIX))
         super().write(name, body)
 
     def write_many(self, bodies: Mapping[str, bytes]) -> None:
@@ -160,11 +160,11 @@ class WatchedStore(MemoryStore):
             self.write(name, body)
 
     def create(self, name: str, body: bytes) -> bool:
-        self.archived += name.startswith((PREFIX, CLOSED))
+        self.archived += name.startswith((PREFIX, CLOSED_PREFIX))
         return super().create(name, body)
 
     def delete(self, name: str) -> None:
-        self.archived += name.startswith((PREFIX, CLOSED))
+        self.archived += name.startswith((PREFIX, CLOSED_PREFIX))
         super().delete(name)
 
 
@@ -286,7 +286,7 @@ class Installation:
         self.started = 0
 
     def make_lake(self) -> tuple[Lake, Catalog, Tables]:
-        """What everybody shares, and the ports by which workers reach it."""
+        """Return what everybody shares, and the ports by which workers reach it."""
         lake = MemoryLake()
         return lake, WatchedCatalog(lake, self), MemoryTables(lake=lake)
 
@@ -358,7 +358,7 @@ class Installation:
         return [file for file in found if file]
 
     def may_wait(self, table: str) -> bool:
-        """Whether its queued files may wait for company, by what their notes say of when they were heard of."""
+        """Return True if its queued files may wait for company, by what their notes say of when they were heard of."""
         names = [name for name in self.store.objects if name.startswith(f"{QUEUED}{table}/")]
         heard = [datetime.strptime(f"{name[-20:-5]}Z", "%Y%m%dT%H%M%S%z") for name in names]
         return self.clock.now() < min(heard) + self.window
@@ -548,13 +548,13 @@ class Installation:
     def discard(self, batch: str) -> Worker:
         self.discarded.add(batch)
         return self.start(
-            "discard", batch, lambda service: discard(service, batch, why="not wanted", by="ann"), patient=True
+            "discard", batch, lambda service: discard(service, batch, reason="not wanted", by="ann"), patient=True
         )
 
     def approve(self, batch: str) -> Worker:
         self.approved.add(batch)
         return self.start(
-            "approve", batch, lambda service: approve(service, batch, why="it is known", by="ann"), patient=True
+            "approve", batch, lambda service: approve(service, batch, reason="it is known", by="ann"), patient=True
         )
 
     def push(self, terms: Terms) -> None:
@@ -567,7 +567,7 @@ class Installation:
         self.routes = True
 
     def break_contract(self) -> None:
-        """What is in the registry loads no more: an object written by hand, or a release that reads less."""
+        """Put a contract in the registry that does not load: one written by hand, or of a release that reads less."""
         self.say("contract: broken")
         self.store.write(contract_name(FLIGHTS), b"schema: [")
         self.disturbed |= {*self.workers}
@@ -601,7 +601,7 @@ class Installation:
             self._look_at(worker)
 
     def note(self, worker: Worker, fate: Fate = Fate.DONE) -> None:
-        """What becomes of the call that it waits for."""
+        """Record the fate of the call that it waits for."""
         self.calls += 1
         if fate is not Fate.DONE:
             self.disturbed.add(worker)
@@ -674,7 +674,7 @@ class Installation:
         self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=PLANES): table})
 
     def data_files(self, table: str) -> list[str]:
-        """Those of a table on main."""
+        """Return those of a table on main."""
         return sorted(files_of(self.lake.table(Ref(MAIN), table)))
 
     def meddle(self, branch: str) -> None:

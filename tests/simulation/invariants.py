@@ -1,4 +1,4 @@
-"""What lakegate promises, each promise once: those of `ALWAYS` after every commit to main, those of `AT_THE_END` when
+"""Promises of lakegate, each once: those of `ALWAYS` after every commit to main, those of `AT_THE_END` when
 the world has been quiet for long enough.
 
 A promise is checked against what happened (what landed, what jobs reported, what strangers did), never by the code that
@@ -26,7 +26,7 @@ from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, JobRun, JobState, MessageKind, Ref
 from lakegate.testing import TableState
 from lakegate.testing.lake import Commit, Key, KeyKind
-from lakegate.workflow.ledger.receipts import CLOSED, PREFIX
+from lakegate.workflow.ledger.receipts import CLOSED_PREFIX, PREFIX
 from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.notices.outbox import OUTBOX
 from lakegate.workflow.status import status
@@ -102,7 +102,7 @@ def receipts_at(world: Installation, commit: Commit) -> dict[str, Receipt]:
     """Every key's receipt: main's, or else the archived one; and with it what was taken out of it."""
     main = {receipt.key: receipt for receipt in commit.contents.values() if isinstance(receipt, Receipt)}
     found = {receipt.key: receipt for receipt in _kept(world, PREFIX)} | main
-    for closed in _kept(world, CLOSED):
+    for closed in _kept(world, CLOSED_PREFIX):
         short = found.get(closed.key)
         if short is None:
             raise Violation(f"{closed.key} has no receipt any more, and entries that were taken out of one")
@@ -276,8 +276,8 @@ def _last_landed(world: Installation, receipt: Receipt, entries: Iterable[Entry]
 
 
 def _nobody_can_know(world: Installation, receipt: Receipt, newest: Entry) -> bool:
-    """Whether it and what is on main are from one second, of whose versions S3 tells the newest, as long as that is
-    there; and events may be lost.
+    """Return True if it and what is on main are from one second, of whose versions S3 tells the newest, as long as that
+    is there; and events may be lost.
     """
     at_once = [it for it in world.files.values() if (it.key, it.landed_at) == (receipt.key, newest.landed_at)]
     is_told = len(at_once) <= 2 and all((it.key, it.version_id) in world.landing.landed for it in at_once)
@@ -341,7 +341,7 @@ def a_reason_comes_with_every_rejection(step: Step) -> Iterator[str]:
 
 
 def a_reason_names_a_version_that_is_on_main(step: Step) -> Iterator[str]:
-    """What a person discards keeps the reason for which it was rejected."""
+    """A file that a person discards keeps the reason for which it was rejected."""
     if step.after.note is None or step.after.note.by:
         return
     for (key, version), (_, new) in step.changed.items():
@@ -380,8 +380,8 @@ def what_is_observed_is_rejected_only_if_it_cannot_be_appended(step: Step) -> It
 
 
 def _failures_alone(world: Installation, entry: Entry, file_id: str) -> int:
-    """How many jobs began on this file alone, and failed one after the other, up to this attempt's. Those that had
-    others beside it say nothing about it: so good files survive one that ends its job.
+    """Return how many jobs began on this file alone, and failed one after the other, up to this attempt's. Those that
+    had others beside it say nothing about it: so good files survive one that ends its job.
     """
     attempts = [Attempt(table=entry.table, batch=entry.batch, number=it) for it in range(entry.attempt, 0, -1)]
     runs = [run for attempt in attempts if (run := world.runner.find(attempt.branch))]
@@ -392,7 +392,7 @@ def _failures_alone(world: Installation, entry: Entry, file_id: str) -> int:
 
 
 def has_begun(world: Installation, run: JobRun) -> bool:
-    """Whether a job came to its files, and was not cut off from them."""
+    """Return True if a job came to its files, and was not cut off from them."""
     return run.id in world.jobs and world.jobs[run.id].began
 
 
@@ -449,7 +449,7 @@ def _keys_at(world: Installation, commit: Commit, table: str) -> set[int]:
 
 
 def _passed(step: Step, report: Report) -> Iterator[Story]:
-    """What is in the files that are published by their verdicts, and not by a person's word."""
+    """Yield what is in the files that are published by their verdicts, and not by a person's word."""
     for file in report.files:
         if _is_published(step, file) and file.verdict not in FAILING_VERDICTS:
             yield step.world.stories[file.id]
@@ -475,7 +475,7 @@ def no_key_is_there_twice(step: Step) -> Iterator[str]:
 
 
 def let_through(step: Step, file_id: str) -> bool:
-    """Whether a published file version had failed, or would have if its contract had enforced."""
+    """Return True if a published file version had failed, or would have if its contract had enforced."""
     entry = step.published.get(file_id)
     report = report_of(step.world, entry) if entry else None
     return any(it.id == file_id and it.verdict in FAILING_VERDICTS for it in (report.files if report else ()))
@@ -563,7 +563,7 @@ class End:
         return any(told.key == file.key for message in messages for told in message.files)
 
     def may_be_superseded(self, file: str) -> bool:
-        """Whether a rejected version, by id, has others of its key on main."""
+        """Return True if a rejected version, by id, has others of its key on main."""
         return bool(self.receipts[self.entries[file][0].key].on_main)
 
 
@@ -605,7 +605,7 @@ def a_branch_goes_when_its_life_is_over_and_people_were_told_before(end: End) ->
 
 
 def _nothing_else(end: End, branch: str, files: set[str]) -> Iterator[str]:
-    """Where the attempt was given up nobody knows whose rows are on its branch, whatever its job reported later."""
+    """After giving up, nobody knows whose rows are on the attempt's branch, whatever its job reported later."""
     end_of_attempt = end.world.store.objects.get(f"attempts/{branch}/end.json", b"")
     gone = b"given up" in end_of_attempt or b"handed over" in end_of_attempt
     report = None if gone else end.world.report(branch)
@@ -648,7 +648,7 @@ def good_files_survive_a_killer(end: End) -> Iterator[str]:
 
 
 def a_batch_is_split_by_crashes_that_its_files_may_have_caused(end: End) -> Iterator[str]:
-    """Where two jobs at different files follow the same one, which left no verdicts, it and another at these files had
+    """Two jobs at different files follow the same one, without verdicts, only if it and another at these files had
     begun and failed.
     """
     world = end.world
@@ -755,7 +755,7 @@ def a_key_of_a_rejected_file_is_free(end: End) -> Iterator[str]:
 
 
 def of_a_batchs_files_with_a_key_the_first_stays(end: End) -> Iterator[str]:
-    """Where several have it that no other batch has, nothing else is wrong with them, and no person says a word."""
+    """Files of one batch share a key that no other batch has, with no other fault, and no person says a word."""
     stories, people = end.world.stories, end.world.retried | end.world.approved
     rivals = [(file, entry) for file, entry in end.entries.values() if stories[file.id].key == KEY]
     published = {entry.batch: file for file, entry in rivals if entry.decision is Decision.PUBLISHED}

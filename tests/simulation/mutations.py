@@ -37,7 +37,7 @@ OURS = ("lakegate.", "tests.simulation.")
 
 
 class Gone(LookupError):
-    """What a mutation would replace is no longer in the code."""
+    """The text that a mutation would replace is no longer in the code."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,7 @@ def _put(places: list[tuple[Any, str]], function: Callable[..., Any]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Mutation:
-    """What somebody might break, in words and in code. One that few schedules see is looked for from a seed on."""
+    """A change that breaks something, in words and in code. One that few schedules see is looked for from a seed on."""
 
     says: str
     edits: tuple[Edit, ...]
@@ -101,7 +101,7 @@ class Mutation:
 MUTATIONS = (
     Mutation(
         says="a merge is forced: it overwrites what main changed meanwhile",
-        edits=(Edit(function=MemoryLake.merge, old="if both:", new="if False:"),),
+        edits=(Edit(function=MemoryLake.merge, old="if conflicts:", new="if False:"),),
     ),
     Mutation(
         says="a job appends once more when it has no answer, and does not prove what is there",
@@ -112,7 +112,7 @@ MUTATIONS = (
                 new="paths |= {f'{path}-again': rows for path, rows in paths.items()}\n"
                 "    self.cluster.lake.spark_append(",
             ),
-            Edit(function=completeness.prove, old="if there != rows:", new="if False:"),
+            Edit(function=completeness.prove, old="if actual != rows:", new="if False:"),
         ),
     ),
     Mutation(
@@ -208,8 +208,8 @@ MUTATIONS = (
     Mutation(
         says="rows that somebody has rewritten stay when they are replaced",
         edits=(
-            Edit(function=audit._remove_replaced, old="if not holding:", new="if True:"),
-            Edit(function=completeness.prove_removed, old="if still:", new="if False:"),
+            Edit(function=audit._remove_replaced, old="if not data_files:", new="if True:"),
+            Edit(function=completeness.prove_removed, old="if remaining:", new="if False:"),
         ),
     ),
     Mutation(
@@ -218,7 +218,7 @@ MUTATIONS = (
             Edit(function=start._claim, old="use is Use.OTHER or not", new="not"),
             Edit(
                 function=start._use_of,
-                old="Use.OTHER if claimed.isdisjoint(file.id for file in files) else Use.THESE_FILES",
+                old="Use.OTHER if claimed_ids.isdisjoint(file.id for file in files) else Use.THESE_FILES",
                 new="Use.THESE_FILES",
             ),
             Edit(function=start._agree_on_files, old="attempt.number == 1", new="attempt.number"),
@@ -230,10 +230,10 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=rules.job_without_verdicts,
-                old="not ended.crash.is_last",
-                new="len(ended.crash.attempts) < ended.crash.most",
+                old="not end.crash.is_last",
+                new="len(end.crash.attempts) < end.crash.limit",
             ),
-            Edit(function=rules._after, old="if not crashed.halves:", new="if True:"),
+            Edit(function=rules._after, old="if not crash.halves:", new="if True:"),
         ),
     ),
     Mutation(
@@ -245,8 +245,8 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=rules._after,
-                old="if not crashed.halves:",
-                new="if not (crashed.files > 1 and crashed.tries > 1):",
+                old="if not crash.halves:",
+                new="if not (crash.files > 1 and crash.tries > 1):",
             ),
         ),
     ),
@@ -256,7 +256,7 @@ MUTATIONS = (
             Edit(
                 function=settle._settle,
                 old="    for half in todo.halves:\n        start_attempt(service, attempt.next(), half)",
-                new="    _retry(service, attempt, todo.again, ())",
+                new="    _retry(service, attempt, todo.files_to_retry, ())",
             ),
         ),
     ),
@@ -279,7 +279,9 @@ MUTATIONS = (
     ),
     Mutation(
         says="what is published stays on the branch that is kept",
-        edits=(Edit(function=settle._prune, old="drop_files(service, audited, gone, attempt.branch)", new="pass"),),
+        edits=(
+            Edit(function=settle._prune, old="drop_files(service, audited_attempt, files, attempt.branch)", new="pass"),
+        ),
     ),
     Mutation(
         says="a message counts as told before it is sent",
@@ -287,7 +289,8 @@ MUTATIONS = (
             Edit(
                 function=outbox.send,
                 old="    try:\n",
-                new="    service.store.create(SENT + name, to_json(Sent(at=service.clock.now())).encode())\n    try:\n",
+                new="    sent = to_json(SentMark(at=service.clock.now())).encode()\n"
+                "    service.store.create(SENT_PREFIX + name, sent)\n    try:\n",
             ),
         ),
         seeds_from=3140,
@@ -301,19 +304,19 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=truncation._truncate,
-                old="archive_closed(service, [(receipt, closed) for receipt, _, closed in found])",
+                old="archive_closed(service, [(receipt, closed_entries) for receipt, _, closed_entries in cuts])",
                 new="pass",
             ),
         ),
     ),
     Mutation(
         says="a version that was taken out of its receipt was never decided",
-        edits=(Edit(function=receipts.with_closed, old="if it.key in receipts and", new="if False and"),),
+        edits=(Edit(function=receipts.with_closed, old="if file.key in receipts and", new="if False and"),),
         seeds_from=510,
     ),
     Mutation(
         says="bytes that were uploaded again are not newer than those before them",
-        edits=(Edit(function=standing._in_order, old="[*others, *_repeated(receipt, others)]", new="others"),),
+        edits=(Edit(function=standing._in_order, old="[*rivals, *_repeat_entries(receipt, rivals)]", new="rivals"),),
         seeds_from=40,
     ),
     Mutation(
@@ -321,7 +324,7 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=standing.standing_of,
-                old="file.content in {entry.content for entry in others} - {None}",
+                old="file.content in {entry.content for entry in rivals} - {None}",
                 new="False",
             ),
         ),
@@ -332,7 +335,7 @@ MUTATIONS = (
             Edit(function=guards._guard_standing, old="if its.decision:", new="if False:"),
             Edit(
                 function=rules.superseded,
-                old="(decision := its.decision)",
+                old="(decision := standing.decision)",
                 new="(decision := None)",
             ),
         ),
@@ -343,15 +346,15 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=late._send_late,
-                old="_as_decided(service, noted_so)",
-                new="noted_so",
+                old="_as_decided(service, letter)",
+                new="letter",
             ),
         ),
         seeds_from=3570,
     ),
     Mutation(
         says="of an attempt's decisions other systems are told of the last one alone",
-        edits=(Edit(function=events._addressed, old="in reversed(decisions)", new="in decisions[:1]"),),
+        edits=(Edit(function=events._addressed_events, old="in reversed(decisions)", new="in decisions[:1]"),),
     ),
     Mutation(
         says="what a contract observes is rejected",
@@ -362,7 +365,7 @@ MUTATIONS = (
     ),
     Mutation(
         says="a branch goes before the notice of its end is over",
-        edits=(Edit(function=expiry.expire, old="now >= warned + notice if warned", new="True if warned"),),
+        edits=(Edit(function=expiry.expire, old="now >= warning + notice if warning", new="True if warning"),),
     ),
     Mutation(
         says="a branch that is kept never goes",
@@ -370,12 +373,12 @@ MUTATIONS = (
     ),
     Mutation(
         says="a file is rejected for a key of one that failed once rows had left it",
-        edits=(Edit(function=rules.released, old="if file.id in ids and", new="if False and"),),
+        edits=(Edit(function=rules.released_files, old="if file.id in ids and", new="if False and"),),
         seeds_from=170,
     ),
     Mutation(
         says="files whose keys are free are audited apart from those that passed",
-        edits=(Edit(function=settle._retry, old="if released else", new="if released and not files else"),),
+        edits=(Edit(function=settle._retry, old="if extra_files else", new="if extra_files and not files else"),),
         seeds_from=12090,
     ),
     Mutation(
@@ -396,8 +399,8 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=rules._settlement,
-                old="if each.until), None)",
-                new="if each.until or facts.ended.handed_over), None)",
+                old="if retry.due), None)",
+                new="if retry.due or facts.end.handed_over), None)",
             ),
         ),
     ),
@@ -450,10 +453,10 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=names.needs_distinct_name,
-                old="    service.store.create(note, _owner(service, table, others, base).encode())\n"
-                "        owner = service.store.read(note)",
-                new="    owner = _owner(service, table, others, base).encode()\n"
-                "        service.store.create(note, owner)",
+                old="    service.store.create(note_name, _owner(service, table, same_names, base).encode())\n"
+                "        owner = service.store.read(note_name)",
+                new="    owner = _owner(service, table, same_names, base).encode()\n"
+                "        service.store.create(note_name, owner)",
             ),
         ),
         seeds_from=76,
@@ -463,7 +466,7 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=names.needs_distinct_name,
-                old="(owner := service.store.read(note)) is None:\n        service.store.create(",
+                old="(owner := service.store.read(note_name)) is None:\n        service.store.create(",
                 new="True:\n        service.store.write(",
             ),
         ),
@@ -490,7 +493,7 @@ MUTATIONS = (
     ),
     Mutation(
         says="nobody takes up queued files when a job has ended",
-        edits=(Edit(function=receive.gather, old="if not names:", new="if ended or not names:"),),
+        edits=(Edit(function=receive.gather, old="if not names:", new="if last or not names:"),),
         seeds_from=30,
     ),
 )

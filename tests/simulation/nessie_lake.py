@@ -131,7 +131,7 @@ class NessieLake:
                     overwrite.append_data_file(data_file(path, wanted.files[path]))
 
     def spark_append(self, branch: str, table: str, identity: TableIdentity, files: Mapping[str, int]) -> None:
-        """What a job's append does: the table is created if absent, data files (path → rows) are added."""
+        """Append as a job does: create the table if absent, and add data files (path → rows)."""
         with self._job(f"appending to {table}"):
             target = self._made(self._open(self._network.uri, Ref(branch)), table, identity)
             with target.transaction() as transaction, transaction.update_snapshot().fast_append() as append:

@@ -211,8 +211,8 @@ class HttpSchedule(Schedule):
         self.let(worker)
 
     def since(self, began: int) -> int:
-        """What comes late is the doing of whoever sent it, by what it knew then. A commit that comes after the audit is
-        none that the audit knows: its branch is not what was audited any more, as if by a stranger's hand.
+        """Return what comes late is the doing of whoever sent it, by what it knew then. A commit that comes after the
+        audit is none that the audit knows: its branch is not what was audited any more, as if by a stranger's hand.
         """
         arrived, self.network.proxy.arrived = self.network.proxy.arrived, []
         self.world.meddled |= {_branch(late.request) for late in arrived if late.request.commits_a_table}
@@ -236,7 +236,7 @@ class HttpSchedule(Schedule):
 
 
 def _branch(request: Request) -> str:
-    """Which one a table's commit is for, by Iceberg's address of it."""
+    """Return which one a table's commit is for, by Iceberg's address of it."""
     return unquote(request.path).partition("/iceberg/v1/")[2].partition("|")[0]
 
 

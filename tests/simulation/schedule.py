@@ -44,7 +44,7 @@ REUPLOADS = (*[Reuploads.REPLACE] * 4, Reuploads.APPEND, Reuploads.IGNORE, Reupl
 
 @dataclass(frozen=True, kw_only=True)
 class Mixture:
-    """What a schedule is made of."""
+    """The ingredients of a schedule."""
 
     terms: Terms
     keys: int
@@ -116,7 +116,7 @@ WEIGHTS = {
 
 
 def faults_of(worker: Worker) -> tuple[Fate, ...]:
-    """What may become of the call that it waits for; of a request, the network has its own say."""
+    """Return what may become of the call that it waits for; of a request, the network has its own say."""
     return (
         FAULTS if worker.waiting and worker.waiting.port in (*PORTS, CHANNEL) else (Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
     )
@@ -359,7 +359,7 @@ class Schedule(Simulation):
             self.world.upload(LAST, b"last", Story(rows=2, key=key))
 
     def _compact_rush(self) -> None:
-        """What its files replace is in one data file, which somebody made of many."""
+        """Compact the data files that its files replace into one, as a stranger would."""
         for key in RUSH:
             self.world.upload(key, b"compacted", Story(rows=2))
         self.rest()

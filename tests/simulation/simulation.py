@@ -161,7 +161,7 @@ class Simulation:
         self.world.work(job)
 
     def state(self) -> object:
-        """What there is: if it is as before, nothing happened."""
+        """Return what there is: if it is as before, nothing happened."""
         world = self.world
         return (
             tuple(sorted(world.lake.branches.items())),

@@ -49,10 +49,10 @@ FILE = IcebergField(id=0, name=FILE_COLUMN, type="string")
 
 @dataclass(frozen=True, kw_only=True)
 class Story:
-    """What is in a file: `rows` in so many data `files`, a row of `key`, `aside` rows for quarantine. Its `nulls` fail
-    a contract that requires their column; it `needs` a row of the table it refers to, and brings a `column` that the
-    contract does not have. Beside its rows it has `malformed` ones, which do not parse. One without rows is `bad` by
-    their number, if at all, and one with rows for quarantine once these have left it.
+    """The content of a file: `rows` in so many data `files`, a row of `key`, `aside` rows for quarantine. Its `nulls`
+    fail a contract that requires their column; it `needs` a row of the table it refers to, and brings a `column` that
+    the contract does not have. Beside its rows it has `malformed` ones, which do not parse. One without rows is `bad`
+    by their number, if at all, and one with rows for quarantine once these have left it.
     """
 
     rows: int
@@ -88,7 +88,7 @@ class Lake(Protocol):
 
 
 class Cluster(Protocol):
-    """What jobs reach."""
+    """The services that jobs reach."""
 
     lake: Lake
     clock: MemoryClock
@@ -124,7 +124,7 @@ class SparkRun:
         return self._end(JobState.SUCCEEDED) if self._strand.dead else str(said)
 
     def _is_overloaded(self) -> bool:
-        """Whether its files take more memory than it has, as they do whenever they are tried together."""
+        """Return True if its files take more memory than it has, as they do whenever they are tried together."""
         files = self.cluster.runner.job(self.id).files
         return sum(self.cluster.stories[file.id].weight for file in files) > MEMORY
 
@@ -278,13 +278,13 @@ class StoryTable:
         earlier = before.state if before else None
         old, new = files_of(earlier), self.state.files
         return Difference(
-            added=self._told({path: rows for path, rows in new.items() if path not in old}),
-            lost=self._told({path: rows for path, rows in old.items() if path not in new}),
+            new_files=self._told({path: rows for path, rows in new.items() if path not in old}),
+            lost_files=self._told({path: rows for path, rows in old.items() if path not in new}),
             deletes=deletes_of(earlier) != self.state.deletes,
         )
 
     def _told(self, files: Mapping[str, int]) -> DataFiles:
-        """What manifests would say of these data files: whose rows they hold by the bounds of one column."""
+        """Return what manifests would say of these data files: whose rows they hold by the bounds of one column."""
         told = {}
         for path, rows in files.items():
             ids = sorted({file_of(it).encode().hex() for it in as_written({path: rows}, self.rewritten)})
@@ -301,7 +301,7 @@ class StoryTable:
             counts[path] = {file_of(it): number for it, number in self.held({path: rows}, of=replaced).items()}
             for it, number in self.held({path: rows}, but=replaced).items():
                 others[file_of(it)] += number
-        return RowCounts(replaced=counts, others=others)
+        return RowCounts(replaced_rows=counts, other_rows=others)
 
     def held(
         self, files: Mapping[str, int], of: Collection[str] | None = None, but: Collection[str] = ()
@@ -313,7 +313,7 @@ class StoryTable:
 
 @dataclass(frozen=True, kw_only=True)
 class StoryView:
-    """What is measured; `at_base` are the tables that it depends on, as they are at the base."""
+    """The view that is measured; `at_base` are the tables that it depends on, as they are at the base."""
 
     plan: Plan
     proved: ProvedTable[StoryTable]
@@ -364,7 +364,7 @@ class StoryView:
         if table is None:
             return set()
         there = table.held(table.state.files, but=self.proved.rewritten if own else ())
-        lost = {data.path for data in self.proved.replaced} if own else set()
+        lost = {data.path for data in self.proved.replaced_files} if own else set()
         return keys_of([path for path in there if path not in lost], table.state.deletes, self.stories)
 
     def failing_rows(self, file: str, _: Sequence[str], __: Sequence[str]) -> int:

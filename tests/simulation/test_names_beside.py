@@ -32,7 +32,7 @@ class World(Simulation):
         return self.world.workers[-1]
 
     def owners(self, namespace: str) -> list[set[str]]:
-        """Whose rows each table of a namespace has on main."""
+        """Return whose rows each table of a namespace has on main."""
         head = self.world.lake.head(MAIN)
         tables = [files_of(table_at(head, name)) for name in tables_in(head, namespace)]
         return sorted(({self.world.prefix_of(file_of(path)) for path in files} for files in tables), key=min)

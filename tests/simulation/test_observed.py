@@ -92,7 +92,7 @@ def both(seed: int) -> tuple[Plan, list[Story], Report, Report]:
 
 
 def cannot_be_appended(plan: Plan, story: Story, file: FileReport) -> bool:
-    """Whether it is no file of the table, or has lines that the contract neither leaves out nor puts aside."""
+    """Return True if it is no file of the table, or has lines that the contract neither leaves out nor puts aside."""
     if file.faults:
         return True
     parsing = [check for check in plan.checks if check.id == PARSES]
@@ -113,7 +113,7 @@ def as_observed(check: CheckResult) -> Verdict:
 
 
 def differences(plan: Plan, story: Story, enforced: FileReport, observed: FileReport) -> list[str]:
-    """Where observing rejects too much or too little, or says something else than enforcing."""
+    """Return where observing rejects too much or too little, or says something else than enforcing."""
     wrong = []
     rejected = observed.verdict is Verdict.FAIL
     if rejected != cannot_be_appended(plan, story, enforced):

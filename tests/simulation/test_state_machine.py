@@ -161,7 +161,7 @@ class Lakegate(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def something_else(self, data: st.DataObject) -> None:
-        """What is seldom: time, what gets lost, strangers, contracts."""
+        """Do something rare: time, what gets lost, strangers, contracts."""
         possible = self._else(data)
         possible[data.draw(st.sampled_from(sorted(possible)))]()
         self.simulation.look()

@@ -22,7 +22,7 @@ GARBAGE = 10_000  # objects between two collections: worlds are made and thrown 
 
 @dataclass(kw_only=True)
 class Tally:
-    """What became of some schedules. `failed` are violations by seed; `digest` is another where anything was."""
+    """The outcome of some schedules. `failed` are violations by seed; `digest` is another where anything was."""
 
     schedules: int = 0
     counted: Counter[str] = field(default_factory=Counter)

@@ -26,7 +26,7 @@ class Watch:
         self.receipts = receipts_at(world, self.heads[-1][1])
 
     def passes(self) -> bool:
-        """Whether a look finds nothing that is not as it was; then that was it."""
+        """Return True if a look finds nothing that is not as it was; then that was it."""
         still = self.world.lake.head(MAIN) is self.heads[-1][1] and self.archived == self.world.store.archived
         self.ticks += still
         return still
@@ -50,7 +50,7 @@ class Watch:
                 self.rejected[commit.note.batch] = None
 
     def _look_at_the_archive(self, head: Commit) -> None:
-        """What is put there changes nothing by itself."""
+        """Look at nothing: an object in the archive changes nothing by itself."""
         if receipts_at(self.world, head) != self.receipts:
             raise Violation("the archive gives another receipt than there was")
         self.archived = self.world.store.archived
@@ -89,7 +89,7 @@ def _by_word(commit: Commit) -> bool:
 
 
 def _since(dated: list[tuple[int, Any]], tick: int) -> Iterator[Any]:
-    """What was so at a tick, or later."""
+    """Yield what was so at a tick, or later."""
     for number, (_, what) in enumerate(dated):
         if number + 1 == len(dated) or dated[number + 1][0] >= tick:
             yield what

@@ -39,7 +39,7 @@ OUTCOME_MATTERS = {
 
 
 class Fate(StrEnum):
-    """What becomes of one call."""
+    """The fate of one call."""
 
     DONE = "done"
     THROTTLED = "throttled"
@@ -58,7 +58,7 @@ class Crash(BaseException):
 
 
 class Call(NamedTuple):
-    """What a worker is about to do."""
+    """A call that a worker is about to make."""
 
     port: str
     method: str
@@ -118,7 +118,7 @@ class Worker:
 
     @property
     def has_express(self) -> bool:
-        """Whether the installation had the lane when it began."""
+        """Return True if the installation had the lane when it began."""
         return self._service.express is not None
 
     def kill(self) -> None:
@@ -126,7 +126,7 @@ class Worker:
         self.step(Fate.CRASH_BEFORE)
 
     def call(self, method: Callable[..., Any], call: Call, *arguments: Any, **named: Any) -> Any:
-        """What the workflow meets instead of its ports."""
+        """Return what the workflow meets instead of its ports."""
         if self.died:
             raise Crash  # what `finally` would do is not done by a process that is gone
         self.waiting = call
@@ -164,7 +164,7 @@ class Strand(greenlet):  # type: ignore[misc]  # it has no types
 
 
 def working() -> Worker | None:
-    """Whose code it is that runs now."""
+    """Return whose code it is that runs now."""
     strand = getcurrent()
     return strand.worker if isinstance(strand, Strand) else None
 

@@ -97,7 +97,7 @@ def test_a_data_file_holds_rows_of_one_file_version_only(spark: SparkSession, tm
     seen = inspections(spark, tmp_path, by, [pa.table(rows)] * 5)
     append(spark, by, seen)
     table = iceberg.load(spark, LAKE, by.table)
-    added = iceberg.compare(spark, None, table).added
+    added = iceberg.compare(spark, None, table).new_files
     column = iceberg.fields(spark, table)[FILE_COLUMN]
     by_id: dict[str | None, int] = {}
     for data in added.statistics.values():
@@ -338,8 +338,8 @@ def test_what_was_added_is_told_from_what_was_there(spark: SparkSession, tmp_pat
     before = iceberg.load(spark, LAKE, by.table)
     append(spark, by, [second])
     difference = iceberg.compare(spark, before, iceberg.load(spark, LAKE, by.table))
-    assert [data.rows for data in difference.added.statistics.values()] == [2]
-    assert (difference.lost, difference.deletes) == (DataFiles(), False)
+    assert [data.rows for data in difference.new_files.statistics.values()] == [2]
+    assert (difference.lost_files, difference.deletes) == (DataFiles(), False)
 
 
 @pytest.mark.spark
@@ -349,7 +349,7 @@ def test_a_data_file_that_was_taken_away_is_missed(spark: SparkSession, tmp_path
     append(spark, by, inspections(spark, tmp_path, by, [pa.table({"id": [1]})]))
     before = iceberg.load(spark, LAKE, by.table)
     spark.sql("DELETE FROM lake.nyc.t WHERE id = 1")
-    assert len(iceberg.compare(spark, before, iceberg.load(spark, LAKE, by.table)).lost.entries) == 1
+    assert len(iceberg.compare(spark, before, iceberg.load(spark, LAKE, by.table)).lost_files.entries) == 1
 
 
 @pytest.mark.spark
@@ -361,7 +361,7 @@ def test_the_same_files_in_a_merged_manifest_are_neither_lost_nor_new(spark: Spa
     before = iceberg.load(spark, LAKE, by.table)
     spark.sql("CALL lake.system.rewrite_manifests('nyc.t')")
     difference = iceberg.compare(spark, before, iceberg.load(spark, LAKE, by.table))
-    assert (difference.added, difference.lost) == (DataFiles(), DataFiles())
+    assert (difference.new_files, difference.lost_files) == (DataFiles(), DataFiles())
 
 
 @pytest.mark.spark
@@ -387,7 +387,7 @@ def test_data_files_are_parquet_whatever_somebody_has_said_of_the_table(spark: S
     spark.sql(f"ALTER TABLE {LAKE}.{by.table} SET TBLPROPERTIES ('write.format.default' = 'avro')")
     prepare(spark, by, loaded(spark, by))
     append(spark, by, inspections(spark, tmp_path, by, [pa.table({"id": [1, 2]})]))
-    [path] = iceberg.compare(spark, None, loaded(spark, by)).added.entries
+    [path] = iceberg.compare(spark, None, loaded(spark, by)).new_files.entries
     assert path.endswith(".parquet")
 
 
@@ -424,16 +424,16 @@ def test_a_delete_file_that_is_older_than_all_data_files_may_go(spark: SparkSess
     """Iceberg drops it by itself, in the commit that puts rows aside."""
     by = plan("nyc.t", {"id": "bigint"})
     others, name = with_delete_file(spark, tmp_path, by), f"{LAKE}.{by.table}"
-    [old] = iceberg.compare(spark, None, loaded(spark, by)).added.entries.values()
+    [old] = iceberg.compare(spark, None, loaded(spark, by)).new_files.entries.values()
     loaded(spark, by).newDelete().deleteFile(old).commit()
     before = loaded(spark, by)
     append(spark, by, others)
-    entries = iceberg.compare(spark, before, loaded(spark, by)).added.entries
+    entries = iceberg.compare(spark, before, loaded(spark, by)).new_files.entries
     overwrite(spark, loaded(spark, by), entries.values(), spark.table(name).where("id = 3"))
     after = loaded(spark, by)
     assert (iceberg.has_deletes(spark, before), iceberg.has_deletes(spark, after)) == (True, False)
     difference = iceberg.compare(spark, before, after)
-    assert ([data.rows for data in difference.added.statistics.values()], difference.deletes) == ([1], False)
+    assert ([data.rows for data in difference.new_files.statistics.values()], difference.deletes) == ([1], False)
 
 
 def holding(**rows: int) -> Difference:
@@ -448,7 +448,7 @@ def holding(**rows: int) -> Difference:
         )
         for file, count in rows.items()
     }
-    return Difference(added=DataFiles(statistics=files), lost=DataFiles(), deletes=False)
+    return Difference(new_files=DataFiles(statistics=files), lost_files=DataFiles(), deletes=False)
 
 
 def gone(*paths: str) -> DataFiles:
@@ -464,13 +464,13 @@ def test_the_batchs_files_each_once_are_proved() -> None:
 
 
 def test_the_base_may_lack_just_what_the_batch_replaces() -> None:
-    difference, old = replace(holding(f1=3), lost=gone("old.parquet")), DataFile(path="old.parquet", rows=2)
+    difference, old = replace(holding(f1=3), lost_files=gone("old.parquet")), DataFile(path="old.parquet", rows=2)
     found = by_file(job(), difference, {FILE_COLUMN: FILE})
     prove(job(), difference, found, {"f1": 3}, [old])
     with pytest.raises(JobError, match="the batch replaces 1 data file that is still there"):
         prove(job(), difference, found, {"f1": 3}, [old, DataFile(path="other.parquet", rows=1)])
     with pytest.raises(JobError, match="its base has lost 1 data file, or"):
-        prove(job(), replace(difference, lost=gone("old.parquet", "base.parquet")), found, {"f1": 3}, [old])
+        prove(job(), replace(difference, lost_files=gone("old.parquet", "base.parquet")), found, {"f1": 3}, [old])
 
 
 @pytest.mark.parametrize(
@@ -479,7 +479,7 @@ def test_the_base_may_lack_just_what_the_batch_replaces() -> None:
         (holding(f1=3), {"f1": 3, "f2": 4}),
         (holding(f1=3, f2=4), {"f1": 3}),
         (holding(f1=2), {"f1": 3}),
-        (replace(holding(f1=3), lost=gone("base.parquet")), {"f1": 3}),
+        (replace(holding(f1=3), lost_files=gone("base.parquet")), {"f1": 3}),
         (replace(holding(f1=3), deletes=True), {"f1": 3}),
     ],
     ids=["a file is missing", "a stranger", "rows are missing", "the base lost a file", "rows were deleted"],
@@ -492,4 +492,4 @@ def test_anything_else_is_not(difference: Difference, rows: dict[str, int]) -> N
 def test_a_data_file_with_rows_of_two_file_versions_is_not() -> None:
     mixed = {"a": DataFileStatistics(path="a", rows=2, nulls={3: 0}, lower={3: "61"}, upper={3: "62"})}
     with pytest.raises(JobError, match="one file version alone"):
-        proved(Difference(added=DataFiles(statistics=mixed), lost=DataFiles(), deletes=False), a=1, b=1)
+        proved(Difference(new_files=DataFiles(statistics=mixed), lost_files=DataFiles(), deletes=False), a=1, b=1)

@@ -62,13 +62,15 @@ def past(by: Plan) -> dict[str, tuple[float, ...]]:
 
 
 def counts_files_rows(by: Plan) -> bool:
-    """Whether the check is that there are rows at all: only a file without any fails it."""
+    """Return True if the check is that there are rows at all: only a file without any fails it."""
     return by.metric(by.checks[0].metric).kind is MetricKind.ROWS and not by.checks[0].drift
 
 
 @pytest.fixture
 def said(spark: SparkSession) -> dict[str, dict[str, tuple[CheckResult, ...]]]:
-    """What the audit says of every kind's files: one append and one measurement for all kinds with the same columns."""
+    """Return what the audit says of every kind's files: one append and one measurement for all kinds with the same
+    columns.
+    """
     customers = held.Table(spark=spark, plan=plan("shop.customers", {"id": "int"})).on_main(
         {"c": [(1, None), (2, None), (3, None)]}
     )

@@ -1,4 +1,4 @@
-"""What the dictionaries of data files prove, and what they leave to the rows."""
+"""Tests of what the dictionaries of data files prove, and what they leave to the rows."""
 
 from __future__ import annotations
 

@@ -156,7 +156,9 @@ class Audit:
         return gone
 
     def settled(self, found: Mapping[int, Results], gone: Mapping[int, Mapping[str, Any]]) -> dict[int, Results]:
-        """What is said of the files once these rows have left: the files of all plans, side by side in one table."""
+        """Return what is said of the files once these rows have left: the files of all plans, side by side in one
+        table.
+        """
         plans = {at: self.plans[at] for at in found}
         left = {
             f"{at} {file}": [
@@ -173,7 +175,7 @@ class Audit:
         return {at: afterwards(results, after[at]) for at, results in found.items()}
 
     def observed(self, at: int, results: Results) -> Results:
-        """What is said of the files as if their rows had left, although they are there."""
+        """Return what is said of the files as if their rows had left, although they are there."""
         plan = self.plans[at]
         failed = {file: ids for file, checks in results.items() if (ids := leaving_checks(checks))}
         left = quarantine.without(self._view(plan), good(results), failed)
@@ -218,7 +220,9 @@ def _report(plan: Plan, attempt: Attempt, file: Measurements, checks: tuple[Chec
 
 
 def differences(words: Mapping[str, Sequence[Judged]], found: Results) -> Iterator[str]:
-    """Where lakegate says another number, verdict or count of failing rows than the words, or what nothing asks for."""
+    """Yield where lakegate says another number, verdict or count of failing rows than the words, or what nothing asks
+    for.
+    """
     for file, checks in words.items():
         asked = [said.check for said in checks]
         for said in checks:
@@ -234,7 +238,7 @@ def differences(words: Mapping[str, Sequence[Judged]], found: Results) -> Iterat
 def differences_aside(
     contract: Contract, told: Told, first: Results, gone: Mapping[str, Mapping[int, frozenset[str]]]
 ) -> Iterator[str]:
-    """Where lakegate puts other rows aside, or for other reasons, or rejects another file for too many."""
+    """Yield where lakegate puts other rows aside, or for other reasons, or rejects another file for too many."""
     names = {check.name for checks in first.values() for check in checks}
     for file, checks in judged(contract, told).items():
         aside = aside_of(contract, checks, len(told.files[file]))
@@ -248,7 +252,7 @@ def differences_aside(
 
 
 def _counts(budget: CheckResult, aside: Aside) -> bool:
-    """Whether it counts the rows that are to leave: all of them, or as many as are too many already."""
+    """Return True if it counts the rows that are to leave: all of them, or as many as are too many already."""
     same = budget.value == aside.rows or (not aside.allowed and 0 < (budget.value or 0) < aside.rows)
     return same and (budget.verdict is Verdict.PASS) == aside.allowed
 
@@ -284,7 +288,7 @@ def _close(one: Value, other: Value, loose: float) -> bool:
 
 
 def compare(audit: Audit, contracts: Sequence[Contract], told: Told, *, observes: bool) -> Iterator[str]:
-    """What differs, by contract."""
+    """Yield what differs, by contract."""
     first = [audit.judged(plan) for plan in audit.plans]
     putting = {at: first[at] for at, each in enumerate(contracts) if each.budget}
     gone = audit.aside(putting)
@@ -299,7 +303,7 @@ def compare(audit: Audit, contracts: Sequence[Contract], told: Told, *, observes
 
 
 def differences_observed(moved: Results, observed: Results) -> Iterator[str]:
-    """Where something else is said of files whose rows have left than if these were only left out."""
+    """Yield where something else is said of files whose rows have left than if these were only left out."""
     for file, checks in moved.items():
         for one, other in zip(checks, observed[file], strict=True):
             same = (one.check, one.verdict, one.failing_rows, one.rows) == (
@@ -317,14 +321,14 @@ def differences_observed(moved: Results, observed: Results) -> Iterator[str]:
 
 @dataclass(kw_only=True)
 class Shares:
-    """How many pairs of contract and file were compared between the engines, and how many of them handed over."""
+    """Numbers of pairs of contract and file that the engines compared, and that were handed over."""
 
     pairs: int = 0
     handed_over: int = 0
 
 
 def differences_of_express(audit: Audit, folder: Path, shares: Shares) -> Iterator[str]:
-    """Where the express engine has another number than Spark, or another result of a check."""
+    """Yield where the express engine has another number than Spark, or another result of a check."""
     moving = {metric.id for metric in audit.every.metrics if bind_now(_of(metric), MOMENT) != _of(metric)}
     every = bind_now(expressed.narrowed(replace(audit.every, partitions=())), datetime.now(UTC))
     if (there := _first_expressed(audit, every, folder)) is None:
@@ -346,7 +350,7 @@ def _of(metric: Metric) -> Plan:
 
 
 def _bound(plan: Plan, every: Plan) -> Plan:
-    """What the engine may take of a plan, with the metrics as they are bound to a moment."""
+    """Return what the engine may take of a plan, with the metrics as they are bound to a moment."""
     narrow = expressed.narrowed(plan)
     return replace(narrow, metrics=tuple(it for it in every.metrics if it.id in {own.id for own in narrow.metrics}))
 

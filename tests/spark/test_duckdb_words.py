@@ -1,4 +1,5 @@
-"""What a contract's SQL says on Spark, its translation says in DuckDB: every function, over values at the edges.
+"""Tests of what a contract's SQL says on Spark, its translation says in DuckDB: every function, over values at the
+edges.
 
 Where DuckDB cannot say it, the row is handed over. Not held to that is what Spark reckons in 32 bits and says in as
 many digits (a `float` as text).
@@ -142,7 +143,7 @@ def same(one: Any, other: Any, off: float) -> bool:
 
 
 def off(text: str) -> float:
-    """How far numbers may be from each other. What Spark reckons in 32 bits is reckoned with in 64 here."""
+    """Return how far numbers may be from each other. What Spark reckons in 32 bits is reckoned with in 64 here."""
     return 1e-6 if "`f`" in text else 1e-12
 
 

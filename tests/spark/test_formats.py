@@ -25,7 +25,7 @@ from lakegate.audit.model.limits import DEFAULTS, Limits
 from lakegate.audit.model.plan import Plan, SchemaPolicy, Stance
 from spark_jobs.appending.faults import find_corrupt
 from spark_jobs.appending.rows import rows_of
-from spark_jobs.formats.text.rows import parsed
+from spark_jobs.formats.text.rows import parse_files
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.gateway import jvm
 from tests.support.inspected import PLAN, by, inspections
@@ -441,7 +441,7 @@ def test_a_line_with_too_many_fields_is_a_row_that_does_not_parse(spark: SparkSe
     plan = by(FileKind.CSV)
     [found] = inspections(spark, tmp_path, plan, b"id,name\n1,x\n2" + b",y" * 30_000 + b"\n3,z\n")
     assert (found.faults, found.rows) == ((), 3)
-    [part] = parsed(spark, plan, [found])
+    [part] = parse_files(spark, plan, [found])
     assert [(row["at"], row["why"]) for row in part.malformed().collect()] == [(2, "it does not have 2 fields")]
     assert [row["id"] for row in rows_of(spark, plan, [found]).collect()] == [1, 3]
 

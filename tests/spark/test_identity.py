@@ -99,7 +99,7 @@ def keys(lake: Lake) -> Iterator[str]:
 
 
 def objects(lake: Lake, before: set[str]) -> Iterator[str]:
-    """What the job wrote: reports and notes in the service's bucket, metadata and data files in the lake."""
+    """Yield what the job wrote: reports and notes in the service's bucket, metadata and data files in the lake."""
     for key in keys(lake):
         if key not in before:
             yield lake.s3().get_object(Bucket=lake.bucket, Key=key)["Body"].read().decode("latin-1")

@@ -27,7 +27,7 @@ from lakegate.audit.schema.inspection import Inspection
 from lakegate.cli.terminal import sound
 from lakegate.ports import Ref
 from spark_jobs import engine
-from spark_jobs.append_and_audit import noted_if_cut_off
+from spark_jobs.append_and_audit import record_cut_off
 from spark_jobs.appending import append as appending
 from spark_jobs.jvm import hadoop, session
 from spark_jobs.jvm.failures import FAILURES
@@ -292,7 +292,7 @@ def test_a_job_that_loses_nessie_on_its_way_takes_back_that_it_began(
 
     monkeypatch.setattr(nessie, "head", head)
     job = job_for(lake, a_plan(), rows(1))
-    with pytest.raises(URLError), noted_if_cut_off(on_nessie, job):
+    with pytest.raises(URLError), record_cut_off(on_nessie, job):
         run(job)
     assert next(heads, None) is None
     assert not has_begun(lake, job)
@@ -301,7 +301,7 @@ def test_a_job_that_loses_nessie_on_its_way_takes_back_that_it_began(
 def test_a_job_that_fails_by_itself_takes_nothing_back(on_nessie: SparkSession, lake: Lake) -> None:
     job = job_for(lake, a_plan(), rows(1))
     hadoop.write(on_nessie, job.begun_uri, b"")
-    with pytest.raises(MemoryError), noted_if_cut_off(on_nessie, job):
+    with pytest.raises(MemoryError), record_cut_off(on_nessie, job):
         raise MemoryError
     assert has_begun(lake, job)
 

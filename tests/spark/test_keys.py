@@ -242,7 +242,7 @@ def test_only_data_files_near_the_batch_are_read(spark: SparkSession) -> None:
 def test_what_lies_between_keys_far_apart_is_not_read(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, kind: str, value: Callable[[int], object]
 ) -> None:
-    monkeypatch.setattr(of_keys, "_MANY", 0)
+    monkeypatch.setattr(of_keys, "_MOST_ROWS", 0)
     by = plan("nyc.t", {"id": kind}, [duplicates("id", scope=TABLE)])
     many = {f"m{number}": [(value(number * 100 + at), None) for at in range(10)] for number in range(4)}
     table = Table(spark=spark, plan=by).on_main(many)
@@ -296,7 +296,7 @@ def test_text_that_is_not_utf_8_hides_no_key(
     closer: bool,  # noqa: FBT001
 ) -> None:
     if closer:
-        monkeypatch.setattr(of_keys, "_MANY", 0)
+        monkeypatch.setattr(of_keys, "_MOST_ROWS", 0)
         monkeypatch.setattr(of_keys, "_MANY_FOR_EACH", 0)
     table = Table(spark=spark, plan=plan("nyc.t", {"id": "string"}, [duplicates("id", scope=TABLE)])).hold({})
     texts(table, "f0", *before).on_main({"f9": [("z", None)]})

@@ -125,7 +125,7 @@ def on(lake: Lake, by: Plan, base: str, files: Sequence[bytes], *, notes: bool =
 
 
 def told(report: Report) -> dict[str, Any]:
-    """What is said of the files, one entry for each piece, whatever it was found by."""
+    """Return what is said of the files, one entry for each piece, whatever it was found by."""
     said: dict[str, Any] = {}
     for file in json.loads(to_json(report.files)):
         for held in ("data_files", "quarantined", "noted"):
@@ -178,7 +178,7 @@ def test_both_lanes_report_the_same_and_leave_the_same_tables(
 
 
 def tried(by: Plan, folder: Path) -> Report:
-    """What a trial says of the same files, on this machine, as a report is written and read."""
+    """Return what a trial says of the same files, on this machine, as a report is written and read."""
     paths = [folder / str(at) for at in range(len(FILES))]
     for path, body in zip(paths, FILES, strict=True):
         path.write_bytes(body)

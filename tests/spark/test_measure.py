@@ -93,7 +93,7 @@ def test_statistics_reach_beyond_a_hundred_columns(spark: SparkSession) -> None:
 
 
 def test_files_that_come_together_are_judged_as_those_that_do_not(spark: SparkSession) -> None:
-    """How files are grouped into batches is a matter of timing: without scope table, a key is unique in its file."""
+    """Files are grouped into batches by timing: without scope table, a key is unique in its file."""
     by = plan("nyc.t", {"a": "int", "b": "string"}, [duplicates("a"), duplicates("a", "b")])
     rows = [(1, "x", None), (2, "x", None)]
     together = Table(spark=spark, plan=by).hold({"f1": rows, "f2": rows, "f3": [*rows, rows[0]]}).judged()

@@ -97,7 +97,7 @@ def different(values: Sequence[object]) -> set[object]:
 
 
 def told(of: Callable[[Sequence[float]], float], values: Sequence[object]) -> float | None:
-    """What Python makes of the numbers; None where it makes nothing of them, or nothing finite."""
+    """Return what Python makes of the numbers; None where it makes nothing of them, or nothing finite."""
     numbers: list[Any] = [each for each in there(values) if isinstance(each, int | float | Decimal)]
     if not numbers:
         return None

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.probe import PROBE, Probe, ProbeReport
 from spark_jobs.jvm import identity
-from spark_jobs.probe import look
+from spark_jobs.probe import report_of
 from tests.spark.test_identity import OfTheJob
 from tests.support.guarded import AUDIENCE, Guarded
 from tests.support.image import BUNDLE
@@ -52,18 +52,18 @@ def test_a_nessie_that_lets_the_job_make_a_branch_is_told_and_the_branch_goes(
 ) -> None:
     monkeypatch.setattr(identity, "token", lambda *_: "")  # this Nessie asks for none
     probe = probe_of(lake, AUDIENCE)
-    assert look(spark, probe).made_branch
+    assert report_of(spark, probe).made_branch
     with pytest.raises(requests.HTTPError, match="404"):
         lake.head(f"wap-probe-{probe.nonce}")
 
 
 def test_what_is_out_of_reach_is_told_and_stops_nothing_else(spark: SparkSession, lake: Lake) -> None:
-    report = look(spark, moved(probe_of(lake), "http://127.0.0.1:9"))
+    report = report_of(spark, moved(probe_of(lake), "http://127.0.0.1:9"))
     assert "refused" in report.nessie.lower()
     assert "refused" in report.catalog.lower()
     assert report.is_tested
 
 
 def test_without_identities_no_branch_is_tried(spark: SparkSession, lake: Lake) -> None:
-    report = look(spark, probe_of(lake))
+    report = report_of(spark, probe_of(lake))
     assert (report.nessie, report.catalog, report.made_branch) == ("", "", False)

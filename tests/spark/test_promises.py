@@ -1,4 +1,4 @@
-"""What a real Spark makes of a promise's age."""
+"""Tests of what a real Spark makes of a promise's age."""
 
 from datetime import UTC, datetime
 

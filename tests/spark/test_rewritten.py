@@ -83,7 +83,7 @@ class Main:
         return replace(self, at=report.audited)
 
     def then(self, *statements: str) -> Main:
-        """What somebody did to the table."""
+        """Return what somebody did to the table."""
         branch = unique("somebody")
         self.lake.branch(branch, self.at)
         self.by_somebody(branch, *statements)
@@ -260,7 +260,7 @@ def test_a_table_that_somebody_changes_meanwhile_is_not_overwritten(main: Callab
     job, catalog = table.job({}), unique("slow")
     open_catalog(table.spark, catalog, job.catalog, Ref(job.branch))
     loaded = iceberg.load(table.spark, catalog, table.plan.table)
-    entries = iceberg.compare(table.spark, None, loaded).added.entries
+    entries = iceberg.compare(table.spark, None, loaded).new_files.entries
     table.by_somebody(job.branch, *COMPACTED)
     head = table.lake.head(job.branch)
     with pytest.raises(FAILURES):
@@ -428,7 +428,7 @@ MERGE_ON_READ = "ALTER TABLE {name} SET TBLPROPERTIES ('write.delete.mode' = 'me
 
 
 def advised(error: str) -> tuple[str, ...]:
-    """What somebody does who is told so, in a catalog of his own."""
+    """Return what somebody does who is told so, in a catalog of his own."""
     [call] = re.findall(r"run twice, in Spark, (CALL system\.\S+\(.*\)\)), then run lakegate retry", error)
     return (call.replace("CALL ", "CALL {catalog}."),) * 2
 
@@ -551,15 +551,17 @@ def test_a_stranger_in_the_quarantine_is_refused(main: Callable[[Plan], Main], x
 def test_the_proof_holds_what_was_lost_against_what_is_left() -> None:
     job = unrun(JobFile(id=NEW, key="k", uri="", size=1, replaces=rewritten(OLD)))
     others: dict[str | None, int] = {OTHER: 3, None: 1}
-    base = RowCounts(replaced={"a": {OLD: 2}, "b": {OLD: 1}}, others=others)
-    prove_removed(job, base, RowCounts(others=dict(reversed(others.items()))), 0)
+    base = RowCounts(replaced_rows={"a": {OLD: 2}, "b": {OLD: 1}}, other_rows=others)
+    prove_removed(job, base, RowCounts(other_rows=dict(reversed(others.items()))), 0)
     with pytest.raises(JobError, match="its base has lost 1 data file that held nothing"):
-        prove_removed(job, replace(base, replaced={**base.replaced, "c": {}}), RowCounts(others=others), 0)
+        prove_removed(
+            job, replace(base, replaced_rows={**base.replaced_rows, "c": {}}), RowCounts(other_rows=others), 0
+        )
     with pytest.raises(JobError, match="rows that the batch replaces are still in 7 data files"):
-        prove_removed(job, base, RowCounts(others=others), 7)
+        prove_removed(job, base, RowCounts(other_rows=others), 7)
     wrong: list[dict[str | None, int]] = [{}, {OTHER: 3}, {OTHER: 2, None: 1}, {OTHER: 4, None: 1}, {**others, NEW: 1}]
     for left in wrong:
         with pytest.raises(
             JobError, match=f"its rewritten data files do not keep the rows of .* lakegate retry {job.batch}"
         ):
-            prove_removed(job, base, RowCounts(others=left), 0)
+            prove_removed(job, base, RowCounts(other_rows=left), 0)

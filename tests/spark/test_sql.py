@@ -1,4 +1,4 @@
-"""What SQL of contracts is accepted runs on Spark, and says there what the contract's own words would say."""
+"""Tests of what SQL of contracts is accepted runs on Spark, and says there what the contract's own words would say."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def read(spark: SparkSession, folder: Path, by: Plan, body: bytes) -> tuple[list
     good = rows_of(spark, by, [inspection]).drop("_lakegate_file").collect()
     left_out = malformed.count(spark, by, [inspection], {"f1": len(good)})
     assert inspection.rows == len(good) + left_out.get("f1", 0)
-    sample = malformed.sample(spark, by, inspection, most=1000) if left_out else ()
+    sample = malformed.sample(spark, by, inspection, limit=1000) if left_out else ()
     assert len(sample) == left_out.get("f1", 0)
     return good, [(told.get("line") or told["row"], told["why"]) for told in sample]
 

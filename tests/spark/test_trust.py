@@ -34,7 +34,7 @@ def namespaces(spark: SparkSession, name: str, uri: str, authorities: str) -> li
 
 
 def trusted(spark: SparkSession) -> int:
-    """How many authorities a client of Java's trusts."""
+    """Return how many authorities a client of Java's trusts."""
     ssl: Any = jvm(spark).javax.net.ssl
     factory = ssl.TrustManagerFactory.getInstance("PKIX")
     store = jvm(spark).java.security.KeyStore.getInstance("PKCS12")

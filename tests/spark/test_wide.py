@@ -19,7 +19,7 @@ from lakegate.audit.model.report import Source
 from lakegate.audit.schema import fit, names
 from lakegate.audit.schema.fit import FileColumn, agree
 from spark_jobs.appending.rows import rows_of
-from spark_jobs.jvm.spark_sql import summed
+from spark_jobs.jvm.spark_sql import sum_sql
 from tests.support.inspected import inspections
 from tests.support.plans import none_of, plan
 
@@ -51,8 +51,8 @@ def test_nothing_is_inferred_of_pairs_of_columns(spark: SparkSession, tmp_path: 
 def test_a_sum_of_as_many_columns_as_a_file_may_have_is_read(spark: SparkSession) -> None:
     """A chain of as many additions overflows the stack of Spark's parser."""
     numbers = [f"c{at}" for at in range(WIDEST)]
-    assert spark.range(1).select(F.expr(summed(["id"] * 9)).alias("n")).collect()[0]["n"] == 0
-    assert str(F.expr(summed(numbers))).count("+") == WIDEST - 1
+    assert spark.range(1).select(F.expr(sum_sql(["id"] * 9)).alias("n")).collect()[0]["n"] == 0
+    assert str(F.expr(sum_sql(numbers))).count("+") == WIDEST - 1
 
 
 class Counted(tuple[Metric, ...]):

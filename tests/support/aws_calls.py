@@ -45,7 +45,9 @@ def recorded(path: Path) -> list[Call]:
 
 
 def asked(call: Call) -> list[Request]:
-    """What the call asks IAM for. A caller that may list a bucket learns that an object is missing; others do not."""
+    """Return what the call asks IAM for. A caller that may list a bucket learns that an object is missing; others do
+    not.
+    """
     found = list(RIGHTS[call.name](call))
     if call.service == "s3" and call.status == NOT_FOUND and "Key" in call.parameters:
         found.append(Right("s3:ListBucket", bucket(call["Bucket"])))

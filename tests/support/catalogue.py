@@ -240,7 +240,7 @@ def enforced() -> set[tuple[str, str]]:
 
 
 def cost(metric: Metric) -> str:
-    """Where the metric comes from, as the job has it."""
+    """Return where the metric comes from, as the job has it."""
     match metric.kind:
         case MetricKind.ROWS | MetricKind.NULLS:
             return "statistics"
@@ -260,7 +260,7 @@ def scope(kind: Kind, metric: Metric) -> str:
 
 
 def express(kind: Kind) -> str:
-    """Whether the express lane runs the example, by what chooses the lane."""
+    """Return True if the express lane runs the example, by what chooses the lane."""
     return "Spark only" if spark_only(load(kind.contract, kind.word).plan) else "yes"
 
 
@@ -280,7 +280,7 @@ def _row(kind: Kind) -> str:
 
 
 def written() -> str:
-    """What stands in the page between the marks."""
+    """Return what stands in the page between the marks."""
     return PAGE.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0].strip()
 
 

@@ -1,4 +1,4 @@
-"""What DuckDB says of expressions by lakegate's translation, and in which rows Catalyst says something else."""
+"""Compare DuckDB's results of translated expressions with Catalyst's, row by row."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _array(kind: str, values: Sequence[Any]) -> pa.Array:
 
 @dataclass(kw_only=True)
 class Compared:
-    """How many pairs of expression and row were compared, which of them were handed over, and which differ."""
+    """The number of pairs of expression and row, those that were handed over, and those that differ."""
 
     pairs: int = 0
     handed_over: int = 0
@@ -125,7 +125,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def near(one: Any, other: Any) -> bool:
-    """Whether two numbers of all rows have the same verdict. One that is not finite is none."""
+    """Return True if two numbers of all rows have the same verdict. One that is not finite is none."""
     if one is None or other is None or not (math.isfinite(one) and math.isfinite(other)):
         return _finite(one) == _finite(other)
     return math.isclose(one, other, rel_tol=1e-9)

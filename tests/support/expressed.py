@@ -78,7 +78,7 @@ class Expressed:
         metadata = new_table_metadata(schema, UNPARTITIONED_PARTITION_SPEC, UNSORTED_SORT_ORDER, place, own)
         table = Table(("random", "t"), metadata, "", PyArrowFileIO(), None)  # type: ignore[arg-type]
         self.types = schema_to_pyarrow(schema, include_field_ids=False)
-        self.fields = ExpressTable(own=table).fields()
+        self.fields = ExpressTable(table=table).fields()
         self.data = self._written(table)
         self.reader = Reader(_local, self.fields, self.types)
         self.duckdb = DuckDB(Limits())

@@ -17,7 +17,7 @@ from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from pyiceberg.table.update import update_table_metadata
 
-from lakegate.adapters.iceberg.commits import staged
+from lakegate.adapters.iceberg.commits import stage_append
 from lakegate.adapters.lake import IcebergLake
 from lakegate.ports import Ref
 
@@ -39,7 +39,7 @@ def with_files(schema: Schema, paths: Sequence[Path], folder: Path) -> Table:
     files = [parquet_file_to_data_file(empty.io, empty.metadata, str(path)) for path in paths]
     for file in files:
         file.spec_id = UNPARTITIONED_PARTITION_SPEC.spec_id
-    _, (updates, _) = staged(empty, files, MAIN_BRANCH, {})
+    _, (updates, _) = stage_append(empty, files, MAIN_BRANCH, {})
     return _at(update_table_metadata(empty.metadata, updates))
 
 

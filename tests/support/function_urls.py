@@ -17,7 +17,7 @@ ANN = "arn:aws:sts::123456789012:assumed-role/Operators/ann@example.com"
 
 
 def event(text: str, by: str = ANN) -> dict[str, Any]:
-    """What Lambda hands over for a POST to a function URL with AuthType AWS_IAM."""
+    """Return what Lambda hands over for a POST to a function URL with AuthType AWS_IAM."""
     return {
         "version": "2.0",
         "routeKey": "$default",
@@ -60,7 +60,7 @@ def event(text: str, by: str = ANN) -> dict[str, Any]:
 
 
 def text_of(response: dict[str, Any]) -> str:
-    """What a client reads of a function's response."""
+    """Return what a client reads of a function's response."""
     assert json.loads(json.dumps(response)) == response
     assert (response["statusCode"], response["headers"]["Content-Encoding"]) == (200, "gzip")
     return gzip.decompress(base64.b64decode(response["body"])).decode()

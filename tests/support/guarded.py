@@ -33,7 +33,7 @@ class Held:
 
 @dataclass(frozen=True, kw_only=True)
 class Guarded:
-    """That Nessie, and the issuer that it trusts."""
+    """A guarded Nessie, and the issuer that it trusts."""
 
     lake: Lake
     issuer: Issuer

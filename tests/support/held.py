@@ -82,7 +82,7 @@ class Table:
 
     @cached_property
     def data(self) -> DataFiles:
-        return iceberg.compare(self.spark, self.before, self.loaded).added
+        return iceberg.compare(self.spark, self.before, self.loaded).new_files
 
     @cached_property
     def files(self) -> dict[str, list[DataFileStatistics]]:
@@ -108,10 +108,10 @@ class Table:
     def base(self) -> Base:
         tables = {self.plan.table: self.before, **self.others}
         replaced = {self.plan.table: self._replaced()} if self.replaced else {}
-        return Base(spark=self.spark, catalog=LAKE, tables=tables, replaced=replaced)
+        return Base(spark=self.spark, catalog=LAKE, tables=tables, replaced_files=replaced)
 
     def _replaced(self) -> list[DataFile]:
-        there = iceberg.compare(self.spark, None, self.before).added.statistics
+        there = iceberg.compare(self.spark, None, self.before).new_files.statistics
         column = iceberg.fields(self.spark, self.loaded)[FILE_COLUMN]
         its = [data for data in there.values() if data.constant(column) in self.replaced]
         return [DataFile(path=data.path, rows=data.rows) for data in its]

@@ -22,7 +22,7 @@ ACCOUNT = re.compile(r":(role|user|assumed-role)/.*|:root$")
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What a principal (an ARN, or a service's name) wants to do, with the values of condition keys that it has."""
+    """A request of a principal (an ARN, or a service's name), with the values of condition keys that it has."""
 
     principal: str
     action: str
@@ -41,7 +41,7 @@ def is_allowed(
     session: Iterable[Statement] | None = None,
     resource: Iterable[Statement] = (),
 ) -> bool:
-    """Whether a principal of the resource's own account may. `resource` is the policy of the resource."""
+    """Return True if a principal of the resource's own account may. `resource` is the policy of the resource."""
     of_own, of_resource = effects(request, own), effects(request, resource)
     of_session = {"Allow"} if session is None else effects(request, session)
     if "Deny" in of_own | of_session | of_resource:
@@ -55,7 +55,7 @@ def effects(request: Request, statements: Iterable[Statement]) -> set[str]:
 
 
 def concerns(statement: Statement, request: Request) -> bool:
-    """Whether the request matches a statement."""
+    """Return True if the request matches a statement."""
     if unknown := statement.keys() - KNOWN:
         raise NotImplementedError(f"{unknown} of {statement}")
     return (
@@ -90,7 +90,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def _names(named: Any, principal: str) -> bool:
-    """Whether a statement is about the principal; one of its own policies names none."""
+    """Return True if a statement is about the principal; one of its own policies names none."""
     if named is None or named == "*" or named.get("AWS") == "*":
         return True
     if principal.endswith(".amazonaws.com"):
@@ -100,7 +100,7 @@ def _names(named: Any, principal: str) -> bool:
 
 
 def _covers(statement: Statement, element: str, text: str, spelled: Callable[[str], str]) -> bool:
-    """Whether the statement's action or resource is this one; a statement of a trust has no resource."""
+    """Return True if the statement's action or resource is this one; a statement of a trust has no resource."""
     patterns = [spelled(str(each)) for each in listed(statement.get(element, statement.get(f"Not{element}", "*")))]
     return any(matches(pattern, text) for pattern in patterns) is (f"Not{element}" not in statement)
 
@@ -118,7 +118,7 @@ _NEGATED = {"StringNotEquals": "StringEquals", "StringNotLike": "StringLike", "A
 
 
 def _holds(spelled: str, values: Sequence[str], wanted: list[str]) -> bool:
-    """Whether a condition holds of the request's values of its key; of a key that it lacks there are none."""
+    """Return True if a condition holds of the request's values of its key; of a key that it lacks there are none."""
     quantifier, _, operator = spelled.rpartition(":")
     if operator == "Null":
         return str(not values).lower() in wanted

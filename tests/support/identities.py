@@ -1,4 +1,4 @@
-"""What a job makes of a table's identity, wherever a test plays the job."""
+"""A table's identity as a job changes it, wherever a test plays the job."""
 
 from __future__ import annotations
 

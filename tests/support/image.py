@@ -30,7 +30,9 @@ def job_jars() -> list[str]:
 
 
 def image_jars() -> list[str]:
-    """Those of the image: S3A in place of EMR's own file system. The newer S3A takes the AWS SDK that Iceberg takes."""
+    """Return those of the image: S3A in place of EMR's own file system. The newer S3A takes the AWS SDK that Iceberg
+    takes.
+    """
     own = JARS / BUNDLE.release
     found = [str(jar) for pattern in S3A_JARS for jar in sorted((own if own.exists() else JARS).glob(pattern))]
     return [*found, str(JARS / BUNDLE.jars[1])] if own.exists() else found

@@ -64,7 +64,7 @@ class Issuer(local.Issuer):
 
     @property
     def documents(self) -> Mapping[str, Mapping[str, Any]]:
-        """Those of the account's issuer, and of the clients'."""
+        """Return those of the account's issuer, and of the clients'."""
         own = super().documents
         return {**own, CLIENTS + local.DISCOVERY: {**own[local.DISCOVERY], "issuer": self.uri + CLIENTS}}
 

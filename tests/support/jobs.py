@@ -72,7 +72,7 @@ def spark_options(cores: int = 2) -> dict[str, str]:
 
 
 def s3_options(lake: Lake) -> dict[str, str]:
-    """Where S3A finds its storage."""
+    """Return where S3A finds its storage."""
     return {
         "spark.hadoop.fs.s3a.endpoint": lake.s3_endpoint,
         "spark.hadoop.fs.s3a.endpoint.region": lake.region,
@@ -141,7 +141,7 @@ def report_of(lake: Lake, job: Job) -> Report:
 
 
 def has_begun(lake: Lake, job: Job) -> bool:
-    """Whether the job has noted that it began on its files, and not that it was cut off from them."""
+    """Return True if the job has noted that it began on its files, and not that it was cut off from them."""
     key = job.begun_uri.removeprefix(f"s3://{lake.bucket}/")
     if "Contents" not in lake.s3().list_objects_v2(Bucket=lake.bucket, Prefix=key):
         return False

@@ -79,7 +79,7 @@ PARTS: dict[str, list[Row]] = {
     "Keys and routes": [
         row("a route, in bytes", routes.LONGEST, PUSH),
         row("a table's name, in characters", reading.LONGEST_TABLE, PUSH),
-        row("contracts named in an unrouted file's reason", registry.NAMED, "receiving; the rest are counted"),
+        row("contracts named in an unrouted file's reason", registry.MOST_NAMES, "receiving; the rest are counted"),
     ],
     "Files": [
         row("bytes", size(DEFAULTS.bytes), "before the file is staged; it is rejected", limits.SETTINGS["bytes"]),
@@ -127,9 +127,9 @@ PARTS: dict[str, list[Row]] = {
         row("pieces of a WHERE, for each aggregate that it is put to", statements.COPIES, PUSH),
     ],
     "Samples of a contract": [
-        row("bytes of a sample's rows in memory, and of a block of Avro unpacked", size(decoding.MOST), INIT),
+        row("bytes of a sample's rows in memory, and of a block of Avro unpacked", size(decoding.MOST_BYTES), INIT),
         row("rows of a sample in Avro", avro_blocks.MOST_RECORDS, INIT),
-        row("values of a nested column in one row group of parquet", decoding.NESTED, INIT),
+        row("values of a nested column in one row group of parquet", decoding.MOST_NESTED_VALUES, INIT),
     ],
     "All contracts together": [
         row("bytes", size(registry.MOST_BYTES), REGISTRY),
@@ -142,7 +142,7 @@ PARTS: dict[str, list[Row]] = {
         row("rows of a batch", EXPRESS.rows, TO_SPARK),
         row("files of a batch", EXPRESS.files, TO_SPARK),
         row("partitions that one file writes", EXPRESS.partitions, TO_SPARK),
-        row("data files of a table whose keys are compared with the batch's", EXPRESS.compared, TO_SPARK),
+        row("data files of a table whose keys are compared with the batch's", EXPRESS.compared_files, TO_SPARK),
         row("bytes of memory of DuckDB", size(EXPRESS.memory), TO_SPARK),
     ],
     "Files that are tried": [
@@ -156,8 +156,8 @@ PARTS: dict[str, list[Row]] = {
         row("partitions that one file writes", "none", "not asked by `try`"),
     ],
     "Rows that a person reads": [
-        row("bytes of one row in memory", size(decoding.MOST), ASKED),
-        row("bytes of an answer's texts", size(decoding.MOST), ASKED),
+        row("bytes of one row in memory", size(decoding.MOST_BYTES), ASKED),
+        row("bytes of an answer's texts", size(decoding.MOST_BYTES), ASKED),
         row("bytes of memory of DuckDB", size(sql.MEMORY), "`query`; the rest is on disk, in `TMPDIR`"),
         row("characters of a value on a page", figures.LETTERS, "the dashboard; how many more there are is said"),
         row("bytes of one table's columns that a statement reads", "half of the free disk in `TMPDIR`", ASKED),
@@ -166,12 +166,12 @@ PARTS: dict[str, list[Row]] = {
         row("files of a batch", ingestion.MOST_FILES, "receiving; the rest are another batch", "batchFiles"),
         row(
             "crashes of several files together, before their halves are tried",
-            backoff.ENOUGH,
+            backoff.CRASHES_BEFORE_HALVING,
             "settling; a batch has at most `attempts` + 1 jobs that crash for each of its files",
         ),
         row("files that one sweep receives", reconcile.AT_ONCE, "the sweep; the next one goes on"),
         row("queued files that one call takes up", queued.AT_ONCE, "receiving; the next call goes on"),
-        row("dead letters of files that one sweep reads", sqs.MOST, "the sweep; the next one goes on"),
+        row("dead letters of files that one sweep reads", sqs.MOST_MESSAGES, "the sweep; the next one goes on"),
         row("dead letters of jobs that one sweep handles", reconcile.RUNS, "the sweep; the next one goes on"),
         row(
             "time of one sweep for branches",
@@ -180,8 +180,12 @@ PARTS: dict[str, list[Row]] = {
         ),
         row("characters of a person's reason", decisions.REASON, "`approve`, `discard`; nothing is decided"),
         row("decisions that `status` reads", status.DECISIONS, "`status`, which says so"),
-        row("landed files that a sweep notes for `status`", backlog.NOTED, "the sweep"),
-        row("unneeded files of a table's folder in a run", candidates.MOST, "`clean`; a later run takes the others"),
+        row("landed files that a sweep notes for `status`", backlog.MOST_FILES, "the sweep"),
+        row(
+            "unneeded files of a table's folder in a run",
+            candidates.MOST_CANDIDATES,
+            "`clean`; a later run takes the others",
+        ),
     ],
     "Events for other systems": [
         row("files that an event names", events.FILES, "the event; the rest are counted"),

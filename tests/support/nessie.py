@@ -48,7 +48,7 @@ def _s3(endpoint: str, region: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Lake:
-    """Where a running Nessie and its object storage are. `bucket` holds the warehouse and what else a test needs."""
+    """Addresses of a running Nessie and its object storage. `bucket` holds the warehouse and what else a test needs."""
 
     nessie_uri: str  # without /api
     s3_endpoint: str
@@ -58,7 +58,7 @@ class Lake:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a process needs to reach this object storage and no other."""
+        """Return what a process needs to reach this object storage and no other."""
         return {
             "AWS_ENDPOINT_URL": self.s3_endpoint,
             "AWS_REGION": self.region,
@@ -78,7 +78,7 @@ class Lake:
         return str(answer.json()["reference"]["hash"])
 
     def commits(self, since: str, branch: str) -> int:
-        """How many commits a branch has after one of its own."""
+        """Return how many commits a branch has after one of its own."""
         url = f"{self.nessie_uri}/api/v2/trees/{branch}/history"
         answer = requests.get(url, params={"limit-hash": since}, timeout=300)
         answer.raise_for_status()

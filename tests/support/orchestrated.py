@@ -112,7 +112,7 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 @dataclass(kw_only=True)
 class Killer:
-    """What stands before Nessie, and kills the process that sends a write, before it is made or after that. It counts
+    """A proxy before Nessie that kills the process that sends a write, before it is made or after that. It counts
     writes from 1; 0 kills nobody.
     """
 

@@ -22,7 +22,7 @@ READS = ("GET", "HEAD")
 
 
 class Fault(StrEnum):
-    """What becomes of one request."""
+    """The fault that one request meets."""
 
     NONE = "is passed on"
     LOST = "is lost"
@@ -36,7 +36,7 @@ class Fault(StrEnum):
 
 
 def reads(method: str, path: str) -> bool:
-    """Whether such a request changes nothing."""
+    """Return True if such a request changes nothing."""
     return method in READS or (method == "POST" and path.endswith("/contents"))
 
 
@@ -61,7 +61,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What goes back."""
+    """The answer to one request."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -86,7 +86,7 @@ Decide = Callable[[Request], tuple[Fault, int]]  # what becomes of it, and after
 
 @dataclass(kw_only=True)
 class Proxy:
-    """Where it listens, what it has still to deliver, and what it has done to whom."""
+    """A proxy: its address, the requests to deliver late, and the faults it has caused."""
 
     target: str
     decide: Decide

@@ -38,7 +38,7 @@ class Told:
 
 
 def by_reader(plan: Plan, body: bytes, key: str = "landed") -> Told | None:
-    """What lakegate.reading says; None if only Spark can."""
+    """Return what lakegate.reading says; None if only Spark can."""
     try:
         found = inspect(plan, JobFile(id="f", key=key, uri="", size=len(body)), body)
         [fitted] = fit_all(plan, None, [found])[1]
@@ -74,14 +74,14 @@ def _value(value: Any) -> Any:
 
 
 def by_spark(spark: SparkSession, folder: Path, plan: Plan, body: bytes) -> Told:
-    """What the job says."""
+    """Return what the job says."""
     [found] = inspections(spark, folder, plan, body)
     if found.faults:
         return Told(faults=tuple(map(str, found.faults)))
     rows = rows_of(spark, plan, [found])
     asked = [_SQL.get(canonical(c.type), "{0}").format(spark_identifier(c.name)) for c in plan.columns]
     good = rows.selectExpr(*(f"{sql} AS c{at}" for at, sql in enumerate(asked))).collect()
-    bad = malformed.sample(spark, plan, found, most=10_000) if len(good) < found.rows else ()
+    bad = malformed.sample(spark, plan, found, limit=10_000) if len(good) < found.rows else ()
     return Told(
         rows=tuple(tuple(map(_value, row)) for row in good),
         malformed=tuple((it.get("line") or it["row"], it["why"], it["text"]) for it in bad),

@@ -35,13 +35,13 @@ BUCKETS = {"StorageLanding": "landing bucket", "StorageLake": "lake bucket", "St
 
 
 def nessie() -> str:
-    """Who may do what in Nessie."""
+    """Write the table of rights in Nessie."""
     rows = [[f"`{role}`", *("yes" if may(role, *asked) else "" for asked in IN_NESSIE.values())] for role in Role]
     return table(["role", *IN_NESSIE], rows)
 
 
 def aws(stack: Stack) -> str:
-    """What the role of each function, and of jobs, may do on AWS."""
+    """Return what the role of each function, and of jobs, may do on AWS."""
     return "\n\n".join(f"### {role.lower()}\n\n{_role(stack, role)}" for role in ROLES)
 
 
@@ -85,7 +85,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def written(mark: str) -> str:
-    """What stands in the page between the marks."""
+    """Return what stands in the page between the marks."""
     return (
         PAGE.read_text(encoding="utf-8").split(f"<!-- {mark}: begin -->")[1].split(f"<!-- {mark}: end -->")[0].strip()
     )

@@ -101,7 +101,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Where:
-    """How many rows a condition in DuckDB's SQL is true for."""
+    """The number of rows that a condition in DuckDB's SQL is true for."""
 
     sql: str
 
@@ -115,7 +115,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Each:
-    """How many values of a column, not null, are wrong: in Python."""
+    """The number of wrong values of a column, nulls left out: in Python."""
 
     column: Column
     wrong: Callable[[Any], bool]
@@ -123,8 +123,8 @@ class Each:
 
 @dataclass(frozen=True)
 class Repeats:
-    """How many rows repeat the values of an earlier row, of this file or with `in_table` of a good one before it or of
-    the table.
+    """The number of rows that repeat the values of an earlier row, of this file or with `in_table` of a good one before
+    it or of the table.
     """
 
     columns: Sequence[Column]
@@ -133,7 +133,7 @@ class Repeats:
 
 @dataclass(frozen=True)
 class Orphans:
-    """How many rows have values that no row of the other table has in its columns."""
+    """The number of rows with values that no row of the other table has in its columns."""
 
     columns: Sequence[Column]
     theirs: Sequence[Column]
@@ -141,19 +141,19 @@ class Orphans:
 
 @dataclass(frozen=True)
 class Different:
-    """How many different values a column has."""
+    """The number of different values of a column."""
 
     column: Column
 
 
 @dataclass(frozen=True)
 class TableRows:
-    """How many rows the table has once the file is in it."""
+    """The number of the table's rows once the file is in it."""
 
 
 @dataclass(frozen=True)
 class Age:
-    """How long ago the newest value of a column was, in units of so many seconds."""
+    """The age of a column's newest value, in units of so many seconds."""
 
     column: Column
     seconds: int
@@ -161,7 +161,7 @@ class Age:
 
 @dataclass(frozen=True)
 class Off:
-    """How far a number is off what it was in the files before, of which the last `files` are looked at."""
+    """The distance of a number from those of the files before, of which the last `files` are looked at."""
 
     of: Where | Number | Different
     how: str
@@ -197,12 +197,12 @@ class Said:
 
     @property
     def counts_rows(self) -> bool:
-        """Whether it counts rows that fail, rather than being a number about all of them."""
+        """Return True if it counts rows that fail, rather than being a number about all of them."""
         return self.counts and isinstance(self.meaning, BY_ROW)
 
     @property
     def may_quarantine(self) -> bool:
-        """Whether it can put failing rows aside, so that it holds without them."""
+        """Return True if it can put failing rows aside, so that it holds without them."""
         return self.counts_rows and OPERATORS[self.operator](0, *self.threshold)
 
     def of_severity(self, severity: str) -> Said:
@@ -313,7 +313,7 @@ def bound(dice: Random, column: Column) -> Said:
 
 
 def _bounds(column: Column, word: str, value: Any) -> bool:
-    """Whether a bound leaves some values out, and some in: those of whole numbers and decimals end."""
+    """Return True if a bound leaves some values out, and some in: those of whole numbers and decimals end."""
     if not sayable_in_yaml(value):
         return False
     if column.type in MOMENTS or column.type in FLOATS:

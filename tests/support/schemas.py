@@ -79,7 +79,7 @@ def _object(kind: type[Any], known: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_required(field: Field[Any]) -> bool:
-    """What came with a later format has a default, and older reports lack it."""
+    """Return what came with a later format has a default, and older reports lack it."""
     return field.default is MISSING and field.default_factory is MISSING
 
 

@@ -1,4 +1,4 @@
-"""What a reader of a table finds on a real Nessie, with PyIceberg and PyArrow as a user has them."""
+"""Read tables of a real Nessie, with PyIceberg and PyArrow as a user has them."""
 
 from __future__ import annotations
 

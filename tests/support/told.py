@@ -1,4 +1,4 @@
-"""What a random contract's words say of a random table: evaluated in DuckDB and plain Python, from the documents alone.
+"""Verdicts of a random contract on a random table, evaluated in DuckDB and plain Python, from the documents alone.
 
 Nothing here knows lakegate.
 """
@@ -49,7 +49,7 @@ class Judged:
 
 @dataclass(frozen=True, kw_only=True)
 class Aside:
-    """What becomes of a file that has rows for quarantine: how many those are, and each one's reasons by its place."""
+    """The outcome of a file with rows for quarantine: their number, and each one's reasons by its place."""
 
     rows: int
     allowed: bool
@@ -68,7 +68,7 @@ class Told:
 
     @cached_property
     def found(self) -> Mapping[str, Mapping[str, Any]]:
-        """What DuckDB says of every expression, for each file."""
+        """Return what DuckDB says of every expression, for each file."""
         with duckdb.connect() as duck:
             duck.execute("SET TimeZone = 'UTC'")
             return {
@@ -138,7 +138,7 @@ class Told:
         return None
 
     def past(self, off: Off) -> list[float]:
-        """What the files before had of the number; none where those are too few."""
+        """Return what the files before had of the number; none where those are too few."""
         known = [number for file in self.before if (number := self.number(off.of, file, [])) is not None]
         return known[-off.files :] if len(known[-off.files :]) >= off.at_least else []
 
@@ -159,12 +159,12 @@ def _duck(kind: str) -> str:
 
 
 def asked(meaning: Where | Number) -> str:
-    """What DuckDB is asked for: a number, or which rows a condition is true for."""
+    """Return what DuckDB is asked for: a number, or which rows a condition is true for."""
     return meaning.sql if isinstance(meaning, Number) else f"array_agg(coalesce({meaning.sql}, false) ORDER BY place)"
 
 
 def wanted(contracts: Sequence[Contract]) -> list[str]:
-    """What DuckDB is to be asked for all that these contracts say."""
+    """Return what DuckDB is to be asked for all that these contracts say."""
     meanings = [check.meaning for each in contracts for check in each.checks]
     inner = [meaning.of if isinstance(meaning, Off) else meaning for meaning in meanings]
     return list(dict.fromkeys(asked(meaning) for meaning in inner if isinstance(meaning, Where | Number)))
@@ -187,7 +187,7 @@ def _waiting(check: Judged) -> Judged:
 
 
 def is_good(contract: Contract, checks: Sequence[Judged], rows: int) -> bool:
-    """Whether nothing failed, or only what waits until rows have been put aside, which are not too many."""
+    """Return True if nothing failed, or only what waits until rows have been put aside, which are not too many."""
     aside = aside_of(contract, checks, rows)
     return aside.allowed if aside else all(each.verdict != "fail" for each in checks)
 

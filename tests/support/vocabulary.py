@@ -53,7 +53,7 @@ OWN = "with `vendor: lakegate`"  # places that are not the standard's
 
 
 def conformance() -> str:
-    """How many words of the standard have which answer."""
+    """Return how many words of the standard have which answer."""
     of_standard = [it for title, place in PLACES.items() if OWN not in title for it in place.values()]
     counts = [(answer, sum(it.answer is answer for it in of_standard)) for answer in vocabulary.Answer]
     rows = [f"| {answer.value} | {count} | {MEANS[answer]} |" for answer, count in counts]
@@ -66,7 +66,7 @@ def tables() -> str:
 
 
 def _table(title: str, place: vocabulary.Place) -> str:
-    rows = [f"| `{word}` | {it.answer.value} | {it.note} |" for word, it in _by_answer(place)]
+    rows = [f"| `{word}` | {it.answer.value} | {it.remark} |" for word, it in _by_answer(place)]
     return "\n".join([f"## {title}", "", "| word | | |", "|---|---|---|", *rows, ""])
 
 
@@ -77,7 +77,7 @@ def _by_answer(place: vocabulary.Place) -> list[tuple[str, vocabulary.Word]]:
 
 def _library() -> str:
     rows = [
-        f"| `{metric}` | {level} | {', '.join(f'`{word}`' for word in rule.arguments)} | {rule.note} |"
+        f"| `{metric}` | {level} | {', '.join(f'`{word}`' for word in rule.arguments)} | {rule.remark} |"
         for (metric, level), rule in LIBRARY.items()
     ]
     head = [
@@ -90,13 +90,13 @@ def _library() -> str:
 
 
 def _custom() -> str:
-    rows = [f"| `{word}` | {level} | {rule.note} |" for (word, level), rule in CUSTOM.items()]
+    rows = [f"| `{word}` | {level} | {rule.remark} |" for (word, level), rule in CUSTOM.items()]
     head = ["## `implementation` of a check of type `custom` with `engine: lakegate`", ""]
     return "\n".join([*head, "| word | of | |", "|---|---|---|", *rows, ""])
 
 
 def written() -> str:
-    """What stands in the page between the marks."""
+    """Return what stands in the page between the marks."""
     return PAGE.read_text(encoding="utf-8").split(BEGIN)[1].split(END)[0].strip()
 
 

@@ -54,7 +54,7 @@ def written(plan: Plan, files: Files, columns: Sequence[str], folder: Path) -> l
 
 
 def differing(drawn: Table, each: Contract, told: Told, folder: Path) -> Iterator[str]:
-    """Where a trial says something else of the files than the contract's words."""
+    """Yield where a trial says something else of the files than the contract's words."""
     plan = load(each.text, "drawn").plan
     files = {name: rows for name, rows in drawn.files.items() if rows}
     trial = try_files(plan, written(plan, files, [column.name for column in drawn.columns], folder))

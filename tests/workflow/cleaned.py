@@ -9,7 +9,7 @@ from typing import Self
 from lakegate.ports import MAIN, Ref
 from lakegate.testing import MemoryClock, MemoryLake, MemoryWarehouse, TableState
 from lakegate.testing.lake import KeyKind
-from lakegate.workflow.cleaning.clean import Cleaned, clean
+from lakegate.workflow.cleaning.clean import CleaningResult, clean
 from tests.workflow.world import World
 
 DAYS = 30
@@ -50,8 +50,8 @@ class CleanedWorld(World):
     def wait(self, days: float) -> None:
         self.clock.advance(timedelta(days=days).total_seconds())
 
-    def clean(self, *, delete: bool = True, days: int = DAYS, named: tuple[str, ...] = ()) -> Cleaned:
-        return clean(self.service, self.lake.warehouse, days=days, delete=delete, named=named)
+    def clean(self, *, delete: bool = True, days: int = DAYS, names: tuple[str, ...] = ()) -> CleaningResult:
+        return clean(self.service, self.lake.warehouse, days=days, delete=delete, names=names)
 
     def clean_twice(self) -> int:
         """Clean, and again a week later. Returns how many files are gone."""

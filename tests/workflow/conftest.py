@@ -1,4 +1,4 @@
-"""What tests of the workflow share: each pushes the contracts of its world, most of them the same one."""
+"""Fixtures of the workflow's tests: each pushes the contracts of its world, most of them the same one."""
 
 from collections.abc import Iterator
 from functools import cache

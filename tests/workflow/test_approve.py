@@ -12,7 +12,7 @@ from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MessageKind
 from lakegate.testing.lake import Key, KeyKind
-from lakegate.workflow.approve import Approved, approve
+from lakegate.workflow.approve import Approval, approve
 from lakegate.workflow.ledger.decisions import record
 from lakegate.workflow.publish import publish_rejected
 from lakegate.workflow.reconcile import reconcile
@@ -41,8 +41,8 @@ def rejected(world: World, *names: str, bad: str = "broken") -> str:
     return line.batch
 
 
-def approved(world: World, batch: str) -> Approved:
-    return approve(world.service, batch, why="known at the vendor's", by="ann")
+def approved(world: World, batch: str) -> Approval:
+    return approve(world.service, batch, reason="known at the vendor's", by="ann")
 
 
 def refused(world: World, batch: str, match: str) -> None:
@@ -228,7 +228,7 @@ def rejected_by_two_attempts() -> tuple[World, str]:
 
 def test_an_approval_says_what_it_published_though_another_attempt_of_the_batch_is_refused() -> None:
     world, batch = rejected_by_two_attempts()
-    done = approve(world.service, batch, why="known", by="ann")
+    done = approve(world.service, batch, reason="known", by="ann")
     assert "1" in world.rows_on_main()
     assert done.files == 1
     assert set(done.left) == {world.key("2")}
@@ -248,6 +248,6 @@ def test_an_approval_says_what_it_published_though_it_fails_at_another_attempt_o
 
     monkeypatch.setattr("lakegate.workflow.approve.publish_rejected", fails_then)
     with pytest.raises(Retryable) as failed:
-        approve(world.service, batch, why="known", by="ann")
+        approve(world.service, batch, reason="known", by="ann")
     assert "1" in world.rows_on_main()
     assert failed.value.__notes__ == [f"1 file was published from batch {batch} before this error"]

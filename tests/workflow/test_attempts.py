@@ -17,7 +17,7 @@ from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.settlement.backoff import LONGEST, Crash
-from lakegate.workflow.settlement.facts import Ended
+from lakegate.workflow.settlement.facts import AttemptEnd
 from lakegate.workflow.status import status
 from tests.workflow.world import CONTRACT, Story, World
 
@@ -86,7 +86,7 @@ def test_every_wait_is_twice_the_one_before_up_to_the_longest(world: World) -> N
     [run] = world.runner.runs.values()
     shortest, now = world.service.grace, world.clock.now()
     crashes = [
-        Crash(run=run, began=True, attempts=tuple(range(1, number + 1)), tries=number, shortest=shortest, most=9)
+        Crash(run=run, began=True, attempts=tuple(range(1, number + 1)), tries=number, shortest=shortest, limit=9)
         for number in range(1, 9)
     ]
     waits = [each.due - now for each in crashes]
@@ -181,7 +181,7 @@ def test_however_many_never_began_the_next_is_due_within_the_longest_wait(world:
     dropped(world)
     crash(world, never_began=True)
     [run] = world.runner.runs.values()
-    many = Crash(run=run, began=False, attempts=(), tries=100_000, shortest=world.service.grace, most=3)
+    many = Crash(run=run, began=False, attempts=(), tries=100_000, shortest=world.service.grace, limit=3)
     assert many.due == world.clock.now() + LONGEST
 
 
@@ -411,13 +411,13 @@ def test_a_worker_that_saw_no_report_leaves_the_telling_to_one_that_does(monkeyp
     def killed(*_: object) -> list[FileVersion]:
         raise KeyboardInterrupt
 
-    def looked_before(*_: object) -> Ended:
+    def looked_before(*_: object) -> AttemptEnd:
         monkeypatch.undo()
         monkeypatch.setattr("lakegate.workflow.settle.notify_outcome", killed)
         with pytest.raises(KeyboardInterrupt):
             settle(world.service, attempt)
         monkeypatch.undo()
-        return Ended(why="killed")
+        return AttemptEnd(reason="killed")
 
     monkeypatch.setattr("lakegate.workflow.settle.accept_end", looked_before)
     with pytest.raises(Conflict, match="settles it again"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lakegate.errors import LakegateError, Misconfigured, Refused
 from lakegate.landing.lifecycle import Decision
 from lakegate.workflow.approve import approve
-from lakegate.workflow.ledger.rejected import NAMED, _keys_like
+from lakegate.workflow.ledger.rejected import MOST_NAMES, _keys_like
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import UnderWay, discard, retry
 from lakegate.workflow.settle import settle
@@ -164,7 +164,7 @@ def test_a_key_that_is_like_none_is_answered_by_keys_of_the_batch(key: str) -> N
     if told.startswith("Did you mean "):
         assert shlex.split(told.removeprefix("Did you mean ").removesuffix("? "))[1] in names
     else:
-        assert told == f"It has {', '.join(names[:NAMED])} and 2 more. "
+        assert told == f"It has {', '.join(names[:MOST_NAMES])} and 2 more. "
 
 
 def _act(world: World, batch: str, act: str, chosen: tuple[str, ...]) -> object:

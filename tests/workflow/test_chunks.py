@@ -34,7 +34,7 @@ def too_large() -> tuple[World, str]:
 
 
 def tried(world: World) -> list[list[str]]:
-    """What the attempts after the first claim, by name."""
+    """Return what the attempts after the first claim, by name."""
     attempts = sorted((it for it in world.attempts() if it.number > 1), key=lambda attempt: attempt.number)
     return [[world.names[file.id] for file in world.claims(attempt)] for attempt in attempts]
 
@@ -174,7 +174,7 @@ def test_while_a_chunk_is_worked_on_the_rest_is_not_given_up() -> None:
         retry(dying_service(world.service, Dying(25, after=True)), batch)
     assert len(files_of(tried(world))) < len(NAMES)
     with pytest.raises(LakegateError, match="is already in progress"):
-        discard(world.service, batch, why="not wanted", by="ann")
+        discard(world.service, batch, reason="not wanted", by="ann")
 
 
 def first_attempt(world: World, batch: str) -> Attempt:

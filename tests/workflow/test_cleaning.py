@@ -15,7 +15,7 @@ from lakegate.testing.lake import EPOCH
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.cleaning import candidates
-from lakegate.workflow.cleaning.candidates import Candidate, Moment, Spared, is_unneeded, sort_files
+from lakegate.workflow.cleaning.candidates import Candidate, Moment, Reprieve, is_unneeded, sort_files
 from lakegate.workflow.cleaning.clean import clean
 from lakegate.workflow.cleaning.needed import Need
 from lakegate.workflow.retry import discard
@@ -76,7 +76,7 @@ def test_a_kept_branch_and_its_base_are_kept_and_an_approval_finds_all_its_files
     assert report is not None
     world.lake.read(report.audited)
     world.lake.read(report.base)
-    assert approve(world.service, attempt.batch, why="known", by="ann").files == 1
+    assert approve(world.service, attempt.batch, reason="known", by="ann").files == 1
     assert world.lake.lost == []
     assert world.rows_on_main() == {"0b": 2, "1": 2}
 
@@ -92,7 +92,7 @@ def test_a_branch_of_which_rows_were_pruned_keeps_what_was_audited(world: Cleane
     assert report.audited != world.lake.branches[attempt.branch]
     world.wait(100)
     world.clean_twice()
-    assert approve(world.service, attempt.batch, why="known", by="ann").files == 1
+    assert approve(world.service, attempt.batch, reason="known", by="ann").files == 1
     assert world.lake.lost == []
 
 
@@ -100,7 +100,7 @@ def test_a_discarded_batch_leaves_nothing_behind(world: CleanedWorld) -> None:
     attempt = rejected(world)
     its = world.there() - world.reached(world.lake.branches[MAIN])
     world.clean(delete=False)
-    discard(world.service, attempt.batch, why="broken", by="ann")
+    discard(world.service, attempt.batch, reason="broken", by="ann")
     assert world.branches() == []
     world.wait(LONG)
     assert its <= world.there()
@@ -110,13 +110,13 @@ def test_a_discarded_batch_leaves_nothing_behind(world: CleanedWorld) -> None:
 
 def test_one_run_deletes_nothing_and_neither_do_two_within_a_week(world: CleanedWorld) -> None:
     attempt = rejected(world)
-    discard(world.service, attempt.batch, why="broken", by="ann")
+    discard(world.service, attempt.batch, reason="broken", by="ann")
     world.wait(LONG)
     first = world.clean()
     world.wait(6.9)
     second = world.clean()
     assert not world.lake.warehouse.deleted
-    waiting = [sum(each.kept.get(Spared.WAITING, (0,))[0] for each in run.folders) for run in (first, second)]
+    waiting = [sum(each.amounts.get(Reprieve.WAITING, (0,))[0] for each in run.folders) for run in (first, second)]
     assert waiting[0] == waiting[1] > 0
     assert {each.next_run for each in first.folders} == {world.clock.now() + timedelta(days=0.1)}
     world.wait(0.1)
@@ -126,18 +126,18 @@ def test_one_run_deletes_nothing_and_neither_do_two_within_a_week(world: Cleaned
 
 def test_without_delete_nothing_is_deleted_however_often_it_runs(world: CleanedWorld) -> None:
     attempt = rejected(world)
-    discard(world.service, attempt.batch, why="broken", by="ann")
+    discard(world.service, attempt.batch, reason="broken", by="ann")
     for _ in range(8):
         world.wait(LONG)
         run = world.clean(delete=False)
     assert not world.lake.warehouse.deleted
-    assert sum(each.unneeded.files for each in run.folders) > 0
+    assert sum(each.amount_to_delete.files for each in run.folders) > 0
 
 
 def test_a_file_that_is_needed_in_between_begins_anew(world: CleanedWorld) -> None:
     attempt = rejected(world)
     lost = world.lake.branches[attempt.branch]
-    discard(world.service, attempt.batch, why="broken", by="ann")
+    discard(world.service, attempt.batch, reason="broken", by="ann")
     world.wait(LONG)
     world.clean()
     world.lake.branches["a-persons"] = lost
@@ -171,7 +171,7 @@ def test_a_folder_that_the_catalog_never_knew_is_told_and_left_alone_until_a_per
     world.wait(LONG)
 
     def run(*named: str) -> dict[str, tuple[int, int]]:
-        found = clean(world.service, warehouse, days=DAYS, delete=True, named=named)
+        found = clean(world.service, warehouse, days=DAYS, delete=True, names=named)
         world.wait(7)
         return dict(found.unknown)
 
@@ -185,14 +185,14 @@ def test_a_folder_that_the_catalog_never_knew_is_told_and_left_alone_until_a_per
 @pytest.mark.parametrize("name", ["nyc", "", "..", "nyc/flights", "nyc/flights_7c5ea4be-62b4-53b4-8b6c/data"])
 def test_no_other_place_can_be_named(world: CleanedWorld, name: str) -> None:
     with pytest.raises(Misconfigured, match="no table's folder"):
-        world.clean(named=(name,))
+        world.clean(names=(name,))
 
 
 def test_the_files_of_a_table_that_was_never_published_go_too() -> None:
     world = CleanedWorld.made()
     attempt = rejected(world)
     world.clean(delete=False)
-    discard(world.service, attempt.batch, why="broken", by="ann")
+    discard(world.service, attempt.batch, reason="broken", by="ann")
     world.wait(LONG)
     assert world.clean_twice() > 0
     assert world.there() == set()
@@ -208,7 +208,7 @@ def test_a_run_that_keeps_more_days_than_one_before_asks_for_no_files_that_are_g
     first = world.clean(days=5)
     assert world.lake.warehouse.deleted
     again = world.clean(days=400)
-    assert again.since == first.since
+    assert again.history_start == first.history_start
 
 
 def test_a_job_that_is_frozen_keeps_the_files_that_it_is_about_to_reuse() -> None:
@@ -258,7 +258,7 @@ def test_a_missing_file_that_is_needed_ends_the_run_and_what_needs_it_is_said(wo
 
 def test_a_note_that_cannot_be_read_makes_its_files_wait_anew(world: CleanedWorld) -> None:
     attempt = rejected(world)
-    discard(world.service, attempt.batch, why="broken", by="ann")
+    discard(world.service, attempt.batch, reason="broken", by="ann")
     world.wait(LONG)
     world.clean()
     for name in world.store.names("cleaning/candidates/"):
@@ -282,7 +282,7 @@ def stored(name: str, days: float, etag: str = "1") -> StoredFile:
     return StoredFile(uri=f"{FOLDER}/{name}", size=7, etag=etag, modified=EPOCH - timedelta(days=days))
 
 
-def sort(*files: StoredFile, needed: str = "", noted: dict[str, Candidate] | None = None) -> candidates.Sorted:
+def sort(*files: StoredFile, needed: str = "", noted: dict[str, Candidate] | None = None) -> candidates.SortedFolder:
     def need_of(uri: str) -> Need | None:
         return Need.BRANCHES if needed and uri.endswith(needed) else None
 
@@ -294,15 +294,15 @@ def sort(*files: StoredFile, needed: str = "", noted: dict[str, Candidate] | Non
     [
         (stored("data/needed.parquet", 99), Need.BRANCHES),
         (stored("data/needed.parquet", 1), Need.BRANCHES),
-        (stored("data/1.parquet", 36.9), Spared.YOUNG),
-        (stored("metadata/1.avro", 36.9), Spared.YOUNG),
-        (stored("notes.txt", 99), Spared.STRANGE),
-        (stored("database/1.parquet", 99), Spared.STRANGE),
+        (stored("data/1.parquet", 36.9), Reprieve.YOUNG),
+        (stored("metadata/1.avro", 36.9), Reprieve.YOUNG),
+        (stored("notes.txt", 99), Reprieve.STRANGE),
+        (stored("database/1.parquet", 99), Reprieve.STRANGE),
     ],
 )
-def test_a_file_is_kept_for_a_reason(file: StoredFile, why: Need | Spared) -> None:
+def test_a_file_is_kept_for_a_reason(file: StoredFile, why: Need | Reprieve) -> None:
     found = sort(file, needed="needed.parquet")
-    assert (found.kept, found.candidates) == ({why: (1, 7)}, [])
+    assert (found.amounts, found.candidates) == ({why: (1, 7)}, [])
 
 
 def test_a_candidate_is_one_since_it_was_first_noted_unless_it_was_written_again() -> None:
@@ -315,6 +315,6 @@ def test_a_candidate_is_one_since_it_was_first_noted_unless_it_was_written_again
 
 
 def test_no_more_candidates_are_noted_than_fit_and_later_runs_find_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(candidates, "MOST", 2)
+    monkeypatch.setattr(candidates, "MOST_CANDIDATES", 2)
     found = sort(*(stored(f"data/{number}", 99) for number in range(5)))
-    assert (len(found.candidates), found.kept) == (2, {Spared.LATER: (3, 21)})
+    assert (len(found.candidates), found.amounts) == (2, {Reprieve.LATER: (3, 21)})

@@ -20,7 +20,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN, Branch, JobRun, Ref
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.reports import PREFIX, read_report
-from lakegate.workflow.ledger.undecided import undecided
+from lakegate.workflow.ledger.undecided import undecided_files
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import settle
@@ -151,10 +151,10 @@ class Cleaning(RuleBasedStateMachine):
                 retry(self.world.service, batch)
                 self.counted["branch: replaced by a retry"] += 1
             elif how is approve:
-                approve(self.world.service, batch, why="known", by="ann")
+                approve(self.world.service, batch, reason="known", by="ann")
                 self.counted["approved"] += 1
             else:
-                discard(self.world.service, batch, why="known", by="ann")
+                discard(self.world.service, batch, reason="known", by="ann")
 
     @precondition(lambda self: self.world.lake.table(Ref(MAIN), TABLE))
     @rule()
@@ -214,7 +214,7 @@ class Cleaning(RuleBasedStateMachine):
             world.end_jobs()
             reconcile(world.service)
             world.wait(20)
-            if not world.branches() and not undecided(world.service)[0]:
+            if not world.branches() and not undecided_files(world.service)[0]:
                 break
         assert world.branches() == []
         world.wait(DAYS)
@@ -232,7 +232,7 @@ class Cleaning(RuleBasedStateMachine):
         return merged - {None, *(parse_report(body).audited for body in reports if body)}
 
     def _is_unknown(self, uri: str) -> bool:
-        """Whether it is in a folder that no run saw in the catalog."""
+        """Return True if it is in a folder that no run saw in the catalog."""
         return any(uri.startswith(folder) for folder in self.world.clean(delete=False).unknown)
 
 

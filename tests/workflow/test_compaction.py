@@ -16,10 +16,10 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
 from lakegate.operations.sights import DELETED, Sight, sight_by_receipt
 from lakegate.ports import MAIN, Ref
-from lakegate.workflow.backlog import NOTED, SEEN, unclaimed
+from lakegate.workflow.backlog import LANDED_NOTE, MOST_FILES, unclaimed_files
 from lakegate.workflow.ledger.compaction import compact
-from lakegate.workflow.ledger.receipts import CLOSED, PREFIX, main_receipts
-from lakegate.workflow.ledger.undecided import undecided
+from lakegate.workflow.ledger.receipts import CLOSED_PREFIX, PREFIX, main_receipts
+from lakegate.workflow.ledger.undecided import undecided_files
 from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
@@ -45,7 +45,7 @@ def world() -> World:
 
 
 def compact_all(world: World) -> None:
-    """What was decided just now leaves main when it has been there for a day."""
+    """Compact twice, a day apart: a receipt leaves main when it has been there for a day."""
     compact(world.service)
     world.clock.advance(DAY)
     compact(world.service)
@@ -85,7 +85,7 @@ def test_the_archive_is_not_asked_for_the_keys_of_a_backlog(world: World, monkey
         return read_many(names)
 
     monkeypatch.setattr(world.service.store, "read_many", noting)
-    assert len(unclaimed(world.service)) == 3
+    assert len(unclaimed_files(world.service)) == 3
     assert [name for name in asked if name.startswith(PREFIX)] == []
 
 
@@ -108,7 +108,7 @@ def test_what_is_archived_while_a_sweep_looks_is_not_taken_for_lost(
         return found
 
     monkeypatch.setattr(asked, look, compacting)
-    assert undecided(world.service)[0] == []
+    assert undecided_files(world.service)[0] == []
     assert on_main(world) == set()
 
 
@@ -146,7 +146,7 @@ def test_the_watermark_waits_for_what_is_not_decided(world: World) -> None:
     world.clock.advance(DAY * 2)
     compact(world.service)
     assert world.service.ledger.watermark() == lost.landed_at
-    assert [file.id for file in undecided(world.service)[0]] == [lost.id]
+    assert [file.id for file in undecided_files(world.service)[0]] == [lost.id]
 
 
 def test_an_unrouted_file_keeps_nothing_from_being_archived_and_is_taken_up_however_late(world: World) -> None:
@@ -195,7 +195,7 @@ def test_a_file_that_landed_before_the_watermark_is_still_received_if_it_is_told
     world.clock.advance(world.service.compact_after.total_seconds())
     compact(world.service)
     world.landing.landed[late.key, late.version_id] = other
-    assert unclaimed(world.service) == []
+    assert unclaimed_files(world.service) == []
     world.deliver(late)
     world.run()
     assert world.rows_on_main()["late"] == 5
@@ -286,10 +286,10 @@ def test_an_attempt_from_before_the_compaction_is_published_after_it(world: Worl
 
 
 def test_a_status_lists_no_large_bucket_and_tells_what_the_last_sweep_saw(world: World) -> None:
-    files = [world.landing.put(f"nyc/flights/{number}", b"x") for number in range(NOTED)]
+    files = [world.landing.put(f"nyc/flights/{number}", b"x") for number in range(MOST_FILES)]
     assert status(world.service).in_flight == ()
     reconcile(world.service)
-    assert len(status(world.service).in_flight) == NOTED
+    assert len(status(world.service).in_flight) == MOST_FILES
     world.deliver(*_some(files))
     shown = {key for line in status(world.service).in_flight if line.state == "queued" for key in line.files}
     assert shown == {file.key for file in files} - {file.key for file in _some(files)}
@@ -306,16 +306,16 @@ def test_a_status_says_when_a_sweep_looked_where_it_does_not_look_itself(
     reconcile(world.service)
     world.clock.advance(3600)
     assert status(world.service).seen_at is None
-    monkeypatch.setattr("lakegate.workflow.backlog.NOTED", 1)
+    monkeypatch.setattr("lakegate.workflow.backlog.MOST_FILES", 1)
     assert status(world.service).seen_at == began
 
 
 def test_what_an_earlier_release_s_sweep_saw_is_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lakegate.workflow.backlog.NOTED", 1)
+    monkeypatch.setattr("lakegate.workflow.backlog.MOST_FILES", 1)
     reconcile(world.service)
-    noted = json.loads(world.store.objects[SEEN])
+    noted = json.loads(world.store.objects[LANDED_NOTE])
     del noted["at"]
-    world.store.write(SEEN, json.dumps(noted).encode())
+    world.store.write(LANDED_NOTE, json.dumps(noted).encode())
     assert status(world.service).seen_at is None
 
 
@@ -392,7 +392,7 @@ def test_main_keeps_of_a_key_that_never_rests_what_may_still_matter(world: World
     assert receipt.on_main[-1].version_id == files[-1].version_id
     _, known = main_receipts(world.service, files)
     assert [entry_of(known, file) is not None for file in files] == [True] * len(files)
-    months = [name for name in world.store.objects if name.startswith(CLOSED)]
+    months = [name for name in world.store.objects if name.startswith(CLOSED_PREFIX)]
     assert len(months) == len({f"{file.landed_at:%Y-%m}" for file in files[:-8]})
 
 
@@ -432,7 +432,7 @@ def test_a_receipt_that_changes_while_it_is_truncated_stays_as_it_is(
 
     def write_many(bodies: Mapping[str, bytes]) -> None:
         put(bodies)
-        if any(name.startswith(CLOSED) for name in bodies) and not dropped:
+        if any(name.startswith(CLOSED_PREFIX) for name in bodies) and not dropped:
             dropped.append(world.drop("meanwhile", rows=99, under=key))
             world.run()
 
@@ -450,7 +450,7 @@ def test_a_receipt_that_cannot_be_truncated_keeps_nothing_else_from_being_archiv
     files, put = never_resting(world, versions=3), world.store.write_many
 
     def refused(bodies: Mapping[str, bytes]) -> None:
-        if any(name.startswith(CLOSED) for name in bodies):
+        if any(name.startswith(CLOSED_PREFIX) for name in bodies):
             raise Misconfigured("writing closed/: 403")
         put(bodies)
 

@@ -9,7 +9,7 @@ from lakegate.errors import Conflict
 from lakegate.landing.files import FileVersion
 from lakegate.ports import MessageKind
 from lakegate.workflow.ledger.superseded import superseded_files
-from lakegate.workflow.notices.outbox import SENT, prepare
+from lakegate.workflow.notices.outbox import SENT_PREFIX, prepare
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
@@ -195,6 +195,6 @@ def test_a_sweep_looks_no_further_where_all_was_rejected_and_people_were_told(
     [branch] = world.branches()
     sweep(world, 1)
     assert settled == []
-    world.store.delete(f"{SENT}{branch}-rejected")
+    world.store.delete(f"{SENT_PREFIX}{branch}-rejected")
     sweep(world, 1)
     assert settled == [branch]

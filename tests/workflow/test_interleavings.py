@@ -165,11 +165,11 @@ def retried(batch: str) -> Operation:
 
 
 def discarded(batch: str) -> Operation:
-    return lambda service: discard(service, batch, why="not wanted", by="ann")
+    return lambda service: discard(service, batch, reason="not wanted", by="ann")
 
 
 def approved(batch: str) -> Operation:
-    return lambda service: approve(service, batch, why="known at the vendor's", by="ann")
+    return lambda service: approve(service, batch, reason="known at the vendor's", by="ann")
 
 
 def lived(world: World, first: Operation = swept) -> Operation:
@@ -249,7 +249,7 @@ def an_event_and_all_that_comes_of_it() -> Scene:
 def two_versions_of_a_key(
     body: bytes = b"two", newer: Decision = PUBLISHED, older: Decision = DISCARDED, reuploads: str = "replace"
 ) -> Scene:
-    """What becomes of the one that comes second, whichever that is."""
+    """Return what becomes of the one that comes second, whichever that is."""
     world = a_world()
     world.push_contract(reuploads=reuploads)
     world.drop("1", rows=2, body=b"one", deliver=False)
@@ -677,7 +677,9 @@ def a_branch_made_anew_on_a_main_that_moved() -> Scene:
 
 
 def a_stranger_on_the_branch_of_a_new_attempt() -> Scene:
-    """Where the claims come right behind it, the file is rejected for that commit; never for what we did ourselves."""
+    """Return where the claims come right behind it, the file is rejected for that commit; never for what we did
+    ourselves.
+    """
     scene = two_new_attempts()
     [usual] = scene.decisions
 

@@ -1,4 +1,4 @@
-"""Which engine audits an attempt, and what becomes of files that the express lane leaves to Spark."""
+"""Tests of which engine audits an attempt, and what becomes of files that the express lane leaves to Spark."""
 
 from dataclasses import replace
 

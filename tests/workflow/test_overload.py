@@ -84,14 +84,14 @@ class Day:
         return file
 
     def _ended(self, step: int) -> Iterator[str]:
-        """Those that began long enough ago."""
+        """Yield those that began long enough ago."""
         for run in self.world.runner.running():
             if step - self.began.get(run.branch, step) >= JOB:
                 self.world.runner.finish(run.id)
                 yield run.branch
 
     def _look(self) -> None:
-        """Which of the files whose jobs have ended are decided by now."""
+        """Record which files whose jobs have ended are decided by now."""
         receipts = receipts_now(self.world.service, self.audited.values())
         for file in [file for file in self.audited.values() if entry_of(receipts, file)]:
             self.undecided.pop(file.id, None)

@@ -345,7 +345,7 @@ def test_publish_refuses_what_was_discarded_in_the_meantime(world: World) -> Non
     one = audited(world, "1.parquet", bad="broken")
     settle(world.service, one.attempt)
     (line,) = status(world.service).rejected
-    discard(world.service, line.batch, why="not wanted", by="ann")
+    discard(world.service, line.batch, reason="not wanted", by="ann")
     with pytest.raises(Refused):
         publish(world.service, one, one.claims)
     assert world.rows_on_main() == {"0.parquet": 1}
@@ -581,7 +581,7 @@ def test_a_file_is_approved_though_its_table_got_a_column_with_another_of_its_ba
     world.run(settle_after=False)
     settle(world.service, two)
     assert columns_on_main(world) == ["a", "b", '"zip"']
-    approve(world.service, two.batch, why="it is known", by="ann")
+    approve(world.service, two.batch, reason="it is known", by="ann")
     assert world.rows_on_main() == {"0.parquet": 1, "2": 5, "3": 6}
 
 

@@ -345,7 +345,7 @@ def test_status_says_so_if_it_cannot_know_what_a_queued_file_waits_for(
 def test_many_queued_files_are_noted_by_the_hundred_and_taken_up_in_turn(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queued, "MOST", 2)
+    monkeypatch.setattr(queued, "FILES_PER_NOTE", 2)
     monkeypatch.setattr("lakegate.workflow.receive.AT_ONCE", 3)
     names = [str(number) for number in range(5)]
     world.drop("first", rows=1)

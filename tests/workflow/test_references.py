@@ -163,7 +163,7 @@ def test_a_wait_to_put_rows_aside_has_an_end(world: World) -> None:
 
 
 def test_what_was_published_before_the_wait_stays_decided_even_without_rows(world: World) -> None:
-    """What is left of an attempt has main's last merge as its base: what it leaves out must not be taken off main."""
+    """The rest of an attempt has main's last merge as its base: rows that it leaves out must not be taken off main."""
     world.drop(PLANE, rows=3, absolute=True)
     [stuck] = world.runner.running()
     world.drop("empty", rows=0, deliver=False)

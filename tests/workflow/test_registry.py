@@ -207,7 +207,7 @@ def test_what_is_loaded_of_a_registry_is_never_more_than_its_limit(longer: list[
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "MOST_BYTES", ROOM)
         found = Registry.read(store)
-    assert len(found.contracts) + len(found.broken) == len(longer)
+    assert len(found.contracts) + len(found.broken_contracts) == len(longer)
     assert sum(len(store.read(contract_name(it.table)) or b"") for it in found.contracts) <= ROOM
 
 

@@ -24,7 +24,7 @@ KEY, COUNT = MetricKind.DUPLICATES, MetricKind.ROWS
 
 
 def file(name: str, verdict: Verdict, *found: tuple[MetricKind, Verdict], aside: int = 0) -> FileReport:
-    """What was found of a file by a metric of each kind."""
+    """Return what was found of a file by a metric of each kind."""
     checks = tuple(_check(kind, said) for kind, said in found)
     data = (DataFile(path=f"aside/{name}", rows=aside),) if aside else ()
     return FileReport(id=name, key=name, verdict=verdict, rows=5, checks=checks, quarantined=data)

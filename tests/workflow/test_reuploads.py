@@ -366,7 +366,7 @@ def test_a_person_lets_a_version_through_whose_old_rows_were_rewritten(world: Wo
     again(world, bad="broken")
     world.run()
     [line] = status(world.service).rejected
-    approve(world.service, line.batch, why="it is known", by="ann")
+    approve(world.service, line.batch, reason="it is known", by="ann")
     assert world.rows_on_main() == {"0": 1, "1b": 5}
 
 
@@ -378,11 +378,11 @@ def test_of_two_whose_old_rows_were_in_one_data_file_a_person_lets_none_through_
     world.run()
     [line] = status(world.service).rejected
     with pytest.raises(Refused, match=r"taken out on .* for files that stay behind.*lakegate retry"):
-        approve(world.service, line.batch, why="it is known", by="ann")
+        approve(world.service, line.batch, reason="it is known", by="ann")
     retry(world.service, line.batch)
     world.run()
     [line] = status(world.service).rejected
-    approve(world.service, line.batch, why="it is known", by="ann")
+    approve(world.service, line.batch, reason="it is known", by="ann")
     assert world.rows_on_main() == {"0b": 4, "1b": 5}
 
 

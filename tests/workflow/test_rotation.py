@@ -1,4 +1,4 @@
-"""What a sweep does not come to, another one begins with."""
+"""Tests of what a sweep does not come to, another one begins with."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""How many batches each table opens: a pure function, over facts that are drawn."""
+"""Tests of how many batches each table opens: a pure function, over facts that are drawn."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lakegate.audit.model.lane import Lane
 from lakegate.workflow.receiving import shares as of_lanes
-from lakegate.workflow.receiving.company import Company, Waiting
+from lakegate.workflow.receiving.company import Company, WaitingBatch
 from lakegate.workflow.receiving.shares import JobsUnderWay, why_queued
 
 SPARK, EXPRESS = Lane.SPARK, Lane.EXPRESS
@@ -29,9 +29,9 @@ def shares(slots: int, under_way: Mapping[str, int], queued: Mapping[str, int]) 
     return of_lanes.shares({SPARK: slots, EXPRESS: 0}, JobsUnderWay(jobs={SPARK: under_way}), lanes)
 
 
-def waiting(seconds: int, lane: Lane = SPARK) -> Waiting:
+def waiting(seconds: int, lane: Lane = SPARK) -> WaitingBatch:
     """Files of which the first landed so long ago."""
-    return Waiting(lane=lane, since=NOW - timedelta(seconds=seconds))
+    return WaitingBatch(lane=lane, start=NOW - timedelta(seconds=seconds))
 
 
 def test_a_table_without_a_job_opens_one_batch_though_no_slot_is_free() -> None:
@@ -50,7 +50,7 @@ def test_one_table_may_have_every_slot_that_no_other_wants() -> None:
     assert shares(4, {"a": 1}, {"a": 9, "b": 1}) == {"a": 2, "b": 1}
 
 
-def why(jobs: Mapping[Lane, Mapping[str, int]], first: Waiting) -> tuple[str, datetime | None]:
+def why(jobs: Mapping[Lane, Mapping[str, int]], first: WaitingBatch) -> tuple[str, datetime | None]:
     """The reason for which files of the table `a` wait, with two slots for Spark and one for the express lane."""
     branches = {table: f"wap-{table}" for its in jobs.values() for table in its}
     return why_queued({SPARK: 2, EXPRESS: 1}, JobsUnderWay(jobs=jobs, branches=branches), COMPANY, "a", first)

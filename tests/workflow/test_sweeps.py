@@ -1,4 +1,4 @@
-"""What a sweep gets done in its ten minutes, however much there is of something else."""
+"""Tests of what a sweep gets done in its ten minutes, however much there is of something else."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobRun, Message, MessageKind, Reach
 from lakegate.workflow import reconcile as sweeps
-from lakegate.workflow.backlog import unclaimed
+from lakegate.workflow.backlog import unclaimed_files
 from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.receive import note_unrouted
 from lakegate.workflow.reconcile import BRANCHES, reconcile
@@ -212,13 +212,13 @@ def test_an_event_of_a_published_file_that_no_contract_routes_any_more_tells_nob
 
 @pytest.mark.parametrize("key", ["nyc/flights/_SUCCESS", "elsewhere/"])
 def test_a_marker_is_passed_over_by_its_event_and_by_sweeps(world: World, key: str) -> None:
-    """Whether a contract routes its name or not."""
+    """A contract may route its name or not."""
     marker = world.landing.put(key, b"")
     world.deliver(marker)
     world.wait_out_the_grace()
     assert reconcile(world.service) == []
     assert (world.branches(), world.notifier.messages, unrouted_files(world.service)) == ([], [], [])
-    assert (world.entries(), unclaimed(world.service), status(world.service).unrouted) == ({}, [], ())
+    assert (world.entries(), unclaimed_files(world.service), status(world.service).unrouted) == ({}, [], ())
 
 
 def test_a_marker_that_an_earlier_release_held_is_forgotten(world: World) -> None:

@@ -1,4 +1,4 @@
-"""What a batch's jobs take is noted once they have ended, by whoever hears or finds out first."""
+"""Tests of what a batch's jobs take is noted once they have ended, by whoever hears or finds out first."""
 
 from dataclasses import replace
 

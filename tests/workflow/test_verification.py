@@ -56,7 +56,7 @@ class RestoredWorld(CleanedWorld):
         return found
 
     def faults(self) -> dict[str, str]:
-        """What is not ok, by subject; the last of each."""
+        """Return what is not ok, by subject; the last of each."""
         return {it.subject: it.said for it in self.verify() if it.verdict is not Verdict.OK}
 
     def go_on(self) -> None:

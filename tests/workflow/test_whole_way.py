@@ -287,7 +287,7 @@ def test_a_discarded_batch_is_gone_for_good(world: World) -> None:
     file = world.drop("1.parquet", rows=3, bad="broken")
     world.run()
     (line,) = status(world.service).rejected
-    assert discard(world.service, line.batch, why="the vendor sends it again", by="ann") == 1
+    assert discard(world.service, line.batch, reason="the vendor sends it again", by="ann") == 1
     world.deliver(file)
     world.wait_out_the_grace()
     reconcile(world.service)

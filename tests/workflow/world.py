@@ -98,7 +98,7 @@ STILL_SWEEPS = 3  # an hour and a half: a crash is waited out for an hour at mos
 
 @dataclass(frozen=True, kw_only=True)
 class Story:
-    """What the job will find of a file: `rows` to publish, and `aside` so many for quarantine; it `needs` the rows of a
+    """The job's findings in a file: `rows` to publish, and `aside` so many for quarantine; it `needs` the rows of a
     file of planes, all of it or those that are put aside.
     """
 
@@ -355,7 +355,7 @@ class World:
                 self.runner.fail(run.id, "its branch is gone")
 
     def come_to_rest(self) -> None:
-        """What happens anyway: every half an hour a sweep, and jobs end; until nothing has changed for longer than
+        """Let time pass, with a sweep every half an hour and jobs that end, until nothing has changed for longer than
         anything waits.
         """
         before, still = None, 0
@@ -504,7 +504,7 @@ class World:
             )
 
     def _evolves(self, job: Job, files: Iterable[JobFile]) -> tuple[str, ...]:
-        """What the files bring that the table at the job's base has not."""
+        """Return what the files bring that the table at the job's base has not."""
         base = self.lake.table(Ref(MAIN, job.base), job.plan.table)
         there = [known for _, known, _ in base.identity.fields] if base else []
         changes = {self.stories[file.id].evolves for file in files} - {""}
@@ -551,7 +551,7 @@ class World:
         )
 
     def _of_table_scope(self, job: Job, file: str) -> tuple[CheckResult, ...]:
-        """What the job finds of a file by the checks that depend on tables, at its base."""
+        """Return what the job finds of a file by the checks that depend on tables, at its base."""
         plan, story = of_table_scope(job.plan), self.stories[file]
         there = self._rows(Ref(MAIN, job.base)) if plan.checks else {}
         taken = {self.stories[it].holds for it in self.stories if self.names.get(it) in there}
@@ -632,7 +632,7 @@ class World:
         return as_observed(job.plan, checks) if job.plan.mode is Mode.OBSERVE else checks
 
     def _needs(self, job: Job, story: Story) -> bool:
-        """Whether what the file needs is not there."""
+        """Return True if what the file needs is not there."""
         return bool(story.needs) and story.needs not in self._rows(Ref(MAIN, job.base), PLANES)
 
     def _aside(self, job: Job, story: Story) -> int:
@@ -692,13 +692,13 @@ class World:
         return {key.removeprefix("nyc/flights/"): line.reasons for line in lines for key in line.files}
 
     def publications(self, name: str) -> int:
-        """How often main's log says that this name was published."""
+        """Return how often main's log says that this name was published."""
         decided = [entry.note for entry in self.service.ledger.decisions(1000)]
         published = [note for note in decided if note.decision is Decision.PUBLISHED]
         return sum(file.key == self.key(name) for note in published for file in note.files)
 
     def publications_by_name(self) -> dict[str, int]:
-        """How often main's log says that each file version was published; two versions of a key are two names."""
+        """Return how often main's log has each file version as published; two versions of a key are two names."""
         notes = [entry.note for entry in self.service.ledger.decisions(1000)]
         versions = [f.version_id for note in notes if note.decision is Decision.PUBLISHED for f in note.files]
         names = {file.version_id: name for name, file in self.files.items()}
@@ -711,7 +711,7 @@ class World:
         return {name for name, file in self.files.items() if (file.key, file.version_id) in versions}
 
     def entries(self) -> dict[str, Entry | None]:
-        """What main's receipts say of each landed file version, by name."""
+        """Return what main's receipts say of each landed file version, by name."""
         receipts = self.service.ledger.receipts(Ref(MAIN), [file.key for file in self.files.values()])
         return {
             name: receipts[file.key].entry(file.version_id) if file.key in receipts else None

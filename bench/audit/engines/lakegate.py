@@ -47,5 +47,5 @@ def audit(spark: SparkSession, job: Job, appended: str) -> Run:
 
 
 def _audit(spark: SparkSession, run: Run) -> None:
-    loaded = SparkTable(spark=spark, own=iceberg.load(spark, LAKE, run.job.plan.table))
+    loaded = SparkTable(spark=spark, table=iceberg.load(spark, LAKE, run.job.plan.table))
     audit_table(run, loaded, [inspection.id for inspection in run.good])

@@ -17,11 +17,11 @@ __all__ = ["EventBus", "Lineage", "Webhook", "channels_of"]
 
 def channels_of(settings: Settings) -> Mapping[str, Channel]:
     """Return the channels that the settings choose, by the names that the outbox has for them."""
-    found: dict[str, Channel] = {}
+    channels: dict[str, Channel] = {}
     if settings.event_bus:
-        found["bus"] = EventBus(settings)
+        channels["bus"] = EventBus(settings)
     if settings.webhook_url:
-        found["webhook"] = Webhook(settings)
+        channels["webhook"] = Webhook(settings)
     if settings.lineage_url:
-        found["lineage"] = Lineage(settings)
-    return found
+        channels["lineage"] = Lineage(settings)
+    return channels

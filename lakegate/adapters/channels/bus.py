@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SOURCE = "lakegate"
 DETAIL_TYPES = {EventKind.PUBLISHED: "Files Published", EventKind.REJECTED: "Files Rejected"}
-LATER = {"ThrottlingException", "InternalException", "InternalFailure"}
+RETRYABLE_CODES = {"ThrottlingException", "InternalException", "InternalFailure"}
 
 
 class EventBus:
@@ -32,8 +32,8 @@ class EventBus:
 
     def tell(self, event: Event) -> None:
         bus = self._settings.event_bus
-        what = f"putting {event.id} on the event bus {bus}"
-        with aws_errors(what, changes=True):
+        action = f"putting {event.id} on the event bus {bus}"
+        with aws_errors(action, changes=True):
             answer = self._events.put_events(
                 Entries=[
                     {
@@ -48,7 +48,9 @@ class EventBus:
         if answer["FailedEntryCount"]:
             [entry] = answer["Entries"]
             code = entry.get("ErrorCode", "")
-            raise (Retryable if code in LATER else Misconfigured)(f"{what}: {code}: {entry.get('ErrorMessage', '')}")
+            raise (Retryable if code in RETRYABLE_CODES else Misconfigured)(
+                f"{action}: {code}: {entry.get('ErrorMessage', '')}"
+            )
 
     def look(self) -> str:
         """Return the bus's name, as EventBridge knows it. It sends nothing."""

@@ -20,15 +20,15 @@ Json = dict[str, Any]
 
 def document(event: Event, settings: Settings) -> Json:
     """Return the document, with as many of the files as fit."""
-    return fitting(event, lambda its: _document(its, settings), LARGEST)
+    return shorten(event, lambda part: _document(part, settings), LARGEST)
 
 
-def fitting(event: Event, made: Callable[[Event], Json], largest: int) -> Json:
+def shorten(event: Event, build: Callable[[Event], Json], largest: int) -> Json:
     """Return what is made of the event, with fewer files if it is larger than so many bytes."""
-    while len(json.dumps(found := made(event))) > largest and event.files:
-        kept = event.files[: len(event.files) // 2]
-        event = replace(event, files=kept, more=event.more + len(event.files) - len(kept))
-    return found
+    while len(json.dumps(result := build(event))) > largest and event.files:
+        files = event.files[: len(event.files) // 2]
+        event = replace(event, files=files, more=event.more + len(event.files) - len(files))
+    return result
 
 
 def _document(event: Event, settings: Settings) -> Json:

@@ -13,7 +13,7 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from lakegate.adapters.channels.document import REASON, Json, fitting
+from lakegate.adapters.channels.document import REASON, Json, shorten
 from lakegate.adapters.channels.posting import post, tried_twice
 from lakegate.adapters.secrets import secret_text
 from lakegate.audit.model.plan import Severity
@@ -57,30 +57,30 @@ class Lineage:
 
     def tell(self, event: Event) -> None:
         try:
-            self._tell(event, LARGEST)
+            self._send_run(event, LARGEST)
         except Refused:
-            self._tell(event, SMALLER)
+            self._send_run(event, SMALLER)
 
-    def _tell(self, event: Event, largest: int) -> None:
-        for told in run_events(event, self._settings, largest):
-            self._post(event.id, json.dumps(told).encode())
+    def _send_run(self, event: Event, largest: int) -> None:
+        for run_event in run_events(event, self._settings, largest):
+            self._post(event.id, json.dumps(run_event).encode())
 
     def look(self) -> None:
         """Read the key, if there is one. It sends nothing."""
         _ = self._key
 
     def _post(self, id_: str, body: bytes) -> None:
-        tried_twice(lambda: self._authorized(id_, body), lambda: delattr(self, "_key"))
+        tried_twice(lambda: self._post_with_token(id_, body), lambda: delattr(self, "_key"))
 
-    def _authorized(self, id_: str, body: bytes) -> None:
+    def _post_with_token(self, id_: str, body: bytes) -> None:
         headers = {"authorization": f"Bearer {self._key}"} if self._key else {}
         post(f"sending the lineage of {id_}", f"{self._settings.lineage_url.rstrip('/')}/{PATH}", body, headers)
 
 
 def run_events(event: Event, settings: Settings, largest: int = LARGEST) -> list[Json]:
     """Return the events of a run: its beginning, and its end with what is known of it, as far as that fits."""
-    event, facets = _reduced(event, largest)
-    started = {
+    event, facets = _shorten_event(event, largest)
+    start_event = {
         "eventType": "START",
         "eventTime": (event.began or event.at).isoformat(),
         "run": {"runId": run_id(event), "facets": {}},
@@ -90,20 +90,23 @@ def run_events(event: Event, settings: Settings, largest: int = LARGEST) -> list
         "producer": PRODUCER,
         "schemaURL": f"{SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent",
     }
-    return [started, fitting(event, lambda its: started | _end(its, settings, facets), largest)]
+    return [start_event, shorten(event, lambda part: start_event | _end(part, settings, facets), largest)]
 
 
-def _reduced(event: Event, largest: int) -> tuple[Event, frozenset[str]]:
+def _shorten_event(event: Event, largest: int) -> tuple[Event, frozenset[str]]:
     """Return the event and the facets that fit, by their sizes before they are made. Left out first is columnLineage,
     which has each column of each file; then checks that passed, all checks, the schema, and files by halves.
     """
-    facets, steps = frozenset({LINEAGE, SCHEMA}), iter((_without_lineage, _failed, _unchecked, _without_schema))
+    facets, steps = (
+        frozenset({LINEAGE, SCHEMA}),
+        iter((_without_lineage, _without_passing_checks, _without_checks, _without_schema)),
+    )
     while _size(event, facets) > largest:
         if step := next(steps, None):
             event, facets = step(event, facets)
         elif event.files:
-            kept = event.files[: len(event.files) // 2]
-            event = replace(event, files=kept, more=event.more + len(event.files) - len(kept))
+            files = event.files[: len(event.files) // 2]
+            event = replace(event, files=files, more=event.more + len(event.files) - len(files))
         else:
             break
     return event, facets
@@ -117,15 +120,17 @@ def _without_schema(event: Event, facets: frozenset[str]) -> tuple[Event, frozen
     return event, facets - {SCHEMA}
 
 
-def _failed(event: Event, facets: frozenset[str]) -> tuple[Event, frozenset[str]]:
+def _without_passing_checks(event: Event, facets: frozenset[str]) -> tuple[Event, frozenset[str]]:
     return _with_checks(event, lambda check: check.verdict != Verdict.PASS), facets
 
 
-def _with_checks(event: Event, is_told: Callable[[EventCheck], bool]) -> Event:
-    return replace(event, files=tuple(replace(it, checks=tuple(filter(is_told, it.checks))) for it in event.files))
+def _with_checks(event: Event, is_kept: Callable[[EventCheck], bool]) -> Event:
+    return replace(
+        event, files=tuple(replace(file, checks=tuple(filter(is_kept, file.checks))) for file in event.files)
+    )
 
 
-def _unchecked(event: Event, facets: frozenset[str]) -> tuple[Event, frozenset[str]]:
+def _without_checks(event: Event, facets: frozenset[str]) -> tuple[Event, frozenset[str]]:
     return _with_checks(event, lambda _: False), facets
 
 
@@ -136,10 +141,12 @@ def _size(event: Event, facets: frozenset[str]) -> int:
     files, columns = len(event.files), len(event.columns)
     sizes = {
         LINEAGE: columns * keys + files * names + files * columns * ABOUT,
-        SCHEMA: names + sum(_long(it.type) + _long(it.doc) for it in event.columns) + columns * ABOUT,
+        SCHEMA: names + sum(_long(column.type) + _long(column.doc) for column in event.columns) + columns * ABOUT,
     }
-    told = sum(_long(each) for check in checks for each in (check.name, check.expected, check.found, *check.columns))
-    return sum(sizes[facet] for facet in facets) + keys + told + files * FILE + len(checks) * ABOUT
+    check_texts = sum(
+        _long(text) for check in checks for text in (check.name, check.expected, check.found, *check.columns)
+    )
+    return sum(sizes[facet] for facet in facets) + keys + check_texts + files * FILE + len(checks) * ABOUT
 
 
 def _long(text: str) -> int:
@@ -152,14 +159,14 @@ def run_id(event: Event) -> str:
     return str(uuid.uuid5(RUNS, event.id))
 
 
-def _end(event: Event, settings: Settings, told: frozenset[str]) -> Json:
+def _end(event: Event, settings: Settings, facets: frozenset[str]) -> Json:
     is_published = event.kind is EventKind.PUBLISHED
     return {
         "eventType": "COMPLETE" if is_published else "FAIL",
         "eventTime": event.at.isoformat(),
         "run": {"runId": run_id(event), "facets": _run_facets(event)},
         "inputs": [_input(file, settings) for file in event.files],
-        "outputs": [_output(event, settings, told)] if is_published else [],
+        "outputs": [_output(event, settings, facets)] if is_published else [],
     }
 
 
@@ -187,8 +194,8 @@ def _release() -> str:
 def _input(file: EventFile, settings: Settings) -> Json:
     """Return a file as OpenLineage names an object in S3, with its version and its assertions."""
     facets = {"version": _facet("version", datasetVersion=file.version_id)}
-    asserted = _facet("dataQualityAssertions", assertions=[_assertion(check) for check in file.checks])
-    return {**_name_of(file, settings), "facets": facets, "inputFacets": {"dataQualityAssertions": asserted}}
+    assertions = _facet("dataQualityAssertions", assertions=[_assertion(check) for check in file.checks])
+    return {**_name_of(file, settings), "facets": facets, "inputFacets": {"dataQualityAssertions": assertions}}
 
 
 def _name_of(file: EventFile, settings: Settings) -> Json:
@@ -218,21 +225,21 @@ def _output(event: Event, settings: Settings, told: frozenset[str]) -> Json:
     if LINEAGE in told:
         files = [file for file in event.files if file.rows]
         facets[LINEAGE] = _facet(LINEAGE, fields=_lineage(event, files, settings))
-    counted = _facet("outputStatistics", rowCount=event.rows, fileCount=len(event.files) + event.more)
+    statistics = _facet("outputStatistics", rowCount=event.rows, fileCount=len(event.files) + event.more)
     return {
         "namespace": settings.nessie_uri,
         "name": event.table,
         "facets": facets,
-        "outputFacets": {"outputStatistics": counted},
+        "outputFacets": {"outputStatistics": statistics},
     }
 
 
 def _fields(event: Event) -> Iterator[Json]:
     for position, column in enumerate(event.columns, start=1):
-        known = {"type": column.type, "description": column.doc}
+        members = {"type": column.type, "description": column.doc}
         yield {
             "name": column.name,
-            **{name: said for name, said in known.items() if said},
+            **{name: value for name, value in members.items() if value},
             "ordinal_position": position,
         }
 
@@ -250,8 +257,8 @@ def _lineage(event: Event, files: Sequence[EventFile], settings: Settings) -> Js
     }
 
 
-def _facet(name: str, /, **said: Any) -> Json:
+def _facet(name: str, /, **members: Any) -> Json:
     """Return a facet with what every one has."""
     path = FACETS[name]
     schema = f"{SPEC}/facets/{path}.json#/$defs/{path.rpartition('/')[2]}"
-    return {"_producer": PRODUCER, "_schemaURL": schema, **said}
+    return {"_producer": PRODUCER, "_schemaURL": schema, **members}

@@ -34,8 +34,12 @@ class Webhook:
         return keys(secret_text(self._settings.webhook_secret), self._settings.webhook_secret)
 
     def tell(self, event: Event) -> None:
-        told = {"type": TYPES[event.kind], "timestamp": event.at.isoformat(), "data": document(event, self._settings)}
-        self._post(event.id, told)
+        payload = {
+            "type": TYPES[event.kind],
+            "timestamp": event.at.isoformat(),
+            "data": document(event, self._settings),
+        }
+        self._post(event.id, payload)
 
     def look(self) -> int:
         """Return the number of keys in the secret. It sends nothing."""
@@ -46,18 +50,18 @@ class Webhook:
         now = datetime.now(UTC)
         self._post(f"trial-{now:%Y%m%dT%H%M%S%f}", {"type": TRIAL, "timestamp": now.isoformat(), "data": {}})
 
-    def _post(self, id_: str, told: Json) -> None:
-        tried_twice(lambda: self._signed(id_, told), lambda: delattr(self, "_keys"))
+    def _post(self, id_: str, payload: Json) -> None:
+        tried_twice(lambda: self._post_signed(id_, payload), lambda: delattr(self, "_keys"))
 
-    def _signed(self, id_: str, told: Json) -> None:
-        body, at = json.dumps(told).encode(), int(datetime.now(UTC).timestamp())
+    def _post_signed(self, id_: str, payload: Json) -> None:
+        body, at = json.dumps(payload).encode(), int(datetime.now(UTC).timestamp())
         post(f"sending {id_}", self._settings.webhook_url, body, headers(self._keys, id_, at, body))
 
 
 def headers(signing: Sequence[bytes], id_: str, at: int, body: bytes) -> dict[str, str]:
     """Return the headers of Standard Webhooks, with a signature by each key."""
-    signed = b".".join((id_.encode(), str(at).encode(), body))
-    signatures = [b64encode(hmac.digest(key, signed, "sha256")).decode() for key in signing]
+    content = b".".join((id_.encode(), str(at).encode(), body))
+    signatures = [b64encode(hmac.digest(key, content, "sha256")).decode() for key in signing]
     return {
         "webhook-id": id_,
         "webhook-timestamp": str(at),
@@ -68,11 +72,13 @@ def headers(signing: Sequence[bytes], id_: str, at: int, body: bytes) -> dict[st
 def keys(text: str, secret: str) -> list[bytes]:
     """Return the keys in a secret's text. Raise Misconfigured if there is none, or one is no key."""
     try:
-        found = [b64decode(part.removeprefix(PREFIX), validate=True) for part in text.split()]
+        all_keys = [b64decode(part.removeprefix(PREFIX), validate=True) for part in text.split()]
     except ValueError:
-        found = []
-    if not found or any(len(key) < SHORTEST for key in found):
-        put = f"aws secretsmanager put-secret-value --secret-id {secret} --secret-string"
-        made = f'{put} "{PREFIX}$(openssl rand -base64 32)"'
-        raise Misconfigured(f"the secret {secret} is no key of a webhook. Run: {made}, and give the receiver the same")
-    return found
+        all_keys = []
+    if not all_keys or any(len(key) < SHORTEST for key in all_keys):
+        command = f"aws secretsmanager put-secret-value --secret-id {secret} --secret-string"
+        new_key_command = f'{command} "{PREFIX}$(openssl rand -base64 32)"'
+        raise Misconfigured(
+            f"the secret {secret} is no key of a webhook. Run: {new_key_command}, and give the receiver the same"
+        )
+    return all_keys

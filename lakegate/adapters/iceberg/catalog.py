@@ -26,7 +26,7 @@ OPTIONS = {
     "s3.connect-timeout": "5",
     "s3.request-timeout": "60",
 }
-TAKEN = ("prefix", "namespace-separator", "view-endpoints-supported")  # settings accepted of a service
+SERVICE_SETTINGS = ("prefix", "namespace-separator", "view-endpoints-supported")  # settings accepted of a service
 PORTS = {"http": 80, "https": 443}
 COMMIT_ERRORS: dict[int, type[Exception]] = {
     409: iceberg.CommitFailedException,
@@ -50,23 +50,23 @@ class RefCatalog(RestCatalog):
         uri: str,
         warehouse: str,
         ref: Ref,
-        more: Mapping[str, str] | None = None,
+        further_options: Mapping[str, str] | None = None,
         *,
         http: TimeoutAdapter | None = None,
         files: Files | None = None,
     ) -> None:
         self._http, self._files = http or TimeoutAdapter(), files or Files()
-        options = {**OPTIONS, **(more or {})}
+        options = {**OPTIONS, **(further_options or {})}
         self._io = {PY_IO_IMPL: options[PY_IO_IMPL]}
         super().__init__(str(ref), uri=f"{uri}/iceberg/{segment(ref)}", warehouse=warehouse, **options)
-        _check_address(asked=uri, told=self.uri)
+        _check_address(url=uri, announced_url=self.uri)
 
     def _fetch_config(self) -> None:
-        own = dict(self.properties)
+        own_properties = dict(self.properties)
         super()._fetch_config()
-        told = {name: said for name in TAKEN if isinstance(said := self.properties.get(name), str)}
+        settings = {name: setting for name in SERVICE_SETTINGS if isinstance(setting := self.properties.get(name), str)}
         self.uri = str(self.uri)
-        self.properties = {**told, **own, URI: self.uri}
+        self.properties = {**settings, **own_properties, URI: self.uri}
 
     def _create_session(self) -> requests.Session:
         """Mount the shared adapter. This is the only hook through which PyIceberg's calls get a time-out and share
@@ -86,25 +86,25 @@ class RefCatalog(RestCatalog):
         name = {WAREHOUSE_LOCATION: self.properties[WAREHOUSE_LOCATION]}
         answer = self._session.get(self.url(Endpoints.get_config, prefixed=False), params=name)
         answer.raise_for_status()
-        told = ConfigResponse.model_validate_json(answer.text).defaults or {}
-        location = str(told.get(WAREHOUSE_LOCATION, ""))
+        defaults = ConfigResponse.model_validate_json(answer.text).defaults or {}
+        location = str(defaults.get(WAREHOUSE_LOCATION, ""))
         check_storage(location)
         return location.rstrip("/")
 
     def find_table(self, name: str) -> Table | None:
         """Return the table, or None if there is none."""
         try:
-            found: Table = self.load_table(name)
+            table: Table = self.load_table(name)
         except ABSENT:
             return None
-        return found
+        return table
 
     def set_schema(self, table: Table, schema: Schema, last_id: int, properties: Mapping[str, str]) -> None:
         """Give the table another schema, field ids included. PyIceberg omits the highest field id ever assigned, and
         Nessie accepts no schema without it.
         """
         metadata = table.metadata
-        new = schema.model_copy(update={"schema_id": max(it.schema_id for it in metadata.schemas) + 1})
+        new = schema.model_copy(update={"schema_id": max(old_schema.schema_id for old_schema in metadata.schemas) + 1})
         columns = [
             {"action": "add-schema", "schema": new.model_dump(mode="json"), "last-column-id": last_id},
             {"action": "set-current-schema", "schema-id": -1},
@@ -129,16 +129,16 @@ class RefCatalog(RestCatalog):
             _handle_non_200_response(exc, COMMIT_ERRORS)
 
 
-def _check_address(*, asked: str, told: str) -> None:
+def _check_address(*, url: str, announced_url: str) -> None:
     """Raise Misconfigured if Nessie announces another address than the one it was asked at. Nessie derives it from the
     request as it sees it, which a proxy in front may have changed; clients, Spark too, would go there.
     """
-    if _server(told) != _server(asked):
-        why = "behind a load balancer it must know the address that clients use (docs/how-to/nessie.md)"
-        raise Misconfigured(f"Nessie at {asked} says that its tables are at {told}: {why}")
+    if _server(announced_url) != _server(url):
+        hint = "behind a load balancer it must know the address that clients use (docs/how-to/nessie.md)"
+        raise Misconfigured(f"Nessie at {url} says that its tables are at {announced_url}: {hint}")
 
 
 def _server(address: str) -> tuple[str, str | None, int | None]:
     """Return the address's scheme, host and port, in small letters and with the default port filled in."""
-    found = urlparse(address)
-    return found.scheme, found.hostname, found.port or PORTS.get(found.scheme)
+    parts = urlparse(address)
+    return parts.scheme, parts.hostname, parts.port or PORTS.get(parts.scheme)

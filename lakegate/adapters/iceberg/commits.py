@@ -31,8 +31,8 @@ def one_commit(table: Table) -> Iterator[Transaction]:
         with transaction:
             yield transaction
     except CommitFailedException:
-        made = transaction.table_metadata.current_snapshot_id
-        if made is None or table.catalog.load_table(table.name()).snapshot_by_id(made) is None:
+        snapshot_id = transaction.table_metadata.current_snapshot_id
+        if snapshot_id is None or table.catalog.load_table(table.name()).snapshot_by_id(snapshot_id) is None:
             raise
 
 
@@ -42,21 +42,21 @@ def append(
     """Append the data files in one snapshot, each under its own partition spec. PyIceberg's own append takes all for
     files of the table's default one.
     """
-    appended = _Append(
+    producer = _Append(
         operation=Operation.APPEND, transaction=transaction, io=table.io, snapshot_properties=dict(summary or {})
     )
     for file in files:
-        appended.append_data_file(file)
-    appended.commit()
+        producer.append_data_file(file)
+    producer.commit()
 
 
-def staged(
+def stage_append(
     table: Table, files: Iterable[DataFile], branch: str, summary: Mapping[str, str]
 ) -> tuple[int, UpdatesAndRequirements]:
     """Write the manifests of an append to one of the table's own branches. Return the id of its snapshot, and what a
     commit of it changes and requires.
     """
-    appended = _Append(
+    producer = _Append(
         operation=Operation.APPEND,
         transaction=table.transaction(),
         io=table.io,
@@ -64,8 +64,8 @@ def staged(
         branch=branch,
     )
     for file in files:
-        appended.append_data_file(file)
-    return appended.snapshot_id, appended.staged()
+        producer.append_data_file(file)
+    return producer.snapshot_id, producer.staged()
 
 
 class _Append(_FastAppendFiles):
@@ -76,9 +76,9 @@ class _Append(_FastAppendFiles):
 
     def _manifests(self) -> list[ManifestFile]:
         by_spec = groupby(sorted(self._added_data_files, key=attrgetter("spec_id")), key=attrgetter("spec_id"))
-        return [*(self._added(number, files) for number, files in by_spec), *self._existing_manifests()]
+        return [*(self._manifest_of_added(number, files) for number, files in by_spec), *self._existing_manifests()]
 
-    def _added(self, spec: int, files: Iterable[DataFile]) -> ManifestFile:
+    def _manifest_of_added(self, spec: int, files: Iterable[DataFile]) -> ManifestFile:
         with self.new_manifest_writer(self.spec(spec)) as writer:
             for file in files:
                 entry = ManifestEntry.from_args(

@@ -15,19 +15,19 @@ from pyiceberg.io.fsspec import FsspecFileIO, FsspecInputFile
 from lakegate.errors import Misconfigured
 
 STORAGE = ("s3", "s3a", "s3n")
-REMEMBERED = 32 * 1024**2  # bytes of cached metadata files
+CACHE_BYTES = 32 * 1024**2  # bytes of cached metadata files
 
 
 class Files:
     """Metadata files that were read, by location. They never change, and the next publish needs most of them."""
 
     def __init__(self) -> None:
-        self._read, self._lock = LRUCache[str, bytes](REMEMBERED, getsizeof=len), Lock()
+        self._read, self._lock = LRUCache[str, bytes](CACHE_BYTES, getsizeof=len), Lock()
 
     def get(self, location: str) -> bytes | None:
         with self._lock:
-            found: bytes | None = self._read.get(location)
-            return found
+            body: bytes | None = self._read.get(location)
+            return body
 
     def keep(self, location: str, body: bytes) -> None:
         with self._lock, suppress(ValueError):  # the body is larger than the whole cache
@@ -44,17 +44,17 @@ class MetadataIO(FsspecFileIO):
         self.files = Files()
 
     def read(self, location: str) -> bytes:
-        found = self.files.get(location)
-        return self.read_all([location])[0] if found is None else found
+        body = self.files.get(location)
+        return self.read_all([location])[0] if body is None else body
 
     def read_all(self, locations: Sequence[str]) -> list[bytes]:
         """Read the files concurrently. Raise FileNotFoundError, with the location, if one is missing."""
         fs = self._fs(locations[0])
         # With more than one request per file, fsspec would first ask for the file's length.
-        found = fs.cat_ranges(list(locations), None, None, on_error="return", max_concurrency=1)
-        return [self._kept(location, body) for location, body in zip(locations, found, strict=True)]
+        bodies = fs.cat_ranges(list(locations), None, None, on_error="return", max_concurrency=1)
+        return [self._remember_body(location, body) for location, body in zip(locations, bodies, strict=True)]
 
-    def _kept(self, location: str, body: bytes | Exception) -> bytes:
+    def _remember_body(self, location: str, body: bytes | Exception) -> bytes:
         if isinstance(body, FileNotFoundError):
             raise FileNotFoundError(f"{location} is missing") from body
         if isinstance(body, Exception):
@@ -93,9 +93,9 @@ def check_storage(location: str) -> None:
 class WholeOutput(OutputFile):
     """A new file that is written whole, in one request. PyIceberg asks for its length then, which is known."""
 
-    def __init__(self, location: str, put: Callable[[bytes], object]) -> None:
+    def __init__(self, location: str, store: Callable[[bytes], object]) -> None:
         super().__init__(location)
-        self._put, self._length = put, 0
+        self._put, self._length = store, 0
 
     def __len__(self) -> int:
         return self._length

@@ -7,7 +7,7 @@ from pyiceberg.io import FileIO
 from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestFile
 from pyiceberg.table import Table
 
-from lakegate.adapters.iceberg.files import REMEMBERED, MetadataIO
+from lakegate.adapters.iceberg.files import CACHE_BYTES, MetadataIO
 from lakegate.audit.data_files import manifests
 from lakegate.errors import Refused
 
@@ -18,23 +18,23 @@ AT_ONCE = 16  # manifests read concurrently
 class ListedManifest:
     """A manifest as PyIceberg has it."""
 
-    own: ManifestFile
+    manifest: ManifestFile
 
     @property
     def path(self) -> str:
-        return str(self.own.manifest_path)
+        return str(self.manifest.manifest_path)
 
     @property
     def holds_deletes(self) -> bool:
-        return self.own.content is ManifestContent.DELETES
+        return self.manifest.content is ManifestContent.DELETES
 
     @property
     def is_live(self) -> bool:
-        return self.own.has_added_files() or self.own.has_existing_files()
+        return self.manifest.has_added_files() or self.manifest.has_existing_files()
 
     @property
     def oldest(self) -> int:
-        return self.own.min_sequence_number
+        return self.manifest.min_sequence_number
 
 
 @dataclass(frozen=True)
@@ -60,18 +60,18 @@ class TableState:
             yield entry.data_file.file_path, entry.sequence_number or 0
 
     def _entries(self, manifests: Sequence[ListedManifest]) -> Iterator[ManifestEntry]:
-        for manifest in fetched(self.own.io, [manifest.own for manifest in manifests]) if self.own else ():
+        for manifest in fetch_manifests(self.own.io, [manifest.manifest for manifest in manifests]) if self.own else ():
             yield from live_entries(self.own.io, manifest, of=f" of {self.table}") if self.own else ()
 
 
-def fetched(io: FileIO, manifests: Sequence[ManifestFile]) -> Iterator[ManifestFile]:
+def fetch_manifests(io: FileIO, manifests: Sequence[ManifestFile]) -> Iterator[ManifestFile]:
     """Yield the manifests. Fetch some of them ahead, as many as the cache can hold."""
     for start in range(0, len(manifests), AT_ONCE):
-        some = manifests[start : start + AT_ONCE]
-        fit = sum(manifest.manifest_length for manifest in some) <= REMEMBERED // 2
+        chunk = manifests[start : start + AT_ONCE]
+        fit = sum(manifest.manifest_length for manifest in chunk) <= CACHE_BYTES // 2
         if fit and isinstance(io, MetadataIO):
-            io.look_ahead(manifest.manifest_path for manifest in some)
-        yield from some
+            io.look_ahead(manifest.manifest_path for manifest in chunk)
+        yield from chunk
 
 
 def live_entries(io: FileIO, manifest: ManifestFile, of: str = "") -> list[ManifestEntry]:
@@ -90,8 +90,8 @@ def data_files(table: Table | None) -> dict[str, DataFile]:
     return manifests.data_files(state, manifests.by_path(state))
 
 
-def unshared_files(one: Table, other: Table) -> tuple[dict[str, DataFile], dict[str, DataFile]]:
+def unshared_files(left: Table, other: Table) -> tuple[dict[str, DataFile], dict[str, DataFile]]:
     """Return the data files in manifests that the other table lacks, of both."""
-    states = TableState(one), TableState(other)
-    ones, others = manifests.only_in_one(*states)
-    return manifests.data_files(states[0], ones), manifests.data_files(states[1], others)
+    states = TableState(left), TableState(other)
+    own_manifests, other_manifests = manifests.only_in_one(*states)
+    return manifests.data_files(states[0], own_manifests), manifests.data_files(states[1], other_manifests)

@@ -15,31 +15,37 @@ NAMES = TableProperties.DEFAULT_NAME_MAPPING
 
 def spec_like(table: Table, fields: Sequence[PartitionField]) -> PartitionSpec:
     """Return the table's spec with these fields, or what is to become it."""
-    wanted = PartitionSpec(*fields)
-    known = table.specs()
-    for spec in (table.spec(), *known.values()):
-        if spec.compatible_with(wanted):
+    target = PartitionSpec(*fields)
+    specs = table.specs()
+    for spec in (table.spec(), *specs.values()):
+        if spec.compatible_with(target):
             return spec
-    return PartitionSpec(*_numbered(table, fields), spec_id=max(known) + 1)
+    return PartitionSpec(*_with_numbers(table, fields), spec_id=max(specs) + 1)
 
 
-def _numbered(table: Table, fields: Iterable[PartitionField]) -> list[PartitionField]:
+def _with_numbers(table: Table, fields: Iterable[PartitionField]) -> list[PartitionField]:
     """Return the fields with the table's own ids of them: a field is one and the same in all of its specs."""
-    known = {(it.source_id, str(it.transform)): it.field_id for spec in table.specs().values() for it in spec.fields}
+    ids_by_field = {
+        (field.source_id, str(field.transform)): field.field_id
+        for spec in table.specs().values()
+        for field in spec.fields
+    }
     new = max(table.metadata.last_partition_id or 0, PARTITION_FIELD_ID_START - 1)
-    found = []
+    fields_with_ids = []
     for field in fields:
-        number = known.get((field.source_id, str(field.transform)))
+        number = ids_by_field.get((field.source_id, str(field.transform)))
         if number is None:
             number = new = new + 1
-        found.append(field.model_copy(update={"field_id": number}))
-    return found
+        fields_with_ids.append(field.model_copy(update={"field_id": number}))
+    return fields_with_ids
 
 
-def carried(origin: Table, target: Table, files: Iterable[DataFile]) -> tuple[list[DataFile], list[PartitionSpec]]:
+def with_specs_of(
+    origin: Table, target: Table, files: Iterable[DataFile]
+) -> tuple[list[DataFile], list[PartitionSpec]]:
     """Return one table's data files with their specs' numbers in another, and all these specs."""
-    files, known = list(files), origin.specs()
-    specs = {number: spec_like(target, known[number].fields) for number in {file.spec_id for file in files}}
+    files, origin_specs = list(files), origin.specs()
+    specs = {number: spec_like(target, origin_specs[number].fields) for number in {file.spec_id for file in files}}
     for file in files:
         file.spec_id = specs[file.spec_id].spec_id
     return files, list(specs.values())
@@ -54,8 +60,8 @@ def add_specs(table: Table, transaction: Transaction, specs: Iterable[PartitionS
 
 def ids_by_name(mapping: NameMapping | None) -> dict[str, int]:
     """Return the field ids that a mapping has for names of columns."""
-    found = {name: it.field_id for it in (mapping.root if mapping else ()) for name in it.names}
-    return {name: number for name, number in found.items() if number is not None}
+    numbers_by_name = {name: field.field_id for field in (mapping.root if mapping else ()) for name in field.names}
+    return {name: number for name, number in numbers_by_name.items() if number is not None}
 
 
 def names_of(table: Table) -> str:

@@ -26,6 +26,6 @@ class DataFiles:
 class Difference:
     """Two states of a table: the data files that only the later one has, and those that only the earlier one has."""
 
-    added: DataFiles = field(default_factory=DataFiles)
-    lost: DataFiles = field(default_factory=DataFiles)
+    new_files: DataFiles = field(default_factory=DataFiles)
+    lost_files: DataFiles = field(default_factory=DataFiles)
     deletes: bool = False  # whether files came that delete rows, or such went as may still have hidden some

@@ -55,8 +55,8 @@ class State(Protocol[M, T_co]):
 class FileDifference(Generic[T]):
     """Data files of one state alone by path, and the names of delete files by which a row may have come or gone."""
 
-    added: Mapping[str, T] = field(default_factory=dict)
-    removed: Mapping[str, T] = field(default_factory=dict)
+    new_files: Mapping[str, T] = field(default_factory=dict)
+    lost_files: Mapping[str, T] = field(default_factory=dict)
     deletes: frozenset[str] = frozenset()
 
 
@@ -66,8 +66,8 @@ def compare(before: State[M, T], after: State[M, T]) -> FileDifference[T]:
     old_files, new_files = data_files(before, old_manifests), data_files(after, came)
     old_deletes, new = _delete_files(before, old_manifests), _delete_files(after, came)
     return FileDifference(
-        added=_without(new_files, old_files),
-        removed=_without(old_files, new_files),
+        new_files=_without(new_files, old_files),
+        lost_files=_without(old_files, new_files),
         deletes=frozenset(_without(new, old_deletes)) | _effective(_without(old_deletes, new), after),
     )
 

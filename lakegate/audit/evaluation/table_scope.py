@@ -11,15 +11,15 @@ from lakegate.audit.model.report import Source
 class Orphans:
     """Rows of each file version (by id) that refer to nothing; files without such rows are absent.
 
-    If a table refers to itself, `elsewhere` counts rows that refer only to rows of other files of the batch: for each
-    file, the number of rows by the set of files that hold the rows they refer to.
+    If a table refers to itself, `in_other_files` counts rows that refer only to rows of other files of the batch: for
+    each file, the number of rows by the set of files that hold the rows they refer to.
     """
 
     rows: Mapping[str, int] = field(default_factory=dict)
-    elsewhere: Mapping[str, Mapping[frozenset[str], int]] = field(default_factory=dict)
+    in_other_files: Mapping[str, Mapping[frozenset[str], int]] = field(default_factory=dict)
 
     def __call__(self, file: str, earlier: Sequence[str]) -> Measurement:
-        dangling = sum(rows for files, rows in self.elsewhere.get(file, {}).items() if files.isdisjoint(earlier))
+        dangling = sum(rows for files, rows in self.in_other_files.get(file, {}).items() if files.isdisjoint(earlier))
         return Measurement(value=self.rows.get(file, 0) + dangling, source=Source.QUERY)
 
 

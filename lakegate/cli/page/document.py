@@ -32,7 +32,7 @@ from lakegate.counts import count
 from lakegate.operations.batch import BatchView, has_rows, is_decided, rows_command
 from lakegate.operations.questions import ShowBatch
 
-PRINTED = Path("-")
+STANDARD_OUTPUT = Path("-")
 OF_THE_BATCH = (decision_words, files_of, has_rows, is_decided, lane, observes, rows_command, tally, took)
 OF_A_FILE = (
     faults_with_advice,
@@ -56,7 +56,7 @@ MARKS = {"fail": "✕", "quarantine": "▲", "warn": "!", "pass": "✓", "would 
 def write(installation: Installation, batch: str, to: Path) -> Exit:
     with busy(f"reading what is known of {batch}"):
         text = page(installation.operations.run(ShowBatch(batch=batch, past=True)))
-    if to == PRINTED:
+    if to == STANDARD_OUTPUT:
         sys.stdout.write(text)
     else:
         to.write_text(text, encoding="utf-8")
@@ -71,7 +71,7 @@ def page(view: BatchView) -> str:
 
 def environment(past: Mapping[str, Sequence[float]], *rooms: str) -> Environment:
     """Return the engine with the page's templates, and those of other rooms, for checks with these past values."""
-    made = Environment(
+    env = Environment(
         autoescape=True,
         loader=ChoiceLoader([PackageLoader(room, "") for room in (*rooms, "lakegate.cli.page")]),
         undefined=StrictUndefined,
@@ -79,10 +79,10 @@ def environment(past: Mapping[str, Sequence[float]], *rooms: str) -> Environment
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {tool.__name__: tool for tool in (*OF_THE_BATCH, *OF_A_FILE)}
-    made.globals |= {"marks": MARKS, "newline": NEWLINE, "plural": count, "value": _value}
-    made.globals["trend"] = partial(trend, past=past)
-    return made
+    env.globals |= {tool.__name__: tool for tool in (*OF_THE_BATCH, *OF_A_FILE)}
+    env.globals |= {"marks": MARKS, "newline": NEWLINE, "plural": count, "value": _value}
+    env.globals["trend"] = partial(trend, past=past)
+    return env
 
 
 def _harmless(value: object) -> object:

@@ -57,51 +57,51 @@ def bar(check: CheckResult) -> Bar | None:
 
 def scale(check: CheckResult) -> Scale | None:
     """Return the value's place beside its bounds, if it is a number with bounds and no count of failing rows."""
-    bounds = [bound for bound in (check.low, check.high) if bound is not None]
+    bounds = [edge for edge in (check.low, check.high) if edge is not None]
     if check.value is None or not bounds or check.failing_rows or not all(map(isfinite, (check.value, *bounds))):
         return None
-    least, most = _range([check.value, *bounds])
+    least, greatest = _range([check.value, *bounds])
     return Scale(
-        value=_place(check.value, least, most),
-        low=0 if check.low is None else _place(check.low, least, most),
-        high=100 if check.high is None else _place(check.high, least, most),
+        value=_place(check.value, least, greatest),
+        low=0 if check.low is None else _place(check.low, least, greatest),
+        high=100 if check.high is None else _place(check.high, least, greatest),
         says=f"{check.found}, expected {check.expected}",
     )
 
 
 def trend(check: CheckResult, past: Mapping[str, Sequence[float]]) -> Trend | None:
     """Return the check's past values, with its own at the end."""
-    values = [each for each in past.get(check.check, ()) if isfinite(each)]
+    values = [value for value in past.get(check.check, ()) if isfinite(value)]
     if len(values) < FEWEST or check.value is None or not isfinite(check.value):
         return None
     values.append(check.value)
-    bounds = [each for each in (check.low, check.high) if each is not None and isfinite(each)]
-    least, most = _range([*values, *bounds])
+    bounds = [edge for edge in (check.low, check.high) if edge is not None and isfinite(edge)]
+    least, greatest = _range([*values, *bounds])
     step = (WIDE - 2 * _EDGE) / (len(values) - 1)
-    points = [(round(_EDGE + at * step, 1), _height(each, least, most)) for at, each in enumerate(values)]
+    points = [(round(_EDGE + at * step, 1), _height(value, least, greatest)) for at, value in enumerate(values)]
     return Trend(
         line=" ".join(f"{x},{y}" for x, y in points),
         last=points[-1],
-        top=0 if check.high is None else _height(check.high, least, most),
-        bottom=HIGH if check.low is None else _height(check.low, least, most),
-        says=f"{_number(check, values[-1])} after {', '.join(_number(check, each) for each in values[:-1][-3:])}",
+        top=0 if check.high is None else _height(check.high, least, greatest),
+        bottom=HIGH if check.low is None else _height(check.low, least, greatest),
+        says=f"{_number(check, values[-1])} after {', '.join(_number(check, value) for value in values[:-1][-3:])}",
     )
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:
-    least, most = min(values), max(values)
-    room = (most - least) * _ROOM or abs(most) * _ROOM or 1.0
-    return least - room, most + room
+    least, greatest = min(values), max(values)
+    room = (greatest - least) * _ROOM or abs(greatest) * _ROOM or 1.0
+    return least - room, greatest + room
 
 
-def _place(value: float, least: float, most: float) -> float:
+def _place(value: float, least: float, greatest: float) -> float:
     """Return where a value stands, in percent. The ends may be too far apart for their difference to be a number."""
-    share = (value / 2 - least / 2) / (most / 2 - least / 2)
+    share = (value / 2 - least / 2) / (greatest / 2 - least / 2)
     return round(100 * share, 2) if isfinite(share) else 50.0
 
 
-def _height(value: float, least: float, most: float) -> float:
-    return round(HIGH * (1 - _place(value, least, most) / 100), 1)
+def _height(value: float, least: float, greatest: float) -> float:
+    return round(HIGH * (1 - _place(value, least, greatest) / 100), 1)
 
 
 def _number(check: CheckResult, value: float) -> str:

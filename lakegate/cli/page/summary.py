@@ -32,17 +32,17 @@ def parts(report: Report) -> list[Part]:
 
 def failures(files: Iterable[FileReport]) -> list[Failure]:
     """Return what did not pass, that of most files first within a verdict. Places are those in the order given."""
-    found: dict[str, Failure] = {}
+    by_name: dict[str, Failure] = {}
     for at, file in enumerate(files):
         for fault in file.faults:
-            found.setdefault(fault, Failure(name=fault, verdict=Verdict.FAIL)).files.append(at)
+            by_name.setdefault(fault, Failure(name=fault, verdict=Verdict.FAIL)).files.append(at)
         for check in file.checks:
             if check.verdict is not Verdict.PASS:
-                failure = found.setdefault(check.name, Failure(name=check.name, verdict=check.verdict))
+                failure = by_name.setdefault(check.name, Failure(name=check.name, verdict=check.verdict))
                 failure.verdict = min(failure.verdict, check.verdict, key=WORST_FIRST.index)
                 failure.rows += check.failing_rows
                 failure.files.append(at)
-    return sorted(found.values(), key=lambda each: (WORST_FIRST.index(each.verdict), -len(each.files)))
+    return sorted(by_name.values(), key=lambda failure: (WORST_FIRST.index(failure.verdict), -len(failure.files)))
 
 
 def unfolded(files: Iterable[FileReport]) -> list[tuple[int, FileReport]]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from lakegate.cli.installation import Installation
 from lakegate.cli.readers.engines import ENGINES, Engine
 from lakegate.cli.readers.reading import Reading, table_of
-from lakegate.cli.terminal import say, say_json
+from lakegate.cli.terminal import print_lines, say_json
 from lakegate.errors import Misconfigured
 from lakegate.operations.questions import ListRoutes
 from lakegate.ports import MAIN, Ref
@@ -21,22 +21,22 @@ def readers(installation: Installation, word: str | None, table: str | None, ref
     at = Ref.parse(ref)
     if not at.branch:
         raise Misconfigured(f"{ref}: name the branch, too, as in main@<hash>: Nessie's rules go by it")
-    engines = chosen(word, at)
+    engines = engines_for(word, at)
     reading = Reading.of(installation.place, table or table_of(at.branch) or _first(installation), at)
     if as_json:
         say_json([facts(engine, reading) for engine in engines])
         return
     for number, engine in enumerate(engines):
-        say(*([""] if number else []), *engine.text(reading).split("\n"))
+        print_lines(*([""] if number else []), *engine.text(reading).split("\n"))
 
 
-def chosen(word: str | None, ref: Ref) -> Sequence[Engine]:
+def engines_for(word: str | None, ref: Ref) -> Sequence[Engine]:
     """Return the engine of that name, or without one all engines that can read the reference."""
     able = [engine for engine in ENGINES if engine.reads_branches or ref == Ref(MAIN)]
     if word is None:
         return able
-    if found := [engine for engine in able if engine.word == word]:
-        return found
+    if matches := [engine for engine in able if engine.word == word]:
+        return matches
     words = ", ".join(engine.word for engine in able)
     if word in [engine.word for engine in ENGINES]:
         raise Misconfigured(f"{word} reads main alone, and not {ref}; these can: {words}")

@@ -18,7 +18,7 @@ from lakegate.cli.readers import quoting
 from lakegate.cli.readers.reading import Reading
 
 PAGES = "docs/readers"
-TRIED = "The tests of lakegate run this text, on main and on a branch."
+TESTED_REMARK = "The tests of lakegate run this text, on main and on a branch."
 TRIED_ON_MAIN = "The tests of lakegate run this text, on main."
 FILTERS: Mapping[str, Callable[[Any], str]] = {
     "comment": lambda text: quoting.comment(str(text)),
@@ -72,7 +72,7 @@ def _environment() -> Environment:
 
 def _program(word: str, name: str, page: str, template: str = "pyiceberg") -> Engine:
     page = f"{PAGES}/{page}.md"
-    return Engine(word=word, name=name, page=page, template=template, tried=TRIED, is_python=True)
+    return Engine(word=word, name=name, page=page, template=template, tried=TESTED_REMARK, is_python=True)
 
 
 ENGINES = (

@@ -56,5 +56,5 @@ class Place:
 
     def client(self, role: Role) -> Listed:
         """Return the first client of the role; its id is a word to replace if the installation lists none."""
-        listed = (each for each in self.clients if each.role is role)
-        return next(listed, Listed(role=role, id=f"client-of-{role}"))
+        clients_of_role = (client for client in self.clients if client.role is role)
+        return next(clients_of_role, Listed(role=role, id=f"client-of-{role}"))

@@ -9,27 +9,27 @@ from lakegate.contracts.columns.types import Comparable
 from lakegate.contracts.metrics.metric import fingerprint
 from lakegate.contracts.odcs.document import Item
 
-Checked = tuple[Check, Metric]
+CheckWithMetric = tuple[Check, Metric]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loosened:
+class WarningLines:
     """A contract's lines, as YAML, that let through what fails a check, and the place where they are written."""
 
     place: str
     lines: str
 
 
-NOT_LOOSENED = Loosened(place="", lines="")
+NOT_LOOSENED = WarningLines(place="", lines="")
 LONGEST_NAME = 500  # characters of a check's name: an enum may have ten thousand values
 
 
 def severest(severities: Iterable[Severity]) -> Severity:
-    found = set(severities)
-    return next(severity for severity in Severity if severity in found)
+    all_severities = set(severities)
+    return next(severity for severity in Severity if severity in all_severities)
 
 
-def without_repeats(checks: Sequence[Checked]) -> tuple[list[Check], list[Metric]]:
+def without_repeats(checks: Sequence[CheckWithMetric]) -> tuple[list[Check], list[Metric]]:
     """Return the checks in their order, those that say the same once, and each metric once."""
     first = {check.id: check for check, _ in reversed(checks)}
     metrics = {metric.id: metric for _, metric in checks}
@@ -45,7 +45,7 @@ def value_of(field: Field, item: Item) -> Comparable | None:
         return None
 
 
-def checked(
+def check_of(
     name: str,
     metric: Metric,
     line: int,
@@ -55,14 +55,14 @@ def checked(
     unit: Unit = Unit.ROWS,
     severity: Severity = Severity.ERROR,
     drift: Drift | None = None,
-    loosened: Loosened = NOT_LOOSENED,
-) -> Checked:
+    warning_lines: WarningLines = NOT_LOOSENED,
+) -> CheckWithMetric:
     """Return a check and its metric. Both ids follow from what they are, and the name stands in every report."""
-    shown = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-    made = Check(
-        id="", name=shown, metric=metric.id, operator=operator, threshold=threshold, unit=unit,
+    display_text = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    check = Check(
+        id="", name=display_text, metric=metric.id, operator=operator, threshold=threshold, unit=unit,
         severity=severity, columns=metric.columns, line=line, drift=drift,
-        place=loosened.place, lines=loosened.lines,
+        place=warning_lines.place, lines=warning_lines.lines,
     )  # fmt: skip
     identity = (metric.id, operator, threshold, unit, severity, *([drift] if drift else []))
-    return replace(made, id=f"{metric.kind.value}-{fingerprint(identity)}"), metric
+    return replace(check, id=f"{metric.kind.value}-{fingerprint(identity)}"), metric

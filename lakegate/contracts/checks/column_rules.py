@@ -10,9 +10,9 @@ from typing import Any
 from lakegate.audit.advice import setting as setting_lines
 from lakegate.audit.model.plan import Metric, Scope, Severity
 from lakegate.audit.schema.names import display_name
-from lakegate.contracts.checks.check import NOT_LOOSENED, Checked, Loosened, checked, severest, value_of
+from lakegate.contracts.checks.check import NOT_LOOSENED, CheckWithMetric, WarningLines, check_of, severest, value_of
 from lakegate.contracts.columns.fields import Field
-from lakegate.contracts.columns.types import WIDENED, Comparable
+from lakegate.contracts.columns.types import WIDER_TYPE_HINT, Comparable
 from lakegate.contracts.metrics.arrays import fewer, more, repeating
 from lakegate.contracts.metrics.metric import NothingToCheck, scoped
 from lakegate.contracts.metrics.rows import BOUNDS, Bound, duplicates, no_multiple, not_among, nulls, outside
@@ -41,36 +41,36 @@ class Rule:
     """A column's word that no row may fail. `metric` returns None, and notes a fault, if it cannot be made."""
 
     word: str
-    says: str  # of {column} and {value}
+    sentence: str  # of {column} and {value}
     metric: Callable[[Field, Item], Metric | None]
 
 
-def _bound(bound: Bound) -> Callable[[Field, Item], Metric | None]:
+def _bound_rule(bound_word: Bound) -> Callable[[Field, Item], Metric | None]:
     def metric(field: Field, item: Item) -> Metric | None:
         limit = value_of(field, item)
-        return None if limit is None else outside(field, bound, limit)
+        return None if limit is None else outside(field, bound_word, limit)
 
     return metric
 
 
-def _size(made: Callable[[Field, int], Metric]) -> Callable[[Field, Item], Metric | None]:
+def _size(build: Callable[[Field, int], Metric]) -> Callable[[Field, Item], Metric | None]:
     def metric(field: Field, item: Item) -> Metric | None:
         if not 0 <= item.value <= LARGEST or item.value != int(item.value):
             item.fault(f"{item.value!r} is no size: a whole number from 0 to {LARGEST:,}")
             return None
-        return made(field, int(item.value))
+        return build(field, int(item.value))
 
     return metric
 
 
 def _enum(field: Field, item: Item) -> Metric | None:
-    values = [value_of(field, each) for entry in item.members() if (each := entry.get("value"))]
+    values = [value_of(field, value_entry) for entry in item.members() if (value_entry := entry.get("value"))]
     return None if None in values or not values else not_among(field, values)
 
 
 def _multiple(field: Field, item: Item) -> Metric | None:
     if field.type.widens:
-        item.fault(f"multipleOf is judged by other digits {WIDENED}")
+        item.fault(f"multipleOf is judged by other digits {WIDER_TYPE_HINT}")
         return None
     of = value_of(field, item)
     if of == 0:
@@ -79,13 +79,13 @@ def _multiple(field: Field, item: Item) -> Metric | None:
 
 
 def pattern_metric(
-    field: Field, item: Item, counted: Callable[[Field, str], Metric] = without_pattern
+    field: Field, item: Item, count_rows: Callable[[Field, str], Metric] = without_pattern
 ) -> Metric | None:
-    """Count the rows that `counted` finds by a pattern, by default those that lack it. Return None, and note a fault,
-    if the pattern cannot be used.
+    """Count the rows that `count_rows` finds by a pattern, by default those that lack it. Return None, and note a
+    fault, if the pattern cannot be used.
     """
     try:
-        return counted(field, str(item.value))
+        return count_rows(field, str(item.value))
     except ValueError as error:
         item.fault(f"the pattern {item.value!r}: {error}")
         return None
@@ -109,123 +109,127 @@ def _unique_items(field: Field, item: Item) -> Metric | None:
 
 
 COLUMN_RULES = (
-    Rule(word="required", says="{column} required", metric=lambda field, _: nulls(field)),
-    Rule(word="enum", says="{column} one of {value}", metric=_enum),
+    Rule(word="required", sentence="{column} required", metric=lambda field, _: nulls(field)),
+    Rule(word="enum", sentence="{column} one of {value}", metric=_enum),
 )
 OPTION_RULES = (
     *(
-        Rule(word=word, says=f"{{column}} {bound.sign} {{value}}", metric=_bound(bound))
-        for word, bound in BOUNDS.items()
+        Rule(word=word, sentence=f"{{column}} {bound_word.sign} {{value}}", metric=_bound_rule(bound_word))
+        for word, bound_word in BOUNDS.items()
     ),
-    Rule(word="multipleOf", says="{column} a multiple of {value}", metric=_multiple),
-    Rule(word="minLength", says="{column} of {value} characters or more", metric=_size(shorter)),
-    Rule(word="maxLength", says="{column} of {value} characters or fewer", metric=_size(longer)),
-    Rule(word="pattern", says="{column} like {value}", metric=pattern_metric),
-    Rule(word="format", says="{column} of the format {value}", metric=_format),
-    Rule(word="minItems", says="{column} of {value} items or more", metric=_size(fewer)),
-    Rule(word="maxItems", says="{column} of {value} items or fewer", metric=_size(more)),
-    Rule(word="uniqueItems", says="{column} without an item twice", metric=_unique_items),
+    Rule(word="multipleOf", sentence="{column} a multiple of {value}", metric=_multiple),
+    Rule(word="minLength", sentence="{column} of {value} characters or more", metric=_size(shorter)),
+    Rule(word="maxLength", sentence="{column} of {value} characters or fewer", metric=_size(longer)),
+    Rule(word="pattern", sentence="{column} like {value}", metric=pattern_metric),
+    Rule(word="format", sentence="{column} of the format {value}", metric=_format),
+    Rule(word="minItems", sentence="{column} of {value} items or more", metric=_size(fewer)),
+    Rule(word="maxItems", sentence="{column} of {value} items or fewer", metric=_size(more)),
+    Rule(word="uniqueItems", sentence="{column} without an item twice", metric=_unique_items),
 )
 
 
-def column_checks(field: Field, column: Item, severity: Severity = Severity.ERROR) -> list[Checked]:
+def column_checks(field: Field, column: Item, severity: Severity = Severity.ERROR) -> list[CheckWithMetric]:
     """Return the checks of a column's own words and of its bounds."""
     options = column.get("logicalTypeOptions")
-    made = [_zero(rule, field, column, severity) for rule in (*COLUMN_RULES, _unique(column))]
+    checks = [_zero(rule, field, column, severity) for rule in (*COLUMN_RULES, _unique(column))]
     if options is not None and not _empty_range(field, options) and not _empty_sizes(options):
-        made += _of_options(field, options, severity)
-    return [each for each in made if each]
+        checks += _of_options(field, options, severity)
+    return [check for check in checks if check]
 
 
-def _of_options(field: Field, options: Item, severity: Severity) -> list[Checked | None]:
-    made = {rule.word: _zero(rule, field, options, severity) for rule in OPTION_RULES}
+def _of_options(field: Field, options: Item, severity: Severity) -> list[CheckWithMetric | None]:
+    checks_by_word = {rule.word: _zero(rule, field, options, severity) for rule in OPTION_RULES}
     for word in ("pattern", "format"):
-        if found := made[word]:
-            said = options.plain(word)
-            least, most = lengths(said if word == "pattern" else whole(said))
-            if (short := made["minLength"]) and least >= options.plain("minLength"):
-                made["minLength"] = short[0], proved_by_pattern(short[1], found[1])
-            if (long := made["maxLength"]) and most is not None and most <= options.plain("maxLength"):
-                made["maxLength"] = long[0], proved_by_pattern(long[1], found[1])
-    return list(made.values())
+        if form_check := checks_by_word[word]:
+            text = options.plain(word)
+            least, greatest = lengths(text if word == "pattern" else whole(text))
+            if (short := checks_by_word["minLength"]) and least >= options.plain("minLength"):
+                checks_by_word["minLength"] = short[0], proved_by_pattern(short[1], form_check[1])
+            if (
+                (long := checks_by_word["maxLength"])
+                and greatest is not None
+                and greatest <= options.plain("maxLength")
+            ):
+                checks_by_word["maxLength"] = long[0], proved_by_pattern(long[1], form_check[1])
+    return list(checks_by_word.values())
 
 
 def _unique(column: Item) -> Rule:
-    within = scope(column)
-    if (said := setting(column, SCOPE)) and column.plain("unique") is not True:
-        said.fault(f"{SCOPE} without unique: true")
-    says = "{column} unique" + _in_table(within)
-    return Rule(word="unique", says=says, metric=lambda field, _: scoped(duplicates((field,)), within))
+    scope_of_column = scope(column)
+    if (entry := setting(column, SCOPE)) and column.plain("unique") is not True:
+        entry.fault(f"{SCOPE} without unique: true")
+    sentence = "{column} unique" + _in_table(scope_of_column)
+    return Rule(word="unique", sentence=sentence, metric=lambda field, _: scoped(duplicates((field,)), scope_of_column))
 
 
-def _in_table(within: Scope) -> str:
-    return " in the table" if within is Scope.TABLE else ""
+def _in_table(scope_of_key: Scope) -> str:
+    return " in the table" if scope_of_key is Scope.TABLE else ""
 
 
-def primary_key_checks(key: Sequence[tuple[Field, int, Severity]], table: Item) -> list[Checked]:
+def primary_key_checks(key: Sequence[tuple[Field, int, Severity]], table: Item) -> list[CheckWithMetric]:
     """Return the checks of a primary key, each column with its line and severity: unique together, and no nulls.
 
     The key is as severe as the severest of its columns.
     """
-    within = scope(table)
-    if (said := setting(table, SCOPE)) and not key:
-        said.fault(f"{SCOPE} without a primary key: it goes to each check that it is meant for")
+    scope_of_table = scope(table)
+    if (entry := setting(table, SCOPE)) and not key:
+        entry.fault(f"{SCOPE} without a primary key: it goes to each check that it is meant for")
     if not key:
         return []
     names = ", ".join(field.label for field, _, _ in key)
-    made = scoped(duplicates([field for field, _, _ in key]), within)
-    line, severity = min(line for _, line, _ in key), severest(said for _, _, said in key)
-    says = f"primary key {names} unique{_in_table(within)}"
-    unique = checked(says, made, line, severity=severity)
+    metric = scoped(duplicates([field for field, _, _ in key]), scope_of_table)
+    line, severity = min(line for _, line, _ in key), severest(severity_of_column for _, _, severity_of_column in key)
+    sentence = f"primary key {names} unique{_in_table(scope_of_table)}"
+    unique = check_of(sentence, metric, line, severity=severity)
     return [
         unique,
         *(
-            checked(f"{field.label} required (primary key)", nulls(field), line, severity=severity)
+            check_of(f"{field.label} required (primary key)", nulls(field), line, severity=severity)
             for field, line, severity in key
         ),
     ]
 
 
-def _zero(rule: Rule, field: Field, owner: Item, severity: Severity) -> Checked | None:
+def _zero(rule: Rule, field: Field, owner: Item, severity: Severity) -> CheckWithMetric | None:
     item = owner.get(rule.word)
     if item is None or item.value is False:
         return None
-    says = rule.says.format(column=field.label, value=_shown(item.value))
+    sentence = rule.sentence.format(column=field.label, value=_display(item.value))
     try:
         metric = rule.metric(field, item)
     except NothingToCheck as error:
-        item.fault(f"{says if len(says) < _SHORT else rule.word}: {error}")
+        item.fault(f"{sentence if len(sentence) < _SHORT else rule.word}: {error}")
         return None
     if metric is None:
         return None
-    return checked(says, metric, item.line, severity=severity, loosened=_loosened(rule.word, field))
+    return check_of(sentence, metric, item.line, severity=severity, warning_lines=_warning_lines(rule.word, field))
 
 
-def _loosened(word: str, field: Field) -> Loosened:
+def _warning_lines(word: str, field: Field) -> WarningLines:
     """Return the lines that let through what fails a word of a column. A part of one has no severity of its own."""
     if word in ("required", "unique"):
-        return Loosened(place=f"the column {display_name(field.label)}", lines=f"{word}: false")
-    return warned(field)
+        return WarningLines(place=f"the column {display_name(field.label)}", lines=f"{word}: false")
+    return warning_lines_of(field)
 
 
-def warned(*fields: Field) -> Loosened:
+def warning_lines_of(*fields: Field) -> WarningLines:
     """Return the lines that make failures of a column's own words warnings. A check of several columns is as severe as
     the severest of them, so that no one place has it.
     """
-    field, *more = fields
+    field, *further = fields
     lines = setting_lines("severity", Severity.WARNING)
-    return NOT_LOOSENED if more else Loosened(place=f"the column {display_name(field.name)}", lines=lines)
+    return NOT_LOOSENED if further else WarningLines(place=f"the column {display_name(field.name)}", lines=lines)
 
 
 def _empty_range(field: Field, options: Item) -> bool:
     """Return True if the bounds leave no value at all, and note a fault at the upper one."""
-    found = {
+    bounds = {
         word: (item, value)
         for word in BOUNDS
         if (item := options.get(word)) and (value := _quiet(field, item)) is not None
     }
-    for low, (_, bottom) in ((word, it) for word, it in found.items() if BOUNDS[word].lower):
-        for high, (item, top) in ((word, it) for word, it in found.items() if not BOUNDS[word].lower):
+    for low, (_, bottom) in ((word, pair) for word, pair in bounds.items() if BOUNDS[word].lower):
+        for high, (item, top) in ((word, pair) for word, pair in bounds.items() if not BOUNDS[word].lower):
             if bottom > top or (bottom == top and (BOUNDS[low].exclusive or BOUNDS[high].exclusive)):
                 item.fault(f"no value is left: {low} is {bottom} and {high} is {top}")
                 return True
@@ -234,10 +238,10 @@ def _empty_range(field: Field, options: Item) -> bool:
 
 def _empty_sizes(options: Item) -> bool:
     """Return True if a text or an array cannot be both so long and so short, and note a fault."""
-    for low, high, what in (("minLength", "maxLength", "text"), ("minItems", "maxItems", "array")):
+    for low, high, noun in (("minLength", "maxLength", "text"), ("minItems", "maxItems", "array")):
         shortest, longest = options.get(low), options.get(high)
         if shortest and longest and shortest.value > longest.value:
-            longest.fault(f"no {what} is left: {low} is {shortest.value} and {high} is {longest.value}")
+            longest.fault(f"no {noun} is left: {low} is {shortest.value} and {high} is {longest.value}")
             return True
     return False
 
@@ -249,7 +253,7 @@ def _quiet(field: Field, item: Item) -> Comparable | None:
         return None  # the fault is noted where the check is made
 
 
-def _shown(value: Any) -> str:
+def _display(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(str(entry.get("value")) for entry in value if isinstance(entry, dict))
     return str(value)

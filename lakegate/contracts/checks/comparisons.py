@@ -6,8 +6,8 @@ from fractions import Fraction
 from lakegate.audit.model.plan import Operator
 from lakegate.contracts.outcomes.values import ENDLESS, Exact, Values
 
-_BEYOND = 10 * ENDLESS
-_SPOKEN = 2**62  # a number beyond is no end that a person thinks of
+_FAR_END = 10 * ENDLESS
+_GREATEST_NAMED = 2**62  # a number beyond is no end that a person thinks of
 
 
 def refusal(operator: Operator, threshold: tuple[float, ...], values: Values) -> str | None:
@@ -18,27 +18,27 @@ def refusal(operator: Operator, threshold: tuple[float, ...], values: Values) ->
     high: Exact = _exact(threshold[-1])
     match operator:
         case Operator.MUST_BE | Operator.BETWEEN:
-            always, never = _within(values, low, high), _outside(values, low, high)
+            is_always_met, is_never_met = _are_within(values, low, high), _are_outside(values, low, high)
         case Operator.MUST_NOT_BE | Operator.NOT_BETWEEN:
-            always, never = _outside(values, low, high), _within(values, low, high)
+            is_always_met, is_never_met = _are_outside(values, low, high), _are_within(values, low, high)
         case Operator.GREATER:
-            always, never = values.low > low, values.high <= low
+            is_always_met, is_never_met = values.low > low, values.high <= low
         case Operator.GREATER_OR_EQUAL:
-            always, never = values.low >= low, values.high < low
+            is_always_met, is_never_met = values.low >= low, values.high < low
         case Operator.LESS:
-            always, never = values.high < low, values.low >= low
+            is_always_met, is_never_met = values.high < low, values.low >= low
         case Operator.LESS_OR_EQUAL:
-            always, never = values.high <= low, values.low > low
-    if always:
+            is_always_met, is_never_met = values.high <= low, values.low > low
+    if is_always_met:
         return f"every number meets it, {_because(values)}: write a bound that a file may miss, or take the check out"
-    return f"no number meets it, {_because(values)}: write a bound that a file may meet" if never else None
+    return f"no number meets it, {_because(values)}: write a bound that a file may meet" if is_never_met else None
 
 
-def _within(values: Values, low: Exact, high: Exact) -> bool:
+def _are_within(values: Values, low: Exact, high: Exact) -> bool:
     return low <= values.low and values.high <= high
 
 
-def _outside(values: Values, low: Exact, high: Exact) -> bool:
+def _are_outside(values: Values, low: Exact, high: Exact) -> bool:
     """Return True if no value is from the one to the other, nor any whole number if all are whole."""
     if values.step == 1:
         low, high = math.ceil(low), math.floor(high)
@@ -46,7 +46,9 @@ def _outside(values: Values, low: Exact, high: Exact) -> bool:
 
 
 def _because(values: Values) -> str:
-    low, high = (f"{float(end):.15g}" if -_SPOKEN < end < _SPOKEN else "" for end in (values.low, values.high))
+    low, high = (
+        f"{float(end):.15g}" if -_GREATEST_NAMED < end < _GREATEST_NAMED else "" for end in (values.low, values.high)
+    )
     whole = "a whole number " if values.step == 1 else ""
     if low and low == high:
         return f"because it is always {low}"
@@ -61,4 +63,4 @@ def _exact(number: float) -> Exact:
     """Return the number; infinities are beyond all others."""
     if math.isfinite(number):
         return Fraction(number)
-    return -_BEYOND if number < 0 else _BEYOND
+    return -_FAR_END if number < 0 else _FAR_END

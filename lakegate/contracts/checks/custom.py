@@ -13,7 +13,7 @@ from lakegate.contracts.columns.types import TEMPORAL
 from lakegate.contracts.metrics import aggregates
 from lakegate.contracts.metrics.rows import in_future
 from lakegate.contracts.odcs.document import Item
-from lakegate.contracts.odcs.vocabulary import OPERATORS, OURS, Answer, Word, check_words
+from lakegate.contracts.odcs.vocabulary import OPERATORS, OWN_VENDOR, Answer, Word, check_words
 
 COLUMN, TABLE = "a column", "the table"
 COUNTS = (Unit.ROWS, Unit.PERCENT)
@@ -26,17 +26,17 @@ class CustomRule:
 
     `metric` returns None, and notes a fault, if it cannot be made of the word's value. `percent` is the same in
     percent, if that is not the share of the file's rows. A rule that counts failing rows needs no operator: none may
-    fail. It is asked in one of its `units`, the first by default; NUMBER is no unit. `says`, of {word}, {value} and
+    fail. It is asked in one of its `units`, the first by default; NUMBER is no unit. `sentence`, of {word}, {value} and
     {column}, is the name of a check. With `drift`, the check compares how far the metric is off, and not the metric
     itself.
     """
 
-    note: str
+    remark: str
     metric: Callable[[Fields, Item], Metric | None]
     percent: Callable[[Fields, Item], Metric | None] | None = None
     counts_rows: bool = True
     units: tuple[Unit, ...] = COUNTS
-    says: str = "{word} of {column}"
+    sentence: str = "{word} of {column}"
     drift: Callable[[Item], Drift | None] | None = None
 
 
@@ -60,33 +60,33 @@ def _not_in_future(fields: Fields, value: Item) -> Metric | None:
     return None
 
 
-def _number(note: str, metric: Callable[[Field], Metric]) -> CustomRule:
-    return CustomRule(note=note, metric=custom_rules.statistic(metric), counts_rows=False, units=(Unit.NUMBER,))
+def _number(remark: str, metric: Callable[[Field], Metric]) -> CustomRule:
+    return CustomRule(remark=remark, metric=custom_rules.statistic(metric), counts_rows=False, units=(Unit.NUMBER,))
 
 
 CUSTOM = {
     ("notInFuture", COLUMN): CustomRule(
-        note="`true`: rows whose date or timestamp is later than the audit, in UTC; nulls don't count",
+        remark="`true`: rows whose date or timestamp is later than the audit, in UTC; nulls don't count",
         metric=_not_in_future,
     ),
     ("row", TABLE): CustomRule(
-        note="a condition in SQL: rows that it is false for; where it is null it holds",
+        remark="a condition in SQL: rows that it is false for; where it is null it holds",
         metric=custom_rules.row,
-        says="{value}",
+        sentence="{value}",
     ),
     ("atLeastOneOf", TABLE): CustomRule(
-        note="a list of columns: rows that are null in all of them",
+        remark="a list of columns: rows that are null in all of them",
         metric=custom_rules.at_least_one_of,
-        says="at least one of {value}",
+        sentence="at least one of {value}",
     ),
     ("mean", COLUMN): _number("`true`: the mean", aggregates.mean),
     ("median", COLUMN): _number("`true`: the median, exact", aggregates.median),
     ("quantile", COLUMN): CustomRule(
-        note="a number from 0 to 1: that quantile, exact, between two values in proportion",
+        remark="a number from 0 to 1: that quantile, exact, between two values in proportion",
         metric=custom_rules.quantile,
         counts_rows=False,
         units=(Unit.NUMBER,),
-        says="quantile {value} of {column}",
+        sentence="quantile {value} of {column}",
     ),
     ("standardDeviation", COLUMN): _number(
         "`true`: the standard deviation, of a sample", aggregates.standard_deviation
@@ -95,27 +95,27 @@ CUSTOM = {
     ("minimum", COLUMN): _number("`true`: the least value", aggregates.least),
     ("maximum", COLUMN): _number("`true`: the greatest value", aggregates.greatest),
     ("distinctValues", COLUMN): CustomRule(
-        note="`true`: how many different values; with `unit: percent`, of a hundred that are not null",
+        remark="`true`: how many different values; with `unit: percent`, of a hundred that are not null",
         metric=custom_rules.statistic(aggregates.distinct, of_numbers=False),
         percent=custom_rules.statistic(aggregates.distinct_percent, of_numbers=False),
         counts_rows=False,
     ),
     ("share", COLUMN): CustomRule(
-        note="a value or a list of them: rows that have one of these, in percent of all; with `unit: rows`, how many",
+        remark="a value or a list of them: rows that have one of these, in percent of all; with `unit: rows`, how many",
         metric=custom_rules.share(aggregates.having),
         percent=custom_rules.share(aggregates.having_percent),
         counts_rows=False,
         units=(Unit.PERCENT, Unit.ROWS),
-        says="share of {value} in {column}",
+        sentence="share of {value} in {column}",
     ),
     ("drift", TABLE): CustomRule(
-        note="`{of: rowCount}`: how far the file's rows are off the mean of the files published last",
+        remark="`{of: rowCount}`: how far the file's rows are off the mean of the files published last",
         metric=drifts.of_table,
         drift=drifts.drift,
         counts_rows=False,
     ),
     ("drift", COLUMN): CustomRule(
-        note=f"`{{of: …}}`, one of {', '.join(f'`{name}`' for name in drifts.OF_COLUMN)}: how far that is off",
+        remark=f"`{{of: …}}`, one of {', '.join(f'`{name}`' for name in drifts.OF_COLUMN)}: how far that is off",
         metric=drifts.of_column,
         drift=drifts.drift,
         counts_rows=False,
@@ -126,33 +126,39 @@ CUSTOM = {
 def choose(item: Item, level: str) -> Choice | None:
     """Return the one rule that the entry names; return None, and note a fault, if there is none."""
     for word in _LIBRARY_WORDS:
-        if said := item.get(word):
-            said.fault(f"{word!r} does not belong to a custom check: an operator goes into its 'implementation'")
+        if entry := item.get(word):
+            entry.fault(f"{word!r} does not belong to a custom check: an operator goes into its 'implementation'")
     engine, implementation = item.get("engine"), item.get("implementation")
-    if engine and engine.value != OURS:
-        engine.fault(f"the engine {engine.value!r} does not run here: custom checks are those with engine: {OURS}")
+    if engine and engine.value != OWN_VENDOR:
+        engine.fault(
+            f"the engine {engine.value!r} does not run here: custom checks are those with engine: {OWN_VENDOR}"
+        )
         return None
     if engine is None or implementation is None:
         return None
     if not isinstance(implementation.value, dict):
         implementation.fault("a mapping with the one word that names the check, such as {notInFuture: true}")
         return None
-    return _named(implementation, level)
+    return _rule_by_name(implementation, level)
 
 
-def _named(implementation: Item, level: str) -> Choice | None:
-    known = {word for word, _ in CUSTOM}
+def _rule_by_name(implementation: Item, level: str) -> Choice | None:
+    words = {word for word, _ in CUSTOM}
     check_words(
-        implementation, {word: Word(answer=Answer.ENFORCED) for word in (*known, *OPERATORS)}, where=f"{OURS}'s checks"
+        implementation,
+        {word: Word(answer=Answer.ENFORCED) for word in (*words, *OPERATORS)},
+        vocabulary=f"{OWN_VENDOR}'s checks",
     )
-    found = [word for word in implementation.value if word in known]
-    if len(found) != 1:
-        if found or all(word in OPERATORS for word in implementation.value):
-            implementation.fault(f"one word names the check, and there are {len(found)}: {', '.join(found or known)}")
+    rule_words = [word for word in implementation.value if word in words]
+    if len(rule_words) != 1:
+        if rule_words or all(word in OPERATORS for word in implementation.value):
+            implementation.fault(
+                f"one word names the check, and there are {len(rule_words)}: {', '.join(rule_words or words)}"
+            )
         return None
-    value = implementation.get(found[0])
-    if (rule := CUSTOM.get((found[0], level))) is None:
-        places = " and ".join(place for word, place in CUSTOM if word == found[0])
-        implementation.fault(f"{found[0]} belongs to {places}")
+    value = implementation.get(rule_words[0])
+    if (rule := CUSTOM.get((rule_words[0], level))) is None:
+        places = " and ".join(place for word, place in CUSTOM if word == rule_words[0])
+        implementation.fault(f"{rule_words[0]} belongs to {places}")
         return None
     return Choice(rule=rule, value=value, implementation=implementation) if value else None

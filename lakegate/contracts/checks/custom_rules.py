@@ -16,7 +16,7 @@ from lakegate.contracts.odcs.vocabulary import hint
 from lakegate.contracts.sql.allowlist import NotAllowed
 from lakegate.contracts.sql.statements import predicate
 
-Made = Callable[[Fields, Item], Metric | None]
+MetricBuilder = Callable[[Fields, Item], Metric | None]
 
 
 def row(fields: Fields, value: Item) -> Metric | None:
@@ -37,30 +37,30 @@ def at_least_one_of(fields: Fields, value: Item) -> Metric | None:
     if not isinstance(value.value, list) or len(set(map(str, value.value))) < 2:  # noqa: PLR2004 - of one: `required`
         value.fault("atLeastOneOf takes a list of two columns or more: one alone is `required`")
         return None
-    chosen = columns_named(fields, list(value.members()))
-    return all_null(chosen) if chosen else None
+    null_columns = columns_named(fields, list(value.members()))
+    return all_null(null_columns) if null_columns else None
 
 
-def columns_named(fields: Fields, listed: Sequence[Item]) -> list[Field]:
+def columns_named(fields: Fields, entries: Sequence[Item]) -> list[Field]:
     """Return the columns that the contract calls so; return none, and note a fault, if one is not there."""
     labels = fields.by_label
-    for entry in listed:
+    for entry in entries:
         if str(entry.value) not in labels:
             entry.fault(f"the table has no column {str(entry.value)!r}{hint(str(entry.value), labels)}")
-    found = [labels[str(entry.value)] for entry in listed if str(entry.value) in labels]
-    return found if len(found) == len(listed) else []
+    columns = [labels[str(entry.value)] for entry in entries if str(entry.value) in labels]
+    return columns if len(columns) == len(entries) else []
 
 
-def statistic(metric: Callable[[Field], Metric], *, of_numbers: bool = True) -> Made:
+def statistic(metric: Callable[[Field], Metric], *, of_numbers: bool = True) -> MetricBuilder:
     """Return a maker of the metric for a word that is true or not there."""
 
-    def made(fields: Fields, value: Item) -> Metric | None:
+    def build(fields: Fields, value: Item) -> Metric | None:
         if value.value is not True:
             value.fault(f"write {value.path[-1]}: true, or leave it out")
             return None
         return metric(fields[0]) if not of_numbers or numeric(fields[0], value, str(value.path[-1])) else None
 
-    return made
+    return build
 
 
 def quantile(fields: Fields, value: Item) -> Metric | None:
@@ -71,17 +71,19 @@ def quantile(fields: Fields, value: Item) -> Metric | None:
     return aggregates.quantile(fields[0], at) if numeric(fields[0], value, "quantile") else None
 
 
-def share(metric: Callable[[Field, Sequence[Comparable]], Metric]) -> Made:
+def share(metric: Callable[[Field, Sequence[Comparable]], Metric]) -> MetricBuilder:
     """Return a maker of the metric for a value, or a list of them."""
 
-    def made(fields: Fields, value: Item) -> Metric | None:
+    def build(fields: Fields, value: Item) -> Metric | None:
         if value.value == []:
             value.fault("share takes a value, or a list with something in it")
             return None
-        values = [value_of(fields[0], each) for each in (value.members() if isinstance(value.value, list) else [value])]
+        values = [
+            value_of(fields[0], entry) for entry in (value.members() if isinstance(value.value, list) else [value])
+        ]
         return None if None in values else metric(fields[0], values)
 
-    return made
+    return build
 
 
 def numeric(field: Field, value: Item, word: str) -> bool:

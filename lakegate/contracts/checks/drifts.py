@@ -11,7 +11,7 @@ from lakegate.contracts.metrics.rows import nulls
 from lakegate.contracts.odcs.document import Item
 from lakegate.contracts.odcs.vocabulary import Answer, Word, check_words, hint, one_of
 
-FILES, AT_LEAST, MOST = 30, 5, 1_000
+FILES, AT_LEAST, MOST_FILES = 30, 5, 1_000
 _FEWEST = 2  # files that a deviation needs
 _WORDS = ("of", "files", "atLeast", "as")
 OF_COLUMN: Mapping[str, Callable[[Field], Metric]] = {
@@ -45,10 +45,10 @@ def drift(value: Item) -> Drift | None:
     if not isinstance(value.value, dict):
         value.fault("drift takes a mapping, such as {of: rowCount, files: 30, as: rate}")
         return None
-    check_words(value, {word: Word(answer=Answer.ENFORCED) for word in _WORDS}, where="a drift")
+    check_words(value, {word: Word(answer=Answer.ENFORCED) for word in _WORDS}, vocabulary="a drift")
     files = _whole(value, "files", FILES)
     least = _whole(value, "atLeast", min(AT_LEAST, files or AT_LEAST))
-    comparison = one_of(said, Comparison, "as") if (said := value.get("as")) else Comparison.RATE
+    comparison = one_of(entry, Comparison, "as") if (entry := value.get("as")) else Comparison.RATE
     if files is None or least is None or comparison is None:
         return None
     if least > files:
@@ -57,25 +57,27 @@ def drift(value: Item) -> Drift | None:
     return Drift(comparison=comparison, files=files, at_least=least)
 
 
-def spoken(value: Item, columns: Sequence[str]) -> str:
+def drift_text(value: Item, columns: Sequence[str]) -> str:
     """Return the name that people read: `mean of amount against the last 30 files`."""
     of = value.plain("of") or ("mean" if columns else "rowCount")
     return f"{of}{' of ' if columns else ''}{', '.join(columns)} against the last {value.plain('files', FILES)} files"
 
 
-def _of(value: Item, otherwise: str, known: Mapping[str, object] | Sequence[str]) -> str | None:
+def _of(value: Item, default: str, names: Mapping[str, object] | Sequence[str]) -> str | None:
     if not isinstance(value.value, dict):
         return None
-    name = value.plain("of", otherwise)
-    if not isinstance(name, str) or name not in known:
-        (value.get("of") or value).fault(f"no drift of {name!r} here{hint(str(name), known)}: {', '.join(known)}")
+    name = value.plain("of", default)
+    if not isinstance(name, str) or name not in names:
+        (value.get("of") or value).fault(f"no drift of {name!r} here{hint(str(name), names)}: {', '.join(names)}")
         return None
     return name
 
 
-def _whole(value: Item, word: str, otherwise: int) -> int | None:
-    number = value.plain(word, otherwise)
-    if isinstance(number, bool) or not isinstance(number, int) or not _FEWEST <= number <= MOST:
-        (value.get(word) or value).fault(f"{word} is {number!r}, and it is a whole number from {_FEWEST} to {MOST:,}")
+def _whole(value: Item, word: str, default: int) -> int | None:
+    number = value.plain(word, default)
+    if isinstance(number, bool) or not isinstance(number, int) or not _FEWEST <= number <= MOST_FILES:
+        (value.get(word) or value).fault(
+            f"{word} is {number!r}, and it is a whole number from {_FEWEST} to {MOST_FILES:,}"
+        )
         return None
     return number

@@ -49,10 +49,10 @@ class Field:
     @property
     def value(self) -> exp.Expr:
         """Value in a row; in an array or a map, the value that `anywhere` gives a name to."""
-        return self._reached()[0]
+        return self._value_and_arrays()[0]
 
     @property
-    def inside(self) -> exp.Expr | None:
+    def value_inside(self) -> exp.Expr | None:
         """Object that it is a field of, if it is one."""
         *before, last = self.steps or (None,)
         if last is None or last.into is not Into.FIELD:
@@ -63,23 +63,23 @@ class Field:
         """Return the condition that something is wrong in a row, from the one for a single value; in an array or a map,
         that any value is wrong.
         """
-        for depth, values in reversed(list(enumerate(self._reached()[1]))):
-            any_value = exp.Lambda(this=wrong, expressions=[_each(depth).this])
+        for depth, values in reversed(list(enumerate(self._value_and_arrays()[1]))):
+            any_value = exp.Lambda(this=wrong, expressions=[_element_at(depth).this])
             wrong = exp.Anonymous(this="EXISTS", expressions=[values, any_value])
         return wrong
 
-    def _reached(self) -> tuple[exp.Expr, list[exp.Expr]]:
+    def _value_and_arrays(self) -> tuple[exp.Expr, list[exp.Expr]]:
         """Return the value, and the arrays on the way to it, outermost first."""
-        here: exp.Expr = column(self.name)
+        value: exp.Expr = column(self.name)
         arrays: list[exp.Expr] = []
         for step in self.steps:
             if step.into is Into.FIELD:  # not a dot, which may mean a table's column
-                here = exp.Bracket(this=here, expressions=[exp.Literal.string(step.name)])
+                value = exp.Bracket(this=value, expressions=[exp.Literal.string(step.name)])
                 continue
             function = {Into.KEYS: "MAP_KEYS", Into.VALUES: "MAP_VALUES"}.get(step.into)
-            arrays.append(exp.Anonymous(this=function, expressions=[here]) if function else here)
-            here = _each(len(arrays) - 1)
-        return here, arrays
+            arrays.append(exp.Anonymous(this=function, expressions=[value]) if function else value)
+            value = _element_at(len(arrays) - 1)
+        return value, arrays
 
 
 class Fields(tuple[Field, ...]):  # noqa: SLOT001 - it keeps what it has put in order
@@ -95,20 +95,20 @@ class Fields(tuple[Field, ...]):  # noqa: SLOT001 - it keeps what it has put in 
         """Columns by either name; the name in the contract goes first."""
         return {**{field.name: field for field in self}, **self.by_label}
 
-    def once(self, made: "Callable[[Fields], T]") -> T:
+    def result_of(self, build: "Callable[[Fields], T]") -> T:
         """Return the function's result for these columns, made once."""
-        known: dict[Any, Any] = self._made
-        if made not in known:
-            known[made] = made(self)
-        found: T = known[made]
-        return found
+        results: dict[Any, Any] = self._results
+        if build not in results:
+            results[build] = build(self)
+        result: T = results[build]
+        return result
 
     @cached_property
-    def _made(self) -> dict[Any, Any]:
+    def _results(self) -> dict[Any, Any]:
         return {}
 
 
-def _each(depth: int) -> exp.Column:
+def _element_at(depth: int) -> exp.Column:
     """Return the name of an item of an array within so many others; no column may have such a name."""
     return column(f"_lakegate_{depth}")
 

@@ -8,7 +8,7 @@ from lakegate.audit.schema.names import fold
 from lakegate.audit.schema.reserved import reserved_for
 from lakegate.audit.schema.types import Array, Map, Struct, parse, places
 from lakegate.contracts.columns.fields import Field, Into, Step
-from lakegate.contracts.columns.types import LOGICAL, TYPES, Type, agree, logical_of, nested, physical, widening
+from lakegate.contracts.columns.types import LOGICAL, TYPES, Type, agree, logical_of, nested_type, physical, widening
 from lakegate.contracts.odcs import examples, vocabulary
 from lakegate.contracts.odcs.document import Item
 
@@ -43,15 +43,15 @@ def read_column(item: Item) -> Read | None:
     """Read a column of the table; return None, and note a fault, if it cannot be read."""
     names = _names(item)
     place = _Place(label=names[0], name=names[1]) if names else _Place(label="", name="")
-    found = _read(item, place)
-    if names and (whose := reserved_for(names[1])):
-        item.fault(f"the name {names[1]!r} is reserved: it is {whose}'s own")
-    return found if names else None
+    result = _read(item, place)
+    if names and (owner := reserved_for(names[1])):
+        item.fault(f"the name {names[1]!r} is reserved: it is {owner}'s own")
+    return result if names else None
 
 
-def widened(read: Read) -> Read:
+def with_wider_types(read: Read) -> Read:
     """Return the column as it is if files may widen it and its parts."""
-    parts = tuple(map(widened, read.parts))
+    parts = tuple(map(with_wider_types, read.parts))
     return replace(read, field=replace(read.field, type=widening(read.field.type)), parts=parts)
 
 
@@ -71,12 +71,12 @@ def _read(item: Item, place: _Place) -> Read | None:
 
 def _names(item: Item) -> tuple[str, str] | None:
     """Return the name in the contract, and the name in files; return None if there is none."""
-    said = item.get("physicalName") if item.has("physicalName") else item.get("name")
-    if said is None:
+    entry = item.get("physicalName") if item.has("physicalName") else item.get("name")
+    if entry is None:
         return None
-    if not said.value or any(unicodedata.category(letter) in ("Cc", "Cs") for letter in said.value):
-        said.fault("a column's name is text without control characters")
-    return item.plain("name", said.value), said.value
+    if not entry.value or any(unicodedata.category(letter) in ("Cc", "Cs") for letter in entry.value):
+        entry.fault("a column's name is text without control characters")
+    return item.plain("name", entry.value), entry.value
 
 
 def _parts(item: Item, logical: str, place: _Place) -> list[Read] | None:
@@ -84,13 +84,13 @@ def _parts(item: Item, logical: str, place: _Place) -> list[Read] | None:
     if logical == "object":
         return _properties(item, place)
     if logical == "array":
-        wanted = {"items": (item, place.to(f"{place.label}[]", Into.ITEMS))}
+        places = {"items": (item, place.to(f"{place.label}[]", Into.ITEMS))}
     else:
         owner = item.get("map") or item
         steps = {"key": Into.KEYS, "value": Into.VALUES}
-        wanted = {word: (owner, place.to(f"{place.label}.{word}", into)) for word, into in steps.items()}
-    found = [_part(owner, word, where) for word, (owner, where) in wanted.items()]
-    return None if None in found else [each for each in found if each]
+        places = {word: (owner, place.to(f"{place.label}.{word}", into)) for word, into in steps.items()}
+    parts = [_part(owner, word, part_place) for word, (owner, part_place) in places.items()]
+    return None if None in parts else [part for part in parts if part]
 
 
 def _part(owner: Item, word: str, place: _Place) -> Read | None:
@@ -106,10 +106,10 @@ def _properties(item: Item, place: _Place) -> list[Read] | None:
     if not item.plain("properties"):
         item.fault("an object has no properties: list them under 'properties'", examples.COLUMNS)
         return None
-    found = [_property(each, place) for each in item.each("properties")]
-    known = [each for each in found if each]
-    check_names(known)
-    return known if len(known) == len(item.plain("properties")) else None
+    properties = [_property(entry, place) for entry in item.entries("properties")]
+    readable = [part for part in properties if part]
+    check_names(readable)
+    return readable if len(readable) == len(item.plain("properties")) else None
 
 
 def _property(item: Item, place: _Place) -> Read | None:
@@ -130,37 +130,37 @@ def _refuse_within(item: Item) -> None:
 
 
 def _nested_type(item: Item, logical: str, parts: Sequence[Read] | None) -> Type | None:
-    said = item.get("physicalType")
-    if said and str(said.value).lower() not in _PHYSICAL[logical]:
-        said.fault(f"physicalType {said.value!r} says less than the parts do: leave it out")
+    entry = item.get("physicalType")
+    if entry and str(entry.value).lower() not in _PHYSICAL[logical]:
+        entry.fault(f"physicalType {entry.value!r} says less than the parts do: leave it out")
     if not parts:
         return None
     kinds = [parse(part.field.type.name) for part in parts]
     if logical == "object":
         names = [part.field.steps[-1].name for part in parts]
-        return nested(Struct(dict(zip(names, kinds, strict=True))))
-    return nested(Array(*kinds) if logical == "array" else Map(*kinds))
+        return nested_type(Struct(dict(zip(names, kinds, strict=True))))
+    return nested_type(Array(*kinds) if logical == "array" else Map(*kinds))
 
 
 def check_names(columns: Sequence[Read]) -> None:
     """Note a fault for each name that could mean two columns. Spark compares names without case, so two columns that
     differ only in case would be one.
     """
-    seen: dict[str, Read] = {}
+    first_by_name: dict[str, Read] = {}
     for read in columns:
-        first = seen.setdefault(fold(read.field.own_name), read)
+        first = first_by_name.setdefault(fold(read.field.own_name), read)
         if first is not read:
-            twice = f"the column {read.field.own_name!r} is given twice, first on line {first.item.line}"
-            read.item.fault(f"{twice} (upper and lower case are the same)")
-    labelled: dict[str, list[Read]] = {}
+            problem = f"the column {read.field.own_name!r} is given twice, first on line {first.item.line}"
+            read.item.fault(f"{problem} (upper and lower case are the same)")
+    by_label: dict[str, list[Read]] = {}
     for read in columns:
-        labelled.setdefault(fold(read.field.label), []).append(read)
-    for same in labelled.values():
-        if len({fold(read.field.own_name) for read in same}) > 1:
-            name = same[1].field.label
-            same[1].item.fault(f"the name {name!r} is given twice, first on line {same[0].item.line}")
+        by_label.setdefault(fold(read.field.label), []).append(read)
+    for group in by_label.values():
+        if len({fold(read.field.own_name) for read in group}) > 1:
+            name = group[1].field.label
+            group[1].item.fault(f"the name {name!r} is given twice, first on line {group[0].item.line}")
     for read in columns:
-        other = seen.get(fold(read.field.label), read)
+        other = first_by_name.get(fold(read.field.label), read)
         if fold(read.field.own_name) != fold(other.field.own_name) and other.field.label != read.field.label:
             text = f"{read.field.label!r} is also the physicalName of the column {other.field.label!r}"
             read.item.fault(f"{text}, on line {other.item.line}: SQL could mean either, so rename one")
@@ -179,22 +179,22 @@ def check_places(columns: Sequence[Read]) -> None:
 def _type(item: Item) -> Type | None:
     """Return the column's type: `physicalType` if it is given, and then the other words must agree."""
     name = item.plain("logicalType")
-    if (said := item.get("physicalType")) is None:
+    if (entry := item.get("physicalType")) is None:
         if not item.has("physicalType") and not item.has("logicalType"):
             item.fault("a column needs a type: logicalType or physicalType", examples.TYPE)
         logical, _ = _logical(item, name)
         return None if item.has("physicalType") else logical
     try:
-        found = physical(said.value)
+        physical_type = physical(entry.value)
     except ValueError as error:
-        said.fault(f"physicalType {said.value!r} {error}")
+        entry.fault(f"physicalType {entry.value!r} {error}")
         return None
-    logical, chosen = _logical(item, name or logical_of(found))
-    if name and not agree(found, name):
-        said.fault(f"physicalType {said.value!r} and logicalType {name!r} don't agree")
-    elif logical and chosen and logical.name != found.name:
-        said.fault(f"physicalType {said.value!r} and logicalTypeOptions don't agree: the options say {logical.name}")
-    return found
+    logical, has_option = _logical(item, name or logical_of(physical_type))
+    if name and not agree(physical_type, name):
+        entry.fault(f"physicalType {entry.value!r} and logicalType {name!r} don't agree")
+    elif logical and has_option and logical.name != physical_type.name:
+        entry.fault(f"physicalType {entry.value!r} and logicalTypeOptions don't agree: the options say {logical.name}")
+    return physical_type
 
 
 def _logical(item: Item, name: str | None) -> tuple[Type | None, bool]:
@@ -207,9 +207,9 @@ def _logical(item: Item, name: str | None) -> tuple[Type | None, bool]:
     _, widths = LOGICAL[name]
     width = _width(item, name)
     if width not in widths:
-        known = " or ".join(name for name in widths if name)
+        formats = " or ".join(name for name in widths if name)
         item.document.fault(
-            (*item.path, "logicalTypeOptions", "format"), f"the format {width!r} is not supported: {known}"
+            (*item.path, "logicalTypeOptions", "format"), f"the format {width!r} is not supported: {formats}"
         )
         return None, False
     return TYPES[widths[width]], width is not None
@@ -229,7 +229,7 @@ def _check_options(item: Item, kind: Type | None) -> None:
     options = item.get("logicalTypeOptions")
     if options is None or kind is None:
         return
-    vocabulary.check_words(options, kind.options, where=f"the options of a {kind.name}")
+    vocabulary.check_words(options, kind.options, vocabulary=f"the options of a {kind.name}")
     zone = options.get("defaultTimezone")
     if zone and zone.value not in _UTC:
         zone.fault(f"defaultTimezone {zone.value!r} is not supported: timestamps are kept in UTC")

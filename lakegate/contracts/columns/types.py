@@ -92,12 +92,12 @@ def _single(value: Any) -> float:
 
 def _in_both(value: Any) -> float:
     """Return a number that 32 bits and 64 hold alike. Raise ValueError if they do not."""
-    if (found := _single(value)) != _number(value):
-        raise ValueError(f"is another number {WIDENED}")
-    return found
+    if (number := _single(value)) != _number(value):
+        raise ValueError(f"is another number {WIDER_TYPE_HINT}")
+    return number
 
 
-_BEYOND = 100  # digits before the point or zeros behind it, beyond which no arithmetic is done
+_MOST_DIGITS_AROUND_POINT = 100  # digits before the point or zeros behind it, beyond which no arithmetic is done
 _EXACT = Context(prec=100)  # by default 28 digits, and a decimal has up to 38
 
 
@@ -107,7 +107,7 @@ def _decimal(precision: int, scale: int) -> Callable[[Any], Decimal]:
             number = Decimal(str(_number(value) if isinstance(value, float) else value))
         except InvalidOperation:
             raise ValueError("is not a number") from None
-        if not number.is_finite() or (number and abs(number.adjusted()) > _BEYOND):
+        if not number.is_finite() or (number and abs(number.adjusted()) > _MOST_DIGITS_AROUND_POINT):
             raise ValueError("is not a number" if not number.is_finite() else f"is not a decimal({precision},{scale})")
         _, digits, exponent = number.normalize(_EXACT).as_tuple()
         places, before = max(-int(exponent), 0), len(digits) + int(exponent) if number else 0
@@ -160,7 +160,7 @@ def _moment(value: Any) -> datetime:
         raise ValueError("is not a timestamp such as 2013-12-31T23:00:00Z") from None
 
 
-def _nothing(_value: Any) -> bytes:
+def _no_bytes(_value: Any) -> bytes:
     raise ValueError("cannot be compared with a binary column")
 
 
@@ -168,7 +168,7 @@ def _whole_column(_value: Any) -> bytes:
     raise ValueError("cannot be compared with a nested column")
 
 
-def nested(tree: Struct | Array | Map) -> Type:
+def nested_type(tree: Struct | Array | Map) -> Type:
     """Return the type of a column that has parts."""
     options = {Struct: vocabulary.OBJECT_OPTIONS, Array: vocabulary.ARRAY_OPTIONS, Map: vocabulary.NO_OPTIONS}[
         type(tree)
@@ -179,11 +179,11 @@ def nested(tree: Struct | Array | Map) -> Type:
 
 _DAYS = ("identity", "bucket", "years", "months", "days")
 _HOURS = (*_DAYS, "hours")
-_CUT = ("identity", "bucket", "truncate")
+_PARTITION_TRANSFORMS = ("identity", "bucket", "truncate")
 
 TYPES: Mapping[str, Type] = {
-    made.name: made
-    for made in (
+    column_type.name: column_type
+    for column_type in (
         Type(
             name="boolean",
             kind="boolean",
@@ -191,19 +191,43 @@ TYPES: Mapping[str, Type] = {
             options=vocabulary.NO_OPTIONS,
             transforms=("identity",),
         ),
-        Type(name="int", kind="whole", parse=_whole(32), options=vocabulary.INTEGER_OPTIONS, transforms=_CUT),
-        Type(name="bigint", kind="whole", parse=_whole(64), options=vocabulary.INTEGER_OPTIONS, transforms=_CUT),
+        Type(
+            name="int",
+            kind="whole",
+            parse=_whole(32),
+            options=vocabulary.INTEGER_OPTIONS,
+            transforms=_PARTITION_TRANSFORMS,
+        ),
+        Type(
+            name="bigint",
+            kind="whole",
+            parse=_whole(64),
+            options=vocabulary.INTEGER_OPTIONS,
+            transforms=_PARTITION_TRANSFORMS,
+        ),
         Type(name="float", kind="float", parse=_single, options=vocabulary.NUMBER_OPTIONS, transforms=()),
         Type(name="double", kind="float", parse=_number, options=vocabulary.NUMBER_OPTIONS, transforms=()),
-        Type(name="string", kind="string", parse=_text, options=vocabulary.STRING_OPTIONS, transforms=_CUT),
-        Type(name="binary", kind="binary", parse=_nothing, options=vocabulary.BINARY_OPTIONS, transforms=_CUT),
+        Type(
+            name="string",
+            kind="string",
+            parse=_text,
+            options=vocabulary.STRING_OPTIONS,
+            transforms=_PARTITION_TRANSFORMS,
+        ),
+        Type(
+            name="binary",
+            kind="binary",
+            parse=_no_bytes,
+            options=vocabulary.BINARY_OPTIONS,
+            transforms=_PARTITION_TRANSFORMS,
+        ),
         Type(name="date", kind="date", parse=_date, options=vocabulary.DATE_OPTIONS, transforms=_DAYS),
         Type(name="timestamp", kind="instant", parse=_instant, options=vocabulary.TIMESTAMP_OPTIONS, transforms=_HOURS),
         Type(name="timestamp_ntz", kind="clock", parse=_clock, options=vocabulary.TIMESTAMP_OPTIONS, transforms=_HOURS),
     )
 }
 
-WIDENED = (
+WIDER_TYPE_HINT = (
     "in 32 bits than in 64, to which files may widen the column: write the column with format: f64, or leave out "
     "widenedTypes: evolve"
 )
@@ -244,8 +268,8 @@ def agree(of: Type, logical: str) -> bool:
 def physical(name: str) -> Type:
     """Return Spark's type of that name. Raise ValueError with the reason if there is none."""
     plain = " ".join(name.lower().split())
-    if (found := TYPES.get(_ALIASES.get(plain, plain))) is not None:
-        return found
+    if (spark_type := TYPES.get(_ALIASES.get(plain, plain))) is not None:
+        return spark_type
     if match := _DECIMAL.fullmatch(plain):
         return _decimals(int(match[1] or 10), int(match[2] or 0))
     near = vocabulary.hint(plain, (*TYPES, *_ALIASES, "decimal(10,2)"))

@@ -12,7 +12,7 @@ from typing import Any
 from lakegate.audit.model import limits
 from lakegate.audit.model.files import SUFFIXES, FileFormat, FileKind
 from lakegate.audit.model.plan import Severity
-from lakegate.contracts.checks.check import Checked, checked
+from lakegate.contracts.checks.check import CheckWithMetric, check_of
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.metrics.metric import malformed
 from lakegate.contracts.odcs import vocabulary
@@ -20,13 +20,13 @@ from lakegate.contracts.odcs.document import Item
 from lakegate.contracts.odcs.examples import EXAMPLES
 from lakegate.contracts.odcs.settings import setting
 
-_CSV, _TEXT, _EVERY = (FileKind.CSV,), (FileKind.CSV, FileKind.JSON), tuple(FileKind)
-_TYPED = tuple(kind for kind in FileKind if not kind.is_text)
-_LIMITED = {
+_CSV, _TEXT, _ALL_KINDS = (FileKind.CSV,), (FileKind.CSV, FileKind.JSON), tuple(FileKind)
+_TYPED_KINDS = tuple(kind for kind in FileKind if not kind.is_text)
+_SIZE_LIMITS = {
     "row_groups": (FileKind.PARQUET, FileKind.ORC),
     "blocks": (FileKind.AVRO,),
-    "nesting": _TYPED,
-    "footer": _TYPED,
+    "nesting": _TYPED_KINDS,
+    "footer": _TYPED_KINDS,
     "line": _TEXT,
 }
 _ENCODINGS = {
@@ -39,7 +39,7 @@ _ENCODINGS = {
 _PIECE = re.compile(
     r"yyyy|yy|M{1,3}|d{1,2}|H{1,2}|h{1,2}|m{1,2}|s{1,2}|S{1,6}|a|X{1,3}|x{1,3}|'[^']*'|[^A-Za-z'\[\]{}#]"
 )
-_MOST = 2**63 - 1
+_GREATEST = 2**63 - 1
 _LAST_SIGN = "\uffff"
 _CLOCK = set("HhmsSaXx")
 
@@ -82,7 +82,7 @@ def _letter(value: Any) -> str:
 
 
 def _nulls(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
         raise ValueError('is not a list of texts, such as ["", "NA"]')
     return tuple(dict.fromkeys(value))
 
@@ -107,7 +107,7 @@ def _severity(value: Any) -> Severity:
 
 
 def _limit(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= _MOST:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= _GREATEST:
         raise ValueError("is no whole number above 0")
     return value
 
@@ -125,7 +125,7 @@ SETTINGS: Mapping[str, Setting] = {
     "timestampFormat": Setting(field="timestamp", kinds=_TEXT, read=lambda value: date_spelling(value, "timestamp")),
     "severity": Setting(field="severity", kinds=_TEXT, read=_severity),
 } | {
-    name: Setting(field=field, kinds=_LIMITED.get(field, _EVERY), read=_limit)
+    name: Setting(field=field, kinds=_SIZE_LIMITS.get(field, _ALL_KINDS), read=_limit)
     for field, name in limits.SETTINGS.items()
 }
 
@@ -153,49 +153,49 @@ def file_settings(server: Item) -> FileSettings | None:
     """Return how the landing server says that its files are written; return None, and note faults, if it cannot be
     told.
     """
-    said = server.get("format")
-    if said is None:
+    format_entry = server.get("format")
+    if format_entry is None:
         if not server.has("format"):
             server.fault(f"'format' is missing: {', '.join(FileKind)}", EXAMPLES["format"])
         return None
-    if (kind := vocabulary.one_of(said, FileKind, "the landing server's format")) is None:
+    if (kind := vocabulary.one_of(format_entry, FileKind, "the landing server's format")) is None:
         return None
-    chosen = dict[str, Any]()
-    for name, item in _said(server):
-        chosen |= _value(name, item, kind)
-    spelled = {name: chosen.pop(name) for name in ("date", "timestamp", "severity") if name in chosen}
-    if "quote" in chosen and "escape" not in chosen:
-        chosen["escape"] = chosen["quote"]  # a quote within quotes is doubled
-    most = {each.name: chosen.pop(each.name) for each in fields(limits.Limits) if each.name in chosen}
-    form = FileFormat(kind=kind, limits=limits.Limits(**most), **chosen)
+    members = dict[str, Any]()
+    for name, item in _settings_of(server):
+        members |= _value(name, item, kind)
+    spellings = {name: members.pop(name) for name in ("date", "timestamp", "severity") if name in members}
+    if "quote" in members and "escape" not in members:
+        members["escape"] = members["quote"]  # a quote within quotes is doubled
+    limits_of_file = {limit.name: members.pop(limit.name) for limit in fields(limits.Limits) if limit.name in members}
+    form = FileFormat(kind=kind, limits=limits.Limits(**limits_of_file), **members)
     if form.delimiter in (form.quote, form.escape):
         server.fault(f"the delimiter {form.delimiter!r} cannot be the quote or the escape, too")
-    return FileSettings(form=form, line=said.line, **spelled)
+    return FileSettings(form=form, line=format_entry.line, **spellings)
 
 
-def _said(server: Item) -> list[tuple[str, Item]]:
+def _settings_of(server: Item) -> list[tuple[str, Item]]:
     """Return the words that say how files are written: the standard's, then ours."""
-    found = [(name, item) for name in ("delimiter", "encoding") if (item := server.get(name))]
-    for each in server.each("customProperties"):
-        name, value = each.plain("property"), each.get("value")
-        if each.plain("vendor") == vocabulary.OURS and name in SETTINGS and value:
-            if name in dict(found):
-                each.fault(f"{name} is given twice")
-            found.append((name, value))
-    return found
+    settings = [(name, item) for name in ("delimiter", "encoding") if (item := server.get(name))]
+    for entry in server.entries("customProperties"):
+        name, value = entry.plain("property"), entry.get("value")
+        if entry.plain("vendor") == vocabulary.OWN_VENDOR and name in SETTINGS and value:
+            if name in dict(settings):
+                entry.fault(f"{name} is given twice")
+            settings.append((name, value))
+    return settings
 
 
 def _value(name: str, item: Item, kind: FileKind) -> dict[str, Any]:
-    known = SETTINGS[name]
-    if kind not in known.kinds:
-        item.fault(f"{name!r} is for {' and '.join(known.kinds)} files, and these are {kind}")
+    known_setting = SETTINGS[name]
+    if kind not in known_setting.kinds:
+        item.fault(f"{name!r} is for {' and '.join(known_setting.kinds)} files, and these are {kind}")
         return {}
     if name == "delimiter" and kind is FileKind.JSON:
         if item.value != "new_line":
             item.fault(f"{name} {item.value!r} is not supported: json files have an object a line, which is 'new_line'")
         return {}
     try:
-        return {known.field: known.read(item.value)}
+        return {known_setting.field: known_setting.read(item.value)}
     except ValueError as error:
         item.fault(f"{name} {item.value!r} {error}")
         return {}
@@ -211,35 +211,37 @@ def with_spellings(files: FileSettings, columns: Sequence[tuple[Field, Item]]) -
             item.fault(f"a column of type {field.type.name} cannot be read from {files.form.kind} files")
     return replace(
         files.form,
-        patterns={name: said for name, said in patterns.items() if said},
+        patterns={name: pattern for name, pattern in patterns.items() if pattern},
         column_nulls=_column_nulls(files, columns),
     )
 
 
 def _column_nulls(files: FileSettings, columns: Sequence[tuple[Field, Item]]) -> dict[str, tuple[str, ...]]:
     """Return the texts of null of the columns that have their own."""
-    own = {field.name: said for field, item in columns if (said := setting(item, "nullValues"))}
-    read = {name: _value("nullValues", said.get("value") or said, files.form.kind) for name, said in own.items()}
+    own_nulls = {field.name: entry for field, item in columns if (entry := setting(item, "nullValues"))}
+    read = {
+        name: _value("nullValues", entry.get("value") or entry, files.form.kind) for name, entry in own_nulls.items()
+    }
     return {name: value["nulls"] for name, value in read.items() if value}
 
 
 def _column_pattern(files: FileSettings, field: Field, item: Item) -> str:
     kind = "date" if field.type.kind == "date" else "timestamp"
     options = item.get("logicalTypeOptions")
-    own = options.get("format") if options else None
-    said = files.date if kind == "date" else files.timestamp
+    own_format = options.get("format") if options else None
+    spelling = files.date if kind == "date" else files.timestamp
     try:
-        said = date_spelling(own.value, kind) if own else said
+        spelling = date_spelling(own_format.value, kind) if own_format else spelling
     except ValueError as error:
-        (own or item).fault(f"format {own.value if own else ''!r} {error}")
+        (own_format or item).fault(f"format {own_format.value if own_format else ''!r} {error}")
         return ""
-    if field.type.kind == "clock" and re.search("[Xx]", said):
-        (own or item).fault(f"{said!r} has an offset, and the column {field.label!r} has no timezone")
-    return said
+    if field.type.kind == "clock" and re.search("[Xx]", spelling):
+        (own_format or item).fault(f"{spelling!r} has an offset, and the column {field.label!r} has no timezone")
+    return spelling
 
 
-def parse_checks(files: FileSettings) -> list[Checked]:
+def parse_checks(files: FileSettings) -> list[CheckWithMetric]:
     """Return the check that every row parses, for text alone: a row that does not cannot become a row."""
     if not files.form.kind.is_text:
         return []
-    return [checked("rows that do not parse", malformed(), files.line, severity=files.severity)]
+    return [check_of("rows that do not parse", malformed(), files.line, severity=files.severity)]

@@ -17,15 +17,15 @@ def ingestion_of(table: Item) -> Ingestion:
     return Ingestion(
         reuploads=choice(table, "reuploads", Reuploads),
         engine=choice(table, "engine", Engine),
-        batch_files=whole_number(table, "batchFiles", usual.batch_files, most=MOST_FILES),
+        batch_files=whole_number(table, "batchFiles", usual.batch_files, limit=MOST_FILES),
         batch_bytes=whole_number(table, "batchBytes", usual.batch_bytes),
     )
 
 
 def _check_write(table: Item) -> None:
     """Note a fault unless rows are written anew: earlier releases took `register`, too."""
-    said = setting(table, "write")
-    value = said.plain("value", "append") if said else "append"
-    if said and value != "append":
-        why = _REGISTER if value == "register" else f"write is {value!r}, and it can only be append"
-        said.fault(why, "value: append")
+    entry = setting(table, "write")
+    value = entry.plain("value", "append") if entry else "append"
+    if entry and value != "append":
+        reason = _REGISTER if value == "register" else f"write is {value!r}, and it can only be append"
+        entry.fault(reason, "value: append")

@@ -42,7 +42,7 @@ def nulls(field: Field) -> Metric:
     if not field.steps:
         return identified(Metric(id="", kind=MetricKind.NULLS, columns=(field.name,)))
     null: exp.Expr = exp.Is(this=field.value, expression=exp.null())
-    if (inside := field.inside) is not None:
+    if (inside := field.value_inside) is not None:
         null = exp.And(this=exp.Not(this=exp.Is(this=inside, expression=exp.null())), expression=null)
     return failing(field, null)
 

@@ -79,15 +79,15 @@ def one_line(message: str) -> str:
     """Return a message as it is told: words of a contract in it can neither begin a line of their own nor fill a
     screen.
     """
-    return _cut(
+    return _shorten(
         "".join(
             letter if letter.isprintable() else letter.encode("unicode_escape", "surrogatepass").decode()
-            for letter in _cut(message)
+            for letter in _shorten(message)
         )
     )
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     """Return the text without its middle: it begins with the place, and ends with what is wrong there."""
     half = LONGEST_FAULT // 2 - 2
     return text if len(text) <= LONGEST_FAULT else f"{text[:half]} … {text[-half:]}"
@@ -103,13 +103,13 @@ class Document:
     root: Any = None
     lines: dict[Path, int] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
-    closed: set[Path] = field(default_factory=set)
+    closed_paths: set[Path] = field(default_factory=set)
     at: Path = ()
 
     def fault(self, path: Path, message: str, write: str = "") -> None:
-        self.tell(self.line(path), message, write)
+        self.report(self.line(path), message, write)
 
-    def tell(self, line: int, message: str, write: str = "") -> None:
+    def report(self, line: int, message: str, write: str = "") -> None:
         """Note a fault, with the lines to write if some are missing. Raise Enough if there are too many already."""
         if len(self.faults) >= MOST_FAULTS:
             raise Enough(line)
@@ -118,7 +118,7 @@ class Document:
     def close(self, path: Path, message: str) -> None:
         """Note a fault in a value that makes it unreadable: later steps pass over it and do not call it missing."""
         self.fault(path, message)
-        self.closed.add(path)
+        self.closed_paths.add(path)
 
     def line(self, path: Path) -> int:
         while path and path not in self.lines:
@@ -147,16 +147,16 @@ class Item:
 
     def get(self, word: str) -> "Item | None":
         path = (*self.path, word)
-        if word not in self.value or path in self.document.closed:
+        if word not in self.value or path in self.document.closed_paths:
             return None
         self.document.at = path
         return Item(document=self.document, path=path, value=self.value[word])
 
-    def plain(self, word: str, otherwise: Any = None) -> Any:
+    def plain(self, word: str, default: Any = None) -> Any:
         item = self.get(word)
-        return otherwise if item is None else item.value
+        return default if item is None else item.value
 
-    def each(self, word: str) -> Iterator["Item"]:
+    def entries(self, word: str) -> Iterator["Item"]:
         """Yield the readable members of a list under the word."""
         if (items := self.get(word)) is not None:
             yield from items.members()
@@ -165,7 +165,7 @@ class Item:
         """Yield the readable members of a list."""
         for position, value in enumerate(self.value):
             path = (*self.path, position)
-            if path not in self.document.closed:
+            if path not in self.document.closed_paths:
                 self.document.at = path
                 yield Item(document=self.document, path=path, value=value)
 
@@ -278,12 +278,12 @@ class _Builder:
         for key, child in node.value:
             line = key.start_mark.line + 1
             if not isinstance(key, ScalarNode) or key.value == "<<" or _HALF.search(key.value):
-                self._document.tell(line, "a key must be a plain word")
+                self._document.report(line, "a key must be a plain word")
             elif (letters := len(key.value)) > LONGEST_WORD:
-                self._document.tell(line, f"a key has {letters:,} characters, and the limit is {LONGEST_WORD:,}")
+                self._document.report(line, f"a key has {letters:,} characters, and the limit is {LONGEST_WORD:,}")
             elif key.value in values:
                 first = self._document.lines[(*path, key.value)]
-                self._document.tell(line, f"{key.value!r} is given twice, first on line {first}")
+                self._document.report(line, f"{key.value!r} is given twice, first on line {first}")
             else:
                 self._document.lines[(*path, key.value)] = line
                 values[key.value] = self.build(child, (*path, key.value))

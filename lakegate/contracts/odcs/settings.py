@@ -16,41 +16,43 @@ def setting(owner: Item, name: str) -> Item | None:
     """Return the entry of that name among the item's `customProperties`, if it is ours; note a fault for another
     one.
     """
-    ours = [each for each in owner.each("customProperties") if each.plain("vendor") == vocabulary.OURS]
-    found = [each for each in ours if each.plain("property") == name]
-    for again in found[1:]:
-        again.fault(f"{name} is given twice")
-    return found[0] if found else None
+    own_properties = [
+        entry for entry in owner.entries("customProperties") if entry.plain("vendor") == vocabulary.OWN_VENDOR
+    ]
+    entries = [entry for entry in own_properties if entry.plain("property") == name]
+    for repetition in entries[1:]:
+        repetition.fault(f"{name} is given twice")
+    return entries[0] if entries else None
 
 
-def whole_number(owner: Item, name: str, default: int, most: int | None = None) -> int:
-    """Return a setting that is a number from 1 up to `most`; note a fault if it is something else."""
-    said = setting(owner, name)
-    if said is None:
+def whole_number(owner: Item, name: str, default: int, limit: int | None = None) -> int:
+    """Return a setting that is a number from 1 up to `limit`; note a fault if it is something else."""
+    entry = setting(owner, name)
+    if entry is None:
         return default
-    value = said.plain("value")
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= (most or value):
-        said.fault(f"{name} is {value!r}, and it is a whole number from 1 {f'to {most:,}' if most else 'up'}")
+    value = entry.plain("value")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= (limit or value):
+        entry.fault(f"{name} is {value!r}, and it is a whole number from 1 {f'to {limit:,}' if limit else 'up'}")
         return default
     return value
 
 
-def choice(owner: Item, name: str, known: Iterable[Member]) -> Member:
-    """Return a setting that is one of `known`, by default the first; note a fault if it is something else."""
-    said = setting(owner, name)
-    value = said.get("value") if said else None
-    return (value and one_of(value, known, name)) or next(iter(known))
+def choice(owner: Item, name: str, members: Iterable[Member]) -> Member:
+    """Return a setting that is one of `members`, by default the first; note a fault if it is something else."""
+    entry = setting(owner, name)
+    value = entry.get("value") if entry else None
+    return (value and one_of(value, members, name)) or next(iter(members))
 
 
-def several(owner: Item, name: str, known: Iterable[Member]) -> frozenset[Member]:
-    """Return a setting that lists some of `known`, by default none; note a fault if it is something else."""
-    said = setting(owner, name)
-    if said is None:
+def choices(owner: Item, name: str, members: Iterable[Member]) -> frozenset[Member]:
+    """Return a setting that lists some of `members`, by default none; note a fault if it is something else."""
+    entry = setting(owner, name)
+    if entry is None:
         return frozenset()
-    if not isinstance(said.plain("value"), list):
-        said.fault(f"{name} is a list, such as [{next(iter(known))}]")
+    if not isinstance(entry.plain("value"), list):
+        entry.fault(f"{name} is a list, such as [{next(iter(members))}]")
         return frozenset()
-    return frozenset(member for each in said.each("value") if (member := one_of(each, known, name)))
+    return frozenset(member for entry in entry.entries("value") if (member := one_of(entry, members, name)))
 
 
 def scope(owner: Item) -> Scope:

@@ -15,7 +15,7 @@ VALUES = 10_000  # of one list
 LETTERS = 65_536  # of one text
 NAME = 500  # letters of a name
 _NAMES = ("name", "physicalName", "businessName", "id", "version", "physicalType", "logicalType", "element", "unit")
-_CHECKED = ("quality", "relationships", "slaProperties")
+_CHECK_LISTS = ("quality", "relationships", "slaProperties")
 
 _LIMITS: Mapping[str, tuple[int, str]] = {
     "columns": (COLUMNS, "columns, with the parts of nested ones: split the table"),
@@ -25,29 +25,29 @@ _LIMITS: Mapping[str, tuple[int, str]] = {
 
 def check_size(document: Document) -> None:
     """Raise Broken, with the line, at the first place where the document is beyond a limit."""
-    found: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for path, value in _places(document.root):
         if isinstance(value, str):
             _check_text(document, path, value)
         elif isinstance(value, list) and len(value) > VALUES:
             raise Broken(document.line(path), f"a list of {len(value):,} values is too long: the limit is {VALUES:,}")
-        for kind, more in _counted(path, value):
-            found[kind] += more
-            limit, what = _LIMITS[kind]
-            if found[kind] > limit:
-                raise Broken(document.line(path), f"the contract has more than {limit:,} {what}")
+        for kind, number in _counts(path, value):
+            totals[kind] += number
+            limit, unit = _LIMITS[kind]
+            if totals[kind] > limit:
+                raise Broken(document.line(path), f"the contract has more than {limit:,} {unit}")
 
 
 def _places(root: Any) -> Iterator[tuple[Path, Any]]:
     """Yield every value with its place, in the document's order."""
-    waiting: list[tuple[Path, Any]] = [((), root)]
-    while waiting:
-        path, value = waiting.pop()
+    todo: list[tuple[Path, Any]] = [((), root)]
+    while todo:
+        path, value = todo.pop()
         yield path, value
         if isinstance(value, dict):
-            waiting += [((*path, word), value[word]) for word in reversed(value)]
+            todo += [((*path, word), value[word]) for word in reversed(value)]
         elif isinstance(value, list):
-            waiting += [((*path, at), value[at]) for at in reversed(range(len(value)))]
+            todo += [((*path, at), value[at]) for at in reversed(range(len(value)))]
 
 
 def _check_text(document: Document, path: Path, text: str) -> None:
@@ -57,14 +57,14 @@ def _check_text(document: Document, path: Path, text: str) -> None:
         raise Broken(document.line(path), f"{word!r} has {len(text):,} characters, and the limit is {limit:,}")
 
 
-def _counted(path: Path, value: Any) -> Iterator[tuple[str, int]]:
+def _counts(path: Path, value: Any) -> Iterator[tuple[str, int]]:
     """Yield the columns and checks that stand in the value itself."""
     if not isinstance(value, dict):
         return
     for word, child in value.items():
         if word == "properties" and isinstance(child, list):
-            yield "columns", sum(isinstance(each, dict) for each in child)
+            yield "columns", sum(isinstance(entry, dict) for entry in child)
         elif word == "items" or (path[-1:] == ("map",) and word in ("key", "value")):
             yield "columns", isinstance(child, dict)
-        elif word in _CHECKED and isinstance(child, list):
+        elif word in _CHECK_LISTS and isinstance(child, list):
             yield "checks", len(child)

@@ -30,22 +30,22 @@ class Word:
     """One word at one place, and what a person should know of it."""
 
     answer: Answer
-    note: str = ""
+    remark: str = ""
 
 
 Place = Mapping[str, Word]
 
 
-def _enforced(**notes: str) -> dict[str, Word]:
-    return {word: Word(answer=Answer.ENFORCED, note=note) for word, note in notes.items()}
+def _enforced_words(**remarks: str) -> dict[str, Word]:
+    return {word: Word(answer=Answer.ENFORCED, remark=remark) for word, remark in remarks.items()}
 
 
-def _refused(**notes: str) -> dict[str, Word]:
-    return {word: Word(answer=Answer.REFUSED, note=note) for word, note in notes.items()}
+def _refused_words(**remarks: str) -> dict[str, Word]:
+    return {word: Word(answer=Answer.REFUSED, remark=remark) for word, remark in remarks.items()}
 
 
-def _describes(*words: str, **notes: str) -> dict[str, Word]:
-    return {word: Word(answer=Answer.DESCRIBES, note=notes.get(word, "")) for word in (*words, *notes)}
+def _describes(*words: str, **remarks: str) -> dict[str, Word]:
+    return {word: Word(answer=Answer.DESCRIBES, remark=remarks.get(word, "")) for word in (*words, *remarks)}
 
 
 OPERATORS = (
@@ -60,7 +60,7 @@ OPERATORS = (
 )
 
 CONTRACT: Place = (
-    _enforced(
+    _enforced_words(
         apiVersion="`v3.0.0` to `v3.2.0`",
         kind="`DataContract`",
         id="goes with every report",
@@ -75,7 +75,7 @@ CONTRACT: Place = (
 )
 
 SERVER: Place = (
-    _enforced(
+    _enforced_words(
         server="`landing` is the route",
         type="`s3`",
         location="`s3://landing/` and a key pattern: `*` is anything but `/`, `**` is anything. Objects "
@@ -85,12 +85,12 @@ SERVER: Place = (
         delimiter="of `csv`: one character, `,` by default. Of `json`: `new_line`",
         customProperties="those with `vendor: lakegate`; other vendors' are description",
     )
-    | _refused(endpointUrl="the landing bucket is the installation's own")
+    | _refused_words(endpointUrl="the landing bucket is the installation's own")
     | _describes("id", "description", "environment", "roles")
 )
 
 TABLE: Place = (
-    _enforced(
+    _enforced_words(
         name="the table, unless `physicalName` says it",
         physicalName="`namespace.table` in lower case, such as `nyc.flights`, of 200 characters at most",
         logicalType="`object`",
@@ -104,7 +104,7 @@ TABLE: Place = (
 )
 
 COLUMN: Place = (
-    _enforced(
+    _enforced_words(
         name="the column, unless `physicalName` says it",
         physicalName="the column's name in the table and in the files",
         logicalType="a type: [Types](types.md)",
@@ -131,7 +131,7 @@ COLUMN: Place = (
     | _describes(description="also the column's comment in the table")
 )
 
-_BOUNDS = _enforced(
+_BOUNDS = _enforced_words(
     minimum="nulls don't count; NaN is outside every range",
     maximum="as `minimum`",
     exclusiveMinimum="as `minimum`; the bound itself is outside",
@@ -139,53 +139,57 @@ _BOUNDS = _enforced(
 )
 
 _MULTIPLE = "nulls don't count; infinity and NaN are multiples of nothing"
-INTEGER_OPTIONS: Place = _BOUNDS | _enforced(format="`i32` or `i64`", multipleOf=_MULTIPLE)
-NUMBER_OPTIONS: Place = _BOUNDS | _enforced(
+INTEGER_OPTIONS: Place = _BOUNDS | _enforced_words(format="`i32` or `i64`", multipleOf=_MULTIPLE)
+NUMBER_OPTIONS: Place = _BOUNDS | _enforced_words(
     format="`f32` or `f64`",
     multipleOf=f"{_MULTIPLE}; a number as near to one as 15 digits can tell (six of an `f32`) is one",
 )
-DECIMAL_OPTIONS: Place = _BOUNDS | _enforced(multipleOf=_MULTIPLE) | _refused(format="a decimal says its own digits")
-DATE_OPTIONS: Place = _BOUNDS | _enforced(
+DECIMAL_OPTIONS: Place = (
+    _BOUNDS | _enforced_words(multipleOf=_MULTIPLE) | _refused_words(format="a decimal says its own digits")
+)
+DATE_OPTIONS: Place = _BOUNDS | _enforced_words(
     format="how text files spell it, such as `dd/MM/yyyy`; others have no spelling"
 )
 TIMESTAMP_OPTIONS: Place = (
     _BOUNDS
-    | _enforced(
+    | _enforced_words(
         timezone="`false` makes a `timestamp_ntz`; otherwise it is an instant, `timestamp`",
         defaultTimezone="`UTC` or `Etc/UTC`, which is how instants are kept",
     )
-    | _enforced(format="how text files spell it, such as `dd/MM/yyyy HH:mm`; others have no spelling")
+    | _enforced_words(format="how text files spell it, such as `dd/MM/yyyy HH:mm`; others have no spelling")
 )
-STRING_OPTIONS: Place = _enforced(
+STRING_OPTIONS: Place = _enforced_words(
     minLength="characters (Unicode code points); `minLength: 1` forbids the empty text. Nulls don't count",
     maxLength="as `minLength`",
     pattern="a regular expression that each text must have somewhere in it (`^` and `$` tie it to the ends): "
     "[Check texts](../how-to/checks.md#texts)",
     format="[Check texts](../how-to/checks.md#texts) lists them; `password` and `binary` are description",
 )
-BINARY_OPTIONS: Place = _refused(
+BINARY_OPTIONS: Place = _refused_words(
     **dict.fromkeys(("minLength", "maxLength", "pattern", "format"), "a binary column has no text")
 )
-OBJECT_OPTIONS: Place = _enforced(required="the names of properties that are not null where the object is there") | (
-    _refused(
+OBJECT_OPTIONS: Place = _enforced_words(
+    required="the names of properties that are not null where the object is there"
+) | (
+    _refused_words(
         minProperties="an object has all of its properties: say which are `required`",
         maxProperties="an object has all of its properties",
     )
 )
-ARRAY_OPTIONS: Place = _enforced(
+ARRAY_OPTIONS: Place = _enforced_words(
     minItems="`minItems: 1` forbids the empty array. Nulls don't count",
     maxItems="as `minItems`",
     uniqueItems="no item twice in an array; two nulls are the same item",
 )
 NO_OPTIONS: Place = {}
-MAP: Place = _enforced(key="a column without a name; it has no nulls", value="a column without a name")
+MAP: Place = _enforced_words(key="a column without a name; it has no nulls", value="a column without a name")
 
-ENUM_VALUE: Place = _enforced(value="of the column's type, not null") | _describes(
+ENUM_VALUE: Place = _enforced_words(value="of the column's type, not null") | _describes(
     "id", "label", "description", "customProperties", "authoritativeDefinitions", "tags"
 )
 
 QUALITY: Place = (
-    _enforced(
+    _enforced_words(
         type="`library`; `sql` for a query; `custom` for a check of ours; `text` is description",
         metric="see below",
         arguments="see below",
@@ -197,12 +201,12 @@ QUALITY: Place = (
         unit="`rows` (the default) or `percent` of the file's rows; a statistic has none, and a query that counts no "
         "percentage",
     )
-    | _enforced(**dict.fromkeys(OPERATORS, "exactly one operator a check; both bounds of a range belong to it"))
-    | _refused(
+    | _enforced_words(**dict.fromkeys(OPERATORS, "exactly one operator a check; both bounds of a range belong to it"))
+    | _refused_words(
         rule="it is called `metric` since v3.1",
         method="not enforced",
     )
-    | _enforced(customProperties="those with `vendor: lakegate`; other vendors' are description")
+    | _enforced_words(customProperties="those with `vendor: lakegate`; other vendors' are description")
     | _describes("id", "authoritativeDefinitions", "businessImpact", "description", "dimension")
     | _describes(
         "tags",
@@ -212,7 +216,7 @@ QUALITY: Place = (
     )
 )
 
-RELATIONSHIP: Place = _enforced(
+RELATIONSHIP: Place = _enforced_words(
     **{"from": "of the table: `table.column` of this table, or a list of several for a key of several columns"},
     to="`namespace.table.column` of a table in the lake, or a list of as many as there are columns in the key",
     type="`foreignKey`: every row must find its key among the other table's rows on main (of this table, also among "
@@ -221,20 +225,20 @@ RELATIONSHIP: Place = _enforced(
 
 SLA: Place = (
     _describes("generalAvailability", "endOfSupport", "endOfLife", "timeToDetect", "timeToNotify", "timeToRepair")
-    | _enforced(
+    | _enforced_words(
         latency="`element` is a date or timestamp: its newest value in a file is at most `value` `unit` old",
         freshness="another word for `latency`",
     )
-    | _refused(
+    | _refused_words(
         frequency="files that never come cannot be judged",
         retention="lakegate deletes no row",
         errorRate="say it of a column, as a percentage in `quality`",
     )
-    | _refused(**dict.fromkeys(("timeOfAvailability", "throughput", "availability"), "nothing here measures it"))
+    | _refused_words(**dict.fromkeys(("timeOfAvailability", "throughput", "availability"), "nothing here measures it"))
 )
 
 _SCOPE = "`table`: the whole table counts; `batch` (the default): each file on its own"
-COLUMN_SETTINGS: Place = _enforced(
+COLUMN_SETTINGS: Place = _enforced_words(
     nullValues="of `csv`: the list of fields that are null in this column, in place of the landing server's list; `[]` "
     "for none",
     partitionTransform="if `partitioned`: `identity`, `years`, `months`, `days`, `hours`, `bucket[16]`, `truncate[4]`; "
@@ -244,9 +248,9 @@ COLUMN_SETTINGS: Place = _enforced(
     severity="of the column's own words (`required`, `enum`, its options, …), not of its `quality`: `error` (if not "
     "said), `warning` or `quarantine`; a key of several columns is as severe as the severest of them",
 )
-QUALITY_SETTINGS: Place = _enforced(scope=f"of `duplicateValues` and `rowCount`. {_SCOPE}")
+QUALITY_SETTINGS: Place = _enforced_words(scope=f"of `duplicateValues` and `rowCount`. {_SCOPE}")
 
-TABLE_SETTINGS: Place = _enforced(
+TABLE_SETTINGS: Place = _enforced_words(
     mode="`enforce` (the default) does what checks say; `observe` publishes everything that can be appended, and tells "
     "what enforcing would have rejected or quarantined ([Observe before you enforce](../how-to/observe.md))",
     quarantineBudget="if a check has severity `quarantine`: how many rows of a file may go, `{rows: 100}` or "
@@ -279,7 +283,7 @@ TABLE_SETTINGS: Place = _enforced(
     batchBytes="how many bytes at most; 100,000,000,000 by default. A larger file is a batch of its own",
 )
 
-SERVER_SETTINGS: Place = _enforced(
+SERVER_SETTINGS: Place = _enforced_words(
     header="of `csv`: whether the first line names the columns; `true` by default",
     quote='of `csv`: `"` by default; an empty text for none',
     escape="of `csv`: what stands before a quote within quotes; the quote itself by default",
@@ -305,7 +309,7 @@ SERVER_SETTINGS: Place = _enforced(
 )
 EVERY_SETTING = (*COLUMN_SETTINGS, *QUALITY_SETTINGS, *TABLE_SETTINGS, *SERVER_SETTINGS)
 
-OURS = "lakegate"
+OWN_VENDOR = "lakegate"
 _SETTINGS = {
     ("servers",): SERVER_SETTINGS,
     ("schema", "properties"): COLUMN_SETTINGS,
@@ -316,37 +320,37 @@ _SETTINGS = {
 
 
 _LONGEST = 60  # letters of a word that people misspell
-_MOST = 1_000  # words that it is compared with
+_MOST_WORDS = 1_000  # words that it is compared with
 
 
-def hint(word: str, known: Iterable[str]) -> str:
+def hint(word: str, words: Iterable[str]) -> str:
     """Return ` (did you mean 'required'?)`, or nothing if no known word is near."""
     if len(word) > _LONGEST:
         return ""
-    by_lower = {str(name).lower(): str(name) for name in islice(known, _MOST) if len(str(name)) <= _LONGEST}
+    by_lower = {str(name).lower(): str(name) for name in islice(words, _MOST_WORDS) if len(str(name)) <= _LONGEST}
     near = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.7)
     return f" (did you mean {by_lower[near[0]]!r}?)" if near else ""
 
 
-def one_of(said: Item, known: Iterable[Member], name: str) -> Member | None:
-    """Return the one of `known` that the value is; return None, and note a fault, if it is none of them."""
-    if (found := next((member for member in known if member == said.value), None)) is None:
-        *most, last = known
-        near = hint(str(said.value), known)
-        said.fault(f"{name} is {said.value!r}, and it can be {', '.join(most)} or {last}{near}")
-    return found
+def one_of(entry: Item, members: Iterable[Member], name: str) -> Member | None:
+    """Return the one of `members` that the value is; return None, and note a fault, if it is none of them."""
+    if (member := next((member for member in members if member == entry.value), None)) is None:
+        *front, last = members
+        near = hint(str(entry.value), members)
+        entry.fault(f"{name} is {entry.value!r}, and it can be {', '.join(front)} or {last}{near}")
+    return member
 
 
-def check_words(item: Item, place: Place, *, where: str = "ODCS") -> None:
+def check_words(item: Item, place: Place, *, vocabulary: str = "ODCS") -> None:
     """Note a fault for every word of the mapping that the place does not know or that is refused there."""
     for word in item.value:
         path = (*item.path, word)
-        if path in item.document.closed:
+        if path in item.document.closed_paths:
             continue
         if word not in place:
-            item.document.close(path, f"{word!r} is not a word of {where}{hint(word, place)}")
+            item.document.close(path, f"{word!r} is not a word of {vocabulary}{hint(word, place)}")
         elif place[word].answer is Answer.REFUSED:
-            item.document.close(path, f"{word!r} is refused: {place[word].note}")
+            item.document.close(path, f"{word!r} is refused: {place[word].remark}")
 
 
 def check_vocabulary(document: Document) -> None:
@@ -382,13 +386,13 @@ def _check_settings(item: Item) -> None:
     if item.path[-2:-1] != ("customProperties",) or not isinstance(item.value, dict):
         return
     name, vendor = str(item.value.get("property")), item.value.get("vendor")
-    known = _SETTINGS.get(tuple(str(step) for step in item.path[:-2] if isinstance(step, str)), {})
-    if vendor != OURS and str(vendor).strip().lower() == OURS:
-        item.fault(f"the vendor {vendor!r} is {OURS!r}, as it stands", f"vendor: {OURS}")
-    elif vendor == OURS and name not in known:
-        item.fault(f"{name!r} is no setting of {OURS} here{hint(name, known or EVERY_SETTING)}")
-    elif vendor is None and name in known:
-        item.fault(f"{name!r} takes effect with `vendor: {OURS}` beside it", f"vendor: {OURS}")
+    settings = _SETTINGS.get(tuple(str(step) for step in item.path[:-2] if isinstance(step, str)), {})
+    if vendor != OWN_VENDOR and str(vendor).strip().lower() == OWN_VENDOR:
+        item.fault(f"the vendor {vendor!r} is {OWN_VENDOR!r}, as it stands", f"vendor: {OWN_VENDOR}")
+    elif vendor == OWN_VENDOR and name not in settings:
+        item.fault(f"{name!r} is no setting of {OWN_VENDOR} here{hint(name, settings or EVERY_SETTING)}")
+    elif vendor is None and name in settings:
+        item.fault(f"{name!r} takes effect with `vendor: {OWN_VENDOR}` beside it", f"vendor: {OWN_VENDOR}")
 
 
 def _check_quality(item: Item) -> None:
@@ -400,9 +404,9 @@ def _mappings(item: Item, word: str) -> list[Item]:
     value = item.value.get(word)
     if not isinstance(value, list):
         return []
-    return [each for each in item.each(word) if isinstance(each.value, dict)]
+    return [entry for entry in item.entries(word) if isinstance(entry.value, dict)]
 
 
 def _mapping(item: Item, word: str) -> list[Item]:
-    found = item.get(word)
-    return [found] if found and isinstance(found.value, dict) else []
+    entry = item.get(word)
+    return [entry] if entry and isinstance(entry.value, dict) else []

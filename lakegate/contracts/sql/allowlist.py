@@ -64,7 +64,7 @@ def columns_of(fields: Sequence[Field]) -> Mapping[str, tuple[str, Kind | None]]
     """Return the columns by every name that SQL may call them, without case: the table's names win over the
     contract's.
     """
-    return fields.once(_columns_of) if isinstance(fields, Fields) else _columns_of(fields)
+    return fields.result_of(_columns_of) if isinstance(fields, Fields) else _columns_of(fields)
 
 
 def _columns_of(fields: Sequence[Field]) -> dict[str, tuple[str, Kind | None]]:

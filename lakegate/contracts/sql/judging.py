@@ -161,7 +161,7 @@ def _atoms(tree: exp.Expr) -> list[exp.Expr]:
 
 
 def _types(fields: Sequence[Field]) -> Mapping[str, Type]:
-    return fields.once(_types_of) if isinstance(fields, Fields) else _types_of(fields)
+    return fields.result_of(_types_of) if isinstance(fields, Fields) else _types_of(fields)
 
 
 def _types_of(fields: Sequence[Field]) -> dict[str, Type]:

@@ -5,32 +5,32 @@ from collections.abc import Sequence
 import streamlit as st
 
 from lakegate.cli.batches import LATE, what_is_wrong
-from lakegate.cli.terminal import ago
+from lakegate.cli.terminal import age_text
 from lakegate.dashboard import links, markup, session
-from lakegate.dashboard.edge import told
+from lakegate.dashboard.edge import with_errors
 from lakegate.dashboard.figures import tiles
 from lakegate.operations.questions import ShowStatus
 from lakegate.workflow.overview.line import Line
 from lakegate.workflow.status import Status
 
-MOST = 200  # decisions; older ones are in the history
+MOST_DECISIONS = 200  # decisions; older ones are in the history
 LINES, FILES, REASONS = 10, 3, 6
 EMPTY = "Nothing has landed yet. Next: lakegate contract push CONTRACT, then: lakegate drop FILE"
 LIVE = 15  # seconds between two looks
 
 
-@told
+@with_errors
 def page() -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         markup.show("head", title="Overview", under="")
         is_live = st.toggle("Look again by itself", help=f"Every {LIVE} seconds, while this page is open.")
         if st.button("Look again"):
             session.forget()
-    st.fragment(told(_lists), run_every=LIVE if is_live else None)()
+    st.fragment(with_errors(_lists), run_every=LIVE if is_live else None)()
 
 
 def _lists() -> None:
-    now = session.ask(ShowStatus(most=MOST))
+    now = session.ask(ShowStatus(most=MOST_DECISIONS))
     markup.show("tiles", tiles=tiles(now))
     _unseen(now)
     if not (now.in_flight or now.unrouted or now.rejected or now.published or now.older):
@@ -48,14 +48,14 @@ def _lists() -> None:
 def _unseen(now: Status) -> None:
     at = session.installation().clock.now()
     if now.seen_at is not None and at - now.seen_at >= LATE:
-        told = f"The last sweep listed the bucket {ago(now.seen_at, at)}; later files are not shown."
-        markup.show("remark", text=told)
+        remark = f"The last sweep listed the bucket {age_text(now.seen_at, at)}; later files are not shown."
+        markup.show("remark", text=remark)
 
 
 def _broken_contracts(now: Status) -> None:
     """Show the contracts that do not load, each with its first fault and the line to write."""
-    for each in now.broken_contracts[:LINES]:
-        text = f"The contract of {each.table} does not load, line {each.first.line}: {what_is_wrong(each)}"
+    for contract in now.broken_contracts[:LINES]:
+        text = f"The contract of {contract.table} does not load, line {contract.first.line}: {what_is_wrong(contract)}"
         markup.show("remark", text=f"{text}. Its files stay unrouted. Next: lakegate contract push CONTRACT")
 
 
@@ -66,11 +66,11 @@ def _list(title: str, lines: Sequence[Line]) -> None:
     markup.show("title", text=title, number=f"{sum(len(line.files) for line in lines):,}")
     pages = -(-len(lines) // LINES)
     place = st.container(gap="xsmall")
-    chosen = st.pagination(pages, key=f"page of {title}") if pages > 1 else 1
+    page_number = st.pagination(pages, key=f"page of {title}") if pages > 1 else 1
     now = session.installation().clock.now()
     with place:
-        for line in lines[(chosen - 1) * LINES : chosen * LINES]:
-            links.beside(line.batch, "line", line=line, now=now, files=FILES, reasons=REASONS)
+        for line in lines[(page_number - 1) * LINES : page_number * LINES]:
+            links.show_beside(line.batch, "line", line=line, now=now, files=FILES, reasons=REASONS)
 
 
 def _older(batches: Sequence[str]) -> None:

@@ -13,11 +13,11 @@ from lakegate.audit.evaluation.mask import Mask, hide
 from lakegate.audit.model.report import Report
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.names import fold
-from lakegate.cli.query import pinned
+from lakegate.cli.query import pin
 from lakegate.cli.terminal import clean
 from lakegate.counts import count
 from lakegate.dashboard import links, markup, session
-from lakegate.dashboard.edge import told
+from lakegate.dashboard.edge import with_errors
 from lakegate.dashboard.figures import Row, cell, failing_first, faults, listed_checks
 from lakegate.duckdb.dialect import duckdb_identifier, duckdb_text
 from lakegate.errors import Misconfigured
@@ -25,7 +25,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.operations.questions import ShowBatch, ShowMask
 from lakegate.ports import MAIN, Ref
 
-SHOWN = 50  # rows of each
+MOST_ROWS = 50  # rows of each
 READ, CHECKS = 200_000, 3  # rows of a batch, and its worst checks, that are read for those that fail
 ASK = "Show values that no contract speaks of"
 
@@ -53,7 +53,7 @@ class Part:
         return sha256(f"{self.ref}\n{self.table}".encode()).hexdigest()
 
 
-@told
+@with_errors
 def page() -> None:
     markup.show("head", title="Rows", under="Those of a branch beside main's.")
     branch = _branch()
@@ -68,11 +68,11 @@ def page() -> None:
         _faults(report)
     mask = session.ask(ShowMask(table=table, attempt=attempt))
     files = tuple(file.id for file in report.files if file.data_files) if report else ()
-    at_fault = {fold(it.column) for it in faults(report)} if report else set[str]()
+    at_fault = {fold(fault.column) for fault in faults(report)} if report else set[str]()
     if mask.fault:
         markup.show("remark", text=f"Values wait until you ask for them, because {mask.fault}")
-    left, right = st.columns(2)
-    with left:
+    left_side, right = st.columns(2)
+    with left_side:
         _rows(Part(ref=Ref(branch), table=table, files=files, report=report), mask, at_fault)
     with right:
         _rows(Part(ref=Ref(MAIN), table=table), mask, at_fault)
@@ -80,12 +80,14 @@ def page() -> None:
 
 def _branch() -> str | None:
     """Return the branch that a person chooses: lakegate's own come first, then those of others."""
-    found = sorted(it.name for it in session.installation().branches.references() if it.name != MAIN)
-    names = sorted(found, key=lambda name: Attempt.parse(name) is None)
-    asked = links.asked("branch")
-    at = names.index(asked) if asked in names else None
-    if asked and at is None:
-        markup.problem(f"there is no branch {asked} any more")
+    branches = sorted(
+        reference.name for reference in session.installation().branches.references() if reference.name != MAIN
+    )
+    names = sorted(branches, key=lambda name: Attempt.parse(name) is None)
+    branch_asked = links.parameter("branch")
+    at = names.index(branch_asked) if branch_asked in names else None
+    if branch_asked and at is None:
+        markup.problem(f"there is no branch {branch_asked} any more")
     return st.selectbox("Branch", names, index=at, format_func=clean, placeholder="Choose a branch")
 
 
@@ -99,50 +101,54 @@ def _report(attempt: Attempt) -> Report | None:
         view = session.ask(ShowBatch(batch=attempt.batch, past=True))
     except Misconfigured:  # nobody knows the batch of a branch that is just being made
         return None
-    return next((tried.report for tried in view.attempts if tried.attempt == attempt.number), None)
+    return next(
+        (tried_attempt.report for tried_attempt in view.attempts if tried_attempt.attempt == attempt.number), None
+    )
 
 
 def _faults(report: Report) -> None:
-    found = faults(report)
-    if found:
-        markup.show("title", text="Columns that failed", number=count(len({it.column for it in found}), "column"))
-        markup.show("faults", faults=found)
+    all_faults = faults(report)
+    if all_faults:
+        markup.show(
+            "title", text="Columns that failed", number=count(len({fault.column for fault in all_faults}), "column")
+        )
+        markup.show("faults", faults=all_faults)
 
 
 def _rows(part: Part, mask: Mask, at_fault: set[str]) -> None:
     """Show some rows of a table: on a branch those of the batch, if its files are known."""
-    failing = part.report is not None and part.report.rows <= READ and bool(listed_checks(part.report))
-    of_batch = " (the batch's own" + (", those that fail first)" if failing else ")") if part.files else ""
-    markup.show("title", text=f"On {part.where}", number=f"the first {SHOWN} rows{of_batch}")
+    has_failing = part.report is not None and part.report.rows <= READ and bool(listed_checks(part.report))
+    of_batch = " (the batch's own" + (", those that fail first)" if has_failing else ")") if part.files else ""
+    markup.show("title", text=f"On {part.where}", number=f"the first {MOST_ROWS} rows{of_batch}")
     try:
-        at = str(pinned(session.installation(), part.ref))
+        at = str(pin(session.installation(), part.ref))
         types = session.columns(at, part.table)
         places = [place for place, name in enumerate(types) if name != FILE_COLUMN]  # ids, which no contract has
         columns = [list(types)[place] for place in places]
-        hidden = _hidden(part, mask, columns)
-        if all(hidden):
-            named = [(name, types[name]) for name in columns]
-            markup.show("rows", says=part.says, columns=["column", "type"], rows=named, at_fault=())
+        hides = _hides(part, mask, columns)
+        if all(hides):
+            column_types = [(name, types[name]) for name in columns]
+            markup.show("rows", says=part.says, columns=["column", "type"], rows=column_types, at_fault=())
             return
-        found = session.rows(at, _sql(part.table, part.files)).rows
-        first = _failing(part.report, columns) if part.report and failing else []
-    except Misconfigured as why:
-        markup.show("remark", text=str(why))
+        rows = session.rows(at, _sql(part.table, part.files)).rows
+        first = _failing_rows(part.report, columns) if part.report and has_failing else []
+    except Misconfigured as error:
+        markup.show("remark", text=str(error))
         return
-    others = [hide([cell(row[place]) for place in places], hidden) for row in found]
-    shown = failing_first([[hide(row, hidden) for row in rows] for rows in first], others, SHOWN)
+    rest = [hide([cell(row[place]) for place in places], hides) for row in rows]
+    rows_to_show = failing_first([[hide(row, hides) for row in rows] for rows in first], rest, MOST_ROWS)
     faulty = {name for name in columns if fold(name) in at_fault}
-    markup.show("rows", says=part.says, columns=columns, rows=shown, at_fault=faulty)
+    markup.show("rows", says=part.says, columns=columns, rows=rows_to_show, at_fault=faulty)
 
 
-def _failing(report: Report, columns: Sequence[str]) -> list[list[Row]]:
+def _failing_rows(report: Report, columns: Sequence[str]) -> list[list[Row]]:
     """Return the rows that fail each of the worst checks, with these columns, where they can still be listed."""
-    found = []
+    row_lists = []
     for check in listed_checks(report)[:CHECKS]:
         with suppress(Misconfigured):
             answer = session.failing_rows(report.batch, check.check, report.attempt).answer
-            found.append([_in_order(answer.columns[1:], row[1:], columns) for row in answer.rows[:SHOWN]])
-    return found
+            row_lists.append([_in_order(answer.columns[1:], row[1:], columns) for row in answer.rows[:MOST_ROWS]])
+    return row_lists
 
 
 def _in_order(names: Sequence[str], row: Row, columns: Sequence[str]) -> Row:
@@ -150,19 +156,19 @@ def _in_order(names: Sequence[str], row: Row, columns: Sequence[str]) -> Row:
     return tuple(values.get(fold(name)) for name in columns)
 
 
-def _hidden(part: Part, mask: Mask, columns: Sequence[str]) -> list[bool]:
+def _hides(part: Part, mask: Mask, columns: Sequence[str]) -> list[bool]:
     """Return for each column True if its values are not shown: by place, because an engine may rename columns."""
-    masked, left_open = mask.hides(columns), mask.leaves_open(columns)
+    hides, left_open = mask.hides(columns), mask.leaves_open(columns)
     if any(left_open) and not st.toggle(ASK, key=part.digest):
-        return [any(either) for either in zip(masked, left_open, strict=True)]
-    return masked
+        return [any(pair) for pair in zip(hides, left_open, strict=True)]
+    return hides
 
 
 def _sql(table: str, files: tuple[str, ...]) -> str:
-    named = ".".join(map(duckdb_identifier, table.rsplit(".", 1)))
-    some = ", ".join(map(duckdb_text, files))
-    where = f" WHERE {FILE_COLUMN} IN ({some})" if files else ""
-    return f"SELECT * FROM {named}{where} LIMIT {SHOWN}"  # noqa: S608 (names are quoted, and ids are literals)
+    table_sql = ".".join(map(duckdb_identifier, table.rsplit(".", 1)))
+    files_sql = ", ".join(map(duckdb_text, files))
+    condition = f" WHERE {FILE_COLUMN} IN ({files_sql})" if files else ""
+    return f"SELECT * FROM {table_sql}{condition} LIMIT {MOST_ROWS}"  # noqa: S608 (names are quoted, and ids are literals)
 
 
 page()

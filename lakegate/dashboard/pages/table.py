@@ -8,17 +8,17 @@ from lakegate.audit.evaluation.audits import audits_of
 from lakegate.cli.terminal import clean
 from lakegate.counts import count
 from lakegate.dashboard import charts, links, markup, session
-from lakegate.dashboard.edge import told
-from lakegate.dashboard.figures import said
+from lakegate.dashboard.edge import with_errors
+from lakegate.dashboard.figures import measure_texts
 from lakegate.dashboard.trends import trend, trend_sql
 from lakegate.operations.questions import ShowTable
 from lakegate.operations.tables import TableAudit, TableView
 from lakegate.ports import MAIN
 
-SHOWN = 10  # decisions; the history has all
+MOST_DECISIONS = 10  # decisions; the history has all
 
 
-@told
+@with_errors
 def page() -> None:
     markup.show("head", title="Table", under="")
     table = links.chosen_table("Choose a table")
@@ -31,16 +31,16 @@ def page() -> None:
     if view.audits:
         _audits(view)
     markup.show("title", text="Decisions", number="")
-    for decided in view.decisions[:SHOWN]:
-        links.beside(decided.note.batch, "decided", decided=decided)
+    for decision in view.decisions[:MOST_DECISIONS]:
+        links.show_beside(decision.note.batch, "decided", decided=decision)
     st.page_link("pages/history.py", label="All decisions, page by page", icon=":material/history:",
                  query_params={"table": table})  # fmt: skip
 
 
 def _audits(view: TableView) -> None:
     markup.show("title", text="Audits", number=f"the last {len(view.audits):,}")
-    left, right = st.columns(2)
-    with left:
+    left_side, right = st.columns(2)
+    with left_side:
         st.altair_chart(charts.files(view.audits))
     with right:
         st.altair_chart(charts.rows(view.audits))
@@ -50,16 +50,21 @@ def _audits(view: TableView) -> None:
 def _measures(view: TableView) -> None:
     """Show one check's number over time, and the numbers of the last audit."""
     last = view.audits[-1]
-    names = {its.check: clean(its.name) for it in view.audits for its in it.numbers if its.most is not None}
+    names = {
+        measure.check: clean(measure.name)
+        for audit in view.audits
+        for measure in audit.numbers
+        if measure.most is not None
+    }
     if names:
         markup.show("title", text="Measures over time", number="")
-        chosen = st.selectbox("Check", list(names), format_func=names.__getitem__)
-        st.altair_chart(charts.number(_trend(view, chosen), chosen))
+        check = st.selectbox("Check", list(names), format_func=names.__getitem__)
+        st.altair_chart(charts.number(_trend(view, check), check))
         markup.show("remark", text="Shaded: what passes. A point is one audit, and a bar the spread of its files.")
     if last.numbers:
-        says = f"Numbers of {last.batch} a{last.attempt}"
-        markup.show("title", text=says, number=count(len(last.numbers), "check"))
-        markup.show("numbers", numbers=said(last.numbers))
+        label = f"Numbers of {last.batch} a{last.attempt}"
+        markup.show("title", text=label, number=count(len(last.numbers), "check"))
+        markup.show("numbers", numbers=measure_texts(last.numbers))
 
 
 def _trend(view: TableView, check: str) -> Sequence[TableAudit]:

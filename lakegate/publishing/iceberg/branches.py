@@ -18,7 +18,7 @@ from pyiceberg.table.update import (
     TableUpdate,
 )
 
-from lakegate.adapters.iceberg.commits import staged
+from lakegate.adapters.iceberg.commits import stage_append
 from lakegate.adapters.iceberg.errors import iceberg_errors
 from lakegate.adapters.iceberg.identity import table_identity
 from lakegate.adapters.iceberg.manifests import TableState, unshared_files
@@ -78,7 +78,7 @@ class IcebergBranches:
             if now is not None:
                 raise Conflict(f"branch {name} of {self.table} exists already")
             if at == NOTHING:
-                snapshot, (updates, _) = staged(table, (), name, {})  # a branch points to a snapshot
+                snapshot, (updates, _) = stage_append(table, (), name, {})  # a branch points to a snapshot
                 made.add(snapshot)
                 return updates, same(table)  # some catalogs let a table's first branch be main alone, if they are asked
             made.add(int(at))
@@ -118,7 +118,7 @@ class IcebergBranches:
         states = (TableState(self._at(ref, table)) for ref in (before, after))
         with iceberg_errors(f"comparing {table} at {before} and {after}"):
             found = manifests.compare(*states)
-        return FileChanges(added=frozenset(found.added), removed=frozenset(found.removed), deletes=found.deletes)
+        return FileChanges(added=frozenset(found.new_files), removed=frozenset(found.lost_files), deletes=found.deletes)
 
     def append(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
         origin, target = self._at(source, table), self._at(Ref(branch), table)

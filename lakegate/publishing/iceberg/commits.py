@@ -15,7 +15,7 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 from pyiceberg.table.update import AssertTableUUID, TableRequirement, TableUpdate
 
-from lakegate.adapters.iceberg.commits import staged
+from lakegate.adapters.iceberg.commits import stage_append
 from lakegate.adapters.iceberg.errors import ABSENT, iceberg_errors
 from lakegate.errors import Conflict, LakegateError, OutcomeUnknown, Refused, Retryable
 from lakegate.publishing.iceberg.refs import pointed
@@ -75,7 +75,7 @@ def appending(
             return None
         if now != head:
             raise changed(branch)
-        snapshot, (updates, requirements) = staged(table, files, reference, summary)
+        snapshot, (updates, requirements) = stage_append(table, files, reference, summary)
         made.add(snapshot)
         return updates, (*same(table), *requirements)
 

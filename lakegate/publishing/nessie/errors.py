@@ -20,13 +20,13 @@ def nessie_errors(what: str, *, changes: bool = False) -> Iterator[None]:
         yield
     except NessieException as exc:
         known = exc.error_code != "UNKNOWN"
-        raise status_error(what, exc.status_code, str(exc), known=known, changes=changes) from exc
+        raise status_error(what, exc.status_code, str(exc), is_catalog=known, changes=changes) from exc
     except (NessieInvalidUsageException, NessieCliError) as exc:
         raise Misconfigured(f"{what}: {exc}") from exc
     except requests.HTTPError as exc:
         known, text = _said(exc.response)
         text = f"{text} (asked at {place(exc.response.url)})"
-        raise status_error(what, exc.response.status_code, text, known=known, changes=changes) from exc
+        raise status_error(what, exc.response.status_code, text, is_catalog=known, changes=changes) from exc
     except requests.RequestException as exc:
         raise network_error(what, exc, changes=changes) from exc
     except (RecursionError, UnicodeError) as exc:

@@ -16,8 +16,8 @@ from lakegate.adapters.iceberg.errors import iceberg_errors
 from lakegate.adapters.iceberg.files import Files, MetadataIO
 from lakegate.adapters.iceberg.identity import table_identity
 from lakegate.adapters.iceberg.manifests import TableState, data_files, unshared_files
-from lakegate.adapters.iceberg.reach import reached
-from lakegate.adapters.iceberg.specs import add_specs, carried
+from lakegate.adapters.iceberg.reach import reached_files
+from lakegate.adapters.iceberg.specs import add_specs, with_specs_of
 from lakegate.audit.data_files import manifests
 from lakegate.errors import Refused
 from lakegate.ports import MAIN, FileChanges, Ref, TableIdentity
@@ -55,7 +55,7 @@ class NessieTables:
     def compare(self, table: str, before: Ref, after: Ref) -> FileChanges:
         with iceberg_errors(f"comparing {table} at {before} and {after}"):
             found = manifests.compare(*(TableState(self._find(ref, table)) for ref in (before, after)))
-        return FileChanges(added=frozenset(found.added), removed=frozenset(found.removed), deletes=found.deletes)
+        return FileChanges(added=frozenset(found.new_files), removed=frozenset(found.lost_files), deletes=found.deletes)
 
     def append(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
         """Append the same data files, statistics and partitions included, in a new snapshot."""
@@ -64,7 +64,7 @@ class NessieTables:
             there, here = unshared_files(origin, target)
             _refuse(paths & here.keys(), f"{table} at {branch} already has data file")
             _refuse(paths - there.keys(), f"{table} at {source} has, beyond what {branch} has, no data file")
-        files, specs = carried(origin, target, [there[path] for path in sorted(paths)])
+        files, specs = with_specs_of(origin, target, [there[path] for path in sorted(paths)])
         with iceberg_errors(f"appending to {table} on {branch}", changes=True), one_commit(target) as transaction:
             add_specs(target, transaction, specs)
             append(target, transaction, files, self._summary)
@@ -119,7 +119,7 @@ class NessieTables:
         io = MetadataIO(OPTIONS)
         io.files = self._files
         with iceberg_errors("following the tables' metadata files"):
-            yield from reached(io, metadata, known)
+            yield from reached_files(io, metadata, known)
 
     def _find(self, ref: Ref, table: str) -> Table | None:
         found: Table | None = self._at_commit(Ref("", ref.commit), table) if ref.commit else self._look(ref, table)

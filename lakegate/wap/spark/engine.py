@@ -36,10 +36,10 @@ from lakegate.wap.spark.tables import SparkRunTable, in_java, in_python
 from spark_jobs.appending.rows import rows_of, unreadable
 from spark_jobs.appending.utf8 import is_broken
 from spark_jobs.engine import SparkFiles, SparkView
-from spark_jobs.formats.text.rows import parsed
+from spark_jobs.formats.text.rows import parse_files
 from spark_jobs.jvm.failures import FAILURES, root_cause
 from spark_jobs.jvm.gateway import jvm
-from spark_jobs.jvm.session import ICEBERG, beside, is_tested
+from spark_jobs.jvm.session import ICEBERG, is_tested, new_session
 from spark_jobs.metrics import malformed, quarantine
 from spark_jobs.metrics.keys import Batch
 from spark_jobs.tables import iceberg
@@ -61,7 +61,7 @@ def opened(session: Any, job: Job, given: Mapping[str, Given], **more: Any) -> I
         staged = replace(
             job, files=tuple(_staged(job.plan, file, given.get(file.id), Path(folder)) for file in job.files)
         )
-        spark = beside(session)
+        spark = new_session(session)
         engine = SparkRunEngine(job=job, spark=spark, files=SparkFiles(spark=spark, job=staged), **more)
         try:
             yield engine
@@ -122,7 +122,7 @@ class SparkRunEngine(RunEngine):
         return self.opened[-1]
 
     def _known(self, found: Table) -> SparkRunTable:  # type: ignore[override]
-        return SparkRunTable(spark=self.spark, own=self._in_java(found), appends=self.appends)
+        return SparkRunTable(spark=self.spark, table=self._in_java(found), appends=self.appends)
 
     def check_references(self, plan: Plan) -> None:
         check_references(self._base_of(plan, {}), plan)
@@ -130,7 +130,7 @@ class SparkRunEngine(RunEngine):
     def _base_of(self, plan: Plan, own: Mapping[str, SparkRunTable | None]) -> Base:
         """Return the tables that the rows are compared with: `own` at its base, and others as they are on main."""
         others = {name: self._other(name) for name in plan.depends_on if name != plan.table}
-        tables = {name: it and it.own for name, it in {**others, **own}.items()}
+        tables = {name: it and it.table for name, it in {**others, **own}.items()}
         return Base(spark=self.spark, catalog="", tables=tables)
 
     def view(self, plan: Plan, proved: ProvedTable[SparkRunTable]) -> SparkView:  # type: ignore[override]
@@ -140,19 +140,19 @@ class SparkRunEngine(RunEngine):
             batch=Batch(files=proved.files, columns=proved.columns, read=read),
             base=self._base_of(plan, {plan.table: proved.base}),
             read=partial(read, per_file=True),
-            entries=proved.difference.added.entries,
+            entries=proved.difference.new_files.entries,
         )
-        view = self.viewed = SparkView(spark=self.spark, own=own)
+        view = self.viewed = SparkView(spark=self.spark, view=own)
         return view
 
     def _reading(self, proved: ProvedTable[SparkRunTable]) -> Callable[..., DataFrame]:
         """Return a function that reads the rows of appends, by id, each with the id of its append."""
-        entries = proved.difference.added.entries
+        entries = proved.difference.new_files.entries
 
         def read(ids: Iterable[str], *, per_file: bool = False) -> DataFrame:
             of_path = {data.path: each for each in ids for data in proved.files.get(each, ())}
             wanted = {path: entries[path] for path in of_path}
-            rows = iceberg.read(self.spark, proved.table.own, wanted, per_file=per_file)
+            rows = iceberg.read(self.spark, proved.table.table, wanted, per_file=per_file)
             told = F.create_map(*(F.lit(part) for pair in of_path.items() for part in pair))
             return rows.withColumn(FILE_COLUMN, F.element_at(told, F.col("_file")))
 
@@ -160,7 +160,7 @@ class SparkRunEngine(RunEngine):
 
     def rows(self, append: str) -> pa.Table:
         names = [spark_identifier(column.name) for column in self.job.plan.columns]
-        return collected(self.viewed.own.batch.read([append]).select(*names))
+        return collected(self.viewed.view.batch.read([append]).select(*names))
 
     def _written(self, plan: Plan, table: Table, each: Inspection) -> list[DataFile]:
         self._check_parsed(plan, each)
@@ -177,7 +177,7 @@ class SparkRunEngine(RunEngine):
 
     def _check_parsed(self, plan: Plan, each: Inspection) -> None:
         """Raise Unfit if rows of a text file do not parse: they are in no table, so no audit would meet them."""
-        wrong = sum(part.malformed().count() for part in parsed(self.spark, plan, [each]))
+        wrong = sum(part.malformed().count() for part in parse_files(self.spark, plan, [each]))
         if not wrong:
             return
         shown = malformed.sample(self.spark, plan, each, _SHOWN)

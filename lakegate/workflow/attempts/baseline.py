@@ -21,57 +21,59 @@ Version = tuple[str, str]
 """A landing key and one of its version ids."""
 
 
-def baseline(service: Service, plan: Plan, replaced: Iterable[Version] = ()) -> dict[str, tuple[float, ...]]:
+def baseline(service: Service, plan: Plan, excluded: Iterable[Version] = ()) -> dict[str, tuple[float, ...]]:
     """Return the values of each metric that the plan checks for drift, by metric id: those of the files published last,
-    oldest first. File versions that are `replaced`, or about to be, do not count.
+    oldest first. File versions that are `excluded`, or about to be, do not count.
     """
-    wanted = _files_wanted(plan)
-    found: dict[str, list[float]] = {metric: [] for metric in wanted}
-    for file in _published(service, plan.table, replaced) if wanted else ():
-        for metric, value in _measured(plan, file).items():
-            if metric in wanted and len(found[metric]) < wanted[metric]:
-                found[metric].append(value)
-        if all(len(found[metric]) == files for metric, files in wanted.items()):
+    files_by_metric = _files_wanted(plan)
+    values_by_metric: dict[str, list[float]] = {metric: [] for metric in files_by_metric}
+    for file in _published(service, plan.table, excluded) if files_by_metric else ():
+        for metric, value in _values_of(plan, file).items():
+            if metric in files_by_metric and len(values_by_metric[metric]) < files_by_metric[metric]:
+                values_by_metric[metric].append(value)
+        if all(len(values_by_metric[metric]) == files for metric, files in files_by_metric.items()):
             break
-    return {metric: tuple(reversed(values)) for metric, values in found.items()}
+    return {metric: tuple(reversed(values)) for metric, values in values_by_metric.items()}
 
 
 def _files_wanted(plan: Plan) -> dict[str, int]:
     """Return the number of files whose values are wanted, by metric id."""
-    wanted: dict[str, int] = {}
+    files_by_metric: dict[str, int] = {}
     for check in plan.checks:
         if check.drift:
-            wanted[check.metric] = max(check.drift.files, wanted.get(check.metric, 0))
-    return wanted
+            files_by_metric[check.metric] = max(check.drift.files, files_by_metric.get(check.metric, 0))
+    return files_by_metric
 
 
-def _measured(plan: Plan, file: FileReport) -> dict[str, float]:
+def _values_of(plan: Plan, file: FileReport) -> dict[str, float]:
     """Return the values of a file's metrics over the rows that it has in the table, or that it would have there if its
     contract enforced. A check on the file as it arrived covers quarantined rows too, so its value is left out. Every
     report has the number of rows, whatever the contract asks for.
     """
-    there = file.rows - file.would_quarantine
-    rows = {metric.id: float(there) for metric in plan.metrics if metric.kind is MetricKind.ROWS}
-    of_all = [check for check in file.checks if check.rows == there]
+    table_rows = file.rows - file.would_quarantine
+    rows = {metric.id: float(table_rows) for metric in plan.metrics if metric.kind is MetricKind.ROWS}
+    of_all = [check for check in file.checks if check.rows == table_rows]
     return rows | {check.metric: check.measured for check in of_all if check.measured is not None}
 
 
-def _published(service: Service, table: str, replaced: Iterable[Version]) -> Iterator[FileReport]:
+def _published(service: Service, table: str, excluded: Iterable[Version]) -> Iterator[FileReport]:
     """Yield the reports of the table's published file versions, newest first, as far as their reports are kept."""
-    gone = set(replaced)
-    for decided in service.ledger.decisions(DECISIONS, table=table):
-        if decided.note.decision is Decision.PUBLISHED:
-            reports = _file_reports(service, decided.note)
-            there = [file for file in decided.note.files if (file.key, file.version_id) not in gone]
-            gone.update((file.key, version) for file in decided.note.files for version in file.replaces)
-            known = [reports[file.key] for file in reversed(there) if file.key in reports]
-            yield from (file for file in known if file.verdict is not Verdict.WOULD_FAIL)
+    excluded_versions = set(excluded)
+    for decision in service.ledger.decisions(DECISIONS, table=table):
+        if decision.note.decision is Decision.PUBLISHED:
+            reports = _file_reports(service, decision.note)
+            files = [file for file in decision.note.files if (file.key, file.version_id) not in excluded_versions]
+            excluded_versions.update((file.key, version) for file in decision.note.files for version in file.replaces)
+            file_reports = [reports[file.key] for file in reversed(files) if file.key in reports]
+            yield from (file for file in file_reports if file.verdict is not Verdict.WOULD_FAIL)
 
 
-def _file_reports(service: Service, note: Note) -> Mapping[str, FileReport]:
+def _file_reports(service: Service, commit_note: Note) -> Mapping[str, FileReport]:
     """Return the file reports of the attempt that a note is of, by landing key; none if its report cannot be read."""
     try:
-        report = read_report(service.store, Attempt(table=note.table, batch=note.batch, number=note.attempt))
+        report = read_report(
+            service.store, Attempt(table=commit_note.table, batch=commit_note.batch, number=commit_note.attempt)
+        )
     except Refused:
         return {}
     return {file.key: file for file in report.files} if report else {}

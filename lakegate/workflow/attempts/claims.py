@@ -83,8 +83,8 @@ def list_open_attempts(branches: Branches) -> list[Attempt]:
 
 def list_open_branches(branches: Branches) -> Mapping[Branch, Attempt]:
     """Return the open branches with their attempts. A rebase's branch is not among them: it belongs to one worker."""
-    found = ((branch, Attempt.parse(branch.name)) for branch in branches.list_branches())
-    return {branch: attempt for branch, attempt in found if attempt and not attempt.nonce}
+    pairs = ((branch, Attempt.parse(branch.name)) for branch in branches.list_branches())
+    return {branch: attempt for branch, attempt in pairs if attempt and not attempt.nonce}
 
 
 def files_open_to(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:
@@ -96,10 +96,12 @@ def files_open_to(service: Service, attempt: Attempt, files: Iterable[FileVersio
 
 def not_claimed_later(service: Service, attempt: Attempt, files: Iterable[FileVersion]) -> list[FileVersion]:
     """Return the files that no later attempt at the batch has claimed. What it has claimed is its own to decide."""
-    others = list_open_attempts(service.branches)
-    later = [it for it in others if it.batch == attempt.batch and it.number > attempt.number]
-    taken = {file.id for other in later for file in files_claimed_on(service, other)}
-    return [file for file in files if file.id not in taken]
+    open_attempts = list_open_attempts(service.branches)
+    later_attempts = [
+        other for other in open_attempts if other.batch == attempt.batch and other.number > attempt.number
+    ]
+    later_ids = {file.id for other in later_attempts for file in files_claimed_on(service, other)}
+    return [file for file in files if file.id not in later_ids]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,11 +117,11 @@ class OpenClaims:
         """Return the state of a version that a contract routes, by main's receipts and these claims. A rejected version
         stays rejected here, whatever other versions of its key are published.
         """
-        entry, working = entry_of(receipts, file), self.by_key.get(file.key, {})
+        entry, claims = entry_of(receipts, file), self.by_key.get(file.key, {})
         return state_of(
             entry.decision if entry else None,
-            worked_on=file.version_id in working,
-            blocked=bool(working.keys() - {file.version_id}),
+            worked_on=file.version_id in claims,
+            blocked=bool(claims.keys() - {file.version_id}),
         )
 
 
@@ -132,22 +134,22 @@ class ClaimIndex:
         self._service, self._keys = service, sorted(set(keys))
         self._seen: dict[Branch, list[FileVersion]] = {}
 
-    def find_open(self, keys: Iterable[str], decided: Mapping[str, Receipt], table: str = "") -> OpenClaims:
-        """Return the open claims of these keys. `decided` are main's receipts for them; `table` is the table that the
-        caller is about to claim files for, if it is.
+    def find_open(self, keys: Iterable[str], receipts_on_main: Mapping[str, Receipt], table: str = "") -> OpenClaims:
+        """Return the open claims of these keys, by their receipts on main. `table` is the table that the caller is
+        about to claim files for, if it is.
 
         If several attempts of a batch claim a file, the last one works on it.
         """
-        claims = self._claimed(set(keys), table)
-        receipts = with_closed(self._service, decided, [file for file, _ in claims])
-        found: dict[str, dict[str, Attempt]] = {}
+        claims = self._claims_of(set(keys), table)
+        receipts = with_closed(self._service, receipts_on_main, [file for file, _ in claims])
+        by_key: dict[str, dict[str, Attempt]] = {}
         for file, attempt in claims:
-            other = found.setdefault(file.key, {}).get(file.version_id)
+            other = by_key.setdefault(file.key, {}).get(file.version_id)
             if is_open(receipts, file, attempt) and not (other and other.number > attempt.number):
-                found[file.key][file.version_id] = attempt
-        return OpenClaims(by_key=found)
+                by_key[file.key][file.version_id] = attempt
+        return OpenClaims(by_key=by_key)
 
-    def _claimed(self, keys: set[str], table: str) -> list[tuple[FileVersion, Attempt]]:
+    def _claims_of(self, keys: set[str], table: str) -> list[tuple[FileVersion, Attempt]]:
         branches = list_open_branches(self._service.branches) if keys else {}
         return [
             (file, attempt)
@@ -174,11 +176,11 @@ class ClaimIndex:
 
 
 def find_open_claims(
-    service: Service, keys: Iterable[str], decided: Mapping[str, Receipt], table: str = ""
+    service: Service, keys: Iterable[str], receipts_on_main: Mapping[str, Receipt], table: str = ""
 ) -> OpenClaims:
     """Return the open claims of these keys from every open branch, read once. See `ClaimIndex.find_open`."""
-    wanted = set(keys)
-    return ClaimIndex(service, wanted).find_open(wanted, decided, table)
+    landing_keys = set(keys)
+    return ClaimIndex(service, landing_keys).find_open(landing_keys, receipts_on_main, table)
 
 
 def claim_receipt(

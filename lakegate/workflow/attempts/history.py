@@ -26,14 +26,14 @@ class AttemptHistory:
     """The numbers of the attempts that crashed one after the other just before this one, and the report of the attempt
     before those, if it left one. `never_began` are those crashed attempts whose jobs never reached the files, and
     `files` has the ids of all files that each one's job had. Those in `handed_over` are no crashes: since then, Spark
-    has the files, and `why` is the last one's reason.
+    has the files, and `handover_reason` is the last one's reason.
     """
 
     consecutive_crashes: tuple[int, ...] = ()
     never_began: tuple[int, ...] = ()
     files: Mapping[int, frozenset[str]] = field(default_factory=dict)
     handed_over: tuple[int, ...] = ()
-    why: str = ""
+    handover_reason: str = ""
     report: Report | None = None
 
     def crashed_with_others(self, ids: Collection[str]) -> tuple[int, ...]:
@@ -45,13 +45,13 @@ def attempt_history(service: Service, attempt: Attempt, base: str, files: Iterab
     """Return the history of an attempt that claims these files; `base` is the commit its branch was made from. Attempts
     without a job, and those at other files, do not count.
     """
-    files, report, crashed, handed_over = list(files), None, list[Attempt](), set[int]()
-    ids, tried = {file.id for file in files}, dict[int, frozenset[str]]()
+    files, report, crashes, handed_over = list(files), None, list[Attempt](), set[int]()
+    ids, files_by_number = {file.id for file in files}, dict[int, frozenset[str]]()
     for number in range(attempt.number - 1, _last_rejected(service, attempt, base, files), -1):
         earlier = replace(attempt, number=number)
         job = job_of(service.store, earlier)
-        tried[number] = frozenset(file.id for file in job.files) if job else frozenset()
-        if job is None or ids.isdisjoint(tried[number]):
+        files_by_number[number] = frozenset(file.id for file in job.files) if job else frozenset()
+        if job is None or ids.isdisjoint(files_by_number[number]):
             continue
         with suppress(Refused):  # a report that cannot be read counts as none
             report = report_in_force(service.store, earlier)
@@ -61,18 +61,18 @@ def attempt_history(service: Service, attempt: Attempt, base: str, files: Iterab
         if job.lane is Lane.EXPRESS and how_given_up(service.store, earlier) is not End.NEVER_BEGAN:
             handed_over.add(number)
         else:
-            crashed.insert(0, earlier)
+            crashes.insert(0, earlier)
     return AttemptHistory(
-        consecutive_crashes=tuple(each.number for each in crashed),
-        never_began=tuple(each.number for each in crashed if not had_begun(service.store, each)),
-        files=tried,
+        consecutive_crashes=tuple(crash.number for crash in crashes),
+        never_began=tuple(crash.number for crash in crashes if not had_begun(service.store, crash)),
+        files=files_by_number,
         handed_over=tuple(sorted(handed_over)),
-        why=_why(service, replace(attempt, number=max(handed_over))) if handed_over else "",
+        handover_reason=_handover_reason(service, replace(attempt, number=max(handed_over))) if handed_over else "",
         report=report,
     )
 
 
-def _why(service: Service, last: Attempt) -> str:
+def _handover_reason(service: Service, last: Attempt) -> str:
     return f"attempt a{last.number} handed its files over: {why_handed_over(service.store, last) or UNTOLD}"
 
 

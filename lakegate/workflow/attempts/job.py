@@ -31,8 +31,8 @@ def job_of(store: Store, attempt: Attempt) -> Job | None:
         what_now = "Its files stay undecided until the earlier release is deployed again and its batches have ended"
         raise Misconfigured(f"{job_name(attempt)}: {error}. {what_now}") from error
     except PARSE_ERRORS as error:
-        what = f"the job {job_name(attempt)} can't be read: {error!r}"
-        raise Misconfigured(f"{what}. Its files stay undecided until it is repaired") from error
+        problem = f"the job {job_name(attempt)} can't be read: {error!r}"
+        raise Misconfigured(f"{problem}. Its files stay undecided until it is repaired") from error
 
 
 def readable_job_of(store: Store, attempt: Attempt) -> Job | None:
@@ -46,19 +46,19 @@ def reach_of(service: Service, attempt: Attempt, job: Job) -> Reach:
     """Return what the job needs: its own objects, its table, that one's quarantine and audits, and the tables of its
     foreign keys. It depends on the job's base alone, so that a second launch asks for the same.
     """
-    written = (
+    own_tables = (
         job.plan.table,
         quarantine_of(job.plan.table, distinct=job.distinct),
         *([audits_of(job.plan.table, distinct=job.distinct)] if job.notes_audits else []),
     )
     targets = {metric.refers_to.table for metric in job.plan.metrics if metric.refers_to}
-    referred = sorted(targets - {*written})
-    folders = service.branches.table_folders(job.base, (*written, *referred))
-    staged = sorted({f"{file.uri.rpartition('/')[0]}/" for file in job.files if file.uri})
+    referenced = sorted(targets - {*own_tables})
+    folders = service.branches.table_folders(job.base, (*own_tables, *referenced))
+    folders_staged = sorted({f"{file.uri.rpartition('/')[0]}/" for file in job.files if file.uri})
     earlier = (job.reuses,) if job.reuses else ()
     return Reach(
-        reads=(service.store.uri(job_name(attempt)), *staged, *earlier),
+        reads=(service.store.uri(job_name(attempt)), *folders_staged, *earlier),
         writes=(job.begun_uri, job.report_uri, *([job.handover_uri] if job.handover_uri else [])),
-        tables={table: folders.get(table, "") for table in written},
-        referred={table: folders.get(table, "") for table in referred},
+        tables={table: folders.get(table, "") for table in own_tables},
+        referred={table: folders.get(table, "") for table in referenced},
     )

@@ -96,10 +96,12 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
         never_began=history.never_began,
         crashed_with_others=history.crashed_with_others({file.id for file in load.files}),
         handed_over=history.handed_over,
-        reuses=service.store.uri(report_name(replace(attempt, number=load.reused))) if load.reused else "",
+        reuses=service.store.uri(report_name(replace(attempt, number=load.reused_attempt)))
+        if load.reused_attempt
+        else "",
         left_out=dict(load.left_out),
         lane=load.lane,
-        lane_why=load.why,
+        lane_why=load.lane_reason,
         handover_uri=service.store.uri(handover_name(attempt)) if load.lane is Lane.EXPRESS else "",
         notify=tuple(sorted(contract.notify)),
         notes_audits=service.notes_audits,
@@ -109,15 +111,15 @@ def _make_job(service: Service, attempt: Attempt, base: str, claims: list[Claim]
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """A job's files, why claimed ones are left out, and the lane with the reason. `reused` is the number of the attempt
-    whose data files they are, or 0.
+    """A job's files, why claimed ones are left out, and the lane with the reason. `reused_attempt` is the number of the
+    attempt whose data files they are, or 0.
     """
 
     files: tuple[JobFile, ...]
     lane: Lane
-    why: str
+    lane_reason: str
     left_out: Mapping[str, str] = field(default_factory=dict)
-    reused: int = 0
+    reused_attempt: int = 0
 
 
 def _load(
@@ -131,19 +133,21 @@ def _load(
     """Choose the lane by the claimed files. On Spark's lane an earlier attempt's data files are reused, if they can be:
     on the other one, to append once more takes less time than a job of Spark's.
     """
-    claimed = [claim.file for claim in claims]
-    work = Work(plan=contract.plan, sizes=[file.size for file in claimed], handed_over=history.why)
-    lane, why = lane_of(contract.ingestion.engine, service.express, work)
+    files_claimed = [claim.file for claim in claims]
+    work = Work(plan=contract.plan, sizes=[file.size for file in files_claimed], handed_over=history.handover_reason)
+    lane, reason = lane_of(contract.ingestion.engine, service.express, work)
     replacing = any(claim.replaces for claim in claims)  # its job must prove the replacement, from the files themselves
     if history.report and lane is Lane.SPARK and not replacing:
-        reused = reusable_data_files(service, attempt, published.ref.commit, contract.plan, history.report, claimed)
-        if reused:
-            return Load(files=reused.files, lane=lane, why=why, reused=reused.report.attempt)
+        reuse = reusable_data_files(
+            service, attempt, published.ref.commit, contract.plan, history.report, files_claimed
+        )
+        if reuse:
+            return Load(files=reuse.files, lane=lane, lane_reason=reason, reused_attempt=reuse.report.attempt)
     files, left_out = _stage_or_leave_out(service, attempt, published, claims, contract.plan.files)
     rewritten = any(file.replaces.rewritten for file in files)
     work = replace(work, sizes=[file.size for file in files], rewritten=rewritten)
-    lane, why = lane_of(contract.ingestion.engine, service.express, work)
-    return Load(files=files, lane=lane, why=why, left_out=left_out)
+    lane, reason = lane_of(contract.ingestion.engine, service.express, work)
+    return Load(files=files, lane=lane, lane_reason=reason, left_out=left_out)
 
 
 def _stage_or_leave_out(
@@ -154,7 +158,7 @@ def _stage_or_leave_out(
     and every sweep would begin it again.
     """
     large = {claim.file.id: beyond_limits(form.limits, bytes=claim.file.size) for claim in claims}
-    left_out = {file: "; ".join(fault.in_full for fault in why) for file, why in large.items() if why}
+    left_out = {file: "; ".join(fault.in_full for fault in faults) for file, faults in large.items() if faults}
     names = {  # Spark tells by its suffix how a file is compressed
         f"{attempt.branch}/{claim.file.id}{form.suffix(claim.file.key)}": claim
         for claim in claims
@@ -165,9 +169,9 @@ def _stage_or_leave_out(
     for name, claim in names.items():
         try:
             files.append(_job_file(service, claim, copies[name], published))
-        except Refused as why:
-            log.warning("left_out", branch=attempt.branch, key=claim.file.key, why=str(why))
-            left_out[claim.file.id] = str(why)
+        except Refused as error:
+            log.warning("left_out", branch=attempt.branch, key=claim.file.key, why=str(error))
+            left_out[claim.file.id] = str(error)
     return tuple(files), left_out
 
 

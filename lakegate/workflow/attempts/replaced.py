@@ -34,21 +34,23 @@ class MainSnapshot:
         """Return what the file takes the place of. Quarantined rows are not found if a version's report is gone."""
         versions = list(versions)
         old = [entry.file(file.bucket, file.key) for entry in versions]
-        reports = {it.id: self._report(entry, it) for entry, it in zip(versions, old, strict=True)}
-        known = [report for report in reports.values() if report]
-        there = [report for report in known if paths_of(report.data_files) <= self._paths(self.table)]
-        quarantined = self._paths(self.quarantine) if any(report.quarantined for report in known) else ()
+        reports = {version.id: self._report(entry, version) for entry, version in zip(versions, old, strict=True)}
+        readable = [report for report in reports.values() if report]
+        in_table = [report for report in readable if paths_of(report.data_files) <= self._paths(self.table)]
+        quarantine_paths = self._paths(self.quarantine) if any(report.quarantined for report in readable) else ()
         return ReplacedFiles(
             versions=tuple(entry.version_id for entry in versions),
-            data_files=tuple(data for report in there for data in report.data_files),
+            data_files=tuple(data for report in in_table for data in report.data_files),
             # Rows that somebody has cleared from quarantine are gone, as they were to be.
-            quarantined=tuple(data for report in known for data in report.quarantined if data.path in quarantined),
-            rewritten=tuple(it for it in reports if reports[it] not in there),
+            quarantined=tuple(
+                data for report in readable for data in report.quarantined if data.path in quarantine_paths
+            ),
+            rewritten=tuple(id_ for id_ in reports if reports[id_] not in in_table),
         )
 
     def _report(self, entry: Entry, old: FileVersion) -> FileReport | None:
         report = self._read(Attempt(table=entry.table, batch=entry.batch, number=entry.attempt))
-        return next((each for each in report.files if each.id == old.id), None) if report else None
+        return next((entry for entry in report.files if entry.id == old.id), None) if report else None
 
     def _read(self, attempt: Attempt) -> Report | None:
         if attempt not in self.reports:
@@ -72,11 +74,11 @@ def remove_replaced(service: Service, job: Job) -> None:
 
 
 def _remove(service: Service, job: Job, table: str, paths: frozenset[str]) -> None:
-    there = _not_removed(service, job, table, paths) if paths else paths
-    if not there:
+    paths_left = _not_removed(service, job, table, paths) if paths else paths
+    if not paths_left:
         return
     try:
-        service.tables.remove(table, job.branch, there)
+        service.tables.remove(table, job.branch, paths_left)
     except Refused:
         if _not_removed(service, job, table, paths):  # otherwise another worker was first
             raise

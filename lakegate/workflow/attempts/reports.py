@@ -54,9 +54,9 @@ def was_cut_off(store: Store, attempt: Attempt) -> bool:
     return store.read(begun_name(attempt)) == CUT_OFF
 
 
-def hand_over(store: Store, attempt: Attempt, why: str) -> None:
+def hand_over(store: Store, attempt: Attempt, reason: str) -> None:
     """Note that the attempt's files are handed over to Spark, for want of its job's word, unless that is noted."""
-    store.create(_our_handover_name(attempt), to_json({"reason": why}).encode())
+    store.create(_our_handover_name(attempt), to_json({"reason": reason}).encode())
 
 
 def why_handed_over(store: Store, attempt: Attempt) -> str:
@@ -64,10 +64,10 @@ def why_handed_over(store: Store, attempt: Attempt) -> str:
     is the better one.
     """
     names = (handover_name(attempt), _our_handover_name(attempt))
-    found = store.read_many(names)
-    if not found:
+    bodies = store.read_many(names)
+    if not bodies:
         return ""
-    body = next(found[name] for name in names if name in found)
+    body = next(bodies[name] for name in names if name in bodies)
     with suppress(*PARSE_ERRORS):
         return str(from_json(dict[str, str], body)["reason"]) or UNTOLD
     return UNTOLD
@@ -87,18 +87,18 @@ class End(StrEnum):
 _GIVEN_UP = (End.GIVEN_UP, End.NEVER_BEGAN, End.HANDED_OVER)
 
 
-def note_end(store: Store, attempt: Attempt, how: End) -> bool:
+def note_end(store: Store, attempt: Attempt, end: End) -> bool:
     """Note the attempt's end unless one is noted already. Return True if the noted end is this one; the ways of
     giving up count as one.
     """
-    alike = (how,) if how is End.REPORTED else _GIVEN_UP
-    return store.create(_end_name(attempt), to_json(how).encode()) or _noted_end(store, attempt) in alike
+    alike = (end,) if end is End.REPORTED else _GIVEN_UP
+    return store.create(_end_name(attempt), to_json(end).encode()) or _recorded_end(store, attempt) in alike
 
 
 def how_given_up(store: Store, attempt: Attempt) -> End | None:
     """Return how the attempt was given up; None if it was not."""
-    how = _noted_end(store, attempt)
-    return how if how in _GIVEN_UP else None
+    end = _recorded_end(store, attempt)
+    return end if end in _GIVEN_UP else None
 
 
 def has_ended(store: Store, attempt: Attempt) -> bool:
@@ -110,18 +110,18 @@ def had_begun(store: Store, attempt: Attempt) -> bool:
     """Return True if the attempt's job had begun on its files when the attempt was given up. The job may have gone on
     since. An attempt that was never given up has begun if its job has by now.
     """
-    how = how_given_up(store, attempt)
-    return how is End.GIVEN_UP if how else has_begun(store, attempt)
+    end = how_given_up(store, attempt)
+    return end is End.GIVEN_UP if end else has_begun(store, attempt)
 
 
-def _noted_end(store: Store, attempt: Attempt) -> End | None:
+def _recorded_end(store: Store, attempt: Attempt) -> End | None:
     """Return the attempt's noted end, if there is one. Raise Misconfigured if the note is not one of lakegate's."""
-    noted = store.read(_end_name(attempt))
-    how = next((each for each in End if noted == to_json(each).encode()), None)
-    if noted is not None and how is None:
-        what = f"the note {_end_name(attempt)} has no content that lakegate writes: {noted[:40]!r}"
-        raise Misconfigured(f"{what}. The attempt's files stay undecided until it is repaired")
-    return how
+    body = store.read(_end_name(attempt))
+    end = next((choice for choice in End if body == to_json(choice).encode()), None)
+    if body is not None and end is None:
+        problem = f"the note {_end_name(attempt)} has no content that lakegate writes: {body[:40]!r}"
+        raise Misconfigured(f"{problem}. The attempt's files stay undecided until it is repaired")
+    return end
 
 
 def _end_name(attempt: Attempt) -> str:
@@ -159,12 +159,12 @@ def readable_report(store: Store, attempt: Attempt) -> Report | None:
 
 def readable_reports(store: Store, attempts: Iterable[Attempt]) -> list[Report]:
     """Return those reports of these attempts, in their order, that are there and can be read."""
-    named = {report_name(attempt): attempt for attempt in attempts}
-    bodies, found = store.read_many(named), list[Report]()
-    for name, attempt in named.items():
+    attempts_by_name = {report_name(attempt): attempt for attempt in attempts}
+    bodies, reports = store.read_many(attempts_by_name), list[Report]()
+    for name, attempt in attempts_by_name.items():
         with suppress(Refused, Misconfigured):
-            found += [_read(attempt, bodies[name])] if name in bodies else []
-    return found
+            reports += [_read(attempt, bodies[name])] if name in bodies else []
+    return reports
 
 
 def _read(attempt: Attempt, body: bytes) -> Report:

@@ -42,17 +42,20 @@ def reusable_data_files(
     the branch has no others.
     """
     files = list(files)
-    reported = _reusable_files(plan, report, files)
-    if reported is None or not _is_kept(service, attempt, report):
+    entries = _reusable_files(plan, report, files)
+    if entries is None or not _is_kept(service, attempt, report):
         return None
     if not _is_same_table(service, base, report):  # asked last: what is not kept may have been cleaned
         return None
-    paths = {entry.id: tuple(data.path for data in entry.data_files) for entry in reported}
-    wanted = FileChanges(added=frozenset(path for its in paths.values() for path in its))
-    if service.tables.compare(plan.table, Ref(MAIN, base), Ref(attempt.branch)) not in (FileChanges(), wanted):
+    paths = {entry.id: tuple(data.path for data in entry.data_files) for entry in entries}
+    expected_changes = FileChanges(added=frozenset(path for file_paths in paths.values() for path in file_paths))
+    if service.tables.compare(plan.table, Ref(MAIN, base), Ref(attempt.branch)) not in (
+        FileChanges(),
+        expected_changes,
+    ):
         return None
-    its = (JobFile(id=file.id, key=file.key, uri="", size=file.size, data_files=paths[file.id]) for file in files)
-    return Reusable(files=tuple(its), report=report)
+    job_files = (JobFile(id=file.id, key=file.key, uri="", size=file.size, data_files=paths[file.id]) for file in files)
+    return Reusable(files=tuple(job_files), report=report)
 
 
 def _is_kept(service: Service, attempt: Attempt, report: Report) -> bool:
@@ -62,8 +65,12 @@ def _is_kept(service: Service, attempt: Attempt, report: Report) -> bool:
     first = replace(attempt, number=report.attempt)
     if service.branches.head(first.branch) is not None:
         return True
-    since = (replace(attempt, number=number) for number in range(report.attempt + 1, attempt.number))
-    jobs = (readable_job_of(service.store, it) for it in since if service.branches.head(it.branch) is not None)
+    later_attempts = (replace(attempt, number=number) for number in range(report.attempt + 1, attempt.number))
+    jobs = (
+        readable_job_of(service.store, other)
+        for other in later_attempts
+        if service.branches.head(other.branch) is not None
+    )
     return any(job and job.reuses == service.store.uri(report_name(first)) for job in jobs)
 
 
@@ -71,14 +78,14 @@ def reuse_data_files(service: Service, job: Job) -> None:
     """Append the data files that the job reuses to its branch, before the job starts. Done again, it changes nothing.
     If the branch has something else, the job will report it.
     """
-    wanted = frozenset(path for file in job.files for path in file.data_files)
+    paths = frozenset(path for file in job.files for path in file.data_files)
     if not job.reuses or service.tables.compare(job.plan.table, Ref(MAIN, job.base), Ref(job.branch)) != FileChanges():
         return
     with suppress(Conflict, Refused):  # another worker was first
         report = reused_report(service, job)
         source = Ref(report.branch, report.audited)
-        service.tables.append(job.plan.table, job.branch, source, wanted)
-        log.info("data_files_reused", branch=job.branch, source=str(source), data_files=len(wanted))
+        service.tables.append(job.plan.table, job.branch, source, paths)
+        log.info("data_files_reused", branch=job.branch, source=str(source), data_files=len(paths))
 
 
 def reused_report(service: Service, job: Job) -> Report:
@@ -94,15 +101,15 @@ def _reusable_files(plan: Plan, report: Report, files: list[FileVersion]) -> lis
     """Return the report's entries of these files, if it is of the same plan and all of them may be reused."""
     if report.error or report.evolves or report.plan_hash != plan.hash or not plan.depends_on:
         return None
-    known = {entry.id: entry for entry in report.files}
-    found = [
+    entries_by_id = {entry.id: entry for entry in report.files}
+    entries = [
         entry
         for file in files
-        if (entry := known.get(file.id)) and not entry.replaces.versions and may_be_reused(plan, entry)
+        if (entry := entries_by_id.get(file.id)) and not entry.replaces.versions and may_be_reused(plan, entry)
     ]
-    if len(found) < len(files) or not any(entry.data_files for entry in found):
+    if len(entries) < len(files) or not any(entry.data_files for entry in entries):
         return None
-    return found
+    return entries
 
 
 def _is_same_table(service: Service, base: str, report: Report) -> bool:

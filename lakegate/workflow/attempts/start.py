@@ -52,12 +52,12 @@ def start_attempts(
     """Start as many attempts as the files need, from this number on. Each takes the files that are noted for it, or the
     `chunk` of what is left. The notes keep two workers, or a second try, from giving one file to two attempts.
     """
-    left = list(files)
-    while left:
-        noted = {file.id for file in _note_files(service, attempt, chunk(left))}
-        its = [file for file in left if file.id in noted]
-        if its and _claim(service, attempt, its):
-            left = [file for file in left if file.id not in noted]
+    rest = list(files)
+    while rest:
+        ids = {file.id for file in _note_files(service, attempt, chunk(rest))}
+        own_files = [file for file in rest if file.id in ids]
+        if own_files and _claim(service, attempt, own_files):
+            rest = [file for file in rest if file.id not in ids]
             _launch(service, attempt)
             yield attempt
         attempt = attempt.next()
@@ -102,10 +102,10 @@ def _use_of(service: Service, attempt: Attempt, files: Iterable[FileVersion]) ->
     if head is None:
         return Use.OTHER if had_a_job else Use.NONE
     base = base_of(service, attempt)
-    claimed = {claim.file.id for claim in claims_since(service, attempt, base, head)}
-    if not claimed and head == base:
+    claimed_ids = {claim.file.id for claim in claims_since(service, attempt, base, head)}
+    if not claimed_ids and head == base:
         return Use.NONE
-    return Use.OTHER if claimed.isdisjoint(file.id for file in files) else Use.THESE_FILES
+    return Use.OTHER if claimed_ids.isdisjoint(file.id for file in files) else Use.THESE_FILES
 
 
 def _agree_on_files(service: Service, attempt: Attempt, files: list[FileVersion]) -> list[FileVersion]:
@@ -118,9 +118,13 @@ def _agree_on_files(service: Service, attempt: Attempt, files: list[FileVersion]
     """
     if attempt.number == 1:
         return files
-    noted = _note_files(service, attempt, files)
-    known = {file.id: file for file in files}
-    return [known.get(file.id, file) for file in noted] if known.keys() <= {file.id for file in noted} else []
+    files_for_attempt = _note_files(service, attempt, files)
+    files_by_id = {file.id: file for file in files}
+    return (
+        [files_by_id.get(file.id, file) for file in files_for_attempt]
+        if files_by_id.keys() <= {file.id for file in files_for_attempt}
+        else []
+    )
 
 
 def _note_files(service: Service, attempt: Attempt, files: list[FileVersion]) -> tuple[FileVersion, ...]:
@@ -130,8 +134,8 @@ def _note_files(service: Service, attempt: Attempt, files: list[FileVersion]) ->
     try:
         return from_json(tuple[FileVersion, ...], service.store.read(name) or b"")
     except PARSE_ERRORS as error:
-        what = f"the note {name} can't be read: {error!r}"
-        raise Misconfigured(f"{what}. The attempt's files wait until it is repaired") from error
+        problem = f"the note {name} can't be read: {error!r}"
+        raise Misconfigured(f"{problem}. The attempt's files wait until it is repaired") from error
 
 
 def _claim_on_new_branch(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool:
@@ -163,7 +167,11 @@ def _claims_of(
     receipts: dict[str, Receipt], attempt: Attempt, files: Iterable[FileVersion], reuploads: Reuploads
 ) -> list[Receipt]:
     """Return receipts that claim one version of each key, of those that main's receipts let in."""
-    stand = {file: standing_of(receipts.get(file.key), file, attempt.table, reuploads) for file in files}
-    wanted = [file for file, its in stand.items() if is_open(receipts, file, attempt) and not its.decision]
-    first = first_of_each_key((it, entry.attempt if (entry := entry_of(receipts, it)) else 0) for it in wanted)
-    return [claim_receipt(receipts, file, attempt, stand[file].replaces) for file in first]
+    standings = {file: standing_of(receipts.get(file.key), file, attempt.table, reuploads) for file in files}
+    open_files = [
+        file for file, standing in standings.items() if is_open(receipts, file, attempt) and not standing.decision
+    ]
+    first = first_of_each_key(
+        (file, entry.attempt if (entry := entry_of(receipts, file)) else 0) for file in open_files
+    )
+    return [claim_receipt(receipts, file, attempt, standings[file].replaces) for file in first]

@@ -48,8 +48,8 @@ def usage_of(store: Store, attempt: Attempt) -> Usage | None:
 def usages_of(store: Store, attempts: Iterable[Attempt]) -> dict[Attempt, Usage]:
     """Return what the runs of these attempts took, of those that are noted."""
     names = {_name(attempt): attempt for attempt in attempts}
-    found = store.read_many(names)
-    return {names[name]: usage for name, body in found.items() if (usage := _read(body))}
+    bodies = store.read_many(names)
+    return {names[name]: usage for name, body in bodies.items() if (usage := _read(body))}
 
 
 def _read(body: bytes | None) -> Usage | None:

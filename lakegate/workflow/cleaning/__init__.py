@@ -2,7 +2,7 @@
 
 Begin reading at `clean`, which only the command line calls: no function may delete from the lake. `needed` finds every
 file that a reference, main's last days or an open attempt needs. `candidates` sorts a folder's files by that; it is
-pure. `remembered` is what one run leaves for the next.
+pure. `memory` is what one run leaves for the next.
 
 A file is told by its place and never by a catalog's content ids: a kept branch and main may hold one place under two
 ids. A file counts as unneeded only if a run at least a week ago has found it so, too. Files may move from a branch to

@@ -14,10 +14,10 @@ from lakegate.ports.warehouse import is_of_a_table
 from lakegate.workflow.cleaning.needed import Need
 
 WEEK = timedelta(days=7)
-MOST = 200_000  # candidates of one folder in one run; later runs find the others
+MOST_CANDIDATES = 200_000  # candidates of one folder in one run; later runs find the others
 
 
-class Spared(StrEnum):
+class Reprieve(StrEnum):
     """A reason to spare a file that nothing needs."""
 
     YOUNG = "too young"  # its writer may be about to commit it
@@ -56,48 +56,48 @@ class Moment:
 
 
 @dataclass(kw_only=True)
-class Sorted:
+class SortedFolder:
     """A folder's files: how many are kept for what reason, and the candidates of this run."""
 
     folder: str
-    kept: dict[Need | Spared, Amount] = field(default_factory=dict)
+    amounts: dict[Need | Reprieve, Amount] = field(default_factory=dict)
     candidates: list[Candidate] = field(default_factory=list)
 
-    def keep(self, why: Need | Spared, size: int) -> None:
-        self.kept[why] = self.kept.get(why, Amount()).and_also(size)
+    def keep(self, reason: Need | Reprieve, size: int) -> None:
+        self.amounts[reason] = self.amounts.get(reason, Amount()).and_also(size)
 
 
 def sort_files(
     folder: str,
     files: Iterable[StoredFile],
     need_of: Callable[[str], Need | None],
-    noted: Mapping[str, Candidate],
+    earlier_candidates: Mapping[str, Candidate],
     moment: Moment,
-) -> Sorted:
-    """Sort a folder's files. `noted` are the candidates of earlier runs, by URI."""
-    found = Sorted(folder=folder)
+) -> SortedFolder:
+    """Sort a folder's files. `earlier_candidates` are the candidates of earlier runs, by URI."""
+    result = SortedFolder(folder=folder)
     for file in files:
-        why = need_of(file.uri) or _spared(file, folder, len(found.candidates), moment)
-        if why:
-            found.keep(why, file.size)
+        reason = need_of(file.uri) or _reprieve(file, folder, len(result.candidates), moment)
+        if reason:
+            result.keep(reason, file.size)
         else:
-            found.candidates.append(_candidate(file, noted.get(file.uri), moment.now))
-    return found
+            result.candidates.append(_candidate(file, earlier_candidates.get(file.uri), moment.now))
+    return result
 
 
-def _spared(file: StoredFile, folder: str, candidates: int, moment: Moment) -> Spared | None:
+def _reprieve(file: StoredFile, folder: str, candidates: int, moment: Moment) -> Reprieve | None:
     if not is_of_a_table(file.uri, folder):
-        return Spared.STRANGE
+        return Reprieve.STRANGE
     if file.modified > moment.now - moment.age:
-        return Spared.YOUNG
-    return Spared.LATER if candidates >= MOST else None
+        return Reprieve.YOUNG
+    return Reprieve.LATER if candidates >= MOST_CANDIDATES else None
 
 
-def _candidate(file: StoredFile, noted: Candidate | None, now: datetime) -> Candidate:
+def _candidate(file: StoredFile, earlier: Candidate | None, now: datetime) -> Candidate:
     """Return the file as a candidate since it was first noted, or since now if it was written again meanwhile."""
-    same = noted and (noted.etag, noted.modified) == (file.etag, file.modified)
-    since = noted.since if noted and same else now
-    return Candidate(uri=file.uri, size=file.size, etag=file.etag, modified=file.modified, since=since)
+    is_same = earlier and (earlier.etag, earlier.modified) == (file.etag, file.modified)
+    first_run = earlier.since if earlier and is_same else now
+    return Candidate(uri=file.uri, size=file.size, etag=file.etag, modified=file.modified, since=first_run)
 
 
 def is_unneeded(candidate: Candidate, now: datetime) -> bool:

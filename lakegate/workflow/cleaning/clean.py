@@ -13,15 +13,15 @@ from lakegate.contracts import BRANCH_DAYS
 from lakegate.errors import Misconfigured
 from lakegate.ports import Warehouse
 from lakegate.ports.warehouse import table_folder
-from lakegate.workflow.cleaning.candidates import WEEK, Amount, Moment, Spared, is_unneeded, sort_files
-from lakegate.workflow.cleaning.needed import Need, Needed, needed_files
-from lakegate.workflow.cleaning.remembered import (
-    Remembered,
+from lakegate.workflow.cleaning.candidates import WEEK, Amount, Moment, Reprieve, is_unneeded, sort_files
+from lakegate.workflow.cleaning.memory import (
+    CleaningMemory,
+    candidates_before,
     note_candidates,
-    noted_candidates,
+    read_memory,
     remember,
-    remembered,
 )
+from lakegate.workflow.cleaning.needed import Need, NeededFiles, needed_files
 from lakegate.workflow.registry import Registry
 from lakegate.workflow.service import Service
 
@@ -30,42 +30,48 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, kw_only=True)
 class CleanedFolder:
-    """A table folder after a run: how many files are `kept` for what reason, and how many are `unneeded`. With files
-    that wait, `next_run` is the first time at which another run may find some of them unneeded.
+    """A table folder after a run: the `amounts` of files that are kept, by reason, and the `amount_to_delete`. With
+    files that wait, `next_run` is the first time at which another run may find some of them unneeded.
     """
 
     folder: str
-    kept: Mapping[Need | Spared, Amount]
-    unneeded: Amount
+    amounts: Mapping[Need | Reprieve, Amount]
+    amount_to_delete: Amount
     next_run: datetime | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cleaned:
-    """A run. Main's commits since `since` can be read as before. Folders that are `unknown` to the catalog were left
-    alone: some other program may need them.
+class CleaningResult:
+    """A run. Main's commits since `history_start` can be read as before. Folders that are `unknown` to the catalog were
+    left alone: some other program may need them.
     """
 
-    since: datetime
+    history_start: datetime
     folders: tuple[CleanedFolder, ...]
     unknown: Mapping[str, Amount]
 
 
-def clean(service: Service, warehouse: Warehouse, *, days: int, delete: bool, named: Collection[str] = ()) -> Cleaned:
+def clean(
+    service: Service, warehouse: Warehouse, *, days: int, delete: bool, names: Collection[str] = ()
+) -> CleaningResult:
     """Clean the folders of all tables that the catalog knows, or knew in an earlier run, and those that a person has
-    `named`. What main needed in the last so many `days` is kept. Without `delete`, nothing is deleted.
+    `names`. What main needed in the last so many `days` is kept. Without `delete`, nothing is deleted.
     """
-    now, before = service.clock.now(), remembered(service)
-    since = max(now - timedelta(days=days), before.whole_since or datetime.min.replace(tzinfo=now.tzinfo))
-    needed = needed_files(service, since)
-    known = {*before.folders, *needed.folders, *(_folder(name, needed.location) for name in named)}
-    after = Remembered(folders=tuple(sorted(known)), whole_since=since if delete else before.whole_since)
+    now, before = service.clock.now(), read_memory(service)
+    history_start = max(now - timedelta(days=days), before.whole_since or datetime.min.replace(tzinfo=now.tzinfo))
+    needs = needed_files(service, history_start)
+    folders = {*before.folders, *needs.folders, *(_folder(name, needs.location) for name in names)}
+    after = CleaningMemory(folders=tuple(sorted(folders)), whole_since=history_start if delete else before.whole_since)
     remember(service, after)  # before anything is deleted
     moment = Moment(now=now, age=_age(service))
-    there = list(warehouse.folders(needed.location))
-    cleaned = [_clean(service, warehouse, it, needed, moment, delete=delete) for it in there if it in known]
-    unknown = {folder: _amount(warehouse, folder) for folder in there if folder not in known}
-    return Cleaned(since=since, folders=tuple(cleaned), unknown=unknown)
+    current_folders = list(warehouse.folders(needs.location))
+    results = [
+        _clean(service, warehouse, folder, needs, moment, delete=delete)
+        for folder in current_folders
+        if folder in folders
+    ]
+    unknown = {folder: _amount(warehouse, folder) for folder in current_folders if folder not in folders}
+    return CleaningResult(history_start=history_start, folders=tuple(results), unknown=unknown)
 
 
 def _folder(name: str, location: str) -> str:
@@ -85,24 +91,24 @@ def _age(service: Service) -> timedelta:
 
 
 def _clean(
-    service: Service, warehouse: Warehouse, folder: str, needed: Needed, moment: Moment, *, delete: bool
+    service: Service, warehouse: Warehouse, folder: str, needs: NeededFiles, moment: Moment, *, delete: bool
 ) -> CleanedFolder:
-    noted = noted_candidates(service, folder)
-    found = sort_files(folder, warehouse.files(folder), needed.need_of, noted, moment)
-    unneeded = [candidate for candidate in found.candidates if is_unneeded(candidate, moment.now)]
-    waiting = [candidate for candidate in found.candidates if not is_unneeded(candidate, moment.now)]
-    for candidate in waiting:
-        found.keep(Spared.WAITING, candidate.size)
-    note_candidates(service, folder, found.candidates)
+    earlier_candidates = candidates_before(service, folder)
+    result = sort_files(folder, warehouse.files(folder), needs.need_of, earlier_candidates, moment)
+    to_delete = [candidate for candidate in result.candidates if is_unneeded(candidate, moment.now)]
+    to_wait = [candidate for candidate in result.candidates if not is_unneeded(candidate, moment.now)]
+    for candidate in to_wait:
+        result.keep(Reprieve.WAITING, candidate.size)
+    note_candidates(service, folder, result.candidates)
     if delete:
-        warehouse.delete(candidate.uri for candidate in unneeded)
-        log.info("cleaned", folder=folder, files=len(unneeded))
-    amount = Amount(len(unneeded), sum(candidate.size for candidate in unneeded))
+        warehouse.delete(candidate.uri for candidate in to_delete)
+        log.info("cleaned", folder=folder, files=len(to_delete))
+    amount = Amount(len(to_delete), sum(candidate.size for candidate in to_delete))
     return CleanedFolder(
         folder=folder,
-        kept=found.kept,
-        unneeded=amount,
-        next_run=min((candidate.since + WEEK for candidate in waiting), default=None),
+        amounts=result.amounts,
+        amount_to_delete=amount,
+        next_run=min((candidate.since + WEEK for candidate in to_wait), default=None),
     )
 
 

@@ -18,7 +18,7 @@ from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.attempts.reuse import reused_report
 from lakegate.workflow.service import Service
 
-LOST = (
+LOST_FILE = (
     "Restore the file from the bucket's earlier versions. If it is lost: discard the branch's batch or delete the "
     "branch or tag, and for main's last days give fewer --days"
 )
@@ -34,15 +34,15 @@ class Need(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class CommitRange:
-    """Commits up to `head`, from `since` on, whose tables are needed. `name` is for people."""
+    """Commits up to `head`, from `start` on, whose tables are needed. `name` is for people."""
 
     need: Need
     name: str
     head: str
-    since: str | datetime
+    start: str | datetime
 
 
-class Needed:
+class NeededFiles:
     """Needed files, each by eight bytes of a digest. That two files share them is next to impossible, and would keep
     one more.
     """
@@ -67,48 +67,50 @@ def _digest(uri: str) -> bytes:
     return hashlib.blake2b(normal_uri(uri).encode(), digest_size=8).digest()
 
 
-def needed_files(service: Service, since: datetime) -> Needed:
+def needed_files(service: Service, start: datetime) -> NeededFiles:
     """Return what is needed, with main's history since this moment, and the folders of all tables in it.
 
     Raise Refused if a needed file is missing: what it lists would not be known.
     """
     service.ledger.watermark()  # raises Misconfigured for a role that may not read the ledger, and sees no branch
-    needed = Needed(normal_uri(service.tables.location()))
-    for line in _commit_ranges(service, since):
-        files = set(service.branches.metadata_files(line.head, line.since))
+    needs = NeededFiles(normal_uri(service.tables.location()))
+    for line in _commit_ranges(service, start):
+        files = set(service.branches.metadata_files(line.head, line.start))
         try:
-            _add(service, needed, files, line.need)
+            _add(service, needs, files, line.need)
         except Refused as error:
-            error.add_note(f"{line.name} needs it, so nothing is deleted. {LOST}")
+            error.add_note(f"{line.name} needs it, so nothing is deleted. {LOST_FILE}")
             raise
-    return needed
+    return needs
 
 
-def _add(service: Service, needed: Needed, files: Iterable[MetadataFile], need: Need) -> None:
-    folders = {table_folder(file.uri, needed.location) for file in files}
-    needed.folders |= {folder for folder in folders if folder}
+def _add(service: Service, needs: NeededFiles, files: Iterable[MetadataFile], need: Need) -> None:
+    folders = {table_folder(file.uri, needs.location) for file in files}
+    needs.folders |= {folder for folder in folders if folder}
     for view in (file.uri for file in files if file.is_view):
-        needed.add(view, need)
-    for uri in service.tables.reached([file.uri for file in files if not file.is_view], needed):
-        needed.add(uri, need)
+        needs.add(view, need)
+    for uri in service.tables.reached([file.uri for file in files if not file.is_view], needs):
+        needs.add(uri, need)
 
 
-def _commit_ranges(service: Service, since: datetime) -> Iterator[CommitRange]:
+def _commit_ranges(service: Service, start: datetime) -> Iterator[CommitRange]:
     """Yield main first, and read its head last: what a merge takes off a branch meanwhile is then found on main."""
-    others = [it for it in service.branches.references() if it.name != MAIN]
+    references = [reference for reference in service.branches.references() if reference.name != MAIN]
     head = service.branches.head(MAIN) or ""
-    yield CommitRange(need=Need.MAIN, name=MAIN, head=head, since=head)
-    yield CommitRange(need=Need.HISTORY, name=f"{MAIN} since {since:%Y-%m-%d}", head=head, since=since)
-    for each in others:
-        yield CommitRange(need=Need.BRANCHES, name=each.name, head=each.head, since=each.base or each.head)
-    yield from _reused(service, others)
+    yield CommitRange(need=Need.MAIN, name=MAIN, head=head, start=head)
+    yield CommitRange(need=Need.HISTORY, name=f"{MAIN} since {start:%Y-%m-%d}", head=head, start=start)
+    for reference in references:
+        yield CommitRange(
+            need=Need.BRANCHES, name=reference.name, head=reference.head, start=reference.base or reference.head
+        )
+    yield from _reuse_ranges(service, references)
 
 
-def _reused(service: Service, references: Iterable[Reference]) -> Iterator[CommitRange]:
+def _reuse_ranges(service: Service, references: Iterable[Reference]) -> Iterator[CommitRange]:
     """Yield the audited commits whose data files a frozen job takes over, because their own branch may be gone."""
-    for each in references:
-        attempt = Attempt.parse(each.name)
+    for reference in references:
+        attempt = Attempt.parse(reference.name)
         job = job_of(service.store, attempt) if attempt and not attempt.nonce else None
         if job and job.reuses:
             report = reused_report(service, job)
-            yield CommitRange(need=Need.BRANCHES, name=each.name, head=report.audited, since=report.base)
+            yield CommitRange(need=Need.BRANCHES, name=reference.name, head=report.audited, start=report.base)

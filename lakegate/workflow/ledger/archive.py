@@ -13,21 +13,24 @@ def archive(service: Service, receipts: Iterable[Receipt]) -> None:
     service.store.write_many({archived_name(receipt.key): receipt.to_json().encode() for receipt in receipts})
 
 
-def archive_closed(service: Service, closed: Iterable[tuple[Receipt, Iterable[Entry]]]) -> None:
+def archive_closed(service: Service, closures: Iterable[tuple[Receipt, Iterable[Entry]]]) -> None:
     """Add closed entries to those that the archive has of their receipts, before they are taken out of these on main.
     Raise Misconfigured if the archive's cannot be read.
     """
-    wanted: dict[str, tuple[Receipt, list[Entry]]] = {}
-    for receipt, entries in closed:
+    entries_by_name: dict[str, tuple[Receipt, list[Entry]]] = {}
+    for receipt, entries in closures:
         for entry in entries:
             name = closed_name(entry.file(receipt.bucket, receipt.key))
-            wanted.setdefault(name, (receipt, []))[1].append(entry)
-    there = {name: Receipt.read(wanted[name][0].key, body) for name, body in service.store.read_many(wanted).items()}
-    for before in there.values():
+            entries_by_name.setdefault(name, (receipt, []))[1].append(entry)
+    archive = {
+        name: Receipt.read(entries_by_name[name][0].key, body)
+        for name, body in service.store.read_many(entries_by_name).items()
+    }
+    for before in archive.values():
         before.refuse_unreadable()
     bodies = {}
-    for name, (receipt, entries) in wanted.items():
-        archived = there[name].entries if name in there else ()
-        together = {entry.version_id: entry for entry in (*archived, *entries)}
-        bodies[name] = replace(receipt, entries=tuple(together.values()), truncated=None).to_json().encode()
+    for name, (receipt, entries) in entries_by_name.items():
+        old_entries = archive[name].entries if name in archive else ()
+        all_entries = {entry.version_id: entry for entry in (*old_entries, *entries)}
+        bodies[name] = replace(receipt, entries=tuple(all_entries.values()), truncated=None).to_json().encode()
     service.store.write_many(bodies)

@@ -15,7 +15,7 @@ from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.ledger.archive import archive
 from lakegate.workflow.ledger.truncation import truncate_long_receipts
-from lakegate.workflow.ledger.undecided import undecided
+from lakegate.workflow.ledger.undecided import undecided_files
 from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.service import Service
 
@@ -58,8 +58,8 @@ def _next_watermark(service: Service, due: datetime) -> datetime:
     """Return the time before which everything that landed is decided or unrouted, and no later than `due`. Notes find
     the unrouted files, some of which are never decided.
     """
-    unrouted = {each.file.id for each in unrouted_files(service)}
-    files, _ = undecided(service)
+    unrouted = {unrouted_file.file.id for unrouted_file in unrouted_files(service)}
+    files, _ = undecided_files(service)
     return min([due, *(file.landed_at for file in files if file.id not in unrouted)])
 
 
@@ -78,13 +78,13 @@ def _old(service: Service, last: LastCompaction | None, watermark: datetime) -> 
     """
     if last:
         try:
-            return last.head, _unchanged(service, last.head, watermark)
-        except Conflict as why:
-            log.warning("last_compaction_unknown", note=LAST, why=str(why))
+            return last.head, _unchanged_receipts(service, last.head, watermark)
+        except Conflict as error:
+            log.warning("last_compaction_unknown", note=LAST, why=str(error))
     return service.branches.head(MAIN) or "", []
 
 
-def _unchanged(service: Service, head: str, watermark: datetime) -> list[Receipt]:
+def _unchanged_receipts(service: Service, head: str, watermark: datetime) -> list[Receipt]:
     """Return the old receipts that main holds as it did at the last compaction, a day ago.
 
     A conflict does not show a worker that a receipt came and went since it looked at main. No worker lives for a day,
@@ -95,7 +95,7 @@ def _unchanged(service: Service, head: str, watermark: datetime) -> list[Receipt
         for receipt in service.ledger.all_receipts(Ref(MAIN, head))
         if all(entry.landed_at < watermark for entry in receipt.entries)
     ]
-    now = service.ledger.receipts(Ref(MAIN, service.branches.head(MAIN) or ""), [it.key for it in old])
+    now = service.ledger.receipts(Ref(MAIN, service.branches.head(MAIN) or ""), [receipt.key for receipt in old])
     return [receipt for receipt in old if now.get(receipt.key) == receipt]
 
 
@@ -107,13 +107,13 @@ def _take_turn(service: Service) -> str | None:
     clocks differ. A note that a crash leaves blocks compaction for two hours.
     """
     hour = int(service.clock.now().timestamp() // TURN.total_seconds())
-    mine = _turn_name(hour)
-    if not service.store.create(mine, b""):
+    own_turn = _turn_name(hour)
+    if not service.store.create(own_turn, b""):
         return None
     if service.store.read_many([_turn_name(hour - 1), _turn_name(hour + 1)]):
-        service.store.delete(mine)
+        service.store.delete(own_turn)
         return None
-    return mine
+    return own_turn
 
 
 def _turn_name(hour: int) -> str:
@@ -134,9 +134,9 @@ def _compact(service: Service, head: str, old: list[Receipt], watermark: datetim
 
 def _commit(service: Service, head: str, receipts: list[Receipt], watermark: datetime | None) -> bool:
     try:
-        service.ledger.compact(head, [it.key for it in receipts], watermark)
-    except Conflict as why:
-        log.info("not_compacted", receipts=len(receipts), why=str(why))
+        service.ledger.compact(head, [receipt.key for receipt in receipts], watermark)
+    except Conflict as error:
+        log.info("not_compacted", receipts=len(receipts), why=str(error))
         return False
     log.info("compacted", receipts=len(receipts), watermark=watermark and watermark.isoformat())
     return True

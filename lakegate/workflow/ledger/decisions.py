@@ -27,21 +27,21 @@ DECISIONS = 10_000  # of a table or a batch, as far back as main's log is search
 TRIES = 10
 # A commit's files all fit its note, because a person's retry finds them there.
 AT_ONCE = 100
-NAMED = 150_000  # bytes of the note's JSON, which spells some letters with six
+NOTE_BYTES = 150_000  # bytes of the note's JSON, which spells some letters with six
 REST = 400  # bytes of each file in it beside its name
 REASON = 2_000  # characters of a person's reason, and of their name
 
 
-def reason(why: str) -> str:
+def require_reason(reason: str) -> str:
     """Return a person's reason for a decision. Raise Misconfigured if it is empty, or the dots of a command that was
     copied unchanged, or too long to be kept in main's log for good.
     """
-    text = why.strip()
+    text = reason.strip()
     if not text.strip(" .…"):
         raise Misconfigured("--why is kept in main's log for good: write the reason in a few words")
     if len(text) > REASON:
-        kept = f"--why is kept in main's log for good, with at most {REASON:,} characters; this one has {len(text):,}"
-        raise Misconfigured(f"{kept}. Write the reason in a few words, and where the rest can be read")
+        hint = f"--why is kept in main's log for good, with at most {REASON:,} characters; this one has {len(text):,}"
+        raise Misconfigured(f"{hint}. Write the reason in a few words, and where the rest can be read")
     return text
 
 
@@ -51,7 +51,7 @@ def record(
     decision: Decision,
     findings: Iterable[Finding],
     *,
-    why: str = "",
+    reason: str = "",
     by: str = "",
     commit: Commit | None = None,
 ) -> list[Finding]:
@@ -61,14 +61,14 @@ def record(
 
     Raise Retryable if the receipts on main keep changing.
     """
-    chunks = list(in_chunks(findings, AT_ONCE, (_size, NAMED)))
+    chunks = list(in_chunks(findings, AT_ONCE, (_size, NOTE_BYTES)))
     commit = commit or _plain_commit(service)
-    return [it for chunk in chunks for it in _record(service, attempt, decision, chunk, why, by, commit)]
+    return [finding for chunk in chunks for finding in _record(service, attempt, decision, chunk, reason, by, commit)]
 
 
 def _plain_commit(service: Service) -> Commit:
-    def commit(head: str, receipts: list[Receipt], note: Note, _: list[FileVersion]) -> None:
-        service.ledger.commit_receipts(MAIN, head, receipts, note)
+    def commit(head: str, receipts: list[Receipt], commit_note: Note, _: list[FileVersion]) -> None:
+        service.ledger.commit_receipts(MAIN, head, receipts, commit_note)
 
     return commit
 
@@ -81,21 +81,21 @@ def _record(
     service: Service,
     attempt: Attempt,
     decision: Decision,
-    wanted: list[Finding],
-    why: str,
+    open_findings: list[Finding],
+    reason: str,
     by: str,
     commit: Commit,
 ) -> list[Finding]:
     for _ in range(TRIES):
-        head, receipts = main_receipts(service, [finding.file for finding in wanted])
-        open_ones = [finding for finding in wanted if is_open(receipts, finding.file, attempt)]
-        open_ones = [now for it in open_ones if (now := _by_receipts(it, receipts, attempt, decision))]
+        head, receipts = main_receipts(service, [finding.file for finding in open_findings])
+        open_ones = [finding for finding in open_findings if is_open(receipts, finding.file, attempt)]
+        open_ones = [now for finding in open_ones if (now := _by_receipts(finding, receipts, attempt, decision))]
         if not open_ones:
             return []
-        note = _note(attempt, decision, open_ones, why, by)
+        commit_note = _commit_note(attempt, decision, open_ones, reason, by)
         try:
-            changed = _receipts(receipts, attempt, decision, open_ones)
-            commit(head, changed, note, [finding.file for finding in open_ones])
+            new_receipts = _receipts(receipts, attempt, decision, open_ones)
+            commit(head, new_receipts, commit_note, [finding.file for finding in open_ones])
         except Conflict:
             continue
         if decision is Decision.REJECTED:
@@ -117,11 +117,11 @@ def _by_receipts(
     file, by = finding.file, finding.reuploads
     if by is None:
         return finding
-    its = standing_of(receipts.get(file.key), file, attempt.table, by)
-    return replace(finding, reasons=(its.reason,)) if its.decision is decision else None
+    standing = standing_of(receipts.get(file.key), file, attempt.table, by)
+    return replace(finding, reasons=(standing.reason,)) if standing.decision is decision else None
 
 
-def _note(attempt: Attempt, decision: Decision, findings: list[Finding], why: str, by: str) -> Note:
+def _commit_note(attempt: Attempt, decision: Decision, findings: list[Finding], reason: str, by: str) -> Note:
     files = tuple(
         DecidedFile(key=f.file.key, version_id=f.file.version_id, rows=f.rows, reasons=f.reasons) for f in findings
     )
@@ -131,7 +131,7 @@ def _note(attempt: Attempt, decision: Decision, findings: list[Finding], why: st
         batch=attempt.batch,
         attempt=attempt.number,
         files=files,
-        why=why,
+        why=reason,
         by=by,
     )
 
@@ -140,9 +140,9 @@ def _receipts(
     receipts: dict[str, Receipt], attempt: Attempt, decision: Decision, findings: list[Finding]
 ) -> list[Receipt]:
     """Return one receipt for each key: several versions of a key may be decided at once."""
-    changed: dict[str, Receipt] = {}
+    new_receipts: dict[str, Receipt] = {}
     for finding in findings:
         key = finding.file.key
-        receipt = changed.get(key) or receipts.get(key) or Receipt(bucket=finding.file.bucket, key=key)
-        changed[key] = receipt.with_decision(Entry.of(finding.file, decision, attempt, finding.reasons))
-    return list(changed.values())
+        receipt = new_receipts.get(key) or receipts.get(key) or Receipt(bucket=finding.file.bucket, key=key)
+        new_receipts[key] = receipt.with_decision(Entry.of(finding.file, decision, attempt, finding.reasons))
+    return list(new_receipts.values())

@@ -18,22 +18,22 @@ def needs_distinct_name(service: Service, table: str, base: str) -> bool:
     """Return True if another table has the plain name. `base` is a commit of main. A note is written once, and then
     read, so that two workers get the same.
     """
-    others = namesakes(table)
-    if not others:
+    same_names = namesakes(table)
+    if not same_names:
         return False
-    note = PREFIX + plain_name(table)
-    if (owner := service.store.read(note)) is None:
-        service.store.create(note, _owner(service, table, others, base).encode())
-        owner = service.store.read(note)
+    note_name = PREFIX + plain_name(table)
+    if (owner := service.store.read(note_name)) is None:
+        service.store.create(note_name, _owner(service, table, same_names, base).encode())
+        owner = service.store.read(note_name)
     return owner != table.encode()
 
 
-def _owner(service: Service, table: str, others: list[str], base: str) -> str:
-    beside = (quarantine_of(table), audits_of(table))
-    on_main = service.branches.table_folders(base, (table, *others, *beside))
-    existing = [name for name in (table, *others) if name in on_main]
-    with_quarantine = [name for name in existing if _may_quarantine(service, name)]
-    return owner_of_name(table, existing, with_quarantine, is_in_use=any(name in on_main for name in beside))
+def _owner(service: Service, table: str, same_names: list[str], base: str) -> str:
+    own_tables = (quarantine_of(table), audits_of(table))
+    on_main = service.branches.table_folders(base, (table, *same_names, *own_tables))
+    existing_names = [name for name in (table, *same_names) if name in on_main]
+    with_quarantine = [name for name in existing_names if _may_quarantine(service, name)]
+    return owner_of_name(table, existing_names, with_quarantine, is_in_use=any(name in on_main for name in own_tables))
 
 
 def _may_quarantine(service: Service, table: str) -> bool:

@@ -16,17 +16,17 @@ from lakegate.landing.receipts import Receipt, receipt_name
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.service import Service
 
-PREFIX, CLOSED = "receipts/", "closed/"
+PREFIX, CLOSED_PREFIX = "receipts/", "closed/"
 
 
 def receipts_at(service: Service, ref: Ref, keys: Iterable[str]) -> dict[str, Receipt]:
     """Return the receipts of these landing keys at a commit of main, or in the archive; keys without one are
     absent. They may lack closed entries.
     """
-    wanted = set(keys)
-    found = service.ledger.receipts(ref, wanted)
-    archived = _read(service, {archived_name(key): key for key in wanted - found.keys()})
-    return found | {receipt.key: receipt for receipt in archived}
+    landing_keys = set(keys)
+    receipts = service.ledger.receipts(ref, landing_keys)
+    archive = _read(service, {archived_name(key): key for key in landing_keys - receipts.keys()})
+    return receipts | {receipt.key: receipt for receipt in archive}
 
 
 def receipts_of(service: Service, ref: Ref, files: Iterable[FileVersion]) -> dict[str, Receipt]:
@@ -49,33 +49,35 @@ def receipts_now(service: Service, files: Iterable[FileVersion]) -> dict[str, Re
 
 def with_closed(service: Service, receipts: Mapping[str, Receipt], files: Iterable[FileVersion]) -> dict[str, Receipt]:
     """Return these receipts, with the archive's closed entries of those files that they may lack."""
-    lacking = {closed_name(it): it.key for it in files if it.key in receipts and receipts[it.key].may_lack(it)}
-    return _with(receipts, _read(service, lacking))
+    names = {
+        closed_name(file): file.key for file in files if file.key in receipts and receipts[file.key].may_lack(file)
+    }
+    return _with(receipts, _read(service, names))
 
 
 def whole_receipt(service: Service, key: str) -> Receipt | None:
     """Return a key's receipt on main with every entry it ever had, or None."""
-    found = receipts_at(service, Ref(MAIN), [key])
-    if key in found and found[key].truncated:
-        names = service.store.names(f"{CLOSED}{receipt_name(key)}/")
-        found = _with(found, _read(service, dict.fromkeys(names, key)))
-    return found.get(key)
+    receipts = receipts_at(service, Ref(MAIN), [key])
+    if key in receipts and receipts[key].truncated:
+        names = service.store.names(f"{CLOSED_PREFIX}{receipt_name(key)}/")
+        receipts = _with(receipts, _read(service, dict.fromkeys(names, key)))
+    return receipts.get(key)
 
 
 def _read(service: Service, names: Mapping[str, str]) -> list[Receipt]:
     """Return the archive's objects of these names. `names` holds the landing key of each."""
-    found = service.store.read_many(sorted(names))
-    return [Receipt.read(names[name], body) for name, body in found.items()]
+    bodies = service.store.read_many(sorted(names))
+    return [Receipt.read(names[name], body) for name, body in bodies.items()]
 
 
-def _with(receipts: Mapping[str, Receipt], more: Iterable[Receipt]) -> dict[str, Receipt]:
+def _with(receipts: Mapping[str, Receipt], parts: Iterable[Receipt]) -> dict[str, Receipt]:
     """Return these receipts with more closed entries. If a part of a receipt cannot be read, it is unreadable whole."""
-    found = dict(receipts)
-    for closed in more:
-        receipt = found[closed.key]
-        entries = (*receipt.archived, *closed.entries)
-        found[closed.key] = replace(receipt, archived=entries, unreadable=receipt.unreadable or closed.unreadable)
-    return found
+    by_key = dict(receipts)
+    for part in parts:
+        receipt = by_key[part.key]
+        entries = (*receipt.archived, *part.entries)
+        by_key[part.key] = replace(receipt, archived=entries, unreadable=receipt.unreadable or part.unreadable)
+    return by_key
 
 
 def archived_name(key: str) -> str:
@@ -87,4 +89,4 @@ def closed_name(file: FileVersion) -> str:
     """Return the archive's name of a version's closed entry: one object for a key and a month, so that none grows for
     ever.
     """
-    return f"{CLOSED}{receipt_name(file.key)}/{file.landed_at:%Y-%m}.json"
+    return f"{CLOSED_PREFIX}{receipt_name(file.key)}/{file.landed_at:%Y-%m}.json"

@@ -19,9 +19,9 @@ from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.ledger.receipts import receipts_at
 from lakegate.workflow.service import Service
 
-NAMED = 3
+MOST_NAMES = 3
 """Keys that an error names, and `show` has the others."""
-_COMPARED, _LONGEST = 1_000, 100  # keys, and letters of a name, that a wrong key is compared with
+_MOST_KEYS, _LONGEST = 1_000, 100  # keys, and letters of a name, that a wrong key is compared with
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,20 +58,22 @@ class Rejected:
         """Return the files that may still be published, and why the others may not, by key: other versions of these
         keys are on main, and `reuploads` of the contract decides.
         """
-        stand = {file.id: standing_of(self.receipts[file.key], file, self.table, reuploads) for file, _ in self.files}
-        closed = {file.key: its.reason for file, _ in self.files if (its := stand[file.id]).decision}
-        return replace(self, files=tuple(it for it in self.files if not stand[it[0].id].decision)), closed
+        standings = {
+            file.id: standing_of(self.receipts[file.key], file, self.table, reuploads) for file, _ in self.files
+        }
+        reasons = {file.key: standing.reason for file, _ in self.files if (standing := standings[file.id]).decision}
+        return replace(self, files=tuple(pair for pair in self.files if not standings[pair[0].id].decision)), reasons
 
-    def refused(self, why: str) -> Refused:
-        return Refused(f"batch {self.batch} of {self.table}: {why}")
+    def refusal(self, reason: str) -> Refused:
+        return Refused(f"batch {self.batch} of {self.table}: {reason}")
 
 
 def decisions_of(service: Service, batch: str) -> list[Decided]:
     """Return the decisions of a batch, newest first. Raise Misconfigured if main's log has none."""
-    found = list(service.ledger.decisions(DECISIONS, batch=batch))
-    if not found:
+    decisions = list(service.ledger.decisions(DECISIONS, batch=batch))
+    if not decisions:
         raise Misconfigured(f"batch {batch} has no decision on main; run: lakegate status")
-    return found
+    return decisions
 
 
 def rejected_files(service: Service, batch: str, keys: Sequence[str] = ()) -> Rejected:
@@ -80,55 +82,58 @@ def rejected_files(service: Service, batch: str, keys: Sequence[str] = ()) -> Re
     asked for is not.
     """
     decisions = decisions_of(service, batch)
-    found = rejections(service, decisions[0].note.table, batch, decisions)
-    chosen = found.with_keys(keys) if keys else found
-    _require_each_once(found, keys)
+    rejected = rejections(service, decisions[0].note.table, batch, decisions)
+    selection = rejected.with_keys(keys) if keys else rejected
+    _require_each_once(rejected, keys)
     for key in keys:
-        if key not in {file.key for file, _ in chosen.files}:
-            raise _not_rejected(service, found, key, decisions)
-    if not found.files:
-        raise found.refused(f"{_why_none(decisions)}; run: lakegate show {batch}")
-    return chosen
+        if key not in {file.key for file, _ in selection.files}:
+            raise _not_rejected(service, rejected, key, decisions)
+    if not rejected.files:
+        raise rejected.refusal(f"{_why_none(decisions)}; run: lakegate show {batch}")
+    return selection
 
 
-def _require_each_once(found: Rejected, keys: Sequence[str]) -> None:
+def _require_each_once(rejected: Rejected, keys: Sequence[str]) -> None:
     """Raise Misconfigured if a key is given twice: another one may have been meant."""
-    twice = next((key for key, number in Counter(keys).items() if number > 1), None)
-    if twice is not None:
+    repeated_key = next((key for key, number in Counter(keys).items() if number > 1), None)
+    if repeated_key is not None:
+        times = count(keys.count(repeated_key), "time")
         raise Misconfigured(
-            f"batch {found.batch} of {found.table}: --file {twice} is given {count(keys.count(twice), 'time')}. "
-            f"Give each file once; run: lakegate show {found.batch}"
+            f"batch {rejected.batch} of {rejected.table}: --file {repeated_key} is given {times}. "
+            f"Give each file once; run: lakegate show {rejected.batch}"
         )
 
 
-def _not_rejected(service: Service, found: Rejected, key: str, decisions: Sequence[Decided]) -> Misconfigured | Refused:
+def _not_rejected(
+    service: Service, rejected: Rejected, key: str, decisions: Sequence[Decided]
+) -> Misconfigured | Refused:
     """Return why a file that is asked for is not among the rejected ones. Its receipt knows better than main's log,
     whose notes may leave out names; but it may be truncated.
     """
     receipt = receipts_at(service, Ref(MAIN), [key]).get(key)
-    states = [entry.decision for entry in (receipt.entries if receipt else ()) if entry.batch == found.batch]
-    states += [it.note.decision for it in decisions if key in {file.key for file in it.note.files}]
+    states = [entry.decision for entry in (receipt.entries if receipt else ()) if entry.batch == rejected.batch]
+    states += [decision.note.decision for decision in decisions if key in {file.key for file in decision.note.files}]
     last = next(iter(states), None)
     if last is None:
-        keys = list(dict.fromkeys(file.key for it in decisions for file in it.note.files))
+        keys = list(dict.fromkeys(file.key for decision in decisions for file in decision.note.files))
         return Misconfigured(
-            f"batch {found.batch} of {found.table} has decided no file {key}. {_keys_like(key, keys)}"
-            f"All of its files: lakegate show {found.batch}"
+            f"batch {rejected.batch} of {rejected.table} has decided no file {key}. {_keys_like(key, keys)}"
+            f"All of its files: lakegate show {rejected.batch}"
         )
     state = "no longer rejected" if last is Decision.REJECTED else f"{last} and not rejected"
-    return found.refused(f"{key} is {state}; run: lakegate show {found.batch}")
+    return rejected.refusal(f"{key} is {state}; run: lakegate show {rejected.batch}")
 
 
 def _keys_like(key: str, keys: Sequence[str]) -> str:
     """Return the keys that may have been meant instead, or else the first ones, as a sentence."""
-    names = {other: _name(other) for other in keys[:_COMPARED]}
-    near = set(get_close_matches(_name(key), names.values(), n=NAMED, cutoff=0.85))
+    names = {other: _name(other) for other in keys[:_MOST_KEYS]}
+    near = set(get_close_matches(_name(key), names.values(), n=MOST_NAMES, cutoff=0.85))
     alike = [other for other, name in names.items() if name == _name(key)]
     alike = alike or [other for other, name in names.items() if name in near]
     if alike and key:
-        return f"Did you mean {' or '.join(f'--file {shlex.quote(other)}' for other in alike[:NAMED])}? "
-    rest = f" and {len(keys) - NAMED:,} more" if len(keys) > NAMED else ""
-    return f"It has {', '.join(keys[:NAMED])}{rest}. " if keys else ""
+        return f"Did you mean {' or '.join(f'--file {shlex.quote(other)}' for other in alike[:MOST_NAMES])}? "
+    rest = f" and {len(keys) - MOST_NAMES:,} more" if len(keys) > MOST_NAMES else ""
+    return f"It has {', '.join(keys[:MOST_NAMES])}{rest}. " if keys else ""
 
 
 def _name(key: str) -> str:
@@ -136,7 +141,7 @@ def _name(key: str) -> str:
 
 
 def _why_none(decisions: Sequence[Decided]) -> str:
-    files = [file for decided in decisions for file in decided.note.files]
+    files = [file for decision in decisions for file in decision.note.files]
     if any(file.would_reject or file.would_quarantine for file in files):
         return "its contract observes, so its files are published and there is nothing to do for them"
     return "none of its files is rejected"
@@ -144,7 +149,7 @@ def _why_none(decisions: Sequence[Decided]) -> str:
 
 def rejections(service: Service, table: str, batch: str, decisions: Sequence[Decided]) -> Rejected:
     """Return the files that are rejected now, of those that these decisions of the batch name; perhaps none."""
-    keys = {file.key for decided in decisions for file in decided.note.files}
+    keys = {file.key for decision in decisions for file in decision.note.files}
     receipts = receipts_at(service, Ref(MAIN), keys)
     files = [
         (entry.file(receipt.bucket, receipt.key), entry)
@@ -152,6 +157,6 @@ def rejections(service: Service, table: str, batch: str, decisions: Sequence[Dec
         for entry in receipt.entries
         if entry.batch == batch and entry.decision is Decision.REJECTED
     ]
-    ordered = tuple(sorted(files, key=lambda pair: pair[0].order))
+    in_order = tuple(sorted(files, key=lambda pair: pair[0].order))
     last = Attempt(table=table, batch=batch, number=max((entry.attempt for _, entry in files), default=0))
-    return Rejected(table=table, batch=batch, files=ordered, receipts=receipts, last=last)
+    return Rejected(table=table, batch=batch, files=in_order, receipts=receipts, last=last)

@@ -12,7 +12,7 @@ from lakegate.workflow.ledger.receipts import with_closed
 from lakegate.workflow.service import Service
 
 
-def undecided(
+def undecided_files(
     service: Service, versions: Iterable[FileVersion] | None = None
 ) -> tuple[list[FileVersion], Mapping[str, Receipt]]:
     """Return the landed versions without a decision, unrouted and claimed ones too, oldest first; and main's receipts
@@ -23,8 +23,8 @@ def undecided(
     """
     head, mark = service.branches.head(MAIN) or "", service.ledger.watermark()  # in this order: the head is no newer
     versions = service.landing.versions() if versions is None else versions
-    landed = [file for file in versions if (mark is None or file.landed_at >= mark) and not file.is_marker]
-    on_main = service.ledger.receipts(Ref(MAIN, head), {file.key for file in landed})
-    receipts = with_closed(service, on_main, landed)
-    rest = [file for file in landed if entry_of(receipts, file) is None]
+    candidates = [file for file in versions if (mark is None or file.landed_at >= mark) and not file.is_marker]
+    on_main = service.ledger.receipts(Ref(MAIN, head), {file.key for file in candidates})
+    receipts = with_closed(service, on_main, candidates)
+    rest = [file for file in candidates if entry_of(receipts, file) is None]
     return sorted(rest, key=lambda file: file.order), receipts

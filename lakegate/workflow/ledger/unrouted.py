@@ -28,8 +28,8 @@ class Unrouted:
 def unrouted_files(service: Service) -> list[Unrouted]:
     """Return all unrouted files that are noted, oldest first."""
     bodies = service.store.read_many(service.store.names(PREFIX))
-    found = [each for name, body in bodies.items() if (each := _read(name, body))]
-    return sorted(found, key=lambda each: each.file.order)
+    files = [file for name, body in bodies.items() if (file := _read(name, body))]
+    return sorted(files, key=lambda file: file.file.order)
 
 
 def make_room(service: Service, file: FileVersion) -> bool:
@@ -60,9 +60,9 @@ def _name(file: FileVersion) -> str:
 
 def _read(name: str, body: bytes) -> Unrouted | None:
     try:
-        found = from_json(Unrouted, body)
-        its = _name(found.file)
+        file = from_json(Unrouted, body)
+        name_of_file = _name(file.file)
     except PARSE_ERRORS as error:
         log.warning("unrouted_note_not_read", note=name, error=str(error), kind=type(error).__name__)
         return None
-    return found if its == name and found.file.landed_at.tzinfo and found.since.tzinfo else None
+    return file if name_of_file == name and file.file.landed_at.tzinfo and file.since.tzinfo else None

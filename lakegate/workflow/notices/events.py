@@ -19,10 +19,10 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Decided, DecidedFile, Event, EventCheck, EventColumn, EventFile, EventKind
 from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.ledger.decisions import DECISIONS
-from lakegate.workflow.notices.outbox import Addressed, prepare, send
+from lakegate.workflow.notices.outbox import AddressedEvent, prepare, send
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.facts import Ended
+from lakegate.workflow.settlement.facts import AttemptEnd
 
 log = structlog.get_logger()
 PREFIX = "events/"  # of their names in the outbox; no table, and so no message, begins like it
@@ -31,7 +31,7 @@ CHECKS = 2_000  # of these together, and the same number of the table's columns:
 COLUMNS = 20  # of one check
 TEXT = 500  # characters of each text in it
 KINDS = {Decision.PUBLISHED: EventKind.PUBLISHED, Decision.REJECTED: EventKind.REJECTED}
-Reported = Mapping[tuple[str, str], FileReport]  # by key and version id
+ReportByVersion = Mapping[tuple[str, str], FileReport]  # by key and version id
 
 
 def channel_of(name: str) -> str:
@@ -39,51 +39,53 @@ def channel_of(name: str) -> str:
     return name.split("/")[1] if name.startswith(PREFIX) else ""
 
 
-def tell_decided(
-    service: Service, attempt: Attempt, claims: Iterable[FileVersion] = (), ended: Ended | None = None
+def report_decisions(
+    service: Service, attempt: Attempt, claims: Iterable[FileVersion] = (), end: AttemptEnd | None = None
 ) -> None:
     """Tell every channel of each decision on the attempt's files in main's log, unless it was told."""
-    send_noted(service, note_decided(service, attempt, claims, ended))
+    send_events(service, note_decided(service, attempt, claims, end))
 
 
 def note_decided(
-    service: Service, attempt: Attempt, claims: Iterable[FileVersion] = (), ended: Ended | None = None
-) -> dict[str, Addressed]:
+    service: Service, attempt: Attempt, claims: Iterable[FileVersion] = (), end: AttemptEnd | None = None
+) -> dict[str, AddressedEvent]:
     """Put an event of each decision on the attempt's files in the outbox, for each channel that was not told. Return
     those by their names there.
     """
     if not service.channels:
         return {}
-    found = {f"{PREFIX}{its.channel}/{its.event.id}": its for its in _addressed(service, attempt, claims, ended)}
-    return {name: its for name, its in found.items() if prepare(service, name, its)}
+    events = {
+        f"{PREFIX}{event.channel}/{event.event.id}": event for event in _addressed_events(service, attempt, claims, end)
+    }
+    return {name: event for name, event in events.items() if prepare(service, name, event)}
 
 
-def send_noted(service: Service, noted: Mapping[str, Addressed]) -> None:
+def send_events(service: Service, events: Mapping[str, AddressedEvent]) -> None:
     """Send these events. One that fails in any way keeps nobody from going on: the sweep sends it."""
-    for name, its in noted.items():
+    for name, event in events.items():
         try:
-            send(service, name, its)
+            send(service, name, event)
         except Exception as error:  # noqa: BLE001 (people and other channels are still to be told)
             log.warning("event_not_sent", message=name, error=str(error), kind=type(error).__name__)
 
 
-def _addressed(
-    service: Service, attempt: Attempt, claims: Iterable[FileVersion], ended: Ended | None
-) -> Iterator[Addressed]:
+def _addressed_events(
+    service: Service, attempt: Attempt, claims: Iterable[FileVersion], end: AttemptEnd | None
+) -> Iterator[AddressedEvent]:
     """Yield the event of each decision for each channel, oldest first."""
     decisions = [
-        decided
-        for decided in service.ledger.decisions(DECISIONS, batch=attempt.batch)
-        if decided.note.attempt == attempt.number and decided.note.decision in KINDS
+        decision
+        for decision in service.ledger.decisions(DECISIONS, batch=attempt.batch)
+        if decision.note.attempt == attempt.number and decision.note.decision in KINDS
     ]
     if not decisions:
         return
-    report, plan = ended.report if ended else None, _plan(service, attempt)
-    reported = ended.reported if ended else {}
-    by_version = {(file.key, file.version_id): reported[file.id] for file in claims if file.id in reported}
-    for decided in reversed(decisions):
-        event = event_of(decided, plan, report, by_version)
-        yield from (Addressed(channel=name, event=event) for name in service.channels)
+    report, plan = end.report if end else None, _plan(service, attempt)
+    reports = end.reports_by_id if end else {}
+    by_version = {(file.key, file.version_id): reports[file.id] for file in claims if file.id in reports}
+    for decision in reversed(decisions):
+        event = event_of(decision, plan, report, by_version)
+        yield from (AddressedEvent(channel=name, event=event) for name in service.channels)
 
 
 def _plan(service: Service, attempt: Attempt) -> Plan | None:
@@ -95,51 +97,53 @@ def _plan(service: Service, attempt: Attempt) -> Plan | None:
     return None
 
 
-def event_of(decided: Decided, plan: Plan | None, report: Report | None, reported: Reported) -> Event:
+def event_of(decision: Decided, plan: Plan | None, report: Report | None, reports: ReportByVersion) -> Event:
     """Return the event of a decision."""
-    note = decided.note
-    attempt = Attempt(table=note.table, batch=note.batch, number=note.attempt)
-    columns, files = _columns(plan, report), note.files[:FILES]
-    kept = attempt.branch if note.decision is Decision.REJECTED and note.attempt else ""
+    commit_note = decision.note
+    attempt = Attempt(table=commit_note.table, batch=commit_note.batch, number=commit_note.attempt)
+    columns, files = _columns(plan, report), commit_note.files[:FILES]
+    branch = attempt.branch if commit_note.decision is Decision.REJECTED and commit_note.attempt else ""
     return Event(
-        id=f"{note.batch}-a{note.attempt}-{note.decision}-{decided.commit[:16]}",
-        kind=KINDS[note.decision],
-        table=note.table,
-        batch=note.batch,
-        attempt=note.attempt,
-        commit=decided.commit,
-        at=decided.at,
-        files=tuple(_file(file, reported.get((file.key, file.version_id)), CHECKS // len(files)) for file in files),
-        more=note.more + max(0, len(note.files) - FILES),
-        rows=sum(file.rows for file in note.files),
-        quarantined_rows=sum(file.quarantined for file in note.files),
-        replaced_rows=sum(file.replaced for file in note.files),
+        id=f"{commit_note.batch}-a{commit_note.attempt}-{commit_note.decision}-{decision.commit[:16]}",
+        kind=KINDS[commit_note.decision],
+        table=commit_note.table,
+        batch=commit_note.batch,
+        attempt=commit_note.attempt,
+        commit=decision.commit,
+        at=decision.at,
+        files=tuple(_file(file, reports.get((file.key, file.version_id)), CHECKS // len(files)) for file in files),
+        more=commit_note.more + max(0, len(commit_note.files) - FILES),
+        rows=sum(file.rows for file in commit_note.files),
+        quarantined_rows=sum(file.quarantined for file in commit_note.files),
+        replaced_rows=sum(file.replaced for file in commit_note.files),
         contract_id=plan.contract_id if plan else "",
         contract_version=plan.contract_version if plan else "",
         contract_hash=plan.contract_hash if plan else "",
         columns=tuple(columns[:CHECKS]),
         more_columns=max(0, len(columns) - CHECKS),
         began=report.started_at if report else None,
-        lane=note.lane,
-        branch=kept,
-        by=note.by,
-        why=note.why,
+        lane=commit_note.lane,
+        branch=branch,
+        by=commit_note.by,
+        why=commit_note.why,
     )
 
 
 def _columns(plan: Plan | None, report: Report | None) -> list[EventColumn]:
     """Return the contract's columns, and those that the table has beside them."""
-    own = plan.columns if plan else ()
-    known = {column.name for column in own}
-    columns = [EventColumn(name=it.name, type=it.type[:TEXT], doc=it.doc[:TEXT]) for it in own]
-    return columns + [EventColumn(name=name) for name in (report.columns if report else ()) if name not in known]
+    contract_columns = plan.columns if plan else ()
+    column_names = {column.name for column in contract_columns}
+    columns = [
+        EventColumn(name=column.name, type=column.type[:TEXT], doc=column.doc[:TEXT]) for column in contract_columns
+    ]
+    return columns + [EventColumn(name=name) for name in (report.columns if report else ()) if name not in column_names]
 
 
-def _file(file: DecidedFile, report: FileReport | None, most: int) -> EventFile:
+def _file(file: DecidedFile, report: FileReport | None, limit: int) -> EventFile:
     """Return a file with so many of its checks, the failed ones first."""
     checks = report.checks if report else ()
-    failed = [check for check in checks if check.verdict is not Verdict.PASS]
-    passed = (check for check in checks if check.verdict is Verdict.PASS)
+    failing_checks = [check for check in checks if check.verdict is not Verdict.PASS]
+    passing_checks = (check for check in checks if check.verdict is Verdict.PASS)
     return EventFile(
         key=file.key,
         version_id=file.version_id,
@@ -148,8 +152,8 @@ def _file(file: DecidedFile, report: FileReport | None, most: int) -> EventFile:
         replaced_rows=file.replaced,
         verdict=report.verdict if report else "",
         reasons=file.reasons,
-        checks=tuple(_check(check) for check in islice(chain(failed, passed), most)),
-        more_checks=max(0, len(checks) - most),
+        checks=tuple(_check(check) for check in islice(chain(failing_checks, passing_checks), limit)),
+        more_checks=max(0, len(checks) - limit),
     )
 
 

@@ -30,17 +30,17 @@ NOTICE = timedelta(days=3)  # or a quarter of a shorter life
 
 def expire(service: Service, branch: Branch, attempt: Attempt) -> None:
     """Warn people when the end of the branch is near, and delete the branch when its life and the notice are over."""
-    notified = notified_at(service, rejection(attempt))
-    if notified is None:
+    notification = notified_at(service, rejection(attempt))
+    if notification is None:
         return
     life, now = _life(service, attempt.table), service.clock.now()
-    notice, ends = min(NOTICE, life / 4), notified + life
+    notice, ends = min(NOTICE, life / 4), notification + life
     if now < ends - notice:
         return
-    warned = notified_at(service, _name(attempt))
-    if warned is None and (files := _still_rejected(service, attempt)):
+    warning = notified_at(service, _name(attempt))
+    if warning is None and (files := _still_rejected(service, attempt)):
         _warn(service, attempt, files, max(ends, now + notice))
-    elif now >= ends and (now >= warned + notice if warned else withhold(service, _name(attempt))):
+    elif now >= ends and (now >= warning + notice if warning else withhold(service, _name(attempt))):
         log.info("branch_expired", branch=branch.name, batch=attempt.batch, table=attempt.table)
         service.branches.delete_branch(branch.name, branch.head)
 
@@ -62,12 +62,12 @@ def _still_rejected(service: Service, attempt: Attempt) -> dict[str, MessageFile
     """Return the attempt's files, by id, that are rejected now. Superseded ones are not: no person need act."""
     claims = files_claimed_on(service, attempt)
     _, receipts = main_receipts(service, claims)
-    gone = {file.id for file in superseded_files(service, receipts)}
+    superseded_ids = {file.id for file in superseded_files(service, receipts)}
     return {
         file.id: MessageFile(key=file.key, reasons=entry.reasons)
         for file in claims
         if (entry := entry_of(receipts, file))
-        if state_of(entry.decision, superseded=file.id in gone) is State.REJECTED
+        if state_of(entry.decision, superseded=file.id in superseded_ids) is State.REJECTED
     }
 
 

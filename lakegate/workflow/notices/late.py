@@ -16,20 +16,20 @@ from lakegate.workflow.notices.events import channel_of, note_decided
 from lakegate.workflow.notices.outbox import (
     LATE,
     OUTBOX,
-    Addressed,
-    Told,
+    AddressedEvent,
+    Letter,
+    deliver,
     forget,
     is_final,
     mark_sent,
-    noted,
-    tell,
+    outgoing_of,
     was_sent,
 )
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
-NEVER = timedelta(hours=1)  # by then no worker is about to record the decision of a noted message
-UNANSWERED = 3  # for people, and for each channel: each may take as long as its client waits
+FORGET_AFTER = timedelta(hours=1)  # by then no worker is about to record the decision of a noted message
+MOST_UNANSWERED = 3  # for people, and for each channel: each may take as long as its client waits
 
 
 def resend(service: Service) -> None:
@@ -41,7 +41,7 @@ def resend(service: Service) -> None:
     errors, unsent, oldest = list[Exception](), Counter[str](), timedelta()
     for path in rotate(service.store.names(OUTBOX), service.clock.now()):
         name = path.removeprefix(OUTBOX)
-        if unsent[channel_of(name)] == UNANSWERED:
+        if unsent[channel_of(name)] == MOST_UNANSWERED:
             continue
         try:
             waits = _resend(service, name)
@@ -51,8 +51,10 @@ def resend(service: Service) -> None:
             continue
         oldest = max(oldest, waits or oldest)
         if waits and waits > LATE:
-            where = channel_of(name) or "Slack"
-            errors.append(Retryable(f"message {name} has waited for {waits}. Check that the functions reach {where}"))
+            receiver = channel_of(name) or "Slack"
+            errors.append(
+                Retryable(f"message {name} has waited for {waits}. Check that the functions reach {receiver}")
+            )
         unsent[channel_of(name)] += waits is not None
     service.telemetry.emit({Signal.OLDEST_MESSAGE: oldest.total_seconds()})
     for why in foreseen(errors):
@@ -61,54 +63,57 @@ def resend(service: Service) -> None:
 
 def _resend(service: Service, name: str) -> timedelta | None:
     """Send one. Return how long it has waited if it went unanswered, or None."""
-    outgoing = noted(service, name)
+    outgoing = outgoing_of(service, name)
     if outgoing is None:
         return None
     waits = service.clock.now() - outgoing.since
     if was_sent(service, name):
         forget(service, name)
-    elif waits > service.grace and outgoing.told:
-        return _send_late(service, name, outgoing.told, waits)
+    elif waits > service.grace and outgoing.letter:
+        return _send_late(service, name, outgoing.letter, waits)
     return None
 
 
-def _send_late(service: Service, name: str, noted_so: Told, waits: timedelta) -> timedelta | None:
-    told = _as_decided(service, noted_so)
-    if told is None:
-        if waits > NEVER:
+def _send_late(service: Service, name: str, letter: Letter, waits: timedelta) -> timedelta | None:
+    confirmed_letter = _as_decided(service, letter)
+    if confirmed_letter is None:
+        if waits > FORGET_AFTER:
             forget(service, name)
         return None
-    if isinstance(told, Message) and _is_untried(told):
-        note_decided(service, Attempt(table=told.table, batch=told.batch, number=0))
+    if isinstance(confirmed_letter, Message) and _is_untried(confirmed_letter):
+        note_decided(service, Attempt(table=confirmed_letter.table, batch=confirmed_letter.batch, number=0))
     try:
-        tell(service, told)
+        deliver(service, confirmed_letter)
     except (Retryable, OutcomeUnknown) as error:
-        log.warning("not_notified", message=name, batch=told.batch, error=str(error))
+        log.warning("not_notified", message=name, batch=confirmed_letter.batch, error=str(error))
         return waits
     except Refused as error:
-        if is_final(told, error):
+        if is_final(confirmed_letter, error):
             mark_sent(service, name)  # the sweep reports it this once
         raise
     mark_sent(service, name)
     return None
 
 
-def _as_decided(service: Service, told: Told) -> Told | None:
+def _as_decided(service: Service, letter: Letter) -> Letter | None:
     """Return the message with the files that main's log confirms, or None if it confirms none; an event as it is, or
     None if its channel is no longer there.
 
     Only a rejection without a branch is asked for. It was noted before its decision, by a worker that may have died,
     and another may have decided otherwise.
     """
-    if isinstance(told, Addressed):
-        return told if told.channel in service.channels else None
-    if not _is_untried(told):
-        return told
-    decisions = service.ledger.decisions(DECISIONS, batch=told.batch)
-    notes = [decided.note for decided in decisions if decided.note.decision is Decision.REJECTED]
-    named, more = {file.key for note in notes for file in note.files}, any(note.more for note in notes)
-    files = tuple(file for file in told.files if more or file.key in named)
-    return replace(told, files=files) if notes and files else None
+    if isinstance(letter, AddressedEvent):
+        return letter if letter.channel in service.channels else None
+    if not _is_untried(letter):
+        return letter
+    decisions = service.ledger.decisions(DECISIONS, batch=letter.batch)
+    commit_notes = [decision.note for decision in decisions if decision.note.decision is Decision.REJECTED]
+    keys, has_more = (
+        {file.key for commit_note in commit_notes for file in commit_note.files},
+        any(commit_note.more for commit_note in commit_notes),
+    )
+    files = tuple(file for file in letter.files if has_more or file.key in keys)
+    return replace(letter, files=files) if commit_notes and files else None
 
 
 def _is_untried(message: Message) -> bool:

@@ -10,8 +10,8 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import Message, MessageFile, MessageKind, Note
 
-QUERIED = 3  # files that a command in a message names
-_NONE: Mapping[str, int] = {}
+FILES_IN_QUERY = 3  # files that a command in a message names
+_NO_ROWS: Mapping[str, int] = {}
 
 
 def rejection(attempt: Attempt) -> str:
@@ -24,48 +24,48 @@ def rejected_message(
     files: Iterable[MessageFile],
     *,
     branch: str,
-    why: str = "",
+    reason: str = "",
     advice: Sequence[Advice] = (),
-    appended: Sequence[str] = (),
+    file_ids: Sequence[str] = (),
     published_files: int = 0,
     published_rows: int = 0,
 ) -> Message:
     """Return the message that files of a batch were rejected, with the reasons. `branch` is empty if none is kept, and
-    `appended` are the ids of the files that have rows there.
+    `file_ids` are the ids of the files that have rows there.
 
     Files that were rejected without an attempt can be retried only by another contract, as their reasons say.
     """
     batch = attempt.batch
-    again = [f"lakegate retry {batch}"] if attempt.number else []
-    approve = [f'lakegate approve {batch} --why "…"'] if branch and appended else []
+    retries = [f"lakegate retry {batch}"] if attempt.number else []
+    approve = [f'lakegate approve {batch} --why "…"'] if branch and file_ids else []
     return Message(
         kind=MessageKind.REJECTED,
         batch=batch,
         table=attempt.table,
         branch=branch,
         files=tuple(files),
-        why=why,
+        why=reason,
         advice=tuple(advice),
         published_files=published_files,
         published_rows=published_rows,
         commands=(
             f"lakegate show {batch}",
-            *(rows_query(attempt.table, branch, appended) if branch else []),
-            *again,
+            *(rows_query(attempt.table, branch, file_ids) if branch else []),
+            *retries,
             *approve,
             f'lakegate discard {batch} --why "…"',
         ),
     )
 
 
-def rows_query(table: str, branch: str, appended: Sequence[str]) -> list[str]:
+def rows_query(table: str, branch: str, file_ids: Sequence[str]) -> list[str]:
     """Return the command that shows rows of the appended files (by id) on their branch; none without such files."""
-    if not appended:
+    if not file_ids:
         return []
     # It imports sqlglot, which takes longer to import than all of a function's own code; few messages need it.
     from lakegate.duckdb.dialect import address  # noqa: PLC0415
 
-    files = ", ".join(f"'{file}'" for file in appended[:QUERIED])
+    files = ", ".join(f"'{file}'" for file in file_ids[:FILES_IN_QUERY])
     name = address(table).replace('"', r"\"")  # within the shell's quotes
     sql = f"SELECT * FROM {name} WHERE _lakegate_file IN ({files}) LIMIT 20"  # noqa: S608 (for a person to run)
     return [f'lakegate query "{sql}"' + (f" --ref {branch}" if branch else "")]
@@ -76,14 +76,14 @@ def warned_message(
     files: Iterable[MessageFile],
     rows: int,
     *,
-    quarantined: Mapping[str, int] = _NONE,
+    rows_by_file: Mapping[str, int] = _NO_ROWS,
     distinct: bool = False,
-    replaced: int = 0,
+    old_rows: int = 0,
 ) -> Message:
-    """Return the message that files were published with warnings. `rows` were published, and `quarantined` are the
+    """Return the message that files were published with warnings. `rows` were published, and `rows_by_file` are the
     quarantined rows of files, by id, in the quarantine of the `distinct` name or the plain.
     """
-    look = rows_query(quarantine_of(attempt.table, distinct=distinct), "", list(quarantined))
+    commands = rows_query(quarantine_of(attempt.table, distinct=distinct), "", list(rows_by_file))
     return Message(
         kind=MessageKind.WARNED,
         batch=attempt.batch,
@@ -91,14 +91,14 @@ def warned_message(
         branch="",
         files=tuple(files),
         published_rows=rows,
-        quarantined_rows=sum(quarantined.values()),
-        replaced_rows=replaced,
-        commands=(f"lakegate show {attempt.batch}", *look),
+        quarantined_rows=sum(rows_by_file.values()),
+        replaced_rows=old_rows,
+        commands=(f"lakegate show {attempt.batch}", *commands),
     )
 
 
-def published_message(attempt: Attempt, files: Iterable[MessageFile], rows: int, *, replaced: int = 0) -> Message:
-    """Return the message that files were published. `rows` were published, in place of `replaced`."""
+def published_message(attempt: Attempt, files: Iterable[MessageFile], rows: int, *, old_rows: int = 0) -> Message:
+    """Return the message that files were published. `rows` were published, in place of `old_rows`."""
     return Message(
         kind=MessageKind.PUBLISHED,
         batch=attempt.batch,
@@ -106,7 +106,7 @@ def published_message(attempt: Attempt, files: Iterable[MessageFile], rows: int,
         branch="",
         files=tuple(files),
         published_rows=rows,
-        replaced_rows=replaced,
+        replaced_rows=old_rows,
         commands=(f"lakegate show {attempt.batch}",),
     )
 
@@ -128,7 +128,7 @@ def observed_message(message: Message, *, would_reject: int, would_quarantine: i
 def expiring_message(attempt: Attempt, files: Iterable[MessageFile], ends: datetime, *, has_rows: bool) -> Message:
     """Return the message that a rejected batch's branch is deleted soon, with what is possible before and after."""
     batch = attempt.batch
-    until = (
+    remark = (
         "Until then, lakegate approve publishes its rows as they were audited. Afterwards, "
         if has_rows
         else "Afterwards, "
@@ -140,29 +140,29 @@ def expiring_message(attempt: Attempt, files: Iterable[MessageFile], ends: datet
         table=attempt.table,
         branch=attempt.branch,
         files=tuple(files),
-        why=f"Its branch is deleted on {ends:%d %B %Y at %H:%M} UTC. {until}"
+        why=f"Its branch is deleted on {ends:%d %B %Y at %H:%M} UTC. {remark}"
         "lakegate retry appends the files again. The files stay rejected.",
         commands=(f"lakegate show {batch}", f"lakegate retry {batch}", *approve, f'lakegate discard {batch} --why "…"'),
     )
 
 
-def approved_message(note: Note) -> Message:
+def approved_message(commit_note: Note) -> Message:
     """Return the message that a person had rejected files published."""
     return Message(
         kind=MessageKind.APPROVED,
-        batch=note.batch,
-        table=note.table,
+        batch=commit_note.batch,
+        table=commit_note.table,
         branch="",
-        files=tuple(MessageFile(key=file.key, reasons=file.reasons, rows=file.rows) for file in note.files),
-        published_rows=sum(file.rows for file in note.files),
-        quarantined_rows=sum(file.quarantined for file in note.files),
-        replaced_rows=sum(file.replaced for file in note.files),
-        why=f"{note.by}: {note.why}",
-        commands=(f"lakegate show {note.batch}",),
+        files=tuple(MessageFile(key=file.key, reasons=file.reasons, rows=file.rows) for file in commit_note.files),
+        published_rows=sum(file.rows for file in commit_note.files),
+        quarantined_rows=sum(file.quarantined for file in commit_note.files),
+        replaced_rows=sum(file.replaced for file in commit_note.files),
+        why=f"{commit_note.by}: {commit_note.why}",
+        commands=(f"lakegate show {commit_note.batch}",),
     )
 
 
-def waiting_message(attempt: Attempt, files: Iterable[FileVersion], why: str) -> Message:
+def waiting_message(attempt: Attempt, files: Iterable[FileVersion], reason: str) -> Message:
     """Return the message that no job gets through to files of a table, with the reason of the last one."""
     return Message(
         kind=MessageKind.WAITING,
@@ -171,7 +171,7 @@ def waiting_message(attempt: Attempt, files: Iterable[FileVersion], why: str) ->
         branch="",
         files=tuple(MessageFile(key=file.key, reasons=()) for file in files),
         why="No file is lost: a new attempt starts at least every hour until a job reaches the files. Other batches of "
-        f"the table may wait as well. This message comes once a day. The last attempt: {why}",
+        f"the table may wait as well. This message comes once a day. The last attempt: {reason}",
         commands=("lakegate status", f"lakegate show {attempt.batch}"),
     )
 

@@ -18,13 +18,13 @@ from lakegate.workflow.service import Service
 log = structlog.get_logger()
 T = TypeVar("T")
 OUTBOX = "notes/outbox/"
-SENT = "notes/sent/"
+SENT_PREFIX = "notes/sent/"
 LATE = timedelta(hours=1)
-OWN = "~"  # in the outbox, between a message's name and the worker that noted it before its decision
+WORKER_MARK = "~"  # in the outbox, between a message's name and the worker that noted it before its decision
 
 
 @dataclass(frozen=True, kw_only=True)
-class Addressed:
+class AddressedEvent:
     """An event for one channel, by its name."""
 
     channel: str
@@ -35,7 +35,7 @@ class Addressed:
         return self.event.batch
 
 
-Told = Message | Addressed
+Letter = Message | AddressedEvent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,19 +44,19 @@ class Outgoing:
 
     since: datetime
     message: Message | None = None
-    event: Addressed | None = None
+    event: AddressedEvent | None = None
 
     @classmethod
-    def of(cls, told: Told, since: datetime) -> Self:
-        return cls(since=since, message=told) if isinstance(told, Message) else cls(since=since, event=told)
+    def of(cls, letter: Letter, moment: datetime) -> Self:
+        return cls(since=moment, message=letter) if isinstance(letter, Message) else cls(since=moment, event=letter)
 
     @property
-    def told(self) -> Told | None:
+    def letter(self) -> Letter | None:
         return self.message or self.event
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sent:
+class SentMark:
     """Time when a message was sent."""
 
     at: datetime
@@ -68,11 +68,11 @@ def notify(service: Service, name: str, message: Message) -> None:
         send(service, name, message)
 
 
-def prepare(service: Service, name: str, told: Told) -> bool:
+def prepare(service: Service, name: str, letter: Letter) -> bool:
     """Put a message or an event in the outbox, so that no crash loses it. Return False if one of this name was sent or
     is being sent.
     """
-    if not _note(service, name, told):
+    if not _put(service, name, letter):
         return False
     # Read after the outbox: another worker marks a message as sent before it takes it out.
     if not was_sent(service, name):
@@ -85,17 +85,17 @@ def prepare_undecided(service: Service, name: str, message: Message) -> str:
     """Put a message in the outbox before its decision is recorded. Return the name that it has there, which is this
     worker's own: a sweep forgets an old message without a decision, and no other worker may rely on that one.
     """
-    own = f"{name}{OWN}{service.clock.nonce()}"
-    _note(service, own, message)
-    return own
+    own_name = f"{name}{WORKER_MARK}{service.clock.nonce()}"
+    _put(service, own_name, message)
+    return own_name
 
 
-def _note(service: Service, name: str, told: Told) -> bool:
-    outgoing = Outgoing.of(told, service.clock.now())
+def _put(service: Service, name: str, letter: Letter) -> bool:
+    outgoing = Outgoing.of(letter, service.clock.now())
     return service.store.create(OUTBOX + name, to_json(outgoing).encode())
 
 
-def noted(service: Service, name: str) -> Outgoing | None:
+def outgoing_of(service: Service, name: str) -> Outgoing | None:
     """Return what is in the outbox under this name, or None. Raise Misconfigured if it cannot be read."""
     body = service.store.read(OUTBOX + name)
     return None if body is None else _read(Outgoing, OUTBOX + name, body)
@@ -106,29 +106,29 @@ def forget(service: Service, name: str) -> None:
     service.store.delete(OUTBOX + name)
 
 
-def send(service: Service, name: str, told: Told) -> None:
+def send(service: Service, name: str, letter: Letter) -> None:
     """Send what is in the outbox under this name. If that fails it stays there, because its decision stands: the sweep
     sends it, or raises the error.
     """
     try:
-        tell(service, told)
+        deliver(service, letter)
     except LakegateError as error:
-        log.warning("not_notified", message=name, batch=told.batch, error=str(error))
+        log.warning("not_notified", message=name, batch=letter.batch, error=str(error))
     else:
         mark_sent(service, name)
 
 
-def tell(service: Service, told: Told) -> None:
+def deliver(service: Service, letter: Letter) -> None:
     """Tell people a message, or a channel an event."""
-    if isinstance(told, Addressed):
-        service.channels[told.channel].tell(told.event)
+    if isinstance(letter, AddressedEvent):
+        service.channels[letter.channel].tell(letter.event)
     else:
-        service.notifier.notify(told)
+        service.notifier.notify(letter)
 
 
-def is_final(told: Told, error: Exception) -> bool:
+def is_final(letter: Letter, error: Exception) -> bool:
     """Return True if the error is the last word on an event: it is as small as it gets, and still refused."""
-    return isinstance(told, Addressed) and isinstance(error, Refused)
+    return isinstance(letter, AddressedEvent) and isinstance(error, Refused)
 
 
 def mark_sent(service: Service, name: str) -> None:
@@ -137,7 +137,7 @@ def mark_sent(service: Service, name: str) -> None:
 
 
 def _mark(service: Service, name: str) -> bool:
-    return service.store.create(_sent(name), to_json(Sent(at=service.clock.now())).encode())
+    return service.store.create(_sent_name(name), to_json(SentMark(at=service.clock.now())).encode())
 
 
 def withhold(service: Service, name: str) -> bool:
@@ -149,19 +149,19 @@ def withhold(service: Service, name: str) -> bool:
 
 
 def was_sent(service: Service, name: str) -> bool:
-    return service.store.read(_sent(name)) is not None
+    return service.store.read(_sent_name(name)) is not None
 
 
 def notified_at(service: Service, name: str) -> datetime | None:
     """Return when what has this name was sent, or None if it was not. Raise Misconfigured if the note of that
     cannot be read.
     """
-    body = service.store.read(_sent(name))
-    return None if body is None else _read(Sent, _sent(name), body).at
+    body = service.store.read(_sent_name(name))
+    return None if body is None else _read(SentMark, _sent_name(name), body).at
 
 
-def _sent(name: str) -> str:
-    return SENT + name.partition(OWN)[0]
+def _sent_name(name: str) -> str:
+    return SENT_PREFIX + name.partition(WORKER_MARK)[0]
 
 
 def _read(kind: type[T], name: str, body: bytes) -> T:

@@ -16,7 +16,7 @@ from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.ports import Message, MessageFile
 from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.ledger.decisions import DECISIONS
-from lakegate.workflow.notices.events import note_decided, send_noted
+from lakegate.workflow.notices.events import note_decided, send_events
 from lakegate.workflow.notices.messages import (
     approved_message,
     observed_message,
@@ -28,7 +28,7 @@ from lakegate.workflow.notices.messages import (
 )
 from lakegate.workflow.notices.outbox import LATE, notify
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.facts import Ended, Facts
+from lakegate.workflow.settlement.facts import AttemptEnd, Facts
 from lakegate.workflow.settlement.rules import Settlement
 
 
@@ -43,40 +43,40 @@ def notify_outcome(
     service: Service,
     attempt: Attempt,
     claims: list[FileVersion],
-    ended: Ended,
+    end: AttemptEnd,
     receipts: Mapping[str, Receipt],
 ) -> list[FileVersion]:
     """Tell people of the files that this attempt rejected, of those that a person approved, and of those that it
     published with warnings, or at all if the contract asks for that. Tell the channels of all of its decisions. Return
     the rejected files.
 
-    Raise Conflict if files were published by a report that `ended` lacks: another worker has seen it since.
+    Raise Conflict if files were published by a report that `end` lacks: another worker has seen it since.
     """
     rejected, published = (
         [file for file in claims if decided_so(entry_of(receipts, file), decision, attempt)]
         for decision in (Decision.REJECTED, Decision.PUBLISHED)
     )
-    if published and ended.report is None:
+    if published and end.report is None:
         raise Conflict(f"branch {attempt.branch}: another worker published it. The next sweep settles it again")
-    events = note_decided(service, attempt, claims, ended)
-    reports = ended.reported
-    reported = [(file, reports[file.id]) for file in published if file.id in reports]
+    events = note_decided(service, attempt, claims, end)
+    reports = end.reports_by_id
+    published_reports = [(file, reports[file.id]) for file in published if file.id in reports]
     if rejected:
         files = [(file, entry_of(receipts, file)) for file in rejected]
-        rows = sum(report.rows for _, report in reported)
-        told = replace(_rejected(attempt, files, ended, len(published), rows), lane=_lane(service, ended))
-        notify(service, rejection(attempt), told)
-    passed = [(file, report) for file, report in reported if report.verdict is not Verdict.FAIL]
-    if len(passed) < len(reported):
+        rows = sum(report.rows for _, report in published_reports)
+        message = replace(_rejected(attempt, files, end, len(published), rows), lane=_lane(service, end))
+        notify(service, rejection(attempt), message)
+    passing = [(file, report) for file, report in published_reports if report.verdict is not Verdict.FAIL]
+    if len(passing) < len(published_reports):
         notify_approved(service, attempt)
-    if any(report.warnings for _, report in passed):
-        every = [report for _, report in reported]
-        told = replace(_warned(attempt, passed, every, ended.report), lane=_lane(service, ended))
-        notify(service, f"{attempt.branch}-warned", told)
-    elif passed and _is_wanted(service, attempt):
-        told = replace(_published(attempt, [report for _, report in passed]), lane=_lane(service, ended))
-        notify(service, f"{attempt.branch}-published", told)
-    send_noted(service, events)
+    if any(report.warnings for _, report in passing):
+        file_reports = [report for _, report in published_reports]
+        message = replace(_warning_message(attempt, passing, file_reports, end.report), lane=_lane(service, end))
+        notify(service, f"{attempt.branch}-warned", message)
+    elif passing and _is_wanted(service, attempt):
+        message = replace(_published(attempt, [report for _, report in passing]), lane=_lane(service, end))
+        notify(service, f"{attempt.branch}-published", message)
+    send_events(service, events)
     return rejected
 
 
@@ -86,9 +86,9 @@ def _is_wanted(service: Service, attempt: Attempt) -> bool:
     return job is not None and Notice.PUBLISHED in job.notify
 
 
-def _lane(service: Service, ended: Ended) -> str:
+def _lane(service: Service, end: AttemptEnd) -> str:
     """Return which lane audited the files, and why; nothing where an installation has but one."""
-    report = ended.report
+    report = end.report
     if report is None or report.lane is None or (service.express is None and report.lane is Lane.SPARK):
         return ""
     return f"{report.lane.named}: {report.lane_why}"
@@ -98,31 +98,31 @@ def notify_waiting(service: Service, facts: Facts, plan: Settlement) -> None:
     """Notify people of files that no job gets through to: once a day for a table, because all of its batches may wait
     for the same reason.
     """
-    crashed, files = facts.ended.crash, plan.wait.files if plan.wait else plan.again
-    if crashed and files and not crashed.began and facts.now - min(file.landed_at for file in files) >= LATE:
+    crash, files = facts.end.crash, plan.wait.files if plan.wait else plan.files_to_retry
+    if crash and files and not crash.began and facts.now - min(file.landed_at for file in files) >= LATE:
         table = facts.attempt.table
-        notify(service, f"{table}-waiting-{facts.now:%Y%m%d}", waiting_message(facts.attempt, files, str(crashed)))
+        notify(service, f"{table}-waiting-{facts.now:%Y%m%d}", waiting_message(facts.attempt, files, str(crash)))
 
 
 def notify_approved(service: Service, attempt: Attempt) -> None:
     """Notify people of each approval of this attempt's files in main's log."""
-    for decided in service.ledger.decisions(DECISIONS, batch=attempt.batch):
-        note = decided.note
-        if (note.decision, note.attempt) == (Decision.PUBLISHED, attempt.number) and note.by:
-            notify(service, f"{attempt.branch}-approved-{decided.commit[:16]}", approved_message(note))
+    for decision in service.ledger.decisions(DECISIONS, batch=attempt.batch):
+        commit_note = decision.note
+        if (commit_note.decision, commit_note.attempt) == (Decision.PUBLISHED, attempt.number) and commit_note.by:
+            notify(service, f"{attempt.branch}-approved-{decision.commit[:16]}", approved_message(commit_note))
 
 
 def _rejected(
-    attempt: Attempt, files: Iterable[tuple[FileVersion, Entry | None]], ended: Ended, published: int, rows: int
+    attempt: Attempt, files: Iterable[tuple[FileVersion, Entry | None]], end: AttemptEnd, published: int, rows: int
 ) -> Message:
-    files, reports, key = list(files), ended.reported, ended.report.key if ended.report else ()
+    files, reports, key = list(files), end.reports_by_id, end.report.key if end.report else ()
     return rejected_message(
         attempt,
         [_message_file(file, entry, reports.get(file.id), key) for file, entry in files],
         branch=attempt.branch,
-        why=ended.error,
-        advice=ended.report.advice if ended.report else (),
-        appended=[file.id for file, _ in files if file.id in reports and reports[file.id].data_files],
+        reason=end.error,
+        advice=end.report.advice if end.report else (),
+        file_ids=[file.id for file, _ in files if file.id in reports and reports[file.id].data_files],
         published_files=published,
         published_rows=rows,
     )
@@ -135,36 +135,38 @@ def _with_first_rows(reasons: Iterable[str], report: FileReport | None, key: Seq
 
 
 def _message_file(file: FileVersion, entry: Entry | None, report: FileReport | None, key: Sequence[str]) -> MessageFile:
-    failed = [check.failing_rows for check in report.checks if check.verdict is Verdict.FAIL] if report else []
-    failing = failed[0] if len(failed) == 1 else 0  # of several checks, the same row may have failed more than one
-    reasons, advised = entry.reasons if entry else (), report.advised if report else {}
+    failures = [check.failing_rows for check in report.checks if check.verdict is Verdict.FAIL] if report else []
+    failing_rows = (
+        failures[0] if len(failures) == 1 else 0
+    )  # of several checks, the same row may have failed more than one
+    reasons, advice_by_reason = entry.reasons if entry else (), report.advised if report else {}
     return MessageFile(
         key=file.key,
         reasons=_with_first_rows(reasons, report, key),
         rows=report.all_rows if report else 0,
-        failing_rows=failing,
-        advice=tuple(advised.get(reason, NO_ADVICE) for reason in reasons),
+        failing_rows=failing_rows,
+        advice=tuple(advice_by_reason.get(reason, NO_ADVICE) for reason in reasons),
     )
 
 
-def _warned(
+def _warning_message(
     attempt: Attempt,
-    passed: Iterable[tuple[FileVersion, FileReport]],
+    passing: Iterable[tuple[FileVersion, FileReport]],
     published: Iterable[FileReport],
     whole: Report | None,
 ) -> Message:
     published, key = list(published), whole.key if whole else ()
-    warned = [(file, report) for file, report in passed if report.warnings]
+    with_warnings = [(file, report) for file, report in passing if report.warnings]
     message = warned_message(
         attempt,
-        [_warned_file(file, report, key) for file, report in warned],
+        [_warned_file(file, report, key) for file, report in with_warnings],
         sum(report.rows for report in published),
-        quarantined={report.id: report.quarantined_rows for _, report in warned if report.quarantined},
+        rows_by_file={report.id: report.quarantined_rows for _, report in with_warnings if report.quarantined},
         distinct=bool(whole and whole.distinct),
-        replaced=sum(report.replaces.rows for report in published),
+        old_rows=sum(report.replaces.rows for report in published),
     )
-    would_reject = sum(report.verdict is Verdict.WOULD_FAIL for _, report in warned)
-    would_quarantine = sum(report.would_quarantine for _, report in warned)
+    would_reject = sum(report.verdict is Verdict.WOULD_FAIL for _, report in with_warnings)
+    would_quarantine = sum(report.would_quarantine for _, report in with_warnings)
     if not (would_reject or would_quarantine):
         return message
     return observed_message(message, would_reject=would_reject, would_quarantine=would_quarantine)
@@ -173,17 +175,17 @@ def _warned(
 def _published(attempt: Attempt, reports: Iterable[FileReport]) -> Message:
     reports = list(reports)
     files = [MessageFile(key=report.key, reasons=report.unread, rows=report.rows) for report in reports]
-    rows, replaced = sum(report.rows for report in reports), sum(report.replaces.rows for report in reports)
-    return published_message(attempt, files, rows, replaced=replaced)
+    rows, old_rows = sum(report.rows for report in reports), sum(report.replaces.rows for report in reports)
+    return published_message(attempt, files, rows, old_rows=old_rows)
 
 
 def _warned_file(file: FileVersion, report: FileReport, key: Sequence[str]) -> MessageFile:
-    quarantined = report.quarantined_rows
-    reasons, advised = (*report.warnings, *report.unread), report.advised if report.would else {}
+    quarantine_rows = report.quarantined_rows
+    reasons, advice_by_reason = (*report.warnings, *report.unread), report.advised if report.would else {}
     return MessageFile(
         key=file.key,
         reasons=_with_first_rows(reasons, report, key),
         rows=report.all_rows,
-        failing_rows=quarantined,
-        advice=tuple(advised.get(reason, NO_ADVICE) for reason in reasons) if advised else (),
+        failing_rows=quarantine_rows,
+        advice=tuple(advice_by_reason.get(reason, NO_ADVICE) for reason in reasons) if advice_by_reason else (),
     )

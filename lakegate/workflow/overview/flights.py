@@ -28,49 +28,49 @@ from lakegate.workflow.settlement.reader import crash_of, end_of, left_to_spark
 from lakegate.workflow.settlement.rules import Wait, settlement
 
 AT_ONCE = 10  # branches that are looked at: as many connections as clients keep
-EXPLAINED = 20  # batches that say what they wait for: each costs some twenty requests
+MOST_EXPLANATIONS = 20  # batches that say what they wait for: each costs some twenty requests
 UNREAD = "unreadable"
-AUDITED = "audited"
+AUDITED_STATE = "audited"
 HANDED_OVER = "handed over to Spark"
-ENDED = "in a job that "  # a state of a job that has ended badly begins so
+ENDED_PREFIX = "in a job that "  # a state of a job that has ended badly begins so
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class BranchClaims:
     """Files that a branch claims, and those of them that are not decided."""
 
-    claimed: Sequence[FileVersion] = ()
-    undecided: Sequence[FileVersion] = ()
+    files: Sequence[FileVersion] = ()
+    open_files: Sequence[FileVersion] = ()
 
 
-def flights(service: Service, attempts: Mapping[Branch, Attempt], settled: set[Branch]) -> list[Line]:
-    """Return the lines of open attempts whose branch is not in `settled`. Add the branches to `settled` on which all
-    files are decided.
+def flights(service: Service, attempts: Mapping[Branch, Attempt], settled_branches: set[Branch]) -> list[Line]:
+    """Return the lines of open attempts whose branch is not in `settled_branches`. Add the branches to that set on
+    which all files are decided.
     """
-    looked_at = [branch for branch in attempts if branch not in settled]
+    looked_at = [branch for branch in attempts if branch not in settled_branches]
     main = Ref(MAIN, service.branches.head(MAIN) or "")
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        looks = list(pool.map(lambda branch: _claims(service, attempts[branch], branch.head, main), looked_at))
+        answers = list(pool.map(lambda branch: _claims(service, attempts[branch], branch.head, main), looked_at))
     lines = list[Line]()
-    for branch, look in zip(looked_at, looks, strict=True):
+    for branch, claims in zip(looked_at, answers, strict=True):
         attempt = attempts[branch]
-        if isinstance(look, Exception):
-            lines.append(_line(attempt, (), UNREAD, (_text(look),), service.clock.now()))
-        elif look.undecided:
-            lines.append(_flight(service, attempt, look.undecided))
-        elif look.claimed:
-            settled.add(branch)
+        if isinstance(claims, Exception):
+            lines.append(_line(attempt, (), UNREAD, (_text(claims),), service.clock.now()))
+        elif claims.open_files:
+            lines.append(_flight(service, attempt, claims.open_files))
+        elif claims.files:
+            settled_branches.add(branch)
     return lines
 
 
-def _claims(service: Service, attempt: Attempt, head: str, main: Ref) -> Look | Exception:
+def _claims(service: Service, attempt: Attempt, head: str, main: Ref) -> BranchClaims | Exception:
     """Look at a branch's files by this commit of main. A branch that is gone by now has none."""
     try:
-        claimed = files_claimed_at(service, attempt, head)
-        receipts = receipts_of(service, main, claimed)
-        return Look(claimed=claimed, undecided=[file for file in claimed if is_open(receipts, file, attempt)])
+        files = files_claimed_at(service, attempt, head)
+        receipts = receipts_of(service, main, files)
+        return BranchClaims(files=files, open_files=[file for file in files if is_open(receipts, file, attempt)])
     except Conflict:
-        return Look()
+        return BranchClaims()
     except Retryable:
         raise
     except Exception as error:  # noqa: BLE001 (one branch, whose line shows the error)
@@ -90,7 +90,7 @@ def _flight(service: Service, attempt: Attempt, files: Sequence[FileVersion]) ->
 
 
 def _line(
-    attempt: Attempt, files: Sequence[FileVersion], state: str, reasons: tuple[str, ...], since: datetime
+    attempt: Attempt, files: Sequence[FileVersion], state: str, reasons: tuple[str, ...], moment: datetime
 ) -> Line:
     return Line(
         batch=attempt.batch,
@@ -101,7 +101,7 @@ def _line(
         state=state,
         rows=0,
         reasons=reasons,
-        since=since,
+        since=moment,
         attempt=attempt.number,
     )
 
@@ -111,47 +111,49 @@ def _stage(service: Service, attempt: Attempt, job: Job | None) -> tuple[str, tu
     over.
     """
     if service.store.read(report_name(attempt)) is not None:
-        return AUDITED, ()
+        return AUDITED_STATE, ()
     run = service.runner.find(attempt.branch)
-    if job and job.lane is Lane.EXPRESS and (why := _left_by_express(service, attempt, job, run)):
-        return HANDED_OVER, (why,)
+    if job and job.lane is Lane.EXPRESS and (reason := _left_by_express(service, attempt, job, run)):
+        return HANDED_OVER, (reason,)
     if run is None:
         return "claimed", ()
     if run.state is JobState.RUNNING:
         began = job is None or has_begun(service.store, attempt)
         return "appending and auditing" if began else "waiting for a job", _in_parts(job)
-    crashed = crash_of(service, attempt, job, run) if job else None
+    crash = crash_of(service, attempt, job, run) if job else None
     reasons = (run.reason,) if run.reason else ()
-    if crashed is None or crashed.is_last:
-        return f"{ENDED}{ending(run)}", reasons
-    state = f"{ENDED}{ending(run) if crashed.began else 'read no file'}"
+    if crash is None or crash.is_last:
+        return f"{ENDED_PREFIX}{ending(run)}", reasons
+    state = f"{ENDED_PREFIX}{ending(run) if crash.began else 'read no file'}"
     following = f"attempt a{attempt.number + 1} starts"
-    begins = "two attempts, at half of the files each, start" if crashed.halves else following
-    return f"{state}; {begins} after {crashed.due:%Y-%m-%d %H:%M:%S} UTC", reasons
+    begins = "two attempts, at half of the files each, start" if crash.halves else following
+    return f"{state}; {begins} after {crash.due:%Y-%m-%d %H:%M:%S} UTC", reasons
 
 
 def _in_parts(job: Job | None) -> tuple[str, ...]:
     """Return why an attempt has a part of its batch, if crashes are the reason."""
     if job is None or not job.crashed_with_others:
         return ()
-    crashed = named_attempts(job.crashed_with_others)
-    return (f"{crashed} crashed, so the batch is tried in parts, to find the file that ends the job",)
+    attempts = named_attempts(job.crashed_with_others)
+    return (f"{attempts} crashed, so the batch is tried in parts, to find the file that ends the job",)
 
 
 def _left_by_express(service: Service, attempt: Attempt, job: Job, run: JobRun | None) -> str:
     """Return why an attempt on the express lane leaves its files to Spark, or "" if it does not."""
-    if why := why_handed_over(service.store, attempt):
-        return why
+    if reason := why_handed_over(service.store, attempt):
+        return reason
     return left_to_spark(service, attempt, job, run) if run and run.state is not JobState.RUNNING else ""
 
 
-def explained(service: Service, lines: Sequence[Line]) -> tuple[Line, ...]:
+def with_waits(service: Service, lines: Sequence[Line]) -> tuple[Line, ...]:
     """Return the same lines. The first ones whose jobs have ended say what they wait for."""
-    asked = [line for line in lines if line.state == AUDITED or line.state.startswith(ENDED)][:EXPLAINED]
+    lines_to_explain = [line for line in lines if line.state == AUDITED_STATE or line.state.startswith(ENDED_PREFIX)][
+        :MOST_EXPLANATIONS
+    ]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        waits = dict(zip(map(id, asked), pool.map(partial(_wait, service), asked), strict=True))
-    found = ((line, waits.get(id(line))) for line in lines)
-    return tuple(replace(line, waits_for=it.why, waits_until=it.until) if it else line for line, it in found)
+        waits = dict(zip(map(id, lines_to_explain), pool.map(partial(_wait, service), lines_to_explain), strict=True))
+    pairs = ((line, waits.get(id(line))) for line in lines)
+    return tuple(replace(line, waits_for=wait.reason, waits_until=wait.due) if wait else line for line, wait in pairs)
 
 
 def _wait(service: Service, line: Line) -> Wait | None:
@@ -159,15 +161,15 @@ def _wait(service: Service, line: Line) -> Wait | None:
     attempt = Attempt(table=line.table, batch=line.batch, number=line.attempt)
     try:
         job = job_of(service.store, attempt)
-        ended = end_of(service, attempt, job) if job else None
-        claims = files_claimed_on(service, attempt, job) if ended else []
-        if job is None or ended is None or not claims:
+        end = end_of(service, attempt, job) if job else None
+        claims = files_claimed_on(service, attempt, job) if end else []
+        if job is None or end is None or not claims:
             return None
-        return settlement(facts_of(service, attempt, job, claims, ended)).wait
+        return settlement(facts_of(service, attempt, job, claims, end)).wait
     except Retryable:
         raise
     except Exception as error:  # noqa: BLE001 (one attempt, whose line shows the error)
-        return Wait(why=_text(error), files=())
+        return Wait(reason=_text(error), files=())
 
 
 def _text(error: Exception) -> str:

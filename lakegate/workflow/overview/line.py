@@ -41,8 +41,8 @@ class Line:
     @property
     def waits(self) -> str:
         """Both in words; empty if it waits for nothing but its job, or was not asked."""
-        until = f" (until {self.waits_until:%Y-%m-%d %H:%M:%S} UTC at the latest)" if self.waits_until else ""
-        return f"{self.waits_for}{until}"
+        limit = f" (until {self.waits_until:%Y-%m-%d %H:%M:%S} UTC at the latest)" if self.waits_until else ""
+        return f"{self.waits_for}{limit}"
 
 
 def line_of_file(

@@ -18,31 +18,43 @@ def decided_lines(service: Service, decisions: Iterable[Decided], open_branches:
     at all once another version has replaced it. A branch that is not open any more is left out of its line.
     """
     decisions = list(decisions)
-    superseded, seen = _superseded(service, decisions), set[tuple[str, str]]()
+    superseded, versions = _superseded(service, decisions), set[tuple[str, str]]()
     lines: list[Line] = []
-    for decided in decisions:
-        files = [file for file in decided.note.files if (file.key, file.version_id) not in seen]
-        seen.update((file.key, version) for file in files for version in (file.version_id, *file.replaces))
+    for decision in decisions:
+        files = [file for file in decision.note.files if (file.key, file.version_id) not in versions]
+        versions.update((file.key, version) for file in files for version in (file.version_id, *file.replaces))
         by_state: dict[str, list[DecidedFile]] = {}
         for file in files:
-            state = state_of(decided.note.decision, superseded=(file.key, file.version_id) in superseded)
+            state = state_of(decision.note.decision, superseded=(file.key, file.version_id) in superseded)
             by_state.setdefault(state, []).append(file)
-        lines += [_line(decided.note, some, state, decided.at, open_branches) for state, some in by_state.items()]
+        lines += [_line(decision.note, group, state, decision.at, open_branches) for state, group in by_state.items()]
     return lines
 
 
 def with_superseded(service: Service, decisions: Iterable[Decided]) -> tuple[Decided, ...]:
     """Return the decisions, each with those of its rejected files that other versions of their keys decide by now."""
     decisions = tuple(decisions)
-    keys = {file.key for it in decisions if it.note.decision is Decision.REJECTED for file in it.note.files}
+    keys = {
+        file.key
+        for decision in decisions
+        if decision.note.decision is Decision.REJECTED
+        for file in decision.note.files
+    }
     if not keys:
         return decisions
-    gone = {(file.key, file.version_id) for file in superseded_files(service, receipts_at(service, Ref(MAIN), keys))}
+    superseded_versions = {
+        (file.key, file.version_id) for file in superseded_files(service, receipts_at(service, Ref(MAIN), keys))
+    }
     return tuple(
-        replace(it, superseded=tuple(file.key for file in it.note.files if (file.key, file.version_id) in gone))
-        if it.note.decision is Decision.REJECTED
-        else it
-        for it in decisions
+        replace(
+            decision,
+            superseded=tuple(
+                file.key for file in decision.note.files if (file.key, file.version_id) in superseded_versions
+            ),
+        )
+        if decision.note.decision is Decision.REJECTED
+        else decision
+        for decision in decisions
     )
 
 
@@ -51,27 +63,27 @@ def _superseded(service: Service, decisions: Iterable[Decided]) -> set[tuple[str
     rejection are read, because other rejected files cannot be superseded.
     """
     rejected, other = set[str](), set[str]()
-    for decided in decisions:
-        keys = rejected if decided.note.decision is Decision.REJECTED else other
-        keys.update(file.key for file in decided.note.files)
+    for decision in decisions:
+        keys = rejected if decision.note.decision is Decision.REJECTED else other
+        keys.update(file.key for file in decision.note.files)
     receipts = receipts_at(service, Ref(MAIN), rejected & other)
     return {(file.key, file.version_id) for file in superseded_files(service, receipts)}
 
 
-def _line(note: Note, files: list[DecidedFile], state: str, at: datetime, open_branches: set[str]) -> Line:
-    branch = Attempt(table=note.table, batch=note.batch, number=note.attempt).branch
+def _line(commit_note: Note, files: list[DecidedFile], state: str, at: datetime, open_branches: set[str]) -> Line:
+    branch = Attempt(table=commit_note.table, batch=commit_note.batch, number=commit_note.attempt).branch
     return Line(
-        batch=note.batch,
-        table=note.table,
+        batch=commit_note.batch,
+        table=commit_note.table,
         branch=branch if branch in open_branches else "",
         files=tuple(file.key for file in files),
         versions=tuple(file.version_id for file in files),
         state=state,
         rows=sum(file.rows for file in files),
-        reasons=_reasons(files) or ((note.why,) if note.why else ()),
+        reasons=_reasons(files) or ((commit_note.why,) if commit_note.why else ()),
         since=at,
-        attempt=note.attempt,
-        lane=note.lane,
+        attempt=commit_note.attempt,
+        lane=commit_note.lane,
         quarantined=sum(file.quarantined for file in files),
         replaced=sum(file.replaced for file in files),
         would_reject=sum(file.would_reject for file in files),

@@ -11,7 +11,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
-UNANSWERED = 3  # files, each of which may take as long as a client waits
+MOST_UNANSWERED = 3  # files, each of which may take as long as a client waits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +39,7 @@ def look_up(service: Service, arrivals: Iterable[Arrival]) -> tuple[list[FileVer
     """Return the arrivals' files, oldest first and each once. A file that is gone from the landing bucket and a marker
     need nothing. An arrival that cannot be looked up, such as a key that S3 allows no more, fails alone.
     """
-    arrivals, found, failures = list(arrivals), {}, []
+    arrivals, files_by_id, failures = list(arrivals), {}, []
     answers = service.landing.describe_all(dict.fromkeys((arrival.key, arrival.version_id) for arrival in arrivals))
     for arrival in arrivals:
         file = answers[arrival.key, arrival.version_id]
@@ -51,8 +51,8 @@ def look_up(service: Service, arrivals: Iterable[Arrival]) -> tuple[list[FileVer
         elif file.is_marker:
             log.info("marker_passed_over", key=arrival.key, version=arrival.version_id)
         else:
-            found[file.id] = replace(file, sequencer=arrival.sequencer)
-    return sorted(found.values(), key=lambda file: file.order), failures
+            files_by_id[file.id] = replace(file, sequencer=arrival.sequencer)
+    return sorted(files_by_id.values(), key=lambda file: file.order), failures
 
 
 def try_step(files: list[FileVersion], step: Callable[[], None]) -> Failure | None:
@@ -69,7 +69,7 @@ def try_each(files: list[FileVersion], step: Callable[[FileVersion], None]) -> l
     """Take a step with each file alone. Once several went unanswered, the rest fails without being tried."""
     failures: list[Failure] = []
     for number, file in enumerate(files):
-        if sum(isinstance(failure.error, Retryable) for failure in failures) >= UNANSWERED:
+        if sum(isinstance(failure.error, Retryable) for failure in failures) >= MOST_UNANSWERED:
             return [*failures, _failure(files[number:], failures[-1].error)]
         if failure := try_step([file], partial(step, file)):
             failures.append(failure)

@@ -18,18 +18,18 @@ LONG_AGO = datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Waiting:
+class WaitingBatch:
     """Files of a table that would be one batch: the lane that it would take, and since when the first of them waits.
     That is not when it landed: S3 dates an upload in parts by its beginning.
     """
 
     lane: Lane
-    since: datetime
+    start: datetime
     is_full: bool = False
 
-    def until(self, window: timedelta) -> datetime:
+    def deadline(self, window: timedelta) -> datetime:
         """Return the time after which they wait for no company."""
-        return self.since + window
+        return self.start + window
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +39,11 @@ class Company:
     now: datetime
     window: timedelta
 
-    def has_come(self, first: Waiting, *, is_quiet: bool) -> bool:
+    def has_come(self, first: WaitingBatch, *, is_quiet: bool) -> bool:
         """Return True if a table's first batch has nothing to gain by waiting."""
-        return first.is_full or self.now >= first.until(self.window) or (is_quiet and first.lane is Lane.EXPRESS)
+        return first.is_full or self.now >= first.deadline(self.window) or (is_quiet and first.lane is Lane.EXPRESS)
 
-    def ready(self, batches: Sequence[Waiting], *, is_quiet: bool) -> list[Lane]:
+    def ready(self, batches: Sequence[WaitingBatch], *, is_quiet: bool) -> list[Lane]:
         """Return the lanes of the first of a table's batches, in their order, that have nothing to gain by waiting."""
         ready = list[Lane]()
         for batch in batches:
@@ -54,14 +54,14 @@ class Company:
 
 
 def waiting_since(
-    since: datetime, contract: Contract, express: Express | None, files: Iterable[FileVersion]
-) -> list[Waiting]:
+    start: datetime, contract: Contract, express: Express | None, files: Iterable[FileVersion]
+) -> list[WaitingBatch]:
     """Return the batches of these files of a contract's table, which are given oldest first, and wait since then."""
     files = list(files)
-    its = list(batches(files, limits_of(contract.ingestion, express, contract.plan, files), {}))
+    file_batches = list(batches(files, limits_of(contract.ingestion, express, contract.plan, files), {}))
     return [
-        Waiting(lane=_lane_of_batch(contract, express, batch), since=since, is_full=number < len(its))
-        for number, batch in enumerate(its, 1)
+        WaitingBatch(lane=_lane_of_batch(contract, express, batch), start=start, is_full=number < len(file_batches))
+        for number, batch in enumerate(file_batches, 1)
     ]
 
 

@@ -17,38 +17,38 @@ from lakegate.landing.chunks import in_chunks
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import MOST_FILES
 from lakegate.workflow.receiving.arrivals import Arrival
-from lakegate.workflow.receiving.company import LONG_AGO, Waiting
+from lakegate.workflow.receiving.company import LONG_AGO, WaitingBatch
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
 PREFIX = "notes/queued/"
-MOST = 500  # files of a note
+FILES_PER_NOTE = 500  # files of a note
 TIME = "%Y%m%dT%H%M%S"  # as it stands in a note's name
 AT_ONCE = 2000  # files that one call takes up, and at least a note of each table
-Notes = Mapping[str, Sequence[Arrival]]
+QueueNotes = Mapping[str, Sequence[Arrival]]
 """Noted arrivals, by the note's name."""
 
 
-def note_queued(service: Service, table: str, files: Iterable[FileVersion], its: Waiting) -> None:
+def note_queued(service: Service, table: str, files: Iterable[FileVersion], batch: WaitingBatch) -> None:
     """Note files of a table, which are given oldest first, and what they wait for."""
-    for some in in_chunks(files, MOST):
-        _note(service, table, [Arrival.of(file) for file in some], some[0].landed_at, its)
+    for chunk in in_chunks(files, FILES_PER_NOTE):
+        _write_note(service, table, [Arrival.of(file) for file in chunk], chunk[0].landed_at, batch)
 
 
-def _note(service: Service, table: str, arrivals: Sequence[Arrival], age: datetime, its: Waiting) -> None:
+def _write_note(service: Service, table: str, arrivals: Sequence[Arrival], age: datetime, batch: WaitingBatch) -> None:
     """Write a note. Names sort by age, and say how many files there are, which lane they would take, and since when
     they wait, so that few notes need be read.
     """
-    told = f"{age:{TIME}}-{len(arrivals)}-{service.clock.nonce()}-{its.lane}-{its.since:{TIME}}"
-    service.store.write(f"{PREFIX}{table}/{told}.json", to_json(arrivals).encode())
+    stem = f"{age:{TIME}}-{len(arrivals)}-{service.clock.nonce()}-{batch.lane}-{batch.start:{TIME}}"
+    service.store.write(f"{PREFIX}{table}/{stem}.json", to_json(arrivals).encode())
 
 
-def waiting(names: Sequence[str], *, has_express: bool) -> Waiting:
+def waiting_batch(names: Sequence[str], *, has_express: bool) -> WaitingBatch:
     """Return what the names of a table's notes, oldest first, say of the files."""
     for_spark = not has_express or any(_is_for_spark(name) for name in names)
-    return Waiting(
+    return WaitingBatch(
         lane=Lane.SPARK if for_spark else Lane.EXPRESS,
-        since=min(map(_since, names), default=LONG_AGO),
+        start=min(map(_start_of, names), default=LONG_AGO),
         is_full=sum(map(_count, names)) >= MOST_FILES,
     )
 
@@ -57,7 +57,7 @@ def _is_for_spark(name: str) -> bool:
     return f"-{Lane.SPARK}-" in _age(name)
 
 
-def _since(name: str) -> datetime:
+def _start_of(name: str) -> datetime:
     """Return since when a note's files wait; long ago, if its name does not say it."""
     with suppress(ValueError):
         return datetime.strptime(name.rpartition("-")[2], f"{TIME}.json").replace(tzinfo=UTC)
@@ -66,38 +66,38 @@ def _since(name: str) -> datetime:
 
 def names_by_table(service: Service) -> dict[str, list[str]]:
     """Return the notes' names, oldest first, by table; the table whose note is the oldest comes first."""
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for name in sorted(service.store.names(PREFIX), key=_age):
-        found.setdefault(_table(name), []).append(name)
-    return found
+        names.setdefault(_table(name), []).append(name)
+    return names
 
 
-def oldest(names: Iterable[str], most: int) -> list[str]:
+def oldest(names: Iterable[str], limit: int) -> list[str]:
     """Return the first of these names, of so many files together, and at least one."""
-    return next(in_chunks(names, AT_ONCE, (_count, most)), [])
+    return next(in_chunks(names, AT_ONCE, (_count, limit)), [])
 
 
-def read_queued(service: Service, names: Iterable[str]) -> Notes:
+def read_queued(service: Service, names: Iterable[str]) -> QueueNotes:
     """Return these notes. One that cannot be read is deleted: the sweep finds its files by listing."""
-    found = {}
+    notes = {}
     for name, body in service.store.read_many(names).items():
         try:
-            found[name] = from_json(tuple[Arrival, ...], body)
+            notes[name] = from_json(tuple[Arrival, ...], body)
         except PARSE_ERRORS as error:
             log.warning("queued_note_not_read", note=name, error=str(error), kind=type(error).__name__)
             service.store.delete(name)
-    return found
+    return notes
 
 
-def take_off(service: Service, notes: Notes, failed: Container[Arrival]) -> None:
+def take_off(service: Service, queue_notes: QueueNotes, failures: Container[Arrival]) -> None:
     """Delete notes that were taken up. Arrivals that failed are noted anew, behind all others, because they may fail
     each time.
     """
-    for name, arrivals in notes.items():
+    for name, arrivals in queue_notes.items():
         try:
-            if again := [each for each in arrivals if each in failed]:
+            if arrivals_to_repeat := [arrival for arrival in arrivals if arrival in failures]:
                 now = service.clock.now()
-                _note(service, _table(name), again, now, Waiting(lane=Lane.EXPRESS, since=now))
+                _write_note(service, _table(name), arrivals_to_repeat, now, WaitingBatch(lane=Lane.EXPRESS, start=now))
             service.store.delete(name)
         except LakegateError as error:  # it is taken up once more, and what is decided or claimed by then is dropped
             log.warning("queued_note_kept", note=name, error=str(error), kind=type(error).__name__)

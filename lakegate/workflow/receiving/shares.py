@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from lakegate.audit.model.lane import Lane
-from lakegate.workflow.receiving.company import Company, Waiting
+from lakegate.workflow.receiving.company import Company, WaitingBatch
 
 Slots = Mapping[Lane, int]
 
@@ -33,37 +33,39 @@ def shares(slots: Slots, under_way: JobsUnderWay, queued: Mapping[str, Sequence[
     """Return how many batches each table opens now. `queued` are the lanes of the batches that files wait for, in their
     order; of tables that have equally few jobs, the one that is named first in it goes first.
     """
-    opened = {table: int(bool(lanes) and not under_way.of_table(table)) for table, lanes in queued.items()}
+    opening = {table: int(bool(lanes) and not under_way.of_table(table)) for table, lanes in queued.items()}
     free = {lane: number - under_way.of_lane(lane) for lane, number in slots.items()}
-    for table, first in opened.items():
+    for table, first in opening.items():
         if first:
             free[queued[table][0]] -= 1
-    while waiting := [table for table, lanes in queued.items() if _has_a_slot(lanes[opened[table] :], free)]:
-        table = min(waiting, key=lambda table: under_way.of_table(table) + opened[table])
-        free[queued[table][opened[table]]] -= 1
-        opened[table] += 1
-    return opened
+    while candidates := [table for table, lanes in queued.items() if _has_a_slot(lanes[opening[table] :], free)]:
+        table = min(candidates, key=lambda table: under_way.of_table(table) + opening[table])
+        free[queued[table][opening[table]]] -= 1
+        opening[table] += 1
+    return opening
 
 
-def _has_a_slot(left: Sequence[Lane], free: Slots) -> bool:
+def _has_a_slot(batches: Sequence[Lane], free: Slots) -> bool:
     """Return True if there is a slot for the first of the batches that are left."""
-    return bool(left) and free.get(left[0], 0) > 0
+    return bool(batches) and free.get(batches[0], 0) > 0
 
 
 def why_queued(
-    slots: Slots, under_way: JobsUnderWay, company: Company, table: str, first: Waiting
+    slots: Slots, under_way: JobsUnderWay, company: Company, table: str, first: WaitingBatch
 ) -> tuple[str, datetime | None]:
     """Return what a table's queued files wait for, in words, and until when at the latest, if that is known; nothing if
     the table may open a batch now. `first` is their first batch.
     """
     branch = under_way.branches.get(table)
     if not company.has_come(first, is_quiet=branch is None):
-        what = (
+        cause = (
             f"the attempt of {branch}, which is under way" if branch else "company, because their batch goes to Spark"
         )
-        return what, first.until(company.window)
+        return cause, first.deadline(company.window)
     if shares(slots, under_way, {table: [first.lane]})[table]:
         return "", None
-    its, total = under_way.jobs.get(first.lane, {}).get(table, 0), under_way.of_lane(first.lane)
-    what = f"a job of its table: {its} of {total} under way are its own, and {slots[first.lane]} run at a time"
-    return what, None
+    jobs_of_table, total = under_way.jobs.get(first.lane, {}).get(table, 0), under_way.of_lane(first.lane)
+    cause = (
+        f"a job of its table: {jobs_of_table} of {total} under way are its own, and {slots[first.lane]} run at a time"
+    )
+    return cause, None

@@ -19,29 +19,35 @@ from lakegate.workflow.settlement.reader import answer_or_no
 LATE = timedelta(days=1, hours=1)  # after a batch's earliest time, which is a day before its first file landed
 
 
-def jobs_under_way(service: Service, tables: Container[str], ended: Attempt | None = None) -> JobsUnderWay:
+def jobs_under_way(service: Service, tables: Container[str], last: Attempt | None = None) -> JobsUnderWay:
     """Return the jobs under way. Attempts whose jobs have not started are looked for in these `tables` alone. The job
-    of the attempt that has `ended` does not count.
+    of the attempt that has `last` does not count.
     """
-    gone = ended.branch if ended else ""
-    running = {run.branch: run.lane for run in service.runner.running() if run.branch != gone}
-    found: dict[Lane, dict[str, int]] = {lane: {} for lane in Lane}
+    last_branch = last.branch if last else ""
+    lanes = {run.branch: run.lane for run in service.runner.running() if run.branch != last_branch}
+    jobs: dict[Lane, dict[str, int]] = {lane: {} for lane in Lane}
     branches = dict[str, str]()
-    for branch, lane in (*running.items(), *_starting(service, tables, {*running, gone})):
+    for branch, lane in (*lanes.items(), *_starting_jobs(service, tables, {*lanes, last_branch})):
         table = attempt.table if (attempt := Attempt.parse(branch)) else ""
-        found[lane][table] = found[lane].get(table, 0) + 1
+        jobs[lane][table] = jobs[lane].get(table, 0) + 1
         branches.setdefault(table, branch)
-    return JobsUnderWay(jobs=found, branches=branches)
+    return JobsUnderWay(jobs=jobs, branches=branches)
 
 
-def _starting(service: Service, tables: Container[str], others: Container[str]) -> Iterator[tuple[str, Lane]]:
+def _starting_jobs(
+    service: Service, tables: Container[str], other_branches: Container[str]
+) -> Iterator[tuple[str, Lane]]:
     """Yield the branches of these tables' attempts whose jobs are about to start, with their lanes. An attempt that
     cannot be started, such as one with a broken job, must not hold back its table for ever.
     """
-    for attempts in _opened(service, tables, others).values():
-        starting = [it for it in attempts if answer_or_no(_is_starting, service, it, "job_not_counted")]
-        late = next((it for it in starting if answer_or_no(_is_late, service, it, "job_not_counted")), None)
-        yield from ((it.branch, _lane(service, it)) for it in starting if it is not late)
+    for attempts in _open_by_table(service, tables, other_branches).values():
+        about_to_start = [
+            attempt for attempt in attempts if answer_or_no(_is_starting, service, attempt, "job_not_counted")
+        ]
+        late = next(
+            (attempt for attempt in about_to_start if answer_or_no(_is_late, service, attempt, "job_not_counted")), None
+        )
+        yield from ((attempt.branch, _lane(service, attempt)) for attempt in about_to_start if attempt is not late)
 
 
 def _lane(service: Service, attempt: Attempt) -> Lane:
@@ -50,13 +56,15 @@ def _lane(service: Service, attempt: Attempt) -> Lane:
     return job.lane if job else Lane.SPARK
 
 
-def _opened(service: Service, tables: Container[str], others: Container[str]) -> Mapping[str, list[Attempt]]:
+def _open_by_table(
+    service: Service, tables: Container[str], other_branches: Container[str]
+) -> Mapping[str, list[Attempt]]:
     """Return the open attempts of these tables by table, without those of the other branches."""
-    found: dict[str, list[Attempt]] = {}
+    attempts_by_table: dict[str, list[Attempt]] = {}
     for attempt in list_open_attempts(service.branches):
-        if attempt.table in tables and attempt.branch not in others:
-            found.setdefault(attempt.table, []).append(attempt)
-    return found
+        if attempt.table in tables and attempt.branch not in other_branches:
+            attempts_by_table.setdefault(attempt.table, []).append(attempt)
+    return attempts_by_table
 
 
 def _is_starting(service: Service, attempt: Attempt) -> bool:

@@ -23,8 +23,8 @@ class Triage:
     reuploads: Reuploads
     receipts: Mapping[str, Receipt]
     fresh: list[FileVersion] = field(default_factory=list)  # goes into a new batch
-    resumed: set[Attempt] = field(default_factory=set)  # works on a file already: see that its job runs
-    closed: list[tuple[FileVersion, Standing]] = field(default_factory=list)  # decided by its key's other versions
+    attempts_to_resume: set[Attempt] = field(default_factory=set)  # works on a file already: see that its job runs
+    closures: list[tuple[FileVersion, Standing]] = field(default_factory=list)  # decided by its key's other versions
     unreadable: list[Receipt] = field(default_factory=list)  # the decisions on its key are unknown
 
     def add(self, file: FileVersion, claims: OpenClaims) -> None:
@@ -34,17 +34,17 @@ class Triage:
             return
         match claims.state(file, self.receipts):
             case State.IN_PROGRESS if attempt := claims.attempt(file):
-                self.resumed.add(attempt)
+                self.attempts_to_resume.add(attempt)
             case State.QUEUED if all(other.key != file.key for other in self.fresh):
-                its = standing_of(receipt, file, self.table, self.reuploads)
-                self.closed.append((file, its)) if its.decision else self.fresh.append(file)
+                standing = standing_of(receipt, file, self.table, self.reuploads)
+                self.closures.append((file, standing)) if standing.decision else self.fresh.append(file)
             case _:
                 pass  # decided; or the sweep takes it up once the other version of its key is decided
 
     def closed_as(self, decision: Decision) -> list[Finding]:
         """Return the findings of the files that their key's other versions decide so."""
-        closed = [(file, its) for file, its in self.closed if its.decision is decision]
-        return [Finding(file=file, reasons=(its.reason,), reuploads=self.reuploads) for file, its in closed]
+        pairs = [(file, standing) for file, standing in self.closures if standing.decision is decision]
+        return [Finding(file=file, reasons=(standing.reason,), reuploads=self.reuploads) for file, standing in pairs]
 
 
 def triage(

@@ -9,7 +9,7 @@ from lakegate.landing.receipts import entry_of
 from lakegate.ports import Message, MessageFile
 from lakegate.workflow.ledger.decisions import record
 from lakegate.workflow.ledger.receipts import main_receipts
-from lakegate.workflow.notices.events import tell_decided
+from lakegate.workflow.notices.events import report_decisions
 from lakegate.workflow.notices.messages import rejected_message, rejection
 from lakegate.workflow.notices.outbox import forget, notified_at, prepare_undecided, send
 from lakegate.workflow.service import Service
@@ -30,12 +30,12 @@ def reject_untried(service: Service, table: str, findings: Sequence[Finding]) ->
         return
     attempt = _attempt(table, findings)
     name, message = rejection(attempt), _message(attempt, findings)
-    noted = prepare_undecided(service, name, message)
+    name_in_outbox = prepare_undecided(service, name, message)
     record(service, attempt, Decision.REJECTED, findings)
     if notified_at(service, name) is None:
-        _notify_rejected(service, attempt, noted, findings)
+        _notify_rejected(service, attempt, name_in_outbox, findings)
     else:
-        forget(service, noted)
+        forget(service, name_in_outbox)
 
 
 def _attempt(table: str, findings: Sequence[Finding]) -> Attempt:
@@ -44,18 +44,20 @@ def _attempt(table: str, findings: Sequence[Finding]) -> Attempt:
     )
 
 
-def _notify_rejected(service: Service, attempt: Attempt, noted: str, findings: Sequence[Finding]) -> None:
+def _notify_rejected(service: Service, attempt: Attempt, name_in_outbox: str, findings: Sequence[Finding]) -> None:
     """Send the message with the files that this worker or another has rejected as this batch. By a contract that was
     pushed since, another may have discarded them.
     """
     _, receipts = main_receipts(service, [finding.file for finding in findings])
-    decided = Decision.REJECTED, attempt.batch
-    its = [it for it in findings if (e := entry_of(receipts, it.file)) and (e.decision, e.batch) == decided]
-    if its:
-        tell_decided(service, attempt)
-        send(service, noted, _message(attempt, its))
+    decision = Decision.REJECTED, attempt.batch
+    own_findings = [
+        finding for finding in findings if (e := entry_of(receipts, finding.file)) and (e.decision, e.batch) == decision
+    ]
+    if own_findings:
+        report_decisions(service, attempt)
+        send(service, name_in_outbox, _message(attempt, own_findings))
     else:
-        forget(service, noted)
+        forget(service, name_in_outbox)
 
 
 def _message(attempt: Attempt, findings: Sequence[Finding]) -> Message:

@@ -20,31 +20,31 @@ from lakegate.workflow.settlement.backoff import Crash
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ended:
-    """The end of an attempt's job: its `report`, or `why` there is none that counts, and the `crash` if it was one. The
+class AttemptEnd:
+    """The end of an attempt's job: its `report`, or the `reason` why none counts, and the `crash` if it was one. The
     files are `handed_over` to Spark if the express lane left no report of them.
     """
 
     report: Report | None = None
-    why: str = ""
+    reason: str = ""
     crash: Crash | None = None
     handed_over: bool = False
 
     @property
     def error(self) -> str:
         """The reason for which all files fail, if there is one."""
-        return self.report.error if self.report else self.why
+        return self.report.error if self.report else self.reason
 
     @cached_property
-    def reported(self) -> dict[str, FileReport]:
+    def reports_by_id(self) -> dict[str, FileReport]:
         """By file version's id."""
         return {entry.id: entry for entry in self.report.files} if self.report else {}
 
     @cached_property
-    def passed(self) -> frozenset[str]:
+    def passing_ids(self) -> frozenset[str]:
         """The file versions, by id, that passed their audit."""
-        passed = (id_ for id_, entry in self.reported.items() if entry.verdict is not Verdict.FAIL)
-        return frozenset() if self.error else frozenset(passed)
+        passing = (id_ for id_, entry in self.reports_by_id.items() if entry.verdict is not Verdict.FAIL)
+        return frozenset() if self.error else frozenset(passing)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,19 +53,19 @@ class Facts:
 
     `receipts` are main's, by key. `reuploads` is the contract's word, read where batches publish in order. `audits`
     counts, by file id, the audits that missed rows of referenced tables; of these tables, `under_way` have undecided
-    files, and `moved` have changed on main since the audit. `predecessor` is the attempt that publishes first.
+    files, and `moved_tables` have changed on main since the audit. `predecessor` is the attempt that publishes first.
     """
 
     attempt: Attempt
     job: Job
     now: datetime
     files: tuple[FileVersion, ...]
-    ended: Ended
+    end: AttemptEnd
     receipts: Mapping[str, Receipt] = field(default_factory=dict)
     reuploads: Reuploads | None = None
     audits: Mapping[str, int] = field(default_factory=dict)
     under_way: frozenset[str] = frozenset()
-    moved: frozenset[str] = frozenset()
+    moved_tables: frozenset[str] = frozenset()
     predecessor: Attempt | None = None
 
     @property
@@ -76,12 +76,12 @@ class Facts:
     @cached_property
     def good(self) -> tuple[FileVersion, ...]:
         """The files that passed their audit."""
-        return tuple(file for file in self.files if file.id in self.ended.passed)
+        return tuple(file for file in self.files if file.id in self.end.passing_ids)
 
     @cached_property
     def bad(self) -> tuple[FileVersion, ...]:
         """The files that did not."""
-        return tuple(file for file in self.files if file.id not in self.ended.passed)
+        return tuple(file for file in self.files if file.id not in self.end.passing_ids)
 
     def is_open(self, file: FileVersion) -> bool:
         """Return True if the attempt may still decide the file, by main's receipts."""

@@ -11,10 +11,12 @@ from lakegate.audit.model.report import FileReport, Report, Verdict
 
 def failed_after_quarantine(plan: Plan, report: Report) -> frozenset[str]:
     """Return the file versions, by id, that failed once rows were quarantined: their own, or those of other files."""
-    moved = any(entry.quarantined for entry in report.files)
-    counted = plan.comparing(Relation.NEEDED)
-    failed = [entry for entry in report.files if entry.verdict is Verdict.FAIL and not entry.faults]
-    return frozenset(it.id for it in failed if it.quarantined or (moved and _fails_only_by(it, counted)))
+    has_quarantine = any(entry.quarantined for entry in report.files)
+    metrics = plan.comparing(Relation.NEEDED)
+    failures = [entry for entry in report.files if entry.verdict is Verdict.FAIL and not entry.faults]
+    return frozenset(
+        entry.id for entry in failures if entry.quarantined or (has_quarantine and _fails_only_by(entry, metrics))
+    )
 
 
 def with_released_keys(plan: Plan, report: Report) -> frozenset[str]:
@@ -23,7 +25,7 @@ def with_released_keys(plan: Plan, report: Report) -> frozenset[str]:
     """
     failed_late = failed_after_quarantine(plan, report)
     keys = plan.comparing(Relation.REPEATED) if failed_late else frozenset[str]()
-    return frozenset(it.id for it in report.files if it.id not in failed_late and _fails_only(it, keys))
+    return frozenset(entry.id for entry in report.files if entry.id not in failed_late and _fails_only(entry, keys))
 
 
 def failed_and_compared(plan: Plan, report: Report) -> frozenset[str]:
@@ -31,8 +33,10 @@ def failed_and_compared(plan: Plan, report: Report) -> frozenset[str]:
     repeated key, or by a reference to their rows.
     """
     keys = plan.comparing(Relation.REPEATED)
-    found = (failing_metrics(entry) | quarantined_metrics(entry) for entry in report.files)
-    hangs = any(_refers_to_own(plan, it) for it in plan.metrics) or any(metrics & keys for metrics in found)
+    metrics_by_file = (failing_metrics(entry) | quarantined_metrics(entry) for entry in report.files)
+    hangs = any(_refers_to_own(plan, metric) for metric in plan.metrics) or any(
+        metrics & keys for metrics in metrics_by_file
+    )
     return failed_after_quarantine(plan, report) if hangs else frozenset()
 
 
@@ -61,8 +65,10 @@ def _fails_only_by(entry: FileReport, metrics: frozenset[str]) -> bool:
 
 def _fails_only(entry: FileReport, metrics: frozenset[str]) -> bool:
     """Return True if only these metrics fail the file, or bring it over its budget."""
-    found = failing_metrics(entry)
-    return entry.verdict is Verdict.FAIL and found <= metrics and bool((found | quarantined_metrics(entry)) & metrics)
+    failing = failing_metrics(entry)
+    return (
+        entry.verdict is Verdict.FAIL and failing <= metrics and bool((failing | quarantined_metrics(entry)) & metrics)
+    )
 
 
 def _refers_to_own(plan: Plan, metric: Metric) -> bool:

@@ -22,7 +22,7 @@ from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.attempts.reports import report_in_force
 from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.service import Service
-from lakegate.workflow.settlement.facts import Ended, Facts
+from lakegate.workflow.settlement.facts import AttemptEnd, Facts
 from lakegate.workflow.settlement.reader import all_facts, answer_or_no, first_look, with_references
 from lakegate.workflow.settlement.references import with_failing_rows
 from lakegate.workflow.settlement.rules import goes_first, settlement
@@ -30,11 +30,11 @@ from lakegate.workflow.settlement.rules import goes_first, settlement
 UNREAD = "not_in_line"  # the log's event for an attempt that cannot be read
 
 
-def facts_of(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion], ended: Ended) -> Facts:
+def facts_of(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion], end: AttemptEnd) -> Facts:
     """Return all facts of an attempt that claims these files and has this end. If order matters for the table, and the
     attempt would publish something, the attempt that publishes first is among them.
     """
-    facts = all_facts(service, attempt, job, claims, ended)
+    facts = all_facts(service, attempt, job, claims, end)
     if not facts.in_order or not settlement(facts).publish:
         return facts
     return replace(facts, predecessor=predecessor(service, facts.attempt))
@@ -42,40 +42,40 @@ def facts_of(service: Service, attempt: Attempt, job: Job, claims: Iterable[File
 
 def predecessor(service: Service, attempt: Attempt) -> Attempt | None:
     """Return an attempt at older files of the same table that publishes first, or None."""
-    others = [other for other in _others(service, attempt) if other.batch <= attempt.batch]
-    asked = (_goes_first, _is_reaudited)
-    ahead = (other for other in others if any(answer_or_no(ask, service, other, UNREAD) for ask in asked))
+    older = [other for other in _other_attempts(service, attempt) if other.batch <= attempt.batch]
+    questions = (_goes_first, _is_reaudited)
+    ahead_attempts = (other for other in older if any(answer_or_no(ask, service, other, UNREAD) for ask in questions))
     is_older = partial(_is_older, than=attempt)
-    return next((other for other in ahead if answer_or_no(is_older, service, other, UNREAD)), None)
+    return next((other for other in ahead_attempts if answer_or_no(is_older, service, other, UNREAD)), None)
 
 
 def _is_older(service: Service, other: Attempt, than: Attempt) -> bool:
     """Return True if the other attempt is at an older batch, or at files of this one that landed before."""
     if other.batch != than.batch:
         return other.batch < than.batch
-    theirs, own = files_claimed_on(service, other), files_claimed_on(service, than)
-    return bool(theirs and own) and theirs[0].order < own[0].order
+    other_files, own_files = files_claimed_on(service, other), files_claimed_on(service, than)
+    return bool(other_files and own_files) and other_files[0].order < own_files[0].order
 
 
 def successors(service: Service, attempt: Attempt) -> Iterator[Attempt]:
     """Yield the other attempts at the table that are audited and have files to publish, oldest first."""
-    return (other for other in _others(service, attempt) if answer_or_no(_goes_first, service, other, UNREAD))
+    return (other for other in _other_attempts(service, attempt) if answer_or_no(_goes_first, service, other, UNREAD))
 
 
-def _others(service: Service, attempt: Attempt) -> list[Attempt]:
+def _other_attempts(service: Service, attempt: Attempt) -> list[Attempt]:
     attempts = list_open_attempts(service.branches)
-    others = [it for it in attempts if it.table == attempt.table and it != attempt]
-    return sorted(others, key=lambda other: (other.batch, other.number))
+    attempts_of_table = [other for other in attempts if other.table == attempt.table and other != attempt]
+    return sorted(attempts_of_table, key=lambda other: (other.batch, other.number))
 
 
 def _goes_first(service: Service, attempt: Attempt) -> bool:
     """Return True if the attempt is audited and keeps newer batches waiting. It notes nothing of that attempt."""
-    ended = Ended(report=_report(service, attempt))
-    job = readable_job_of(service.store, attempt) if ended.passed else None
+    end = AttemptEnd(report=_report(service, attempt))
+    job = readable_job_of(service.store, attempt) if end.passing_ids else None
     if job is None:
         return False
-    passed = [file for file in files_claimed_on(service, attempt, job) if file.id in ended.passed]
-    facts = first_look(service, attempt, job, passed, ended) if passed else None
+    passing_files = [file for file in files_claimed_on(service, attempt, job) if file.id in end.passing_ids]
+    facts = first_look(service, attempt, job, passing_files, end) if passing_files else None
     if facts is None or not facts.files:
         return False
     facts = replace(facts, receipts=receipts_now(service, facts.files))
@@ -102,8 +102,8 @@ def _was_audited(service: Service, attempt: Attempt, job: Job) -> bool:
         other = replace(attempt, number=number)
         if number in job.handed_over:
             continue
-        its = readable_job_of(service.store, other)
-        if its and not ids.isdisjoint(file.id for file in its.files):
+        earlier_job = readable_job_of(service.store, other)
+        if earlier_job and not ids.isdisjoint(file.id for file in earlier_job.files):
             return _report(service, other) is not None
     return False
 

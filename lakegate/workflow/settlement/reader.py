@@ -30,7 +30,7 @@ from lakegate.workflow.ledger.receipts import receipts_now
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.backoff import Crash, crash, why_no_report
-from lakegate.workflow.settlement.facts import Ended, Facts
+from lakegate.workflow.settlement.facts import AttemptEnd, Facts
 from lakegate.workflow.settlement.keys import with_released_keys
 from lakegate.workflow.settlement.references import (
     patient_until,
@@ -43,28 +43,28 @@ log = structlog.get_logger()
 ReportOf = Callable[[Store, Attempt], Report | None]
 
 
-def end_of(service: Service, attempt: Attempt, job: Job, report_of: ReportOf = report_in_force) -> Ended | None:
+def end_of(service: Service, attempt: Attempt, job: Job, report_of: ReportOf = report_in_force) -> AttemptEnd | None:
     """Return the end of the attempt's job, or None while it is under way. `report_of` returns a report that counts."""
     try:
-        ended = _report_or_run(service, attempt, job, report_of)
-    except Refused as why:
-        return Ended(why=str(why))
-    if ended is None:
+        result = _report_or_run(service, attempt, job, report_of)
+    except Refused as error:
+        return AttemptEnd(reason=str(error))
+    if result is None:
         return None
-    if isinstance(ended, Report):
-        return Ended(report=ended)
-    if isinstance(ended, str):
-        return Ended(why=ended, handed_over=True)
-    crashed = crash_of(service, attempt, job, ended)
-    return Ended(why=str(crashed or why_no_report(ended)), crash=crashed)
+    if isinstance(result, Report):
+        return AttemptEnd(report=result)
+    if isinstance(result, str):
+        return AttemptEnd(reason=result, handed_over=True)
+    crash = crash_of(service, attempt, job, result)
+    return AttemptEnd(reason=str(crash or why_no_report(result)), crash=crash)
 
 
 def _report_or_run(service: Service, attempt: Attempt, job: Job, report_of: ReportOf) -> Report | str | JobRun | None:
     """Return the report, the reason for which the files are handed over, or the run that left neither; None while it is
     under way.
     """
-    if found := _what_is_left(service, attempt, job, report_of):
-        return found
+    if trace := _what_is_left(service, attempt, job, report_of):
+        return trace
     run = service.runner.find(attempt.branch)
     if run is None or run.state is JobState.RUNNING:
         return None
@@ -92,31 +92,31 @@ def left_to_spark(service: Service, attempt: Attempt, job: Job, run: JobRun) -> 
 def crash_of(service: Service, attempt: Attempt, job: Job, run: JobRun) -> Crash | None:
     """Return the crash of a run that has ended without a report, or None if a person cancelled it."""
     began = had_begun(service.store, attempt)
-    return crash(job, run, began=began, shortest=service.grace, most=service.attempts)
+    return crash(job, run, began=began, shortest=service.grace, limit=service.attempts)
 
 
-def all_facts(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion], ended: Ended) -> Facts:
+def all_facts(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion], end: AttemptEnd) -> Facts:
     """Return all facts of an attempt that claims these files and has this end."""
-    facts = first_look(service, attempt, job, claims, ended)
+    facts = first_look(service, attempt, job, claims, end)
     if facts.in_order and facts.good:
         facts = replace(facts, reuploads=contract_of(service.store, attempt.table).ingestion.reuploads)
-    missing = unresolved_references(facts, [*with_failing_rows(facts), *facts.bad])
+    missing_rows = unresolved_references(facts, [*with_failing_rows(facts), *facts.bad])
     if (
         facts.reuploads
-        or ended.crash
-        or ended.handed_over
-        or (ended.error and job.rewritten)
-        or missing
-        or (ended.report and with_released_keys(job.plan, ended.report))
+        or end.crash
+        or end.handed_over
+        or (end.error and job.rewritten)
+        or missing_rows
+        or (end.report and with_released_keys(job.plan, end.report))
     ):
         facts = replace(facts, receipts=receipts_now(service, facts.files))
-    return with_references(service, facts, missing)
+    return with_references(service, facts, missing_rows)
 
 
-def first_look(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion], ended: Ended) -> Facts:
+def first_look(service: Service, attempt: Attempt, job: Job, claims: Iterable[FileVersion], end: AttemptEnd) -> Facts:
     """Return the facts of the first stage. Files that a later attempt has claimed are left out."""
     files = tuple(not_claimed_later(service, attempt, claims))
-    return Facts(attempt=attempt, job=job, now=service.clock.now(), files=files, ended=ended)
+    return Facts(attempt=attempt, job=job, now=service.clock.now(), files=files, end=end)
 
 
 def with_references(service: Service, facts: Facts, files: Iterable[FileVersion]) -> Facts:
@@ -124,39 +124,41 @@ def with_references(service: Service, facts: Facts, files: Iterable[FileVersion]
     open_files = list(unresolved_references(facts, files))
     facts = replace(facts, audits=_audits(service, facts.attempt, open_files, facts.receipts))
     tables = frozenset[str]().union(*unresolved_references(facts, open_files).values())
-    if not tables or facts.ended.report is None:
+    if not tables or facts.end.report is None:
         return facts
     waits = _under_way(service, facts.attempt, tables) if patient_until(facts) else frozenset[str]()
-    moved = service.branches.changed_tables(facts.ended.report.base, service.branches.head(MAIN) or "", tables)
-    return replace(facts, under_way=waits, moved=frozenset(moved))
+    changes = service.branches.changed_tables(facts.end.report.base, service.branches.head(MAIN) or "", tables)
+    return replace(facts, under_way=waits, moved_tables=frozenset(changes))
 
 
 def _audits(
     service: Service, attempt: Attempt, files: list[FileVersion], receipts: Mapping[str, Receipt]
 ) -> dict[str, int]:
     """Count, by file id, the audits since the file was last rejected that missed rows. Other attempts don't count."""
-    since = {file.id: entry.attempt if (entry := entry_of(receipts, file)) else 0 for file in files}
-    audits = dict.fromkeys(since, 1)
-    for number in range(min(since.values(), default=0) + 1, attempt.number if files else 0):
+    last_rejections = {file.id: entry.attempt if (entry := entry_of(receipts, file)) else 0 for file in files}
+    audits = dict.fromkeys(last_rejections, 1)
+    for number in range(min(last_rejections.values(), default=0) + 1, attempt.number if files else 0):
         other = replace(attempt, number=number)
         job, report = readable_job_of(service.store, other), readable_report(service.store, other)
         entries = {entry.id: entry for entry in report.files} if report else {}
         for id_ in audits:
-            audits[id_] += bool(job and number > since[id_] and tables_missing_rows(job.plan, entries.get(id_)))
+            audits[id_] += bool(
+                job and number > last_rejections[id_] and tables_missing_rows(job.plan, entries.get(id_))
+            )
     return audits
 
 
-def _under_way(service: Service, own: Attempt, tables: frozenset[str]) -> frozenset[str]:
+def _under_way(service: Service, attempt: Attempt, tables: frozenset[str]) -> frozenset[str]:
     """Return those of the tables that another attempt has undecided files of."""
-    found = set[str]()
+    busy_tables = set[str]()
     for other in list_open_attempts(service.branches):
         if (
-            other.table in tables - found
-            and other.branch != own.branch
+            other.table in tables - busy_tables
+            and other.branch != attempt.branch
             and answer_or_no(_has_open_files, service, other, "not_waited_for")
         ):
-            found.add(other.table)
-    return frozenset(found)
+            busy_tables.add(other.table)
+    return frozenset(busy_tables)
 
 
 def _has_open_files(service: Service, other: Attempt) -> bool:

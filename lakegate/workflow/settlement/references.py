@@ -22,13 +22,13 @@ MOST_AUDITS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Deferral:
-    """Files that the next attempt takes because of these tables: at once, or, with `until`, once the tables have no
+    """Files that the next attempt takes because of these tables: at once, or, with `deadline`, once the tables have no
     files under way, and then at the latest.
     """
 
     files: tuple[FileVersion, ...] = ()
     tables: frozenset[str] = frozenset()
-    until: datetime | None = None
+    deadline: datetime | None = None
 
 
 def tables_missing_rows(plan: Plan, report: FileReport | None) -> frozenset[str]:
@@ -37,21 +37,23 @@ def tables_missing_rows(plan: Plan, report: FileReport | None) -> frozenset[str]
     """
     if report is None or report.faults:
         return frozenset()
-    referring = {metric.id: metric.refers_to.table for metric in plan.metrics if metric.refers_to}
+    tables_by_metric = {metric.id: metric.refers_to.table for metric in plan.metrics if metric.refers_to}
     wrong = failing_metrics(report)
-    if wrong - referring.keys():
+    if wrong - tables_by_metric.keys():
         return frozenset()
-    return frozenset(referring[metric] for metric in (wrong | quarantined_metrics(report)) & referring.keys())
+    return frozenset(
+        tables_by_metric[metric] for metric in (wrong | quarantined_metrics(report)) & tables_by_metric.keys()
+    )
 
 
 def unresolved_references(facts: Facts, files: Iterable[FileVersion]) -> dict[FileVersion, frozenset[str]]:
     """Return the open ones of these files that lack only rows of other tables, with these tables. A file that missed
     rows in `MOST_AUDITS` audits is left out: it is rejected.
     """
-    missed = {it: tables_missing_rows(facts.job.plan, facts.ended.reported.get(it.id)) for it in files}
+    missing_tables = {file: tables_missing_rows(facts.job.plan, facts.end.reports_by_id.get(file.id)) for file in files}
     return {
         file: tables
-        for file, tables in missed.items()
+        for file, tables in missing_tables.items()
         if tables and facts.audits.get(file.id, 1) < MOST_AUDITS and facts.is_open(file)
     }
 
@@ -60,23 +62,23 @@ def with_failing_rows(facts: Facts) -> list[FileVersion]:
     """Return the good files that have quarantined rows, or that enforcing their contract would not publish as a
     whole.
     """
-    reported = facts.ended.reported
-    return [file for file in facts.good if reported[file.id].quarantined or reported[file.id].would]
+    reports = facts.end.reports_by_id
+    return [file for file in facts.good if reports[file.id].quarantined or reports[file.id].would]
 
 
 def patient_until(facts: Facts) -> datetime | None:
     """Return until when files of referenced tables are waited for, or None if that time is past."""
-    until = facts.ended.report.finished_at + PATIENCE if facts.ended.report else facts.now
-    return until if facts.now < until else None
+    deadline = facts.end.report.finished_at + PATIENCE if facts.end.report else facts.now
+    return deadline if facts.now < deadline else None
 
 
-def deferred(facts: Facts, files: Iterable[FileVersion]) -> Deferral:
+def deferral_of(facts: Facts, files: Iterable[FileVersion]) -> Deferral:
     """Return those of the files that the next attempt takes because of their references. All of them wait while a table
     that one of them refers to has files under way. After that, the files whose tables have changed are tried again.
     """
-    missed = unresolved_references(facts, files)
-    under_way = frozenset[str]().union(*missed.values()) & facts.under_way
-    if under_way and (until := patient_until(facts)):
-        return Deferral(files=tuple(missed), tables=under_way, until=until)
-    again = tuple(file for file, tables in missed.items() if tables & facts.moved)
-    return Deferral(files=again, tables=frozenset[str]().union(*missed.values()) & facts.moved)
+    missing_tables = unresolved_references(facts, files)
+    under_way = frozenset[str]().union(*missing_tables.values()) & facts.under_way
+    if under_way and (deadline := patient_until(facts)):
+        return Deferral(files=tuple(missing_tables), tables=under_way, deadline=deadline)
+    files_to_retry = tuple(file for file, tables in missing_tables.items() if tables & facts.moved_tables)
+    return Deferral(files=files_to_retry, tables=frozenset[str]().union(*missing_tables.values()) & facts.moved_tables)

@@ -20,7 +20,7 @@ from lakegate.landing.standing import standing_of
 from lakegate.workflow.settlement.backoff import Crash
 from lakegate.workflow.settlement.facts import Facts
 from lakegate.workflow.settlement.keys import with_released_keys
-from lakegate.workflow.settlement.references import Deferral, deferred, with_failing_rows
+from lakegate.workflow.settlement.references import Deferral, deferral_of, with_failing_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,17 +30,17 @@ class Publish:
 
 @dataclass(frozen=True, kw_only=True)
 class Retry:
-    """Give the file to the next attempt: now, or not before `until`, or sooner if what it waits for ends."""
+    """Give the file to the next attempt: now, or not before `due`, or sooner if what it waits for ends."""
 
-    why: str
-    until: datetime | None = None
+    reason: str
+    due: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Halve(Retry):
     """Give the file to one of two attempts: each takes a half of the job's files."""
 
-    later: bool
+    is_second: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,12 +74,12 @@ Answers = Mapping[FileVersion, Action]
 
 @dataclass(frozen=True, kw_only=True)
 class Wait:
-    """An attempt's reason to wait, and until when it may; `behind` is the attempt that publishes first."""
+    """An attempt's reason to wait, and until when it may; `predecessor` is the attempt that publishes first."""
 
-    why: str
+    reason: str
     files: tuple[FileVersion, ...]
-    until: datetime | None = None
-    behind: Attempt | None = None
+    due: datetime | None = None
+    predecessor: Attempt | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,12 +93,12 @@ class Settlement:
     publish: tuple[FileVersion, ...] = ()
     retry: tuple[FileVersion, ...] = ()
     halves: tuple[tuple[FileVersion, ...], ...] = ()
-    released: tuple[FileVersion, ...] = ()
+    released_files: tuple[FileVersion, ...] = ()
     reject: tuple[Finding, ...] = ()
     wait: Wait | None = None
 
     @property
-    def again(self) -> tuple[FileVersion, ...]:
+    def files_to_retry(self) -> tuple[FileVersion, ...]:
         """Files that next attempts take without publishing asking for it."""
         return (*self.retry, *(file for half in self.halves for file in half))
 
@@ -108,83 +108,88 @@ def settlement(facts: Facts) -> Settlement:
     answers: dict[FileVersion, Action] = {}
     for rule in RULES:
         answers |= rule(facts, [file for file in facts.files if file not in answers])
-    return _behind(facts, _settlement(facts, {file: answers[file] for file in facts.files}))
+    return _wait_for_older(facts, _settlement(facts, {file: answers[file] for file in facts.files}))
 
 
 def handed_over(facts: Facts, files: Iterable[FileVersion]) -> Answers:
     """Give the open files to the next attempt at once if the express lane left them to Spark: nothing has crashed."""
-    if not facts.ended.handed_over:
+    if not facts.end.handed_over:
         return {}
-    return {file: Retry(why=facts.ended.why) if facts.is_open(file) else Leave() for file in files}
+    return {file: Retry(reason=facts.end.reason) if facts.is_open(file) else Leave() for file in files}
 
 
 def job_without_verdicts(facts: Facts, files: Iterable[FileVersion]) -> Answers:
     """Answer for all files if the job left no verdicts. After a crash next attempts take the open ones, until a file
     alone has crashed too often. After an error of files that rewrite the table, the next one takes the others.
     """
-    ended = facts.ended
-    if not ended.error:
+    end = facts.end
+    if not end.error:
         return {}
     answers: dict[FileVersion, Action] = {file: Reject(finding=_without_verdict(facts, file)) for file in files}
-    if ended.crash and not ended.crash.is_last:
-        answers |= {file: _after(ended.crash, facts, file) for file in answers if facts.is_open(file)}
-    beside = _beside_rewriting(facts)
-    return answers | {file: Retry(why=ended.error) for file in answers if file.id in beside and facts.is_open(file)}
+    if end.crash and not end.crash.is_last:
+        answers |= {file: _after(end.crash, facts, file) for file in answers if facts.is_open(file)}
+    healthy_ids = _beside_rewriting(facts)
+    return answers | {
+        file: Retry(reason=end.error) for file in answers if file.id in healthy_ids and facts.is_open(file)
+    }
 
 
 def _beside_rewriting(facts: Facts) -> frozenset[str]:
     """Return the files that had nothing to do with the error if it is that rows could not be taken out of shared data
     files: those for which no row was to be. Without the others their next job cannot meet it.
     """
-    if not facts.ended.report or not facts.job.rewritten:
+    if not facts.end.report or not facts.job.rewritten:
         return frozenset()
     return frozenset(file.id for file in facts.job.files if not file.replaces.rewritten)
 
 
 def _without_verdict(facts: Facts, file: FileVersion) -> Finding:
     """Return why a file is rejected that has no verdict. A crash is no reason for one that the job never had."""
-    crashed, left_out = facts.ended.crash, facts.job.left_out.get(file.id)
-    if crashed is None:
-        return Finding(file=file, reasons=(facts.ended.error,))
+    crash, left_out = facts.end.crash, facts.job.left_out.get(file.id)
+    if crash is None:
+        return Finding(file=file, reasons=(facts.end.error,))
     if left_out:
         return Finding(file=file, reasons=(left_out,))
-    return Finding(file=file, reasons=(f"{crashed}{_next_step(facts) if crashed.with_others else ''}",))
+    return Finding(file=file, reasons=(f"{crash}{_next_step(facts) if crash.with_others else ''}",))
 
 
 def _next_step(facts: Facts) -> str:
     return f". Make the file smaller or give jobs more memory, then run: lakegate retry {facts.attempt.batch}"
 
 
-def _after(crashed: Crash, facts: Facts, file: FileVersion) -> Retry:
+def _after(crash: Crash, facts: Facts, file: FileVersion) -> Retry:
     """Return which next attempt takes an open file after a crash. The halves are those of the frozen job, so that they
     stay the same whoever settles, and whatever is claimed or decided meanwhile.
     """
-    until = crashed.due if facts.now < crashed.due else None
-    if not crashed.halves:
-        return Retry(why=str(crashed), until=until)
-    ids = [each.id for each in facts.job.files]
-    return Halve(why=str(crashed), until=until, later=file.id in ids[(len(ids) + 1) // 2 :])
+    due = crash.due if facts.now < crash.due else None
+    if not crash.halves:
+        return Retry(reason=str(crash), due=due)
+    ids = [entry.id for entry in facts.job.files]
+    return Halve(reason=str(crash), due=due, is_second=file.id in ids[(len(ids) + 1) // 2 :])
 
 
 def missing_from_report(facts: Facts, files: Iterable[FileVersion]) -> Answers:
     """Reject files that the job never had, because they were gone from the landing bucket or were left out."""
-    gone = [file for file in files if file.id not in facts.ended.reported]
-    why = facts.job.left_out
-    return {file: Reject(finding=Finding(file=file, reasons=(why.get(file.id, DELETED),))) for file in gone}
+    absent = [file for file in files if file.id not in facts.end.reports_by_id]
+    reasons = facts.job.left_out
+    return {file: Reject(finding=Finding(file=file, reasons=(reasons.get(file.id, DELETED),))) for file in absent}
 
 
 def unresolved_reference(facts: Facts, files: Iterable[FileVersion]) -> Answers:
     """Retry files whose only fault is that rows they refer to are not on main yet."""
-    asked = set(files)
+    choices = set(files)
     groups = (
-        deferred(facts, [file for file in group if file in asked]) for group in (with_failing_rows(facts), facts.bad)
+        deferral_of(facts, [file for file in group if file in choices])
+        for group in (with_failing_rows(facts), facts.bad)
     )
-    return {file: Retry(why=_why(each), until=each.until) for each in groups for file in each.files}
+    return {
+        file: Retry(reason=_reason(deferral), due=deferral.deadline) for deferral in groups for file in deferral.files
+    }
 
 
 def released_key(facts: Facts, files: Iterable[FileVersion]) -> Answers:
     """Release files that failed only for keys of files that failed after quarantine: those keys are free."""
-    free = set(released(facts))
+    free = set(released_files(facts))
     return {file: Release() for file in files if file in free}
 
 
@@ -192,17 +197,20 @@ def superseded_by_key(facts: Facts, files: Iterable[FileVersion]) -> Answers:
     """Decide good files whose key has another version on main. Without an order of batches, publishing finds these."""
     if facts.reuploads is None:
         return {}
-    its = [file for file in files if file.id in facts.ended.passed]
-    decided: dict[FileVersion, Action] = {file: Leave() for file in its if not facts.is_open(file)}
-    still = [file for file in its if file not in decided]
-    closed = superseded(facts.attempt, still, facts.receipts, facts.reuploads, facts.ended.reported)
-    return decided | {each.finding.file: each for each in closed}
+    passing_files = [file for file in files if file.id in facts.end.passing_ids]
+    answers: dict[FileVersion, Action] = {file: Leave() for file in passing_files if not facts.is_open(file)}
+    open_files = [file for file in passing_files if file not in answers]
+    closures = superseded(facts.attempt, open_files, facts.receipts, facts.reuploads, facts.end.reports_by_id)
+    return answers | {closure.finding.file: closure for closure in closures}
 
 
 def verdict(facts: Facts, files: Iterable[FileVersion]) -> Answers:
     """Publish files that passed their audit, and reject the others."""
-    passed, reported = facts.ended.passed, facts.ended.reported
-    return {it: Publish() if it.id in passed else Reject(finding=_finding(it, reported[it.id])) for it in files}
+    passing_ids, reports = facts.end.passing_ids, facts.end.reports_by_id
+    return {
+        file: Publish() if file.id in passing_ids else Reject(finding=_finding(file, reports[file.id]))
+        for file in files
+    }
 
 
 RULES: tuple[Callable[[Facts, Iterable[FileVersion]], Answers], ...] = (
@@ -217,11 +225,11 @@ RULES: tuple[Callable[[Facts, Iterable[FileVersion]], Answers], ...] = (
 """Rules in the order in which they are asked, each about the files that no earlier rule has answered for."""
 
 
-def released(facts: Facts) -> tuple[FileVersion, ...]:
+def released_files(facts: Facts) -> tuple[FileVersion, ...]:
     """Return the open files that failed only for keys that are free by now. They are audited again together with the
     files that passed, because of files with the same key the one that landed first stays.
     """
-    ids = with_released_keys(facts.job.plan, facts.ended.report) if facts.ended.report else frozenset[str]()
+    ids = with_released_keys(facts.job.plan, facts.end.report) if facts.end.report else frozenset[str]()
     return tuple(file for file in facts.bad if file.id in ids and facts.is_open(file))
 
 
@@ -230,22 +238,22 @@ def superseded(
     files: Iterable[FileVersion],
     receipts: Mapping[str, Receipt],
     reuploads: Reuploads,
-    reported: Mapping[str, FileReport],
+    reports: Mapping[str, FileReport],
 ) -> list[Supersede]:
     """Return the decisions on those of the files that other versions of their keys on main supersede."""
-    stand = {file: standing_of(receipts.get(file.key), file, attempt.table, reuploads) for file in files}
+    standings = {file: standing_of(receipts.get(file.key), file, attempt.table, reuploads) for file in files}
     return [
         Supersede(
             decision=decision,
             finding=Finding(
                 file=file,
-                reasons=(its.reason,),
-                rows=reported[file.id].rows if file.id in reported else 0,
+                reasons=(standing.reason,),
+                rows=reports[file.id].rows if file.id in reports else 0,
                 reuploads=reuploads,
             ),
         )
-        for file, its in stand.items()
-        if (decision := its.decision)
+        for file, standing in standings.items()
+        if (decision := standing.decision)
     ]
 
 
@@ -254,8 +262,8 @@ def goes_first(facts: Facts) -> bool:
     wait for references. A batch that waits keeps nobody waiting, lest two batches wait for each other.
     """
     good = [file for file in facts.good if facts.is_open(file)]
-    waits = deferred(facts, [file for file in with_failing_rows(facts) if facts.is_open(file)])
-    return bool(good) and (waits.until is None or len(waits.files) < len(good))
+    waits = deferral_of(facts, [file for file in with_failing_rows(facts) if facts.is_open(file)])
+    return bool(good) and (waits.deadline is None or len(waits.files) < len(good))
 
 
 def _settlement(facts: Facts, answers: Answers) -> Settlement:
@@ -265,43 +273,47 @@ def _settlement(facts: Facts, answers: Answers) -> Settlement:
         dict[FileVersion, Retry](),
         list[Finding](),
     )
-    for file, each in answers.items():
-        match each:
+    for file, answer in answers.items():
+        match answer:
             case Supersede():
-                superseded.append(each)
+                superseded.append(answer)
             case Publish():
                 publish.append(file)
             case Retry():  # a Halve, too
-                retries[file] = each
+                retries[file] = answer
             case Reject():
-                reject.append(each.finding)
+                reject.append(answer.finding)
             case Release() | Leave():
                 pass
             case _:
-                assert_never(each)
-    ready = Settlement(superseded=tuple(superseded), publish=tuple(publish), released=released(facts))
-    if first := next((each for each in retries.values() if each.until), None):
-        return replace(ready, wait=Wait(why=first.why, until=first.until, files=tuple(retries)))
-    halves = (_half(retries, later=False), _half(retries, later=True))
-    together = tuple(file for file, answer in retries.items() if not isinstance(answer, Halve))
-    return replace(ready, retry=together, halves=tuple(half for half in halves if half), reject=tuple(reject))
+                assert_never(answer)
+    ready = Settlement(superseded=tuple(superseded), publish=tuple(publish), released_files=released_files(facts))
+    if first := next((retry for retry in retries.values() if retry.due), None):
+        return replace(ready, wait=Wait(reason=first.reason, due=first.due, files=tuple(retries)))
+    halves = (_half(retries, is_second=False), _half(retries, is_second=True))
+    joint_retry = tuple(file for file, answer in retries.items() if not isinstance(answer, Halve))
+    return replace(ready, retry=joint_retry, halves=tuple(half for half in halves if half), reject=tuple(reject))
 
 
-def _half(retries: Mapping[FileVersion, Retry], *, later: bool) -> tuple[FileVersion, ...]:
-    return tuple(file for file, answer in retries.items() if isinstance(answer, Halve) and answer.later is later)
+def _half(retries: Mapping[FileVersion, Retry], *, is_second: bool) -> tuple[FileVersion, ...]:
+    return tuple(
+        file for file, answer in retries.items() if isinstance(answer, Halve) and answer.is_second is is_second
+    )
 
 
-def _behind(facts: Facts, found: Settlement) -> Settlement:
+def _wait_for_older(facts: Facts, plan: Settlement) -> Settlement:
     """Wait for the attempt that publishes first, with everything but superseded files."""
-    if not found.publish or facts.predecessor is None:
-        return found
-    why = f"{facts.predecessor.branch} is older and is published first"
-    return Settlement(superseded=found.superseded, wait=Wait(why=why, files=found.publish, behind=facts.predecessor))
+    if not plan.publish or facts.predecessor is None:
+        return plan
+    reason = f"{facts.predecessor.branch} is older and is published first"
+    return Settlement(
+        superseded=plan.superseded, wait=Wait(reason=reason, files=plan.publish, predecessor=facts.predecessor)
+    )
 
 
-def _why(deferral: Deferral) -> str:
-    what = "files are in progress there" if deferral.until else "rows have changed there since"
-    return f"rows that it refers to are missing from {', '.join(sorted(deferral.tables))}, and {what}"
+def _reason(deferral: Deferral) -> str:
+    cause = "files are in progress there" if deferral.deadline else "rows have changed there since"
+    return f"rows that it refers to are missing from {', '.join(sorted(deferral.tables))}, and {cause}"
 
 
 def _finding(file: FileVersion, entry: FileReport) -> Finding:

@@ -17,19 +17,21 @@ from lakegate.workflow.verification.facts import Open
 
 def read_open(service: Service) -> tuple[Open, ...]:
     """Look at every open attempt, each alone."""
-    return tuple(_look(service, branch, attempt) for branch, attempt in list_open_branches(service.branches).items())
+    return tuple(
+        _read_attempt(service, branch, attempt) for branch, attempt in list_open_branches(service.branches).items()
+    )
 
 
-def _look(service: Service, branch: Branch, attempt: Attempt) -> Open:
+def _read_attempt(service: Service, branch: Branch, attempt: Attempt) -> Open:
     try:
         job, report = job_of(service.store, attempt), read_report(service.store, attempt)
-        named = dict.fromkeys(_commits(service, job, report))
+        commits = dict.fromkeys(_commits(service, job, report))
         base = service.branches.base(branch.name)
         return Open(
             attempt=attempt,
             job=job_name(attempt) if job else "",
             report=report_name(attempt) if report else "",
-            unknown=tuple(commit for commit in named if not _exists(service, commit, attempt.table)),
+            unknown=tuple(commit for commit in commits if not _exists(service, commit, attempt.table)),
             has_rows=bool(service.branches.changes(base, branch.head).tables),
         )
     except (Conflict, Misconfigured, Refused) as error:

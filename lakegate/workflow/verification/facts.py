@@ -14,7 +14,7 @@ class Needs:
 
     reference: str
     files: int
-    lost: tuple[str, ...] = ()
+    lost_files: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
 
 
@@ -34,32 +34,32 @@ class DecidedVersion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
-    """The data files that an attempt's report names: by file version's id, those that it took off the table (`taken`)
-    because other versions share them, and those that hold what is `left` of them. Both count only if one of the file
-    versions `rewriting` was published.
+class FilesWritten:
+    """The data files that an attempt's report names: by file version's id, those that it took off the table
+    (`taken_paths`) because other versions share them, and those that hold the rest of their rows (`left_paths`). Both
+    count only if one of the file versions of `rewriting_ids` was published.
     """
 
     files: Mapping[str, frozenset[str]]
-    rewriting: frozenset[str] = frozenset()
-    taken: frozenset[str] = frozenset()
-    left: frozenset[str] = frozenset()
+    rewriting_ids: frozenset[str] = frozenset()
+    taken_paths: frozenset[str] = frozenset()
+    left_paths: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Decisions:
     """Decisions, and the tables that they tell of.
 
-    `published` file versions have their rows on main by their receipts, and `replaced` ones had them. `reports` are
-    those that can be read. `there` are main's data files by table. Versions that are `forgotten` landed before the
+    `published` file versions have their rows on main by their receipts, and `replaced_versions` had them. `reports` are
+    those that can be read. `paths_by_table` are main's data files by table. `lost_versions` landed before the
     watermark, and nothing tells of them. `unread` are receipts that cannot be read.
     """
 
     published: tuple[DecidedVersion, ...] = ()
-    replaced: tuple[DecidedVersion, ...] = ()
-    reports: Mapping[Attempt, Written] = field(default_factory=dict)
-    there: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    forgotten: tuple[str, ...] = ()
+    replaced_versions: tuple[DecidedVersion, ...] = ()
+    reports: Mapping[Attempt, FilesWritten] = field(default_factory=dict)
+    paths_by_table: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    lost_versions: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
 
 

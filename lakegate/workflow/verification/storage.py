@@ -33,18 +33,21 @@ def read_needs(service: Service, warehouse: Warehouse) -> tuple[Needs, ...]:
     """Return the needs of main, and of every other reference beyond main's. Of main only the head counts, and of a
     branch all its commits and its base, because an approval reads the commit that was audited.
     """
-    needed = FilesByReference(location=service.tables.location())
-    unread = {name: tuple(_follow(service, needed, name, head, since)) for name, head, since in _lines(service)}
-    missing = dict(needed.names)
-    for folder in needed.folders():
+    files_by_reference = FilesByReference(location=service.tables.location())
+    unread = {
+        name: tuple(_follow(service, files_by_reference, name, head, start)) for name, head, start in _lines(service)
+    }
+    missing_files = dict(files_by_reference.names)
+    for folder in files_by_reference.folders():
         for file in warehouse.files(folder):
-            missing.pop(file.uri, None)
-    lost: dict[str, list[str]] = {name: [] for name in unread}
-    for uri, name in sorted(missing.items()):
-        lost[name].append(uri)
-    files = Counter(needed.names.values())
+            missing_files.pop(file.uri, None)
+    lost_files: dict[str, list[str]] = {name: [] for name in unread}
+    for uri, name in sorted(missing_files.items()):
+        lost_files[name].append(uri)
+    files = Counter(files_by_reference.names.values())
     return tuple(
-        Needs(reference=name, files=files[name], lost=tuple(lost[name]), unread=why) for name, why in unread.items()
+        Needs(reference=name, files=files[name], lost_files=tuple(lost_files[name]), unread=reasons)
+        for name, reasons in unread.items()
     )
 
 
@@ -52,22 +55,22 @@ def _lines(service: Service) -> Iterator[tuple[str, str, str]]:
     """Yield each reference's name, its head, and the commit since which its tables are needed, main first."""
     head = service.branches.head(MAIN) or ""
     yield MAIN, head, head
-    for each in service.branches.references():
-        if each.name != MAIN:
-            yield each.name, each.head, each.base or each.head
+    for reference in service.branches.references():
+        if reference.name != MAIN:
+            yield reference.name, reference.head, reference.base or reference.head
 
 
-def _follow(service: Service, needed: FilesByReference, name: str, head: str, since: str) -> Iterator[str]:
+def _follow(service: Service, files_by_reference: FilesByReference, name: str, head: str, start: str) -> Iterator[str]:
     """Add what a reference needs. Yield the reason for each table that cannot be followed to all of its files."""
     try:
-        files = set(service.branches.metadata_files(head, since))
+        files = set(service.branches.metadata_files(head, start))
     except Conflict as error:
         yield str(error)
         return
     for file in sorted(files, key=lambda file: (file.table, file.uri)):
         try:
-            for uri in () if file.is_view else service.tables.reached([file.uri], needed):
-                needed.add(uri, name)
+            for uri in () if file.is_view else service.tables.reached([file.uri], files_by_reference):
+                files_by_reference.add(uri, name)
         except Refused as error:
             yield f"{file.table}: {error}"
-        needed.add(file.uri, name)
+        files_by_reference.add(file.uri, name)

@@ -1,4 +1,4 @@
-"""What EMR Serverless would bill a job run: its workers' vCPUs, memory and disk for as long as it ran.
+"""The bill of a job run on EMR Serverless: its workers' vCPUs, memory and disk for as long as it ran.
 
 The only worker here is the driver, so the executors are those that the run's properties begin with. A run bills a
 minute at least, and of a worker's disk what is above 20 GB.

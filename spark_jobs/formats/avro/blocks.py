@@ -13,7 +13,7 @@ SYNC = 16  # bytes of the marker behind each block
 MOST_BYTES = 2**31 - 1  # of a block, compressed or not: Java has no longer arrays
 _LONGEST_NUMBER = 10  # bytes
 _HEAD = 2 * _LONGEST_NUMBER
-_LEAST, _MOST = 4 * 1024, 1024 * 1024  # bytes that are read at a time
+_LEAST, _GREATEST_READ = 4 * 1024, 1024 * 1024  # bytes that are read at a time
 _CORRUPT = "its rows cannot be read to the end, a block is corrupt (block {:,} {})"
 
 Read = Callable[[int, int], bytes]
@@ -75,17 +75,17 @@ def walk(read: Read, start: int, length: int, sync: bytes) -> Iterator[Block]:
 def _block(window: "_Window", at: int, nth: int) -> Block:
     try:
         head = window.take(at, _HEAD)
-        rows, behind = number(head, 0)
-        size, behind = number(head, behind)
+        rows, end = number(head, 0)
+        size, end = number(head, end)
     except (Short, Unreadable):
         raise _corrupt(nth, "has no head that can be read") from None
     if rows < 0 or size < 0:
         raise _corrupt(nth, f"says that it has {count(rows, 'row')} in {count(size, 'byte')}")
-    return Block(head=at, start=at + behind, size=size, rows=rows)
+    return Block(head=at, start=at + end, size=size, rows=rows)
 
 
-def _corrupt(nth: int, why: str) -> Unreadable:
-    return Unreadable(_CORRUPT.format(nth, why))
+def _corrupt(nth: int, reason: str) -> Unreadable:
+    return Unreadable(_CORRUPT.format(nth, reason))
 
 
 class _Window:
@@ -101,6 +101,6 @@ class _Window:
         held_to = self._from + len(self._held)
         if not self._from <= at <= end <= held_to:
             is_next = self._from <= at <= held_to
-            self._size = min(2 * self._size, _MOST) if is_next else _LEAST
+            self._size = min(2 * self._size, _GREATEST_READ) if is_next else _LEAST
             self._from, self._held = at, self._read(at, min(self._size, self._length - at))
         return self._held[at - self._from : end - self._from]

@@ -51,15 +51,15 @@ def rows_in(blocks: Blocks, least: int, limits: Limits) -> tuple[int, tuple[Faul
     """
     if blocks.codec not in RATIOS:
         codecs = ", ".join(RATIOS)
-        known = Advice(vendor="compress it by deflate, snappy or zstandard")
-        raise Unreadable(f"its blocks are compressed by a codec that is none of {codecs}", blocks.codec[:60], known)
-    rows = packed = largest = 0
+        advice = Advice(vendor="compress it by deflate, snappy or zstandard")
+        raise Unreadable(f"its blocks are compressed by a codec that is none of {codecs}", blocks.codec[:60], advice)
+    rows = size_packed = largest = 0
     begins, split = dict[int, int](), SPLIT
     for number, block in enumerate(blocks, 1):
         if number > limits.blocks:
             return 0, (more_than(limits, "blocks"),)
         _check_rows(number, block, least, RATIOS[blocks.codec])
-        rows, packed, largest = rows + block.rows, packed + block.size, max(largest, block.size)
+        rows, size_packed, largest = rows + block.rows, size_packed + block.size, max(largest, block.size)
         while split <= block.head - SYNC:
             begins[split], split = block.head, split + SPLIT
     begins |= dict.fromkeys(range(split, blocks.length, SPLIT), blocks.length)
@@ -70,7 +70,7 @@ def rows_in(blocks: Blocks, least: int, limits: Limits) -> tuple[int, tuple[Faul
     if wrong := beyond_limits(limits, rows=rows):
         return 0, wrong
     _check_splits(blocks, begins)
-    return rows, _uncompressed_faults(blocks, packed, largest, limits)
+    return rows, _uncompressed_faults(blocks, size_packed, largest, limits)
 
 
 def _check_rows(number: int, block: Block, least: int, ratio: int) -> None:
@@ -98,54 +98,54 @@ def _check_splits(blocks: Blocks, begins: Mapping[int, int]) -> None:
                 raise Unreadable("the marker between its blocks stands within one, too: readers take it for an end")
 
 
-def _uncompressed_faults(blocks: Blocks, packed: int, largest: int, limits: Limits) -> tuple[Fault, ...]:
+def _uncompressed_faults(blocks: Blocks, size_packed: int, largest: int, limits: Limits) -> tuple[Fault, ...]:
     """Return a fault if all blocks decompress to more than the limit.
 
     Unreadable if one block does not fit into memory, because readers decompress a block as a whole.
     """
-    ratio, found = RATIOS[blocks.codec], 0
-    may_be_much = packed * ratio > limits.uncompressed
+    ratio, total = RATIOS[blocks.codec], 0
+    may_be_much = size_packed * ratio > limits.uncompressed
     if not may_be_much and largest * ratio <= MOST_BYTES:
         return ()
     for number, block in enumerate(blocks, 1):
-        most = block.size * ratio
-        if may_be_much or most > MOST_BYTES:
-            most = _count_uncompressed(blocks, block, min(MOST_BYTES, limits.uncompressed - found) + 1)
-        found += most
-        if found > limits.uncompressed:
+        greatest = block.size * ratio
+        if may_be_much or greatest > MOST_BYTES:
+            greatest = _count_uncompressed(blocks, block, min(MOST_BYTES, limits.uncompressed - total) + 1)
+        total += greatest
+        if total > limits.uncompressed:
             return (more_than(limits, "uncompressed"),)
-        if most > MOST_BYTES:
-            said = f"block {number:,} has more than {MOST_BYTES:,} bytes uncompressed, which no reader takes"
-            raise Unreadable(said, advice=Advice(vendor="write smaller blocks"))
+        if greatest > MOST_BYTES:
+            message = f"block {number:,} has more than {MOST_BYTES:,} bytes uncompressed, which no reader takes"
+            raise Unreadable(message, advice=Advice(vendor="write smaller blocks"))
     return ()
 
 
-def _count_uncompressed(blocks: Blocks, block: Block, most: int) -> int:
-    """Count the bytes that a block decompresses to, up to `most`."""
+def _count_uncompressed(blocks: Blocks, block: Block, limit: int) -> int:
+    """Count the bytes that a block decompresses to, up to `limit`."""
     java = jvm(blocks.spark)
     io = java.org.apache.commons.io
     blocks.stream.seek(block.start)
-    bounded = io.input.BoundedInputStream(blocks.stream, block.size)
-    bounded.setPropagateClose(False)
+    content = io.input.BoundedInputStream(blocks.stream, block.size)
+    content.setPropagateClose(False)
     try:
-        with closing(_UNPACK[blocks.codec](java, java.java.io.BufferedInputStream(bounded))) as unpacked:
-            return int(io.IOUtils.copyLarge(unpacked, io.output.NullOutputStream(), 0, most))
+        with closing(_UNPACK[blocks.codec](java, java.java.io.BufferedInputStream(content))) as stream:
+            return int(io.IOUtils.copyLarge(stream, io.output.NullOutputStream(), 0, limit))
     except FAILURES as error:
         if is_unreachable(error):
             raise
         return 0  # reading its rows reports the error
 
 
-def _inflating(java: Any, packed: Any) -> Any:
+def _inflating(java: Any, stream: Any) -> Any:
     no_wrap = java.java.util.zip.Inflater(True)  # noqa: FBT003 - Java has no names
-    return java.java.util.zip.InflaterInputStream(packed, no_wrap)
+    return java.java.util.zip.InflaterInputStream(stream, no_wrap)
 
 
 _UNPACK: Mapping[str, Callable[[Any, Any], Any]] = {
-    "null": lambda _, packed: packed,
-    "snappy": lambda _, packed: packed,
+    "null": lambda _, stream: stream,
+    "snappy": lambda _, stream: stream,
     "deflate": _inflating,
-    "zstandard": lambda java, packed: java.com.github.luben.zstd.ZstdInputStream(packed),
-    "bzip2": lambda java, packed: java.org.apache.commons.compress.compressors.bzip2.BZip2CompressorInputStream(packed),
-    "xz": lambda java, packed: java.org.tukaani.xz.XZInputStream(packed, _XZ_MEMORY),
+    "zstandard": lambda java, stream: java.com.github.luben.zstd.ZstdInputStream(stream),
+    "bzip2": lambda java, stream: java.org.apache.commons.compress.compressors.bzip2.BZip2CompressorInputStream(stream),
+    "xz": lambda java, stream: java.org.tukaani.xz.XZInputStream(stream, _XZ_MEMORY),
 }

@@ -24,7 +24,7 @@ from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, root_cause
 from spark_jobs.jvm.gateway import jvm
 
-TRUNCATED = Fault("it is truncated: it begins as an Avro file and does not end as one", UPLOADED_WHOLE)
+TRUNCATED_FAULT = Fault("it is truncated: it begins as an Avro file and does not end as one", UPLOADED_WHOLE)
 # Dates are days of the calendar that Avro's specification names, whoever wrote them.
 _OPTIONS = {"datetimeRebaseMode": "CORRECTED"}
 _MAGIC = b"Obj\x01"
@@ -45,19 +45,19 @@ def read(spark: SparkSession, uri: str, ends: Ends, limits: Limits) -> Footer:
     """Return the columns and the rows; a file beyond a limit has faults and no columns."""
     if not ends.first.startswith(_MAGIC):
         raise Unreadable(not_of(FileKind.AVRO, ends.first))
-    with hadoop.opened(spark, uri) as stream:
+    with hadoop.open_stream(spark, uri) as stream:
         header = _header(partial(hadoop.part, spark, stream), ends.length, limits)
         if not ends.last.endswith(header.sync):
-            raise Unreadable(TRUNCATED)
+            raise Unreadable(TRUNCATED_FAULT)
         document = _schema_document(header.schema)
         if wrong := _schema_faults(limits, *_size(document)):
             return Footer(faults=wrong)
-        parsed = _parse_schema(spark, header.schema)
-        canonical = jvm(spark).org.apache.avro.SchemaNormalization.toParsingForm(parsed)
+        schema_tree = _parse_schema(spark, header.schema)
+        canonical = jvm(spark).org.apache.avro.SchemaNormalization.toParsingForm(schema_tree)
         size = avro_schema.size(json.loads(canonical))
         if wrong := _schema_faults(limits, size.columns, size.nesting):
             return Footer(faults=wrong)
-        columns = _spark_schema(spark, parsed)
+        columns = _spark_schema(spark, schema_tree)
         if not isinstance(document, dict) or document.get("type") != "record":
             raise Unreadable("its rows are not records", advice=Advice(vendor="write its rows as records"))
         blocks = Blocks(
@@ -97,23 +97,23 @@ def _header(read: Read, length: int, limits: Limits) -> _Header:
             return _parse_header(read(0, min(size, length)))
         except Short:
             if length <= size:
-                raise Unreadable(TRUNCATED) from None
+                raise Unreadable(TRUNCATED_FAULT) from None
     raise Unreadable(more_than(limits, "footer"))
 
 
 def _parse_header(head: bytes) -> _Header:
-    found, at = dict[bytes, bytes](), len(_MAGIC)
+    entries, at = dict[bytes, bytes](), len(_MAGIC)
     count, at = number(head, at)
     while count:
         if count < 0:  # the size of the block follows
             count, (_, at) = -count, number(head, at)
         for _ in range(count):
             name, at = _bytes_at(head, at)
-            found[name], at = _bytes_at(head, at)
+            entries[name], at = _bytes_at(head, at)
         count, at = number(head, at)
     sync = piece(head, at, SYNC)
     try:
-        schema, codec = found[b"avro.schema"].decode(), found.get(b"avro.codec", b"null").decode()
+        schema, codec = entries[b"avro.schema"].decode(), entries.get(b"avro.codec", b"null").decode()
     except (KeyError, UnicodeDecodeError):
         raise Unreadable("it has no schema that can be read") from None
     return _Header(schema=schema, codec=codec, sync=sync, end=at + SYNC)
@@ -135,19 +135,21 @@ def _schema_document(text: str) -> Any:
 
 def _size(schema: Any) -> tuple[int, int]:
     """Return the number of fields in the schema, nested ones included, and how deep they are nested."""
-    columns, deepest, left = 0, 0, [(schema, 0)]
-    while left:
-        part, depth = left.pop()
+    columns, deepest, todo = 0, 0, [(schema, 0)]
+    while todo:
+        part, depth = todo.pop()
         if isinstance(part, list):
-            left += [(it, depth) for it in part]
+            todo += [(branch, depth) for branch in part]
         elif isinstance(part, dict):
             fields = part.get("fields")
-            inner = [it.get("type") for it in fields if isinstance(it, dict)] if isinstance(fields, list) else []
+            inner = (
+                [field.get("type") for field in fields if isinstance(field, dict)] if isinstance(fields, list) else []
+            )
             columns += len(inner)
             inner += [part[word] for word in ("items", "values") if word in part]
             if isinstance(part.get("type"), dict | list):
-                left.append((part["type"], depth))
-            left += [(it, depth + 1) for it in inner]
+                todo.append((part["type"], depth))
+            todo += [(kind, depth + 1) for kind in inner]
             deepest = max(deepest, depth + bool(inner))
     return columns, deepest
 

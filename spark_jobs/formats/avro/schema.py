@@ -10,7 +10,7 @@ from lakegate.audit.advice import Advice
 from spark_jobs.formats.footer import Unreadable
 
 _LEAST = {"null": 0, "boolean": 1, "int": 1, "long": 1, "float": 4, "double": 8, "bytes": 1, "string": 1}
-_LISTED = {"array": "items", "map": "values"}
+_ITEM_WORDS = {"array": "items", "map": "values"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,43 +46,43 @@ class _Sizes:
         if isinstance(schema, str):
             return self._of_name(schema)
         kind = schema["type"]
-        if kind in _LISTED:
-            return self._of_list(kind, schema[_LISTED[kind]])
+        if kind in _ITEM_WORDS:
+            return self._of_list(kind, schema[_ITEM_WORDS[kind]])
         if kind == "record":
             return self._of_record(schema)
         if kind in ("enum", "fixed"):
-            found = self.named[schema["name"]] = Size(least=1 if kind == "enum" else int(schema["size"]))
-            return found
+            size = self.named[schema["name"]] = Size(least=1 if kind == "enum" else int(schema["size"]))
+            return size
         return self.of(kind)
 
     def _of_name(self, name: str) -> Size:
-        found = self.named.get(name, Size(least=_LEAST.get(name, 0)))
-        if found is None:
-            said = f"its schema cannot be read: {name[:60]!r} is a part of itself"
-            raise Unreadable(said, advice=Advice(vendor="write it by a schema that does not contain itself"))
-        return found
+        size = self.named.get(name, Size(least=_LEAST.get(name, 0)))
+        if size is None:
+            message = f"its schema cannot be read: {name[:60]!r} is a part of itself"
+            raise Unreadable(message, advice=Advice(vendor="write it by a schema that does not contain itself"))
+        return size
 
     def _of_union(self, branches: list[Any]) -> Size:
-        found = [self.of(branch) for branch in branches]
+        sizes = [self.of(branch) for branch in branches]
         return Size(
-            columns=sum(each.columns for each in found),
-            nesting=max((each.nesting for each in found), default=0),
-            least=1 + min((each.least for each in found), default=0),
+            columns=sum(size.columns for size in sizes),
+            nesting=max((size.nesting for size in sizes), default=0),
+            least=1 + min((size.least for size in sizes), default=0),
         )
 
     def _of_list(self, kind: str, schema: Any) -> Size:
-        within = self.of(schema)
-        if kind == "array" and not within.least:
-            said = "its schema has an array of what takes no bytes, of which a few bytes hold any number"
-            raise Unreadable(said, advice=Advice(vendor="leave out the array, whose items hold nothing"))
-        return Size(columns=within.columns, nesting=within.nesting + 1, least=1)
+        inner = self.of(schema)
+        if kind == "array" and not inner.least:
+            message = "its schema has an array of what takes no bytes, of which a few bytes hold any number"
+            raise Unreadable(message, advice=Advice(vendor="leave out the array, whose items hold nothing"))
+        return Size(columns=inner.columns, nesting=inner.nesting + 1, least=1)
 
     def _of_record(self, schema: Any) -> Size:
         self.named[schema["name"]] = None
-        parts = [self.of(each["type"]) for each in schema["fields"]]
-        found = self.named[schema["name"]] = Size(
+        parts = [self.of(field["type"]) for field in schema["fields"]]
+        size = self.named[schema["name"]] = Size(
             columns=len(parts) + sum(part.columns for part in parts),
             nesting=1 + max((part.nesting for part in parts), default=-1),
             least=sum(part.least for part in parts),
         )
-        return found
+        return size

@@ -15,7 +15,7 @@ from lakegate.audit.text.scan import Scan, row_faults
 from spark_jobs.formats.format import Format
 from spark_jobs.formats.origin import origin
 from spark_jobs.formats.text.lines import AT, BLOCK, TEXT, is_short_sql, lines, number_in_block
-from spark_jobs.formats.text.parsed import Parsed, Value, parsed_rows
+from spark_jobs.formats.text.parsed import ParsedFiles, Value, parsed_rows
 from spark_jobs.formats.text.parsing import value, whole
 from spark_jobs.formats.text.text_format import Layout, TextFormat
 from spark_jobs.jvm.spark_sql import literal
@@ -29,37 +29,39 @@ _CORRUPT = "corrupt"
 
 def scan(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Scan]:
     """Return the files' lines; if fields may hold line ends, their records."""
-    found = _scan_lines(spark, form, uris)
+    scans = _scan_lines(spark, form, uris)
     if not form.multiline:
-        return found
+        return scans
     last = F.max_by(F.expr(f"{is_short_sql(form)} AND {_left_open_sql(form)}"), F.col(AT))
     counts = [F.count(TEXT).alias("rows"), last.alias("left_open"), F.max(F.octet_length(TEXT)).alias("longest")]
-    counted = _records(spark, form, uris).groupBy(FILE_COLUMN).agg(*counts).collect()
-    none = {file: replace(lines_of, rows=0) for file, lines_of in found.items()}
-    return none | {row[FILE_COLUMN]: _with_records(found[row[FILE_COLUMN]], row) for row in counted}
+    records_per_file = _records(spark, form, uris).groupBy(FILE_COLUMN).agg(*counts).collect()
+    empty_scans = {file: replace(lines_of, rows=0) for file, lines_of in scans.items()}
+    return empty_scans | {row[FILE_COLUMN]: _with_records(scans[row[FILE_COLUMN]], row) for row in records_per_file}
 
 
-def parse(spark: SparkSession, plan: Plan, layout: Layout, uris: Sequence[str]) -> Parsed:
+def parse(spark: SparkSession, plan: Plan, layout: Layout, uris: Sequence[str]) -> ParsedFiles:
     """Parse files whose fields stand in one order."""
     form, width = plan.files, len(layout.names)
     read = (
         _fields_of_records(spark, form, uris, layout) if form.multiline else _fields_of_lines(spark, form, uris, width)
     )
-    there = {name: at for at, name in enumerate(layout.names)}
-    texts = [_text_sql(form, column, there.get(column.name)) for column in plan.columns]
+    places = {name: at for at, name in enumerate(layout.names)}
+    texts = [_text_sql(form, column, places.get(column.name)) for column in plan.columns]
     read = read.select("*", *(F.expr(sql).alias(f"t{at}") for at, sql in enumerate(texts)))
-    strange, misquoted, unequal = row_faults(form, width)
+    strange, bad_quotes, unequal = row_faults(form, width)
     quotes = (
-        {} if form.multiline or not form.quote else {misquoted: f"NOT {TEXT} RLIKE {literal(whole(well_quoted(form)))}"}
+        {}
+        if form.multiline or not form.quote
+        else {bad_quotes: f"NOT {TEXT} RLIKE {literal(whole(well_quoted(form)))}"}
     )
-    missing = f"{_CORRUPT} IS NOT NULL" + ("" if form.multiline else " OR f IS NULL")
-    broken = {strange: "NOT sound", **quotes, unequal: missing}
-    return parsed_rows(plan, read, [_value(form, at, column) for at, column in enumerate(plan.columns)], broken)
+    is_missing = f"{_CORRUPT} IS NOT NULL" + ("" if form.multiline else " OR f IS NULL")
+    faults = {strange: "NOT sound", **quotes, unequal: is_missing}
+    return parsed_rows(plan, read, [_value(form, at, column) for at, column in enumerate(plan.columns)], faults)
 
 
 def _value(form: FileFormat, at: int, column: TableColumn) -> Value:
-    typed = value(f"t{at}", column.type, form.patterns.get(column.name, ""))
-    return Value(typed=typed, given=f"t{at} IS NOT NULL", is_checked=canonical(column.type) != "string")
+    sql = value(f"t{at}", column.type, form.patterns.get(column.name, ""))
+    return Value(sql=sql, given_sql=f"t{at} IS NOT NULL", is_checked=canonical(column.type) != "string")
 
 
 def _header_sql(form: FileFormat) -> str:
@@ -74,11 +76,11 @@ def _row_sql(form: FileFormat) -> str:
 def _scan_lines(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Scan]:
     header = F.max(F.expr(f"CASE WHEN {_header_sql(form)} AND {is_short_sql(form)} THEN {TEXT} END"))
     sound = F.min("sound") if form.multiline else F.lit(False)  # noqa: FBT003
-    counted, longest = F.count_if(F.expr(_row_sql(form))), F.max(F.octet_length(TEXT))
-    found = lines(spark, form, uris).groupBy(FILE_COLUMN).agg(counted, header, sound, longest).collect()
+    row_count, longest = F.count_if(F.expr(_row_sql(form))), F.max(F.octet_length(TEXT))
+    scans = lines(spark, form, uris).groupBy(FILE_COLUMN).agg(row_count, header, sound, longest).collect()
     return {
-        file: Scan(rows=rows, header=first or "", sound=is_sound, longest=most)
-        for file, rows, first, is_sound, most in found
+        file: Scan(rows=rows, header=first or "", sound=is_sound, longest=longest_line)
+        for file, rows, first, is_sound, longest_line in scans
     }
 
 
@@ -99,10 +101,10 @@ def _records(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> Data
 
 
 def _read_records(
-    spark: SparkSession, form: FileFormat, width: int, more: dict[str, str], schema: str, uris: Sequence[str]
+    spark: SparkSession, form: FileFormat, width: int, further_options: dict[str, str], schema: str, uris: Sequence[str]
 ) -> DataFrame:
     """Return Spark's own records of whole files. A broken quote ends the reading."""
-    whole = {"multiLine": "true", "header": str(form.header).lower(), "encoding": form.encoding, **more}
+    whole = {"multiLine": "true", "header": str(form.header).lower(), "encoding": form.encoding, **further_options}
     options = {**_options(form, width), **whole, "unescapedQuoteHandling": "RAISE_ERROR"}
     return spark.read.schema(schema).options(**options).csv(list(uris))
 
@@ -133,8 +135,8 @@ def _schema(width: int) -> str:
 
 def _too_wide_sql(form: FileFormat, width: int) -> str:
     """Return the SQL that is true of a line with too many fields for the parser; only a long line has them counted."""
-    others, most = f"length(replace({TEXT}, {literal(form.delimiter)}, ''))", most_fields(width)
-    return f"octet_length({TEXT}) >= {most} AND length({TEXT}) - {others} >= {most}"
+    without_delimiters, limit = f"length(replace({TEXT}, {literal(form.delimiter)}, ''))", most_fields(width)
+    return f"octet_length({TEXT}) >= {limit} AND length({TEXT}) - {without_delimiters} >= {limit}"
 
 
 def _options(form: FileFormat, width: int) -> dict[str, str]:
@@ -157,11 +159,11 @@ def _text_sql(form: FileFormat, column: TableColumn, at: int | None) -> str:
     """
     if at is None:
         return "CAST(NULL AS string)"
-    said = form.nulls_of(column.name)
-    there = f"c{at}" if "" in said else f"coalesce(c{at}, '')"
-    nulls = [text for text in said if text or canonical(column.type) != "string"]
+    null_texts = form.nulls_of(column.name)
+    text = f"c{at}" if "" in null_texts else f"coalesce(c{at}, '')"
+    nulls = [text for text in null_texts if text or canonical(column.type) != "string"]
     among = ", ".join(literal(text) for text in nulls)
-    return f"CASE WHEN {there} IN ({among}) THEN NULL ELSE {there} END" if nulls else there
+    return f"CASE WHEN {text} IN ({among}) THEN NULL ELSE {text} END" if nulls else text
 
 
 def _well_quoted_sql(form: FileFormat) -> str:

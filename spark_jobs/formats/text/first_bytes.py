@@ -39,16 +39,16 @@ def _uncompressed_fault(spark: SparkSession, file: JobFile, suffix: str, limits:
     if not may_exceed(limits, suffix, file.size):
         return None
     try:
-        found = _count_uncompressed(spark, file.uri, limits.uncompressed + 1)
+        size = _count_uncompressed(spark, file.uri, limits.uncompressed + 1)
     except FAILURES:
         return None  # the scan of its lines reports the error
-    return more_than(limits, "uncompressed") if found > limits.uncompressed else None
+    return more_than(limits, "uncompressed") if size > limits.uncompressed else None
 
 
-def _count_uncompressed(spark: SparkSession, uri: str, most: int) -> int:
-    """Count the bytes that a file decompresses to, up to `most`. None is kept."""
+def _count_uncompressed(spark: SparkSession, uri: str, limit: int) -> int:
+    """Count the bytes that a file decompresses to, up to `limit`. None is kept."""
     path, java = hadoop.path(spark, uri), jvm(spark).org.apache
     codec = java.hadoop.io.compress.CompressionCodecFactory(hadoop.configuration(spark)).getCodec(path)
-    nowhere = java.commons.io.output.NullOutputStream()
-    with hadoop.opened(spark, uri) as stream, closing(codec.createInputStream(stream)) as unpacked:
-        return int(java.commons.io.IOUtils.copyLarge(unpacked, nowhere, 0, most))
+    sink = java.commons.io.output.NullOutputStream()
+    with hadoop.open_stream(spark, uri) as stream, closing(codec.createInputStream(stream)) as unpacked:
+        return int(java.commons.io.IOUtils.copyLarge(unpacked, sink, 0, limit))

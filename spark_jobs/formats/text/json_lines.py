@@ -14,7 +14,7 @@ from lakegate.audit.text.objects import HALF, HALF_PAIR, NO_HALF, NO_OBJECT
 from lakegate.audit.text.scan import Scan, row_faults
 from spark_jobs.formats.format import Format
 from spark_jobs.formats.text.lines import AT, BLOCK, TEXT, is_short_sql, lines
-from spark_jobs.formats.text.parsed import Parsed, Value, parsed_rows
+from spark_jobs.formats.text.parsed import ParsedFiles, Value, parsed_rows
 from spark_jobs.formats.text.parsing import scientific, value
 from spark_jobs.formats.text.text_format import Layout, TextFormat
 from spark_jobs.jvm.spark_sql import literal
@@ -29,42 +29,44 @@ _ENDS = r"[}]\s*,"  # an object's end, with something after it
 _TO_NUMBER = r'\G([^"0-9-]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"0-9-]*+)*+)(-?[0-9][0-9.eE+-]*+)'
 # Each costly question is asked only of the few lines that a cheap pattern leaves in doubt.
 _GOES_ON = f"CASE WHEN {TEXT} RLIKE {literal(_ENDS)} THEN size(json_object_keys(wrapped)) <> 2 ELSE FALSE END"
-_HALVED = (
+_HALF_PAIR = (
     f"CASE WHEN {TEXT} RLIKE {literal(HALF)}"
     f" THEN regexp_replace({TEXT}, {literal(NO_HALF)}, ' ') RLIKE {literal(HALF)} ELSE FALSE END"
 )
-_BROKEN = {
+_FAULTS = {
     NO_OBJECT: f"row IS NULL OR {_END} IS NULL OR {_GOES_ON}",
-    HALF_PAIR: _HALVED,
+    HALF_PAIR: _HALF_PAIR,
 }
 
 
 def scan(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str, Scan]:
     """Return the files' objects. Lines with the same keys are examined once."""
-    most = form.limits.columns
+    limit = form.limits.columns
     keys = F.expr(f"CASE WHEN {is_short_sql(form)} THEN json_object_keys({TEXT}) END").alias("keys")
     body = lines(spark, form, uris).where(_ROW_SQL).select(FILE_COLUMN, F.octet_length(TEXT).alias("long"), keys)
-    sorted_keys = F.when(F.size("keys") <= most, F.sort_array("keys")).alias("keys")
+    sorted_keys = F.when(F.size("keys") <= limit, F.sort_array("keys")).alias("keys")
     shapes = body.select(FILE_COLUMN, "long", F.size("keys").alias("wide"), sorted_keys).groupBy(FILE_COLUMN, "keys")
-    counted = shapes.agg(F.count(F.lit(1)).alias("rows"), F.max("wide").alias("wide"), F.max("long").alias("long"))
+    shape_counts = shapes.agg(F.count(F.lit(1)).alias("rows"), F.max("wide").alias("wide"), F.max("long").alias("long"))
     # A `select` that explodes an array computes its other columns anew for each element, so this is one before it.
-    marked = counted.select("*", F.coalesce(F.expr(_REPEATS_A_KEY), F.lit(False)).alias("twice"))  # noqa: FBT003
-    each = marked.select(FILE_COLUMN, "rows", "wide", "long", "twice", F.posexplode_outer("keys").alias("at", "key"))
+    shapes_with_repeats = shape_counts.select("*", F.coalesce(F.expr(_REPEATS_A_KEY), F.lit(False)).alias("twice"))  # noqa: FBT003
+    keys_of_shapes = shapes_with_repeats.select(
+        FILE_COLUMN, "rows", "wide", "long", "twice", F.posexplode_outer("keys").alias("at", "key")
+    )
     rows = F.sum(F.when(F.coalesce("at", F.lit(0)) == 0, F.col("rows")).otherwise(0)).alias("rows")
     greatest = [F.max(name).alias(name) for name in ("wide", "long", "twice")]
-    by_key = each.groupBy(FILE_COLUMN, "key").agg(rows, *greatest)
+    by_key = keys_of_shapes.groupBy(FILE_COLUMN, "key").agg(rows, *greatest)
     place = F.row_number().over(Window.partitionBy(FILE_COLUMN).orderBy(F.col("key").asc_nulls_last()))
-    first = F.collect_list(F.when(F.col("place") <= most + 1, F.col("key"))).alias("keys")
-    found = by_key.withColumn("place", place).groupBy(FILE_COLUMN).agg(F.sum("rows").alias("rows"), *greatest, first)
+    first = F.collect_list(F.when(F.col("place") <= limit + 1, F.col("key"))).alias("keys")
+    scans = by_key.withColumn("place", place).groupBy(FILE_COLUMN).agg(F.sum("rows").alias("rows"), *greatest, first)
     return {
         row[FILE_COLUMN]: Scan(
             rows=row["rows"], keys=tuple(row["keys"]), twice=row["twice"], widest=row["wide"], longest=row["long"]
         )
-        for row in found.collect()
+        for row in scans.collect()
     }
 
 
-def parse(spark: SparkSession, plan: Plan, layout: Layout, uris: Sequence[str]) -> Parsed:
+def parse(spark: SparkSession, plan: Plan, layout: Layout, uris: Sequence[str]) -> ParsedFiles:
     """Parse files whose objects have the same keys among them.
 
     Numbers and truth values are read as such, and other types from strings. A decimal is read from its spelling,
@@ -72,28 +74,28 @@ def parse(spark: SparkSession, plan: Plan, layout: Layout, uris: Sequence[str]) 
     because Spark's reader passes over anything after an object; the key that ends the outer one is random, so no line
     can spell it.
     """
-    form, there = plan.files, [column for column in plan.columns if column.name in layout.names]
-    types = ", ".join(f"{spark_identifier(column.name)}: {_json_type(column)}" for column in there)
-    wrapped = F.concat(F.lit('{"row":'), TEXT, F.lit(f',"{_END}":true}}'))
+    form, columns = plan.files, [column for column in plan.columns if column.name in layout.names]
+    types = ", ".join(f"{spark_identifier(column.name)}: {_json_type(column)}" for column in columns)
+    object_text = F.concat(F.lit('{"row":'), TEXT, F.lit(f',"{_END}":true}}'))
     options = {"columnNameOfCorruptRecord": _CORRUPT, "allowNonNumericNumbers": "false", "allowSingleQuotes": "false"}
-    read = F.from_json(wrapped, f"row struct<{types}>, {_END} boolean, {_CORRUPT} string", options)
-    body = lines(spark, form, uris).where(_ROW_SQL).select("*", wrapped.alias("wrapped"), read.alias("f"))
-    if spelled := [f"{spark_identifier(column.name)}: string" for column in there if _is_decimal(column)]:
+    read = F.from_json(object_text, f"row struct<{types}>, {_END} boolean, {_CORRUPT} string", options)
+    body = lines(spark, form, uris).where(_ROW_SQL).select("*", object_text.alias("wrapped"), read.alias("f"))
+    if decimals := [f"{spark_identifier(column.name)}: string" for column in columns if _is_decimal(column)]:
         quotes = F.regexp_replace("wrapped", _TO_NUMBER, '$1"$2"')
-        body = body.select("*", F.from_json(quotes, f"row struct<{', '.join(spelled)}>").alias("spelled"))
-    texts = [_json_value(column) if column in there else F.lit(None).cast(column.type) for column in plan.columns]
-    named = [text.alias(f"t{at}") for at, text in enumerate(texts)]
-    rows = body.select(FILE_COLUMN, BLOCK, AT, TEXT, "sound", "wrapped", "f.*", *named)
+        body = body.select("*", F.from_json(quotes, f"row struct<{', '.join(decimals)}>").alias("spelled"))
+    texts = [_json_value(column) if column in columns else F.lit(None).cast(column.type) for column in plan.columns]
+    texts_by_place = [text.alias(f"t{at}") for at, text in enumerate(texts)]
+    rows = body.select(FILE_COLUMN, BLOCK, AT, TEXT, "sound", "wrapped", "f.*", *texts_by_place)
     values = [_value(form, at, column) for at, column in enumerate(plan.columns)]
-    broken = {row_faults(form, 0)[0]: "NOT sound", **_BROKEN}
-    return parsed_rows(plan, rows, values, broken, {NO_OBJECT: f"{_CORRUPT} IS NOT NULL"})
+    faults = {row_faults(form, 0)[0]: "NOT sound", **_FAULTS}
+    return parsed_rows(plan, rows, values, faults, {NO_OBJECT: f"{_CORRUPT} IS NOT NULL"})
 
 
 def _value(form: FileFormat, at: int, column: TableColumn) -> Value:
     is_checked = canonical(column.type) not in ("string", "int", "bigint", "boolean")
     return Value(
-        typed=_typed_sql(form, at, column),
-        given=f"{_RAW}[{literal(column.name)}] IS NOT NULL",
+        sql=_typed_sql(form, at, column),
+        given_sql=f"{_RAW}[{literal(column.name)}] IS NOT NULL",
         is_checked=is_checked,
     )
 

@@ -7,7 +7,7 @@ from lakegate.audit.schema.types import canonical
 from lakegate.audit.text.values import NO_NUMBER, NUMBER, SCIENTIFIC, spelling
 from spark_jobs.jvm.spark_sql import literal
 
-_PATTERNED = {"date": "to_date", "timestamp": "to_timestamp", "timestamp_ntz": "to_timestamp_ntz"}
+_PATTERN_FUNCTIONS = {"date": "to_date", "timestamp": "to_timestamp", "timestamp_ntz": "to_timestamp_ntz"}
 
 
 def value(text: str, type_name: str, pattern: str = "") -> str:
@@ -22,7 +22,7 @@ def value(text: str, type_name: str, pattern: str = "") -> str:
     text = f"trim({text})"
     if pattern:
         # These functions fail on a far-off year; `try_add` of nothing turns the error into null.
-        return f"try_add({_PATTERNED[kind]}({text}, {literal(pattern)}), INTERVAL '0' DAY)"
+        return f"try_add({_PATTERN_FUNCTIONS[kind]}({text}, {literal(pattern)}), INTERVAL '0' DAY)"
     cast = f"try_cast({text} AS {kind})"
     if kind in ("float", "double"):
         return _floating(text, kind, cast)
@@ -48,8 +48,8 @@ def whole(pattern: str) -> str:
 def _floating(text: str, kind: str, cast: str) -> str:
     """Return the SQL of a floating-point number. One too large for the type is null: infinity must be spelled out."""
     finite = f"CASE WHEN abs({cast}) < {kind}('infinity') THEN {cast} END"
-    spelled = f"WHEN {text} RLIKE {literal(whole(NO_NUMBER))} THEN {cast}"
-    return f"CASE WHEN {text} RLIKE {literal(whole(NUMBER))} THEN {finite} {spelled} END"
+    no_number = f"WHEN {text} RLIKE {literal(whole(NO_NUMBER))} THEN {cast}"
+    return f"CASE WHEN {text} RLIKE {literal(whole(NUMBER))} THEN {finite} {no_number} END"
 
 
 def _digits(number: str) -> str:

@@ -8,11 +8,11 @@ from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.text.scan import is_positional
 from spark_jobs.formats.registry import FORMATS
-from spark_jobs.formats.text.parsed import Parsed
+from spark_jobs.formats.text.parsed import ParsedFiles
 from spark_jobs.formats.text.text_format import Layout
 
 
-def parsed(spark: SparkSession, plan: Plan, inspections: Iterable[Inspection]) -> list[Parsed]:
+def parse_files(spark: SparkSession, plan: Plan, inspections: Iterable[Inspection]) -> list[ParsedFiles]:
     """Return the rows of these files, in one part per layout; none if their format is not text."""
     text = FORMATS[plan.files.kind].text
     if text is None:

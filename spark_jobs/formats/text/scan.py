@@ -24,9 +24,9 @@ def inspect_text(spark: SparkSession, plan: Plan, files: Sequence[JobFile], text
     with ThreadPoolExecutor(THREADS) as pool:
         faults = list(pool.map(lambda file: fault_of_bytes(spark, file, plan.files.limits), files))
     readable = [file for file, fault in zip(files, faults, strict=True) if not fault]
-    found = _scan_all(spark, plan.files, readable, text) if readable else {}
+    scans = _scan_all(spark, plan.files, readable, text) if readable else {}
     return [
-        Inspection(file=file, faults=(fault,)) if fault else inspect(plan, file, found.get(file.id, Scan()))
+        Inspection(file=file, faults=(fault,)) if fault else inspect(plan, file, scans.get(file.id, Scan()))
         for file, fault in zip(files, faults, strict=True)
     ]
 
@@ -38,8 +38,8 @@ def _scan_all(
     try:
         return dict(text.scan(spark, form, [file.uri for file in files]))
     except FAILURES:
-        found = per_file(files, lambda file: text.scan(spark, form, [file.uri]).get(file.id, Scan()), THREADS)
-        pairs = zip(files, found, strict=True)
+        results = per_file(files, lambda file: text.scan(spark, form, [file.uri]).get(file.id, Scan()), THREADS)
+        pairs = zip(files, results, strict=True)
         return {file.id: _reason(result) if isinstance(result, Exception) else result for file, result in pairs}
 
 

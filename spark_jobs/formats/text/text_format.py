@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from lakegate.audit.model.files import FileFormat
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.text.scan import Scan
-from spark_jobs.formats.text.parsed import Parsed
+from spark_jobs.formats.text.parsed import ParsedFiles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,4 +28,4 @@ class TextFormat:
     """
 
     scan: Callable[[SparkSession, FileFormat, Sequence[str]], dict[str, Scan]]
-    parse: Callable[[SparkSession, Plan, Layout, Sequence[str]], Parsed]
+    parse: Callable[[SparkSession, Plan, Layout, Sequence[str]], ParsedFiles]

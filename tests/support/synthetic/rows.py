@@ -479,7 +479,7 @@ def _sortable(value: Any) -> tuple[bool, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class MadeUp:
-    """How rows are made up for one kind of metric: a file that is `failing` a check of it, and the `changes` of rows
+    """The making of rows for one kind of metric: a file that is `failing` a check of it, and the `changes` of rows
     that are tried until the check fails, or passes. Of some, one row by itself shows whether it counts.
     """
 

@@ -21,7 +21,7 @@ from lakegate.landing.receipts import Entry, Receipt
 from lakegate.landing.standing import IDENTICAL
 from lakegate.ports import JobRun, JobState
 from lakegate.workflow.settlement.backoff import Crash
-from lakegate.workflow.settlement.facts import Ended, Facts
+from lakegate.workflow.settlement.facts import AttemptEnd, Facts
 from lakegate.workflow.settlement.references import MOST_AUDITS, PATIENCE
 from lakegate.workflow.settlement.rules import Settlement, goes_first, settlement
 from tests.workflow.world import CONTRACT
@@ -56,8 +56,8 @@ def said(file: FileVersion, verdict: Verdict = Verdict.PASS, metric: str = "", a
     return FileReport(id=file.id, key=file.key, verdict=verdict, rows=5, checks=checks, quarantined=data)
 
 
-def audited(*files: FileReport, error: str = "") -> Ended:
-    return Ended(report=Report(
+def audited(*files: FileReport, error: str = "") -> AttemptEnd:
+    return AttemptEnd(report=Report(
         branch=ATTEMPT.branch, batch=ATTEMPT.batch, attempt=2, table=FREE.table, base="", audited="", plan_hash="",
         contract_hash="", contract_version="", started_at=NOW, finished_at=NOW, files=files, error=error,
     ))  # fmt: skip
@@ -65,21 +65,21 @@ def audited(*files: FileReport, error: str = "") -> Ended:
 
 def crashed(
     *, began: bool = True, before: int = 0, ago: timedelta = timedelta(0), files: int = 1, with_others: int = 0
-) -> Ended:
+) -> AttemptEnd:
     run = JobRun(id="run", branch=ATTEMPT.branch, state=JobState.FAILED, ended_at=NOW - ago)
     its = Crash(
         run=run, began=began, attempts=tuple(range(before + began)), tries=before + 1,
-        shortest=timedelta(minutes=2), most=3, files=files, with_others=tuple(range(with_others)),
+        shortest=timedelta(minutes=2), limit=3, files=files, with_others=tuple(range(with_others)),
     )  # fmt: skip
-    return Ended(why=str(its), crash=its)
+    return AttemptEnd(reason=str(its), crash=its)
 
 
-def facts(ended: Ended, *files: FileVersion, plan: Any = FREE, **known: Any) -> Facts:
+def facts(ended: AttemptEnd, *files: FileVersion, plan: Any = FREE, **known: Any) -> Facts:
     job = Job(
         branch=ATTEMPT.branch, batch=ATTEMPT.batch, attempt=2, base="", catalog=NO_CATALOG, report_uri="",
         begun_uri="", plan=plan, files=(), left_out={B.id: "it is too large"},
     )  # fmt: skip
-    return Facts(attempt=ATTEMPT, job=job, now=NOW, files=files, ended=ended, **known)
+    return Facts(attempt=ATTEMPT, job=job, now=NOW, files=files, end=ended, **known)
 
 
 def decided(file: FileVersion, decision: Decision, attempt: Attempt = ATTEMPT) -> dict[str, Receipt]:
@@ -128,7 +128,7 @@ def test_after_a_crash_the_next_attempt_waits_and_is_due() -> None:
     waits, due = facts(crashed(), A), facts(crashed(ago=timedelta(minutes=2)), A)
     plan = settlement(waits)
     assert plan.wait is not None
-    assert (plan.wait.files, plan.wait.until, plan.reject) == ((A,), NOW + timedelta(minutes=2), ())
+    assert (plan.wait.files, plan.wait.due, plan.reject) == ((A,), NOW + timedelta(minutes=2), ())
     assert settlement(due) == Settlement(retry=(A,))
 
 
@@ -138,7 +138,7 @@ def test_the_last_crash_rejects() -> None:
 
 
 def after_crash(*files: FileVersion, job: tuple[FileVersion, ...] = (A, B, C), **known: Any) -> Settlement:
-    """What is done with these files, of those that the job had, once the next attempt is due."""
+    """Return what is done with these files, of those that the job had, once the next attempt is due."""
     found = facts(crashed(ago=timedelta(days=1), files=len(job), **known), *files)
     its = tuple(JobFile(id=file.id, key=file.key, uri="", size=1) for file in job)
     return settlement(replace(found, job=replace(found.job, files=its, left_out={})))
@@ -187,12 +187,12 @@ def test_a_job_that_never_reached_its_files_is_tried_again_however_often() -> No
 
 def test_what_is_handed_over_is_tried_again_at_once_however_many_jobs_have_crashed() -> None:
     known = decided(B, Decision.PUBLISHED)
-    plan = settlement(facts(Ended(why="only Spark can say it", handed_over=True), A, B, receipts=known))
+    plan = settlement(facts(AttemptEnd(reason="only Spark can say it", handed_over=True), A, B, receipts=known))
     assert plan == Settlement(retry=(A,))
 
 
 def test_a_cancelled_job_is_not_tried_again() -> None:
-    assert rejected(settlement(facts(Ended(why="the Spark job was cancelled"), A))) == {
+    assert rejected(settlement(facts(AttemptEnd(reason="the Spark job was cancelled"), A))) == {
         A: ("the Spark job was cancelled",)
     }
 
@@ -213,7 +213,7 @@ def test_an_older_batch_is_published_first(
 ) -> None:
     found = settlement(facts(audited(said(A), said(B, Verdict.FAIL, "m")), A, B, plan=plan, predecessor=predecessor))
     assert found.publish == publish
-    assert (found.wait.behind if found.wait else None) == predecessor
+    assert (found.wait.predecessor if found.wait else None) == predecessor
     assert bool(found.reject) == (predecessor is None)
 
 
@@ -256,15 +256,15 @@ def lacking(verdict: Verdict, **known: Any) -> Facts:
 
 @pytest.mark.parametrize("verdict", [Verdict.FAIL, Verdict.QUARANTINE])
 def test_a_file_waits_for_files_that_it_refers_to(verdict: Verdict) -> None:
-    plan = settlement(lacking(verdict, under_way=frozenset({PLANES}), moved=frozenset({PLANES})))
+    plan = settlement(lacking(verdict, under_way=frozenset({PLANES}), moved_tables=frozenset({PLANES})))
     assert plan.wait is not None
-    assert (plan.publish, plan.retry, plan.wait.files, plan.wait.until) == ((B,), (), (A,), NOW + PATIENCE)
-    assert PLANES in plan.wait.why
+    assert (plan.publish, plan.retry, plan.wait.files, plan.wait.due) == ((B,), (), (A,), NOW + PATIENCE)
+    assert PLANES in plan.wait.reason
 
 
 @pytest.mark.parametrize("verdict", [Verdict.FAIL, Verdict.QUARANTINE])
 def test_a_file_is_tried_again_once_what_it_refers_to_has_changed(verdict: Verdict) -> None:
-    plan = settlement(lacking(verdict, moved=frozenset({PLANES})))
+    plan = settlement(lacking(verdict, moved_tables=frozenset({PLANES})))
     assert (plan.publish, plan.retry, plan.wait) == ((B,), (A,), None)
 
 
@@ -272,8 +272,8 @@ def test_a_file_is_tried_again_once_what_it_refers_to_has_changed(verdict: Verdi
     "known",
     [
         {},
-        {"audits": {A.id: MOST_AUDITS}, "under_way": frozenset({PLANES}), "moved": frozenset({PLANES})},
-        {"receipts": decided(A, Decision.REJECTED), "moved": frozenset({PLANES})},
+        {"audits": {A.id: MOST_AUDITS}, "under_way": frozenset({PLANES}), "moved_tables": frozenset({PLANES})},
+        {"receipts": decided(A, Decision.REJECTED), "moved_tables": frozenset({PLANES})},
     ],
     ids=["nothing comes", "tried often enough", "decided"],
 )
@@ -291,7 +291,7 @@ def test_a_released_key_goes_with_the_next_attempt_and_is_not_rejected() -> None
     key = next(it.id for it in ORDERED.metrics if it.kind is MetricKind.DUPLICATES)
     first = replace(said(A, Verdict.FAIL, "m", aside=1))
     plan = settlement(facts(audited(first, said(B, Verdict.FAIL, key)), A, B, plan=ORDERED))
-    assert (plan.released, list(rejected(plan)), plan.wait) == ((B,), [A], None)
+    assert (plan.released_files, list(rejected(plan)), plan.wait) == ((B,), [A], None)
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_a_released_key_goes_with_the_next_attempt_and_is_not_rejected() -> None
     [
         (lacking(Verdict.QUARANTINE, under_way=frozenset({PLANES})), True),
         (replace(lacking(Verdict.QUARANTINE, under_way=frozenset({PLANES})), files=(A,)), False),
-        (replace(lacking(Verdict.QUARANTINE, moved=frozenset({PLANES})), files=(A,)), True),
+        (replace(lacking(Verdict.QUARANTINE, moved_tables=frozenset({PLANES})), files=(A,)), True),
         (replace(lacking(Verdict.FAIL), files=(A,)), False),
         (facts(audited(said(A)), A, receipts=decided(A, Decision.PUBLISHED)), False),
     ],

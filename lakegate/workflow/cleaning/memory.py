@@ -19,7 +19,7 @@ NAME = f"{PREFIX}remembered.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Remembered:
+class CleaningMemory:
     """Table folders that some run found in the catalog, or that a person named, by their URIs.
 
     Files that only commits before `whole_since` need were perhaps deleted, so these commits count no more, however many
@@ -31,29 +31,29 @@ class Remembered:
     format: int = 1
 
 
-def remembered(service: Service) -> Remembered:
+def read_memory(service: Service) -> CleaningMemory:
     body = service.store.read(NAME)
     try:
-        return Remembered() if body is None else from_json(Remembered, body)
+        return CleaningMemory() if body is None else from_json(CleaningMemory, body)
     except PARSE_ERRORS as error:
         raise Misconfigured(f"{NAME} in the service's bucket can't be read ({error}): restore or delete it") from error
 
 
-def remember(service: Service, what: Remembered) -> None:
-    service.store.write(NAME, to_json(what).encode())
+def remember(service: Service, memory: CleaningMemory) -> None:
+    service.store.write(NAME, to_json(memory).encode())
 
 
-def noted_candidates(service: Service, folder: str) -> dict[str, Candidate]:
+def candidates_before(service: Service, folder: str) -> dict[str, Candidate]:
     """Return the candidates that the last run noted in a folder, by URI. A note that cannot be read counts as none: its
     files wait anew.
     """
     body = service.store.read(_name(folder))
     try:
-        found = from_json(tuple[Candidate, ...], body) if body else ()
+        candidates = from_json(tuple[Candidate, ...], body) if body else ()
     except PARSE_ERRORS as error:
         log.warning("candidates_not_read", folder=folder, error=str(error), kind=type(error).__name__)
-        found = ()
-    return {candidate.uri: candidate for candidate in found}
+        candidates = ()
+    return {candidate.uri: candidate for candidate in candidates}
 
 
 def note_candidates(service: Service, folder: str, candidates: Iterable[Candidate]) -> None:
