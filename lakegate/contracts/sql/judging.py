@@ -11,7 +11,8 @@ from sqlglot import exp
 from lakegate.audit.schema.names import fold
 from lakegate.contracts.columns.fields import Field, Fields
 from lakegate.contracts.columns.types import Type
-from lakegate.contracts.outcomes.expressions import ATOMS, Outcomes
+from lakegate.contracts.outcomes.expressions import Outcomes
+from lakegate.contracts.outcomes.truths import ATOMS
 from lakegate.contracts.outcomes.values import Values
 from lakegate.contracts.sql.allowlist import NotAllowed, columns_of, shown
 
