@@ -23,7 +23,6 @@ MOST = {
     "lakegate/doctor": 1,
     "lakegate/duckdb": 8,
     "lakegate/express": 9,
-    "lakegate/inference": 185,
     "lakegate/landing": 5,
     "lakegate/operations": 21,
     "lakegate/ports": 29,

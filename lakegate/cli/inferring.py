@@ -11,14 +11,14 @@ from lakegate.contracts import Contract, load
 from lakegate.contracts.odcs.vocabulary import hint
 from lakegate.counts import count
 from lakegate.errors import Misconfigured
-from lakegate.inference.inferred import Asked, infer
+from lakegate.inference.contract import Request, infer
 
 
 def init(paths: Sequence[Path], table: str, form: str, freshness: str, output: Path | None, *, as_json: bool) -> Exit:
     """Print a contract that these files pass, or write it to a new file."""
     if output and output.exists():
         raise Misconfigured(f"{output} is there already, and is not overwritten; name another --output")
-    question = Asked(table=table, kind=_kind(form), fresh=_fresh(freshness))
+    question = Request(table=table, kind=_kind(form), fresh=_fresh(freshness))
     with busy("reading"):
         text = infer(paths, question)
     if output:

@@ -11,38 +11,38 @@ from lakegate.inference.sample import Sample, unfit
 from lakegate.reading.arrow import arrow_type
 
 
-def agreed(samples: Sequence[Sample]) -> dict[str, Type]:
+def agree_types(samples: Sequence[Sample]) -> dict[str, Type]:
     """Return each column with the type that holds it in all samples. Raise NoContract if there is none."""
-    first, *others = samples
+    first, *rest = samples
     kinds = dict(first.columns)
-    for sample in others:
+    for sample in rest:
         if strange := sorted(kinds.keys() ^ sample.columns.keys()):
             raise unfit(sample.name, f"column {display_name(strange[0])} is not in all of these files")
-        kinds = {name: _both(sample, name, kind, sample.columns[name]) for name, kind in kinds.items()}
+        kinds = {name: _common(sample, name, kind, sample.columns[name]) for name, kind in kinds.items()}
     return {name: Atom("string") if kind == Atom(UNKNOWN_TYPE) else storage_of(kind) for name, kind in kinds.items()}
 
 
-def _both(sample: Sample, name: str, one: Type, other: Type) -> Type:
-    if Atom(UNKNOWN_TYPE) in (one, other):
-        return one if other == Atom(UNKNOWN_TYPE) else other
-    if one == other:
-        return one
-    if isinstance(one, Atom) and isinstance(other, Atom):
-        wide = next((wide for wide, narrow in ((one, other), (other, one)) if holds(wide, narrow)), None)
-        if wide := wide or _decimals(one, other):
+def _common(sample: Sample, name: str, kind: Type, other: Type) -> Type:
+    if Atom(UNKNOWN_TYPE) in (kind, other):
+        return kind if other == Atom(UNKNOWN_TYPE) else other
+    if kind == other:
+        return kind
+    if isinstance(kind, Atom) and isinstance(other, Atom):
+        wide = next((wide for wide, narrow in ((kind, other), (other, kind)) if holds(wide, narrow)), None)
+        if wide := wide or _decimals(kind, other):
             return wide
-    raise unfit(sample.name, f"column {display_name(name)} is {other}, and in other files {one}: a table has one type")
+    raise unfit(sample.name, f"column {display_name(name)} is {other}, and in other files {kind}: a table has one type")
 
 
-def _decimals(one: Atom, other: Atom) -> Atom | None:
+def _decimals(kind: Atom, other: Atom) -> Atom | None:
     """Return the decimal that holds both, if there is one."""
-    if not (small := digits(one)) or not (large := digits(other)):
+    if not (small := digits(kind)) or not (large := digits(other)):
         return None
     places, before = max(small[1], large[1]), max(small[0] - small[1], large[0] - large[1])
     return Atom(f"decimal({places + before},{places})") if places + before <= MOST_DIGITS else None
 
 
-def as_agreed(sample: Sample, kinds: dict[str, Type]) -> pa.Table:
+def in_types(sample: Sample, kinds: dict[str, Type]) -> pa.Table:
     """Return the rows with the types that all samples agree on. Raise NoContract if a value has none of them."""
     columns = []
     for name, kind in kinds.items():

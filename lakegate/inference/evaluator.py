@@ -37,17 +37,17 @@ class Evaluator:
         """Return the result of every check of the plan, as the audit of a file with these rows alone would. Once
         failing rows have left for quarantine, the results are of what is left. Raise HandedOver if DuckDB cannot say.
         """
-        before = self._evaluated(self.plan, rows)
-        if not (going := leaving_checks(before)):
+        before = self._evaluate(self.plan, rows)
+        if not (rejects := leaving_checks(before)):
             return before
-        stays = pa.array([not names for names in reasons(self.plan, rows, going, self.duckdb)], pa.bool_())
-        after = self._evaluated(without_budget(self.plan), rows.filter(stays))
+        stays = pa.array([not names for names in reasons(self.plan, rows, rejects, self.duckdb)], pa.bool_())
+        after = self._evaluate(without_budget(self.plan), rows.filter(stays))
         return afterwards({_FILE: before}, {_FILE: after})[_FILE]
 
-    def _evaluated(self, plan: Plan, rows: pa.Table) -> tuple[CheckResult, ...]:
+    def _evaluate(self, plan: Plan, rows: pa.Table) -> tuple[CheckResult, ...]:
         numbers = self.duckdb.numbers(plan.metrics, rows)
-        measured = {name: Measurement(value=value, source=Source.QUERY) for name, value in numbers.items()}
-        measurements = Measurements(file=_FILE, rows=rows.num_rows, metrics=measured)
+        values = {name: Measurement(value=value, source=Source.QUERY) for name, value in numbers.items()}
+        measurements = Measurements(file=_FILE, rows=rows.num_rows, metrics=values)
         return evaluate(
             plan,
             [measurements],
@@ -56,28 +56,28 @@ class Evaluator:
             lambda _, __, checks: sum(map(bool, reasons(plan, rows, checks, self.duckdb))),
         )[_FILE]
 
-    def failing(self, rows: pa.Table) -> set[str]:
+    def failing_checks(self, rows: pa.Table) -> set[str]:
         """Return the ids of the checks that do not pass, warnings among them; UNKNOWN if DuckDB cannot say."""
         try:
             return {result.check for result in self.results(rows) if result.verdict is not Verdict.PASS}
         except HandedOver:
             return {UNKNOWN}
 
-    def marked(self, rows: pa.Table, metrics: Sequence[Metric]) -> list[tuple[bool | None, ...]]:
+    def marks(self, rows: pa.Table, metrics: Sequence[Metric]) -> list[tuple[bool | None, ...]]:
         """Return for each row whether it counts for each of these metrics; None if only Spark can say."""
         try:
             return self.duckdb.marks(metrics, rows)
         except HandedOver as error:
-            why = error.__cause__ or error
-            said = f"table {self.plan.table}: DuckDB cannot judge made-up rows by its contract: {why}"
-            raise Misconfigured(said) from error
+            cause = error.__cause__ or error
+            message = f"table {self.plan.table}: DuckDB cannot judge made-up rows by its contract: {cause}"
+            raise Misconfigured(message) from error
 
 
 def _refuse_digits_of_floats(plan: Plan) -> None:
     floats = [column.name for column in plan.columns if column.type == "float"]
     for metric in plan.metrics if floats else ():
-        if metric.sql and (said := digits_of_floats(metric.sql, floats)):
+        if metric.sql and (message := digits_of_floats(metric.sql, floats)):
             raise Misconfigured(
-                f"table {plan.table}: {said} cannot be judged here, because only Spark has the digits of a float: "
+                f"table {plan.table}: {message} cannot be judged here, because only Spark has the digits of a float: "
                 f"compare the number itself, or write the column with format: f64"
             )

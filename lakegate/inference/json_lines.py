@@ -16,12 +16,12 @@ from lakegate.audit.schema.inspection import NO_ROWS
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import MOST_DIGITS, Atom
 from lakegate.inference.sample import check_names, unfit
-from lakegate.inference.spelled import Spelled, of_moments
 from lakegate.inference.text import form_of, source
+from lakegate.inference.text_types import TextType, of_moments
 from lakegate.reading.lines import Line, lines
 from lakegate.reading.objects import BrokenNumber, LineObject, Whole, found_in
 
-MIXED = "values of other kinds than text: kept as their JSON"
+MIXED_KINDS = "values of other kinds than text: kept as their JSON"
 _LONG = "whole numbers beyond 64 bits, kept as their digits"
 _BIGINT = range(-(2**63), 2**63)
 _EXACT = 2**53  # up to which a double holds each whole number
@@ -30,7 +30,7 @@ _DIFFERENT = 100_000  # different texts of a column by which it may be of dates
 
 
 @dataclass
-class _Seen:
+class _Values:
     """The values of one key, so far: their kinds, what their numbers need, and different texts."""
 
     kinds: set[str] = field(default_factory=set)
@@ -69,43 +69,43 @@ def _kind(value: Any) -> str:
     return "broken" if isinstance(value, BrokenNumber) else "text" if isinstance(value, str) else "nested"
 
 
-def objects_of(paths: Sequence[Path]) -> tuple[list[FileFormat], dict[str, Spelled]]:
+def objects_of(paths: Sequence[Path]) -> tuple[list[FileFormat], dict[str, TextType]]:
     """Return the format of each file, and the types of the keys in all of them. Raise NoContract at the first line that
     is no object.
     """
-    seen, forms = dict[str, _Seen](), list[FileFormat]()
+    columns, forms = dict[str, _Values](), list[FileFormat]()
     for path in paths:
         forms.append(form_of(path, FileKind.JSON))
-        before = sum(len(each.kinds) for each in seen.values())
+        before = sum(len(column.kinds) for column in columns.values())
         rows = 0
         for line in lines(source(path).blocks(), forms[-1]):
             if line.text.strip(" "):
                 rows += 1
                 for key, value in _values(path, line, forms[-1]):
-                    seen.setdefault(key, _Seen()).add(value)
+                    columns.setdefault(key, _Values()).add(value)
         if not rows:
             raise unfit(path.name, NO_ROWS)
-        if not before and not seen:
+        if not before and not columns:
             raise unfit(path.name, "its objects have no keys")
-    check_names(paths[0].name, list(seen))
-    return forms, {key: _spelled(paths[0], key, values) for key, values in seen.items()}
+    check_names(paths[0].name, list(columns))
+    return forms, {key: _column_type(paths[0], key, values) for key, values in columns.items()}
 
 
 def _values(path: Path, line: Line, form: FileFormat) -> Sequence[tuple[str, Any]]:
     try:
-        found = found_in(line, form)
+        content = found_in(line, form)
     except HandedOver as error:
         raise unfit(path.name, f"line {line.number:,} cannot be told: {error.reason}") from None
-    if len(set(found.keys)) < len(found.keys):
+    if len(set(content.keys)) < len(content.keys):
         raise unfit(path.name, f"line {line.number:,}: it has a key twice")
-    if found.reason or found.values is None:
-        raise unfit(path.name, f"line {line.number:,} {_said(found, line)}")
-    return found.values
+    if content.reason or content.values is None:
+        raise unfit(path.name, f"line {line.number:,} {_reason(content, line)}")
+    return content.values
 
 
-def _said(found: LineObject, line: Line) -> str:
-    if "JSON object" not in found.reason:
-        return found.reason.removeprefix("it ")
+def _reason(content: LineObject, line: Line) -> str:
+    if "JSON object" not in content.reason:
+        return content.reason.removeprefix("it ")
     constants = list[str]()
     with suppress(ValueError, RecursionError):
         json.loads(line.text, parse_constant=constants.append)
@@ -113,27 +113,27 @@ def _said(found: LineObject, line: Line) -> str:
     return f"is not a JSON object: {reason}"
 
 
-def _spelled(path: Path, name: str, seen: _Seen) -> Spelled:
-    kinds = seen.kinds - {"null"}
+def _column_type(path: Path, name: str, values: _Values) -> TextType:
+    kinds = values.kinds - {"null"}
     if not kinds:
-        return Spelled(type=Atom(UNKNOWN_TYPE))
+        return TextType(type=Atom(UNKNOWN_TYPE))
     if kinds == {"truth"}:
-        return Spelled(type=Atom("boolean"))
+        return TextType(type=Atom("boolean"))
     if kinds == {"text"}:
-        found = of_moments(sorted(seen.texts)) if len(seen.texts) < _DIFFERENT else None
-        return found or Spelled(type=Atom("string"))
+        moments = of_moments(sorted(values.texts)) if len(values.texts) < _DIFFERENT else None
+        return moments or TextType(type=Atom("string"))
     if kinds == {"whole"}:
-        return Spelled(type=Atom("string"), remark=_LONG) if seen.is_long else Spelled(type=Atom("bigint"))
+        return TextType(type=Atom("string"), remark=_LONG) if values.is_long else TextType(type=Atom("bigint"))
     if kinds <= {"whole", "broken"}:
-        return _number(path, name, seen)
-    return Spelled(type=Atom("string"), remark=MIXED)
+        return _number(path, name, values)
+    return TextType(type=Atom("string"), remark=MIXED_KINDS)
 
 
-def _number(path: Path, name: str, seen: _Seen) -> Spelled:
-    if seen.is_exact:
-        return Spelled(type=Atom("double"))
-    digits = max(seen.before + seen.places, _USUAL_DIGITS)
+def _number(path: Path, name: str, values: _Values) -> TextType:
+    if values.is_exact:
+        return TextType(type=Atom("double"))
+    digits = max(values.before + values.places, _USUAL_DIGITS)
     if digits <= MOST_DIGITS:
-        return Spelled(type=Atom(f"decimal({digits},{seen.places})"), remark="a double would lose digits of it")
-    said = f"column {display_name(name)} has numbers with more digits than a number of 64 bits or a decimal holds"
-    raise unfit(path.name, f"{said}: have them written in quotes, as texts")
+        return TextType(type=Atom(f"decimal({digits},{values.places})"), remark="a double would lose digits of it")
+    message = f"column {display_name(name)} has numbers with more digits than a number of 64 bits or a decimal holds"
+    raise unfit(path.name, f"{message}: have them written in quotes, as texts")

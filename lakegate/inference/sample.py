@@ -31,9 +31,9 @@ class NoContract(Refused):
     """No contract can be made that a sample passes: the message says why."""
 
 
-def unfit(name: str, why: str) -> NoContract:
+def unfit(name: str, reason: str) -> NoContract:
     """Return the error for a file that no contract takes."""
-    return NoContract(f"no contract takes {name}: {why}")
+    return NoContract(f"no contract takes {name}: {reason}")
 
 
 def check_names(name: str, columns: Sequence[str]) -> None:
@@ -43,8 +43,8 @@ def check_names(name: str, columns: Sequence[str]) -> None:
             raise unfit(name, f"column {at:,} has no name")
         if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in column):
             raise unfit(name, f"the name of column {display_name(column)} has control characters")
-    seen: dict[str, str] = {}
+    names: dict[str, str] = {}
     for column in columns:
-        other = seen.setdefault(fold(column), column)
+        other = names.setdefault(fold(column), column)
         if other is not column:
             raise unfit(name, f"columns {display_name(other)} and {display_name(column)} are the same in any case")

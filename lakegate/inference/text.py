@@ -22,19 +22,19 @@ from lakegate.reading.source import BrokenFile, Source
 from lakegate.reading.text import Malformed, Part, inspect, parts
 
 _ENCODINGS = {"utf-8": "UTF-8", "cp1252": "windows-1252"}
-_OTHERWISE = "ISO-8859-1"
+_FALLBACK = "ISO-8859-1"
 UNTOLD = "it cannot be told how the job reads it"
 
 
 def source(path: Path) -> Source:
     """Return a file's content, which is compressed as its name says. Raise NoContract if it is not, or is no text."""
-    found = Source(content=path, suffix=compression(path.name))
+    content = Source(content=path, suffix=compression(path.name))
     if not path.stat().st_size:
         raise unfit(path.name, NO_ROWS)
-    if fault := fault_of_ends(found.suffix, *found.ends()):
-        said = "it is not compressed as its name says" if found.suffix else in_words(fault)
-        raise unfit(path.name, said)
-    return found
+    if fault := fault_of_ends(content.suffix, *content.ends()):
+        message = "it is not compressed as its name says" if content.suffix else in_words(fault)
+        raise unfit(path.name, message)
+    return content
 
 
 def in_words(fault: Fault) -> str:
@@ -44,25 +44,25 @@ def in_words(fault: Fault) -> str:
 
 def form_of(path: Path, kind: FileKind) -> FileFormat:
     """Return a file's format with its encoding. Raise NoContract if it is not compressed as its name says."""
-    found = source(path)
+    content = source(path)
     try:
-        encoding = next((name for word, name in _ENCODINGS.items() if _is(found, word)), _OTHERWISE)
-        start = next(found.blocks(), b"")[:10_000]
-        odd = _odd_line(found) if encoding != "UTF-8" else 0
+        encoding = next((name for word, name in _ENCODINGS.items() if _is(content, word)), _FALLBACK)
+        start = next(content.blocks(), b"")[:10_000]
+        odd = _odd_line(content) if encoding != "UTF-8" else 0
     except BrokenFile:
         raise unfit(path.name, "what it is compressed of breaks off: it is not whole") from None
     if odd:
-        said = f"line {odd:,} is not UTF-8, and other lines are: write all of them as UTF-8"
-        raise unfit(path.name, said)
+        message = f"line {odd:,} is not UTF-8, and other lines are: write all of them as UTF-8"
+        raise unfit(path.name, message)
     if wide := wide_letters(start.count(0), len(start)):
         raise unfit(path.name, in_words(wide))
     return replace(FileFormat(kind=kind), encoding=encoding)
 
 
-def _is(found: Source, encoding: str) -> bool:
+def _is(content: Source, encoding: str) -> bool:
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
-        for block in found.blocks():
+        for block in content.blocks():
             decoder.decode(block)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
@@ -70,24 +70,25 @@ def _is(found: Source, encoding: str) -> bool:
     return True
 
 
-def with_encodings_agreed(found: Sequence[tuple[Path, FileFormat]]) -> list[tuple[Path, FileFormat]]:
+def with_encodings_agreed(forms: Sequence[tuple[Path, FileFormat]]) -> list[tuple[Path, FileFormat]]:
     """Return the formats, those of files of ASCII alone with the encoding of the others: it is the same in each."""
-    if len({form.encoding for _, form in found}) == 1:
-        return list(found)
-    ascii_alone = {path for path, form in found if form.encoding == "UTF-8" and _is(source(path), "ascii")}
-    others = [form.encoding for path, form in found if path not in ascii_alone]
+    if len({form.encoding for _, form in forms}) == 1:
+        return list(forms)
+    ascii_alone = {path for path, form in forms if form.encoding == "UTF-8" and _is(source(path), "ascii")}
+    encodings = [form.encoding for path, form in forms if path not in ascii_alone]
     return [
-        (path, replace(form, encoding=others[0]) if others and path in ascii_alone else form) for path, form in found
+        (path, replace(form, encoding=encodings[0]) if encodings and path in ascii_alone else form)
+        for path, form in forms
     ]
 
 
-def _odd_line(found: Source) -> int:
+def _odd_line(content: Source) -> int:
     """Return the first line that is not UTF-8 if there are letters of UTF-8 in others; 0 if none is."""
-    first, others = 0, False
-    for line in lines(found.blocks(), FileFormat(kind=FileKind.CSV)):
+    first, has_letters = 0, False
+    for line in lines(content.blocks(), FileFormat(kind=FileKind.CSV)):
         first = first or (0 if line.sound else line.number)
-        others = others or (line.sound and not line.text.isascii())
-    return first if others else 0
+        has_letters = has_letters or (line.sound and not line.text.isascii())
+    return first if has_letters else 0
 
 
 def plan_of(form: FileFormat, kinds: Mapping[str, Type]) -> Plan:
@@ -100,10 +101,10 @@ def read(path: Path, plan: Plan) -> Iterator[Part]:
     """Yield a file's rows. Raise NoContract, with the reason, if the job takes no row of it."""
     file = JobFile(id=path.name, key=path.name, uri="", size=path.stat().st_size)
     try:
-        _, [found] = fit_all(plan, None, [inspect(plan, file, path)])
-        if found.faults:
-            raise unfit(path.name, "; ".join(map(in_words, found.faults)))
-        yield from parts(plan, found, path, approximate=True)
+        _, [inspection] = fit_all(plan, None, [inspect(plan, file, path)])
+        if inspection.faults:
+            raise unfit(path.name, "; ".join(map(in_words, inspection.faults)))
+        yield from parts(plan, inspection, path, approximate=True)
     except HandedOver as error:
         raise unfit(path.name, f"{UNTOLD}: {error.reason}") from None
 

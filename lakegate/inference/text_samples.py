@@ -12,11 +12,11 @@ from lakegate.audit.schema.fit import UNKNOWN_TYPE
 from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Atom
 from lakegate.counts import count
-from lakegate.inference.delimited import Texts, texts_of
+from lakegate.inference.csv_dialect import Texts, texts_of
 from lakegate.inference.json_lines import objects_of
 from lakegate.inference.sample import Sample, unfit
-from lakegate.inference.spelled import Spelled, spelled
 from lakegate.inference.text import plan_of, rows, with_encodings_agreed
+from lakegate.inference.text_types import TextType, type_of_texts
 from lakegate.shown import shown, spelt
 
 _WORDS = ("delimiter", "quote", "escape", "encoding", "header")
@@ -28,35 +28,37 @@ def of(paths: Sequence[Path], kind: FileKind) -> list[Sample]:
         forms, keys = objects_of(paths)
         return _samples(paths, _one_form(list(zip(paths, forms, strict=True))), keys, {})
     texts = [texts_of(path) for path in paths]
-    form = _one_form([(each.path, each.form) for each in texts])
+    form = _one_form([(text.path, text.form) for text in texts])
     columns = _columns(texts)
-    kinds = {name: spelled(name, values.unique().drop_null().to_pylist()) for name, values in columns.items()}
-    counted = {name: _remark_of_nulls(columns[name], each.nulls) for name, each in kinds.items() if each.nulls}
-    return _samples(paths, form, kinds, counted)
+    kinds = {name: type_of_texts(name, values.unique().drop_null().to_pylist()) for name, values in columns.items()}
+    null_remarks = {
+        name: _remark_of_nulls(columns[name], column.nulls) for name, column in kinds.items() if column.nulls
+    }
+    return _samples(paths, form, kinds, null_remarks)
 
 
 def _columns(texts: Sequence[Texts]) -> Mapping[str, pa.ChunkedArray]:
     """Return the texts of all files by column. Raise NoContract if a file has other columns."""
-    first, *others = texts
-    for each in others:
-        if strange := sorted(set(first.rows.column_names) ^ set(each.rows.column_names)):
-            said = f"column {display_name(strange[0])} is not in all of these files"
-            raise unfit(each.path.name, said)
-    together = pa.concat_tables([each.rows.select(first.rows.column_names) for each in texts])
-    return dict(zip(together.column_names, together.columns, strict=True))
+    first, *rest = texts
+    for other in rest:
+        if strange := sorted(set(first.rows.column_names) ^ set(other.rows.column_names)):
+            message = f"column {display_name(strange[0])} is not in all of these files"
+            raise unfit(other.path.name, message)
+    table = pa.concat_tables([text.rows.select(first.rows.column_names) for text in texts])
+    return dict(zip(table.column_names, table.columns, strict=True))
 
 
 def _samples(
-    paths: Sequence[Path], form: FileFormat, kinds: Mapping[str, Spelled], nulls: Mapping[str, str]
+    paths: Sequence[Path], form: FileFormat, kinds: Mapping[str, TextType], nulls: Mapping[str, str]
 ) -> list[Sample]:
     form = replace(
         form,
-        patterns={name: each.pattern for name, each in kinds.items() if each.pattern},
-        column_nulls={name: ("", *each.nulls) for name, each in kinds.items() if each.nulls},
+        patterns={name: column.pattern for name, column in kinds.items() if column.pattern},
+        column_nulls={name: ("", *column.nulls) for name, column in kinds.items() if column.nulls},
     )
-    types = {name: each.type for name, each in kinds.items()}
+    types = {name: column.type for name, column in kinds.items()}
     read = {name: Atom("string") if kind == Atom(UNKNOWN_TYPE) else kind for name, kind in types.items()}
-    remarks = {name: each.remark for name, each in kinds.items() if each.remark}
+    remarks = {name: column.remark for name, column in kinds.items() if column.remark}
     plan = plan_of(form, read)
     return [
         Sample(
@@ -72,18 +74,18 @@ def _samples(
     ]
 
 
-def _one_form(found: Sequence[tuple[Path, FileFormat]]) -> FileFormat:
+def _one_form(forms: Sequence[tuple[Path, FileFormat]]) -> FileFormat:
     """Return the dialect of all files. Raise NoContract if two differ."""
-    (first, form), *others = with_encodings_agreed(found)
-    for path, other in others:
-        if differing := [word for word in _WORDS if getattr(form, word) != getattr(other, word)]:
-            told = ", ".join(f"{word} {getattr(other, word)!r}, not {getattr(form, word)!r}" for word in differing)
-            raise unfit(path.name, f"it is written in another way than {first.name}: {told}")
-    return replace(form, multiline=any(each.multiline for _, each in found))
+    (first, form), *rest = with_encodings_agreed(forms)
+    for path, other in rest:
+        if differences := [word for word in _WORDS if getattr(form, word) != getattr(other, word)]:
+            message = ", ".join(f"{word} {getattr(other, word)!r}, not {getattr(form, word)!r}" for word in differences)
+            raise unfit(path.name, f"it is written in another way than {first.name}: {message}")
+    return replace(form, multiline=any(form.multiline for _, form in forms))
 
 
 def _remark_of_nulls(values: pa.ChunkedArray, nulls: Sequence[str]) -> str:
     """Return how often the texts stand for no value, for a person."""
     numbers = {text: pc.sum(pc.equal(values, text)).as_py() or 0 for text in nulls}
-    said = (f"{count(many, 'field', 'says', 'say')} {shown(text, spelt)}" for text, many in numbers.items())
-    return ", ".join(said)
+    phrases = (f"{count(number, 'field', 'says', 'say')} {shown(text, spelt)}" for text, number in numbers.items())
+    return ", ".join(phrases)

@@ -10,7 +10,7 @@ from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.schema.lines import words
 from lakegate.audit.schema.types import Atom, Type, storage_of
 from lakegate.contracts.odcs.writing import braces, dump, remark
-from lakegate.inference.suggestions import Said, Suggestions
+from lakegate.inference.suggestions import Suggestion, Suggestions
 from lakegate.shown import shown, spelt
 
 MOST_LINED = 1_000
@@ -25,7 +25,7 @@ class Column:
     kind: Type
     suggestions: Suggestions
     pattern: str = ""
-    nulls: Said | None = None
+    nulls: Suggestion | None = None
     remark: str = ""
 
 
@@ -40,11 +40,11 @@ class Draft:
     form: FileFormat
     columns: Sequence[Column]
     samples: str
-    rows: Said | None = None
-    fresh: tuple[str, Said] | None = None
+    rows: Suggestion | None = None
+    fresh: tuple[str, Suggestion] | None = None
 
 
-def written(draft: Draft) -> str:
+def write_contract(draft: Draft) -> str:
     """Return the contract's text."""
     namespace, _, name = draft.table.partition(".")
     contract = CommentedMap(
@@ -93,16 +93,16 @@ def _dialect(form: FileFormat) -> Iterator[tuple[str, Any, str]]:
 
 def _settings(settings: Sequence[tuple[str, Any, str]]) -> CommentedSeq:
     """Return lakegate's own settings, each on a line with its remark."""
-    made = CommentedSeq(braces({"property": word, "vendor": "lakegate", "value": value}) for word, value, _ in settings)
-    for at, (_, _, why) in enumerate(settings):
-        remark(made, at, why)
-    return made
+    node = CommentedSeq(braces({"property": word, "vendor": "lakegate", "value": value}) for word, value, _ in settings)
+    for at, (_, _, reason) in enumerate(settings):
+        remark(node, at, reason)
+    return node
 
 
 def _table(draft: Draft, name: str) -> CommentedMap:
     is_wide = len(draft.columns) > MOST_LINED
     columns = CommentedSeq(
-        _braced(column, column.kind) if is_wide and isinstance(column.kind, Atom) else _column(column)
+        _in_braces(column, column.kind) if is_wide and isinstance(column.kind, Atom) else _column(column)
         for column in draft.columns
     )
     table = CommentedMap(name=name, physicalName=draft.table, properties=columns)
@@ -118,26 +118,26 @@ def _table(draft: Draft, name: str) -> CommentedMap:
             if isinstance(column.kind, Atom):
                 remark(columns, at, column.remark)
     if draft.rows:
-        table["quality"] = [_said({"metric": "rowCount"}, "mustBeGreaterOrEqualTo", draft.rows)]
+        table["quality"] = [_with_reason({"metric": "rowCount"}, "mustBeGreaterOrEqualTo", draft.rows)]
     return table
 
 
-def _said(first: dict[str, Any], word: str, said: Said) -> CommentedMap:
-    made = CommentedMap(first | {word: said.value})
-    remark(made, word, said.why)
-    return made
+def _with_reason(first: dict[str, Any], word: str, suggestion: Suggestion) -> CommentedMap:
+    node = CommentedMap(first | {word: suggestion.value})
+    remark(node, word, suggestion.reason)
+    return node
 
 
-def _freshness(table: str, column: str, said: Said) -> CommentedMap:
-    made = _said({"property": "latency", "element": f"{table}.{column}"}, "value", said)
-    made["unit"] = "d"
-    return made
+def _freshness(table: str, column: str, suggestion: Suggestion) -> CommentedMap:
+    node = _with_reason({"property": "latency", "element": f"{table}.{column}"}, "value", suggestion)
+    node["unit"] = "d"
+    return node
 
 
 def _column(column: Column) -> CommentedMap:
-    suggestions, made = column.suggestions, CommentedMap(name=column.name, **words(column.kind))
-    remark(made, "logicalType", column.remark)
-    options = CommentedMap(made.pop("logicalTypeOptions", {}))
+    suggestions, node = column.suggestions, CommentedMap(name=column.name, **words(column.kind))
+    remark(node, "logicalType", column.remark)
+    options = CommentedMap(node.pop("logicalTypeOptions", {}))
     if str(column.kind) == "timestamp_ntz":
         remark(options, "timezone", "no time zone")
     if column.pattern:
@@ -145,38 +145,38 @@ def _column(column: Column) -> CommentedMap:
         remark(options, "format", "how the samples spell it")
     _add(options, suggestions.options)
     if options:
-        made["logicalTypeOptions"] = options
+        node["logicalTypeOptions"] = options
     if column.nulls:
-        made["customProperties"] = _settings([("nullValues", column.nulls.value, column.nulls.why)])
-    _add(made, suggestions.words)
+        node["customProperties"] = _settings([("nullValues", column.nulls.value, column.nulls.reason)])
+    _add(node, suggestions.words)
     if suggestions.values:
-        made["enum"] = [{"value": value} for value in suggestions.values.value]
-        remark(made, "enum", suggestions.values.why)
+        node["enum"] = [{"value": value} for value in suggestions.values.value]
+        remark(node, "enum", suggestions.values.reason)
     if suggestions.personal:
-        made.yaml_set_comment_before_after_key(
+        node.yaml_set_comment_before_after_key(
             "logicalType",
             before="The name sounds personal: to mask its values in reports, uncomment the next line.\n"
             "classification: restricted",
             indent=8,
         )
-    return made
+    return node
 
 
-def _add(made: CommentedMap, suggestions: Mapping[str, Said]) -> None:
-    for word, said in suggestions.items():
-        made[word] = said.value
-        remark(made, word, said.why)
+def _add(node: CommentedMap, suggestions: Mapping[str, Suggestion]) -> None:
+    for word, suggestion in suggestions.items():
+        node[word] = suggestion.value
+        remark(node, word, suggestion.reason)
 
 
-def _braced(column: Column, kind: Atom) -> CommentedMap:
+def _in_braces(column: Column, kind: Atom) -> CommentedMap:
     """Return one of very many columns, on one line: a contract has a limit of bytes, and of words."""
-    made = {"name": column.name, **words(kind)}
-    if len(made) > 2:  # noqa: PLR2004 - with more than its logical type
-        made = {"name": column.name, "logicalType": made["logicalType"], "physicalType": str(storage_of(kind))}
+    node = {"name": column.name, **words(kind)}
+    if len(node) > 2:  # noqa: PLR2004 - with more than its logical type
+        node = {"name": column.name, "logicalType": node["logicalType"], "physicalType": str(storage_of(kind))}
     if column.pattern:
-        made["logicalTypeOptions"] = {"format": column.pattern}
+        node["logicalTypeOptions"] = {"format": column.pattern}
     if column.nulls:
-        made["customProperties"] = [{"property": "nullValues", "vendor": "lakegate", "value": column.nulls.value}]
+        node["customProperties"] = [{"property": "nullValues", "vendor": "lakegate", "value": column.nulls.value}]
     if "primaryKey" in column.suggestions.words:
-        made["primaryKey"] = True
-    return braces(made)
+        node["primaryKey"] = True
+    return braces(node)

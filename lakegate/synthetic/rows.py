@@ -46,7 +46,7 @@ class Maker:
         rows = self._drawn(0)
         for _ in range(_ROUNDS):
             rows = pa.concat_tables([rows, self._drawn(self._many)])
-            sound = [set(marks) <= {False} for marks in self._evaluator.marked(rows, rules)]
+            sound = [set(marks) <= {False} for marks in self._evaluator.marks(rows, rules)]
             rows = rows.filter(pa.array(sound, pa.bool_())).slice(0, self._many)
             if rows.num_rows == self._many:
                 return rows
@@ -59,7 +59,7 @@ class Maker:
         known = {check.name: check for check in self._plan.checks if check.metric in self._bad}
         if check := known.get(fault):
             for rows in self._broken(self.good(), self._plan.metric(check.metric)):
-                if check.id in self._evaluator.failing(rows):
+                if check.id in self._evaluator.failing_checks(rows):
                     return rows
         names = "".join(f"\n  {name}" for name in known) or " none at all"
         raise Misconfigured(
@@ -69,7 +69,7 @@ class Maker:
 
     def fails(self, rows: pa.Table) -> list[str]:
         """Return the names of the checks that the rows do not pass."""
-        failing = self._evaluator.failing(rows)
+        failing = self._evaluator.failing_checks(rows)
         return [check.name for check in self._plan.checks if check.id in failing] or sorted(failing)
 
     def _fill(self, column: TableColumn) -> None:
@@ -78,7 +78,7 @@ class Maker:
         many = _CANDIDATES + 3 * self._many * any(map(_is_key, rules))
         rules = [metric for metric in rules if metric.kind in _OF_VALUES]
         values = candidates(self._plan, column, self._random, many)
-        marked = self._evaluator.marked(table_of(self._plan, {column.name: values}), rules)
+        marked = self._evaluator.marks(table_of(self._plan, {column.name: values}), rules)
         ranked = sorted(zip(values, marked, strict=True), key=lambda pair: len(pair[1]) - pair[1].count(False))
         self._good[column.name] = [value for value, marks in ranked if set(marks) <= {False}]
         if not self._good[column.name]:

@@ -107,7 +107,7 @@ def failing_rows(evaluator: Evaluator, metric: Metric, rows: pa.Table) -> list[d
         keys = [tuple(row[name] for name in metric.columns) for row in rows.to_pylist()]
         return [row for row, key in zip(rows.to_pylist(), keys, strict=True)
                 if None not in key and keys.count(key) > 1]  # fmt: skip
-    marks = evaluator.marked(rows, [metric])
+    marks = evaluator.marks(rows, [metric])
     return [row for row, (mark,) in zip(rows.to_pylist(), marks, strict=True) if mark]
 
 

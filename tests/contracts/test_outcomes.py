@@ -627,7 +627,7 @@ def _why_none(plan: Plan, check: Check) -> str:
 
 def _fails(judge: LakeEvaluator, rows: pa.Table, check: Check) -> bool:
     try:
-        return check.id in judge.failing(rows)
+        return check.id in judge.failing_checks(rows)
     except (duckdb.InternalException, Misconfigured):  # as the express lane, which then hands the file over
         return False
 

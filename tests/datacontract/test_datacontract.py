@@ -23,7 +23,7 @@ from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.contracts import load
 from lakegate.express.creating import create
-from lakegate.inference.inferred import infer
+from lakegate.inference.contract import infer
 from lakegate.ports import MAIN, Ref
 from tests.support.nessie import KEY, SECRET, Lake
 

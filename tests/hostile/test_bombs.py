@@ -23,7 +23,7 @@ INIT = """\
 import sys
 from pathlib import Path
 from lakegate.express.process import bound_memory
-from lakegate.inference.inferred import infer
+from lakegate.inference.contract import infer
 from lakegate.inference.sample import NoContract
 bound_memory(int(sys.argv[1]))
 for each in sys.argv[2:]:

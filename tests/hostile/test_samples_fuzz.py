@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lakegate.audit.model.report import Verdict
 from lakegate.contracts import load
 from lakegate.errors import LakegateError
-from lakegate.inference.inferred import Asked, infer
+from lakegate.inference.contract import Request, infer
 from lakegate.trial.trial import try_files
 
 CSV = [
@@ -65,7 +65,7 @@ def test_a_sample_passes_its_own_contract_and_any_other_file_is_judged_by_it(nam
             path.write_bytes(sample)
             second.write_bytes(other)
             try:
-                text = infer([path], Asked(table="shop.orders"))
+                text = infer([path], Request(table="shop.orders"))
                 plan = load(text, "orders.yaml").plan
             except LakegateError as error:
                 check_readable(error, folder)

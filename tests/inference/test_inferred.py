@@ -25,7 +25,7 @@ from lakegate.audit.schema.reserved import reserved_for
 from lakegate.audit.schema.types import canonical
 from lakegate.contracts import Contract, load
 from lakegate.express import footer
-from lakegate.inference.inferred import infer
+from lakegate.inference.contract import infer
 from lakegate.inference.sample import NoContract
 from tests.support import samples
 from tests.support.samples import WRITERS, of

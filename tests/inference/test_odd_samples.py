@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from lakegate.audit.schema.types import canonical
 from lakegate.contracts import load
-from lakegate.inference.inferred import infer
+from lakegate.inference.contract import infer
 from lakegate.inference.sample import NoContract
 
 DAY = 86_400

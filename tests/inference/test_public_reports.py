@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 
 from lakegate.contracts import Contract, load
 from lakegate.express import metrics
-from lakegate.inference import spelled as types
-from lakegate.inference import typed
-from lakegate.inference.delimited import USUAL
-from lakegate.inference.inferred import infer
+from lakegate.inference import text_types as types
+from lakegate.inference import typed_samples
+from lakegate.inference.contract import infer
+from lakegate.inference.csv_dialect import USUAL
 from lakegate.inference.sample import NoContract
 from lakegate.reading.values import reader
 
@@ -145,7 +145,7 @@ KEPT = {  # texts of a column, and the type that writes each of them again
 
 @pytest.mark.parametrize(("texts", "kind"), KEPT.items(), ids=str)
 def test_a_type_writes_each_text_again_or_it_stays_text(texts: tuple[str, ...], kind: str) -> None:
-    assert str(types.spelled("c", texts).type) == kind
+    assert str(types.type_of_texts("c", texts).type) == kind
 
 
 NUMERALS = st.from_regex(r"\A[+-]?[0-9]{0,20}([.][0-9]{0,20})?([eE][+-]?[0-9]{1,3})?\Z")
@@ -154,7 +154,7 @@ NUMERALS = st.from_regex(r"\A[+-]?[0-9]{0,20}([.][0-9]{0,20})?([eE][+-]?[0-9]{1,
 @settings(max_examples=200)
 @given(st.lists(NUMERALS.filter(bool), min_size=1, max_size=3, unique=True))
 def test_a_number_that_is_written_in_two_ways_is_text(texts: list[str]) -> None:
-    found = types.spelled("c", texts)
+    found = types.type_of_texts("c", texts)
     if str(found.type) != "string":
         read = [reader(str(found.type))(text) for text in texts]
         assert len({str(value) for value in read}) == len(texts)
@@ -263,7 +263,7 @@ def test_logical_types_of_avro_that_spark_passes_over_leave_the_values_as_they_a
     own = {"type": "record", "name": "r", "fields": [{"name": "v", "type": written}]}
     body = packed([{"v": [value] if nested else value}] * 30, own, "null")
     (tmp_path / "a.avro").write_bytes(with_schema(body, {**own, "fields": [{"name": "v", "type": of}]}))
-    sample = typed.avro(tmp_path / "a.avro")
+    sample = typed_samples.avro(tmp_path / "a.avro")
     assert str(sample.columns["v"]) == (f"array<{kind}>" if nested else kind)
     assert sample.rows.column("v").to_pylist() == [[value] if nested else value] * 30
     if stays and not nested:

@@ -18,7 +18,7 @@ from pyarrow import orc, parquet
 from pyspark.sql import SparkSession
 
 from lakegate.contracts import load
-from lakegate.inference.inferred import infer
+from lakegate.inference.contract import infer
 from spark_jobs.appending.rows import rows_of
 from tests.spark.test_text import read
 from tests.support import samples

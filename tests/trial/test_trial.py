@@ -20,7 +20,7 @@ from lakegate.contracts import load
 from lakegate.errors import Misconfigured
 from lakegate.express import footer
 from lakegate.express.rows import parts_of
-from lakegate.inference.inferred import infer
+from lakegate.inference.contract import infer
 from lakegate.reading.arrow import arrow_type
 from lakegate.trial.local import job_files, mapped
 from lakegate.trial.trial import try_files

@@ -166,7 +166,7 @@ class Maker:
     def _marked(self, column: str, values: list[Any]) -> tuple[list[Metric], list[tuple[bool | None, ...]]]:
         """Return the metrics of single values of the column, and for each of these values, which of them count it."""
         metrics = [it for it in self.plan.metrics if _of_single_values(it, column) and not self._is_own(it)]
-        return metrics, self.evaluator.marked(table_of(self.plan, {column: values}), metrics)
+        return metrics, self.evaluator.marks(table_of(self.plan, {column: values}), metrics)
 
     def _fail_least(self, column: str, values: list[Any]) -> list[bool]:
         wrong = [sum(mark is not False for mark in marks) for marks in self._marked(column, values)[1]]
@@ -218,7 +218,7 @@ class Maker:
         several = [it for it in self.plan.metrics if _of_one_row(it) and (len(it.columns) > 1 or self._is_own(it))]
         rules = sorted(several, key=self._is_own)  # the rows that others refer to come first
         for _ in range(TRIES if rules else 0):
-            marked = self.evaluator.marked(table_of(self.plan, rows), rules)
+            marked = self.evaluator.marks(table_of(self.plan, rows), rules)
             broken = {metric: [at for at, marks in enumerate(marked) if marks[number] is not False]
                       for number, metric in enumerate(rules)}  # fmt: skip
             if not any(broken.values()):
@@ -280,14 +280,14 @@ class Maker:
 
     def _settled(self, rows: Rows, *, want: frozenset[str], forgive: frozenset[str] = frozenset()) -> Rows:
         """Return these rows, changed until just the wanted checks fail (of those to forgive, any may)."""
-        failing = self.evaluator.failing(table_of(self.plan, rows)) - forgive
+        failing = self.evaluator.failing_checks(table_of(self.plan, rows)) - forgive
         if failing == want:
             return rows
         closest = failing
         for check in self._checks(failing ^ want) or self.plan.checks:
             metric = self.plan.metric(check.metric)
             for changed in KINDS[metric.kind].changes(self, rows, metric):
-                found = self.evaluator.failing(table_of(self.plan, changed)) - forgive
+                found = self.evaluator.failing_checks(table_of(self.plan, changed)) - forgive
                 if found == want:
                     return changed
                 if found ^ want < failing ^ want:
@@ -368,7 +368,7 @@ class Maker:
         for _ in range(TRIES):
             for name in metric.columns:
                 self._redraw(rows, name, where, nulls=self.random.choice((_NULLS, _OFTEN)))
-            marked = self.evaluator.marked(table_of(self.plan, rows), [metric])
+            marked = self.evaluator.marks(table_of(self.plan, rows), [metric])
             where = [at for at in where if not marked[at][0]]
             if not where:
                 return rows
@@ -394,7 +394,7 @@ class Maker:
 
     def of_another_size(self, many: int, check: Check) -> pa.Table:
         """Return a number of rows that the check does not allow, as close as there is to the number asked for."""
-        if check.id in self.evaluator.failing(self.empty()) and self._allows_any(check):
+        if check.id in self.evaluator.failing_checks(self.empty()) and self._allows_any(check):
             raise Misconfigured(
                 f"table {self.plan.table}: only a file without rows fails {check.name!r}, and such a file is rejected "
                 f"before its checks: make one with --rows 0"

@@ -43,7 +43,7 @@ _TYPES = {arrow_type(name): name for name in (*_PLAIN, "timestamp", "timestamp_n
     pa.null(): UNKNOWN_TYPE,
 }
 """Spark's types of Arrow's, as ORC and Avro have them."""
-_UNNAMED = re.compile("_col[0-9]+")
+_NO_NAME = re.compile("_col[0-9]+")
 _REFORM = date(1582, 10, 15)
 _AVRO: Mapping[tuple[str, str], pa.DataType] = {
     ("null", ""): pa.null(),
@@ -81,7 +81,7 @@ def parquet(path: Path) -> Sample:
     try:
         file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")  # Spark reads no finer
         _check_codecs(path, file.metadata)
-        columns = _typed(path, file.schema_arrow.names, file.schema_arrow.types, _leaves(file))
+        columns = _column_types(path, file.schema_arrow.names, file.schema_arrow.types, _leaves(file))
         rows = _whole(path, parquet_batches(path), file.schema_arrow)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise unfit(path.name, "it cannot be read as parquet: it is not whole, or damaged") from error
@@ -94,8 +94,8 @@ def _check_codecs(path: Path, about: pq.FileMetaData) -> None:
     chunks = [group.column(at) for group in groups for at in range(about.num_columns)]
     names = {name for chunk in chunks for name in (chunk.compression, *chunk.encodings)}
     if names & _UNREAD:
-        said = f"it is written with {min(names & _UNREAD)}, which Spark does not read"
-        raise unfit(path.name, f"{said}: write it with another compression or encoding, such as zstd")
+        message = f"it is written with {min(names & _UNREAD)}, which Spark does not read"
+        raise unfit(path.name, f"{message}: write it with another compression or encoding, such as zstd")
 
 
 def _whole(path: Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
@@ -113,7 +113,9 @@ def _leaves(file: pq.ParquetFile) -> Callable[[pa.DataType], Type]:
     return lambda kind: _tree(kind, lambda _: _of_parquet(next(columns)))
 
 
-def _typed(path: Path, names: Sequence[str], types: Sequence[Any], convert: Callable[[Any], Kind]) -> dict[str, Kind]:
+def _column_types(
+    path: Path, names: Sequence[str], types: Sequence[Any], convert: Callable[[Any], Kind]
+) -> dict[str, Kind]:
     """Return the type of each column, converted from what the file says. Raise NoContract if a table has none such."""
     check_names(path.name, names)
     columns = {}
@@ -140,8 +142,8 @@ def _tree(kind: pa.DataType, atom: Callable[[pa.DataType], str]) -> Type:
 
 
 def _of_parquet(column: pq.ColumnSchema) -> str:
-    if known := spark_type(column):
-        return known
+    if kind := spark_type(column):
+        return kind
     logical = column.logical_type.type
     name = column.converted_type.replace("_", "") if logical == "INT" else logical
     if other := _PARQUET.get((column.physical_type, name)):
@@ -155,11 +157,11 @@ def orc_file(path: Path) -> Sample:
     """Return an ORC file. Raise NoContract if Arrow cannot read it, or Spark a column of it."""
     try:
         file = orc.ORCFile(path)
-        columns = _typed(path, file.schema.names, file.schema.types, _of_arrow)
+        columns = _column_types(path, file.schema.names, file.schema.types, _of_arrow)
         rows = _whole(path, orc_batches(path), file.schema)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise unfit(path.name, "it cannot be read as ORC: it is not whole, or damaged") from error
-    if columns and all(map(_UNNAMED.fullmatch, columns)):
+    if columns and all(map(_NO_NAME.fullmatch, columns)):
         raise unfit(path.name, "its columns have no names: they are called _col0, _col1, …")
     for name in (name for name, kind in columns.items() if str(kind) in ("date", "timestamp")):
         _check_calendar(path, name, rows.column(name))
@@ -181,8 +183,10 @@ def _atom(kind: pa.DataType) -> str:
 def _check_calendar(path: Path, name: str, values: pa.ChunkedArray) -> None:
     first = pc.min(values.cast(pa.date32(), safe=False)).as_py()
     if first and first < _REFORM:
-        why = f"column {display_name(name)} has days before 1582-10-15, which Spark does not read from ORC as they are"
-        raise unfit(path.name, why)
+        reason = (
+            f"column {display_name(name)} has days before 1582-10-15, which Spark does not read from ORC as they are"
+        )
+        raise unfit(path.name, reason)
 
 
 def avro(path: Path) -> Sample:
@@ -198,44 +202,44 @@ def avro(path: Path) -> Sample:
         raise unfit(path.name, "it cannot be read as Avro: it is not whole, or not as its schema says") from error
     for name in rows.column_names:
         _check_years(path, name, rows.column(name))
-    return _sample(path, FileKind.AVRO, _typed(path, rows.schema.names, rows.schema.types, _of_arrow), rows)
+    return _sample(path, FileKind.AVRO, _column_types(path, rows.schema.names, rows.schema.types, _of_arrow), rows)
 
 
 def _of_records(path: Path, records: Records) -> pa.Table:
     if not isinstance(records.schema, dict) or records.schema.get("type") != "record":
         raise unfit(path.name, "its rows are not records")
-    expanded: Any = fastavro.parse_schema(records.schema, expand=True)
-    names, kinds = ([field[word] for field in expanded["fields"]] for word in ("name", "type"))
-    schema = pa.schema(list(_typed(path, names, kinds, _of_avro).items()))
+    whole_schema: Any = fastavro.parse_schema(records.schema, expand=True)
+    names, kinds = ([field[word] for field in whole_schema["fields"]] for word in ("name", "type"))
+    schema = pa.schema(list(_column_types(path, names, kinds, _of_avro).items()))
     pieces = records.pieces(_as_stored(records.schema))
     return _whole(path, (_avro_rows(path, piece, schema) for piece in pieces), schema)
 
 
-def _as_stored(said: Any) -> Any:
+def _as_stored(schema: Any) -> Any:
     """Return an Avro schema by which moments are numbers: those of far-off years have no other form in Python."""
-    if isinstance(said, list):
-        return [_as_stored(part) for part in said]
-    if not isinstance(said, dict):
-        return said
-    is_decimal = said.get("logicalType") == "decimal"
-    return {word: _as_stored(part) for word, part in said.items() if is_decimal or word != "logicalType"}
+    if isinstance(schema, list):
+        return [_as_stored(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    is_decimal = schema.get("logicalType") == "decimal"
+    return {word: _as_stored(part) for word, part in schema.items() if is_decimal or word != "logicalType"}
 
 
-def _of_avro(said: Any) -> pa.DataType:
+def _of_avro(schema: Any) -> pa.DataType:
     """Return Arrow's type of an Avro type in which each name stands for itself."""
-    if isinstance(said, list):
-        return _of_union([_of_avro(branch) for branch in said if branch != "null"])
-    if isinstance(said, str):
-        said = {"type": said}
-    kind, logical = said["type"], str(said.get("logicalType", ""))
+    if isinstance(schema, list):
+        return _of_union([_of_avro(branch) for branch in schema if branch != "null"])
+    if isinstance(schema, str):
+        schema = {"type": schema}
+    kind, logical = schema["type"], str(schema.get("logicalType", ""))
     if kind == "record":
-        return pa.struct([(field["name"], _of_avro(field["type"])) for field in said["fields"]])
+        return pa.struct([(field["name"], _of_avro(field["type"])) for field in schema["fields"]])
     if kind == "array":
-        return pa.list_(_of_avro(said["items"]))
+        return pa.list_(_of_avro(schema["items"]))
     if kind == "map":
-        return pa.map_(pa.string(), _of_avro(said["values"]))
+        return pa.map_(pa.string(), _of_avro(schema["values"]))
     if logical == "decimal" and kind in ("bytes", "fixed"):
-        return _decimal(said["precision"], said.get("scale", 0))
+        return _decimal(schema["precision"], schema.get("scale", 0))
     if (kind, "") not in _AVRO:
         raise _Strange(f"is {kind}, which is a part of itself")
     return _AVRO.get((kind, logical)) or _AVRO[kind, ""]
@@ -270,9 +274,9 @@ def _check_years(path: Path, name: str, values: pa.ChunkedArray) -> None:
         day, numbers = 1 if is_date else _PARTS[part.type.unit], part.view(pa.int32() if is_date else pa.int64())
         early, late = pc.less(numbers, _YEARS.start * day), pc.greater_equal(numbers, _YEARS.stop * day)
         for number in numbers.filter(pc.or_(early, late))[:1]:
-            logical = next(said for (_, said), kind in _AVRO.items() if kind == part.type)
-            why = f"column {display_name(name)} has the {logical} {number}, which is outside the years 1 to 9999"
-            raise unfit(path.name, f"{why}: write such values as null")
+            logical = next(message for (_, message), kind in _AVRO.items() if kind == part.type)
+            reason = f"column {display_name(name)} has the {logical} {number}, which is outside the years 1 to 9999"
+            raise unfit(path.name, f"{reason}: write such values as null")
 
 
 def _without_parts(values: pa.Array) -> Iterator[pa.Array]:
@@ -289,8 +293,10 @@ def _without_parts(values: pa.Array) -> Iterator[pa.Array]:
 def _sample(path: Path, kind: FileKind, columns: dict[str, Type], rows: pa.Table) -> Sample:
     for name in columns:
         _check_text(path, name, rows.column(name))
-    nested = {name: of for name, of in columns.items() if not isinstance(of, Atom)}
-    if empty := [name for name, of in nested.items() if any(part == Atom(UNKNOWN_TYPE) for _, part in leaves(of))]:
+    nested_types = {name: of for name, of in columns.items() if not isinstance(of, Atom)}
+    if empty := [
+        name for name, of in nested_types.items() if any(part == Atom(UNKNOWN_TYPE) for _, part in leaves(of))
+    ]:
         raise unfit(path.name, f"column {display_name(empty[0])} has a part without any value, and so without a type")
     return Sample(name=path.name, form=FileFormat(kind=kind), columns=columns, rows=rows, size=path.stat().st_size)
 
@@ -300,5 +306,5 @@ def _check_text(path: Path, name: str, values: pa.ChunkedArray) -> None:
     try:
         values.validate(full=True)
     except pa.ArrowInvalid:
-        said = f"column {display_name(name)} has text that is not UTF-8: write it as UTF-8"
-        raise unfit(path.name, said) from None
+        message = f"column {display_name(name)} has text that is not UTF-8: write it as UTF-8"
+        raise unfit(path.name, message) from None

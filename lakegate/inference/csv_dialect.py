@@ -20,8 +20,8 @@ from lakegate.audit.schema.names import display_name
 from lakegate.audit.schema.types import Atom
 from lakegate.counts import count
 from lakegate.inference.sample import NoContract, check_names, unfit
-from lakegate.inference.spelled import spelled
 from lakegate.inference.text import UNTOLD, form_of, place_of, plan_of, read, source
+from lakegate.inference.text_types import type_of_texts
 from lakegate.reading.fields import quoted_fields
 from lakegate.reading.lines import lines
 from lakegate.reading.text import Malformed
@@ -30,12 +30,12 @@ USUAL = ",;\t|"
 """Delimiters that no name of a column has."""
 _DELIMITERS = f"{USUAL}:~^"
 _LOOKED_AT, _LETTERS = 2_000, 4 * 1024**2  # of the first lines, by which a dialect is proposed
-_QUOTED = re.compile('"(?:[^"]|"")*"')
+_QUOTES = re.compile('"(?:[^"]|"")*"')
 _SEPARATOR = re.compile('(?i)"?sep=."?')  # a word to one program alone
 _YEAR = re.compile("(19|20)[0-9]{2}")
 _NAME = re.compile(r"[^\W\d]")
-_SPACED = re.compile('[,;\t|] +"|[,;|][ \t]+"')
-_MOST = 0.5  # of lines, which have as many fields as the first one
+_SPACE_BESIDE_QUOTE = re.compile('[,;\t|] +"|[,;|][ \t]+"')
+_LEAST_SHARE = 0.5  # of lines, which have as many fields as the first one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,10 +55,12 @@ def texts_of(path: Path) -> Texts:
         raise unfit(path.name, NO_ROWS)
     if _SEPARATOR.fullmatch(head[0]):
         raise unfit(path.name, f"its first line says {head[0]!r}: remove it, because the first line is the header")
-    spaced = next((number for number, line in enumerate(head, 1) if _SPACED.search(_QUOTED.sub('""', line))), 0)
-    form, rows = _judged(path, _proposals(path, form, head), spaced)
-    if spaced and any(map(_is_spaced, rows.columns)):
-        raise unfit(path.name, _beside_quote(spaced))
+    space_line = next(
+        (number for number, line in enumerate(head, 1) if _SPACE_BESIDE_QUOTE.search(_QUOTES.sub('""', line))), 0
+    )
+    form, rows = _choose_dialect(path, _proposals(path, form, head), space_line)
+    if space_line and any(map(_is_spaced, rows.columns)):
+        raise unfit(path.name, _beside_quote(space_line))
     has_header = _has_header(rows)
     names = _names(path, rows, has_header=has_header)
     rows = rows.rename_columns(names).slice(int(has_header))
@@ -68,13 +70,13 @@ def texts_of(path: Path) -> Texts:
 
 
 def _head(path: Path, form: FileFormat) -> list[str]:
-    found, size = list[str](), 0
+    texts, size = list[str](), 0
     for line in islice(lines(source(path).blocks(), form), _LOOKED_AT):
-        found.append(line.text)
+        texts.append(line.text)
         size += len(line.text)
         if size > _LETTERS:
             break
-    return found
+    return texts
 
 
 def _proposals(path: Path, form: FileFormat, head: Sequence[str]) -> Iterator[tuple[FileFormat, int]]:
@@ -89,14 +91,14 @@ def _delimiters(path: Path, head: Sequence[str]) -> Sequence[tuple[str, int]]:
     """Return delimiters by which most lines have as many fields as the first, and how many. Without any, the file has
     one column. Raise NoContract if its fields cannot be told.
     """
-    bare = _QUOTED.sub('""', "\n".join(head)).split("\n")
+    bare = _QUOTES.sub('""', "\n".join(head)).split("\n")
     counts = {
-        (sign, was_bare): [line.count(sign) + 1 for line in some if line]
+        (sign, was_bare): [line.count(sign) + 1 for line in texts if line]
         for sign in _DELIMITERS
-        for was_bare, some in ((True, bare), (False, head))
+        for was_bare, texts in ((True, bare), (False, head))
     }
     shares = {key: numbers.count(numbers[0]) / len(numbers) for key, numbers in counts.items() if numbers[0] > 1}
-    likely = sorted((key for key, share in shares.items() if share >= _MOST), key=lambda key: -shares[key])
+    likely = sorted((key for key, share in shares.items() if share >= _LEAST_SHARE), key=lambda key: -shares[key])
     if likely:
         return list(dict.fromkeys((sign, counts[sign, was_bare][0]) for sign, was_bare in likely))[:3]
     _check_one_column(path, head, {sign: counts[sign, True] for sign in _DELIMITERS})
@@ -107,31 +109,35 @@ def _check_one_column(path: Path, head: Sequence[str], counts: dict[str, list[in
     """Raise NoContract if a file without a delimiter may have one all the same."""
     for sign in USUAL:
         numbers = counts[sign]
-        [(width, most)] = Counter(numbers).most_common(1)
-        if numbers[0] == 1 and width > 1 and most >= 2 * len(numbers) / 3:
+        [(width, frequency)] = Counter(numbers).most_common(1)
+        if numbers[0] == 1 and width > 1 and frequency >= 2 * len(numbers) / 3:
             before = numbers.index(width)
-            said = f"it begins with {count(before, 'line')} that hold no rows"
-            raise unfit(path.name, f"{said}: remove them, because the first line is the header")
+            message = f"it begins with {count(before, 'line')} that hold no rows"
+            raise unfit(path.name, f"{message}: remove them, because the first line is the header")
         if numbers[0] > 1:
             at = next(at for at, number in enumerate(numbers) if number != numbers[0])
             other = [number for number, line in enumerate(head, 1) if line][at]
-            told = f"line {other:,} has {count(numbers[at], 'field')}, not {numbers[0]}"
-            raise unfit(path.name, f"{told}: if {sign!r} is its delimiter, each line has as many fields as its header")
+            message = f"line {other:,} has {count(numbers[at], 'field')}, not {numbers[0]}"
+            raise unfit(
+                path.name, f"{message}: if {sign!r} is its delimiter, each line has as many fields as its header"
+            )
 
 
 def _beside_quote(line: int) -> str:
     """Return what is wrong with a line in which a field begins with a space and goes on with a quote."""
-    said = f"line {line:,} has a space before a quote, which the job then takes for a sign of the value"
-    return f"{said}: write no space between a delimiter and a quote"
+    message = f"line {line:,} has a space before a quote, which the job then takes for a sign of the value"
+    return f"{message}: write no space between a delimiter and a quote"
 
 
 def _is_spaced(values: pa.ChunkedArray) -> bool:
     """Return True if at least every other value is in quotes behind a space, or the first one, which may be a name."""
-    spaced = pc.match_substring_regex(values, r'(?s)^[ \t]+".*"[ \t]*$')
-    return bool(spaced[0].as_py()) or 2 * (pc.sum(spaced).as_py() or 0) >= max(len(values) - values.null_count - 1, 1)
+    matches = pc.match_substring_regex(values, r'(?s)^[ \t]+".*"[ \t]*$')
+    return bool(matches[0].as_py()) or 2 * (pc.sum(matches).as_py() or 0) >= max(len(values) - values.null_count - 1, 1)
 
 
-def _judged(path: Path, proposals: Iterator[tuple[FileFormat, int]], spaced: int) -> tuple[FileFormat, pa.Table]:
+def _choose_dialect(
+    path: Path, proposals: Iterator[tuple[FileFormat, int]], space_line: int
+) -> tuple[FileFormat, pa.Table]:
     """Return the first dialect that the whole file is in, and its fields. Raise NoContract, with the first line that is
     not, if there is none, or with the `spaced` line, in which a space stands before a quote.
     """
@@ -142,10 +148,10 @@ def _judged(path: Path, proposals: Iterator[tuple[FileFormat, int]], spaced: int
             wrong.append(rows)
         elif form.quote == '"' or not any(pc.any(pc.starts_with(column, '"')).as_py() for column in rows.columns):
             return _with_quote(path, form, rows)
-    beyond = next((why for why in wrong if why.startswith(UNTOLD)), "")
-    if spaced:
-        raise unfit(path.name, _beside_quote(spaced))
-    raise unfit(path.name, beyond if "quote" in wrong[0] and beyond else wrong[0])
+    unreadable = next((reason for reason in wrong if reason.startswith(UNTOLD)), "")
+    if space_line:
+        raise unfit(path.name, _beside_quote(space_line))
+    raise unfit(path.name, unreadable if "quote" in wrong[0] and unreadable else wrong[0])
 
 
 def _texts(path: Path, form: FileFormat, width: int) -> pa.Table | str:
@@ -182,34 +188,36 @@ def _with_quote(path: Path, form: FileFormat, rows: pa.Table) -> tuple[FileForma
 
 
 def _is_in_quotes(values: pa.ChunkedArray) -> bool:
-    given = values.drop_null().slice(1)  # the first one may be a name
-    return len(given) > 1 and bool(pc.all(pc.match_substring_regex(given, "(?s)^'.*'$")).as_py())
+    rest = values.drop_null().slice(1)  # the first one may be a name
+    return len(rest) > 1 and bool(pc.all(pc.match_substring_regex(rest, "(?s)^'.*'$")).as_py())
 
 
 def _has_header(rows: pa.Table) -> bool:
     """Return True if the first line holds names: one is no value of its column's type, or all look like names."""
     first = [column[0].as_py() for column in rows.columns]
-    kinds = [spelled("", column.slice(1).unique().drop_null().to_pylist()) for column in rows.columns]
-    typed = [(name, kind) for name, kind in zip(first, kinds, strict=True) if name and kind.type != Atom("string")]
-    if not typed or _are_years([name for name, _ in typed], first):
+    kinds = [type_of_texts("", column.slice(1).unique().drop_null().to_pylist()) for column in rows.columns]
+    typed_names = [
+        (name, kind) for name, kind in zip(first, kinds, strict=True) if name and kind.type != Atom("string")
+    ]
+    if not typed_names or _are_years([name for name, _ in typed_names], first):
         names = [name for name in first if not name or not _YEAR.fullmatch(name)]
         return all(name and _NAME.match(name) for name in names) and len(set(names)) == len(names)
-    return any(not kind.has(name) for name, kind in typed)
+    return any(not kind.has(name) for name, kind in typed_names)
 
 
 def _are_years(names: Sequence[str], first: Sequence[str | None]) -> bool:
     """Return True if the values of numbers in a first line are years, one after the other, behind something else."""
     if len(names) < 2 or len(names) == len(first) or not all(map(_YEAR.fullmatch, names)):  # noqa: PLR2004 - a series
         return False
-    return {int(other) - int(one) for one, other in pairwise(names)} in ({1}, {-1})
+    return {int(other) - int(previous) for previous, other in pairwise(names)} in ({1}, {-1})
 
 
 def _names(path: Path, rows: pa.Table, *, has_header: bool) -> list[str]:
     if not has_header:
         return [f"column{at}" for at in range(1, rows.num_columns + 1)]
     names = [column[0].as_py() or "" for column in rows.columns]
-    counted = Counter(names)
-    if twice := [name for name in names if name and counted[name] > 1]:
-        raise unfit(path.name, f"column {display_name(twice[0])} is there {count(counted[twice[0]], 'time')}")
+    counts = Counter(names)
+    if duplicates := [name for name in names if name and counts[name] > 1]:
+        raise unfit(path.name, f"column {display_name(duplicates[0])} is there {count(counts[duplicates[0]], 'time')}")
     check_names(path.name, names)
     return names
