@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -17,6 +18,8 @@ import botocore.loaders
 import botocore.session
 import pytest
 import structlog
+import typer.main
+import typer.testing
 from hypothesis import settings
 
 from tests.support.image import java_home
@@ -67,6 +70,14 @@ def _models_are_read_once() -> Iterator[None]:
     loader = botocore.loaders.create_loader()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(botocore.session, "create_loader", lambda _paths=None: loader)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _command_lines_are_made_once() -> Iterator[None]:
+    """Typer makes the whole tree of commands anew for each that a test runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.testing, "_get_command", cache(typer.main.get_command))
         yield
 
 

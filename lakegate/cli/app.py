@@ -6,6 +6,7 @@ when the command is called, so that help is quick.
 
 import os
 import sys
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points, version
 from io import TextIOWrapper
 from pathlib import Path
@@ -58,7 +59,9 @@ def _nobody_reads() -> int:
     return Exit.UNREAD
 
 
+@cache
 def _plugins() -> dict[str, EntryPoint]:
+    """Return the commands that others add. Entry points are looked for in every installed package."""
     return {entry.name: entry for entry in entry_points(group="lakegate.commands")}
 
 

@@ -102,6 +102,7 @@ MUTATIONS = (
     Mutation(
         says="a merge is forced: it overwrites what main changed meanwhile",
         edits=(Edit(function=MemoryLake.merge, old="if conflicts:", new="if False:"),),
+        seeds_from=3,
     ),
     Mutation(
         says="a job appends once more when it has no answer, and does not prove what is there",
@@ -114,6 +115,7 @@ MUTATIONS = (
             ),
             Edit(function=completeness.prove, old="if actual != rows:", new="if False:"),
         ),
+        seeds_from=6,
     ),
     Mutation(
         says="a person's word publishes what another attempt has decided since",
@@ -125,7 +127,7 @@ MUTATIONS = (
             ),
             Edit(function=Receipt.with_decision, old="entry.decision not in MAY_BECOME[old.decision]", new="False"),
         ),
-        seeds_from=170,
+        seeds_from=437,
     ),
     Mutation(
         says="publish merges the branch as it is, whatever was audited",
@@ -137,7 +139,7 @@ MUTATIONS = (
                 new='audited.attempt.branch, service.branches.head(audited.attempt.branch) or "", note',
             ),
         ),
-        seeds_from=490,
+        seeds_from=892,
     ),
     Mutation(
         says="a rebase asks not whether the tables are the same",
@@ -148,11 +150,12 @@ MUTATIONS = (
                 new="if there is not None:",
             ),
         ),
+        seeds_from=10,
     ),
     Mutation(
         says="a table grows that is not what it was",
         edits=(Edit(function=table_guards.guard_tables, old="there == before and", new=""),),
-        seeds_from=3170,
+        seeds_from=3176,
     ),
     Mutation(
         says="a publish brings columns of files that stay behind",
@@ -162,35 +165,37 @@ MUTATIONS = (
     Mutation(
         says="publish asks not whether the tables of its verdicts have moved",
         edits=(Edit(function=guards.guard_unmoved, old="if changed:", new="if False:"),),
+        seeds_from=22,
     ),
     Mutation(
         says="a table that verdicts refer to may lose data files",
         edits=(Edit(function=guards._only_gained, old="not changes.removed", new="True"),),
-        seeds_from=320,
+        seeds_from=328,
     ),
     Mutation(
         says="a table that verdicts refer to may lose rows to delete files",
         edits=(Edit(function=guards._only_gained, old="not changes.deletes", new="True"),),
-        seeds_from=800,
+        seeds_from=804,
     ),
     Mutation(
         says="workers that rebase an attempt share a branch",
         edits=(Edit(function=Attempt.rebase, old="{nonce}", new=""),),
-        seeds_from=5310,
+        seeds_from=5318,
     ),
     Mutation(
         says="publish asks not whether the contract was pushed anew",
         edits=(Edit(function=guards.guard_contract, old="!= audited.report.contract_hash", new="is None"),),
-        seeds_from=40,
+        seeds_from=288,
     ),
     Mutation(
         says="the good part of a batch is published with the bad one's receipts and rows",
         edits=(Edit(function=rebase.trim, old="audited.claims_without(files)", new="[]"),),
+        seeds_from=6,
     ),
     Mutation(
         says="what was taken out of a data file for several files is published for one of them",
         edits=(Edit(function=guards.guard_rewriting, old="if audited.rewriting(files) and", new="if False and"),),
-        seeds_from=360,
+        seeds_from=366,
     ),
     Mutation(
         says="what is left of a data file that rows were taken out of is not brought along",
@@ -198,12 +203,12 @@ MUTATIONS = (
             Edit(function=Audited.moved, old="self.added(files)", new="self.paths(files)"),
             Edit(function=proofs.prove_own, old="audited.added(files)", new="audited.paths(files)"),
         ),
-        seeds_from=270,
+        seeds_from=289,
     ),
     Mutation(
         says="a data file is replaced that somebody has rewritten since",
         edits=(Edit(function=table_guards.guard_replaced, old="paths & since.removed", new="False"),),
-        seeds_from=840,
+        seeds_from=846,
     ),
     Mutation(
         says="rows that somebody has rewritten stay when they are replaced",
@@ -211,6 +216,7 @@ MUTATIONS = (
             Edit(function=audit._remove_replaced, old="if not data_files:", new="if True:"),
             Edit(function=completeness.prove_removed, old="if remaining:", new="if False:"),
         ),
+        seeds_from=21,
     ),
     Mutation(
         says="an attempt's number is used again",
@@ -223,7 +229,7 @@ MUTATIONS = (
             ),
             Edit(function=start._agree_on_files, old="attempt.number == 1", new="attempt.number"),
         ),
-        seeds_from=550,
+        seeds_from=554,
     ),
     Mutation(
         says="files that crashed together are rejected together",
@@ -235,10 +241,12 @@ MUTATIONS = (
             ),
             Edit(function=rules._after, old="if not crash.halves:", new="if True:"),
         ),
+        seeds_from=4,
     ),
     Mutation(
         says="crashes with other files count against a file",
         edits=(Edit(function=history.AttemptHistory.crashed_with_others, old="tuple(", new="() and tuple("),),
+        seeds_from=4,
     ),
     Mutation(
         says="a job that never came to its files splits them",
@@ -249,6 +257,7 @@ MUTATIONS = (
                 new="if not (crash.files > 1 and crash.tries > 1):",
             ),
         ),
+        seeds_from=4,
     ),
     Mutation(
         says="both halves of a batch that crashed are one attempt",
@@ -259,6 +268,7 @@ MUTATIONS = (
                 new="    _retry(service, attempt, todo.files_to_retry, ())",
             ),
         ),
+        seeds_from=4,
     ),
     Mutation(
         says="the branch is deleted before its files are decided",
@@ -270,18 +280,19 @@ MUTATIONS = (
                 "    record(service, attempt, Decision.REJECTED",
             ),
         ),
-        seeds_from=7,
+        seeds_from=8,
     ),
     Mutation(
         says="a file is decided whatever main's receipts say",
         edits=(Edit(function=decisions._record, old="if is_open(receipts, finding.file, attempt)", new=""),),
-        seeds_from=116,
+        seeds_from=124,
     ),
     Mutation(
         says="what is published stays on the branch that is kept",
         edits=(
             Edit(function=settle._prune, old="drop_files(service, audited_attempt, files, attempt.branch)", new="pass"),
         ),
+        seeds_from=5,
     ),
     Mutation(
         says="a message counts as told before it is sent",
@@ -293,7 +304,7 @@ MUTATIONS = (
                 "    service.store.create(SENT_PREFIX + name, sent)\n    try:\n",
             ),
         ),
-        seeds_from=3140,
+        seeds_from=3142,
     ),
     Mutation(
         says="receipts are taken off main before they are in the archive",
@@ -308,16 +319,17 @@ MUTATIONS = (
                 new="pass",
             ),
         ),
+        seeds_from=37,
     ),
     Mutation(
         says="a version that was taken out of its receipt was never decided",
         edits=(Edit(function=receipts.with_closed, old="if file.key in receipts and", new="if False and"),),
-        seeds_from=510,
+        seeds_from=519,
     ),
     Mutation(
         says="bytes that were uploaded again are not newer than those before them",
         edits=(Edit(function=standing._in_order, old="[*rivals, *_repeat_entries(receipt, rivals)]", new="rivals"),),
-        seeds_from=40,
+        seeds_from=49,
     ),
     Mutation(
         says="bytes that are on main are published once more",
@@ -328,6 +340,7 @@ MUTATIONS = (
                 new="False",
             ),
         ),
+        seeds_from=23,
     ),
     Mutation(
         says="publish asks not whether another version makes this one a re-upload that is not wanted",
@@ -339,7 +352,7 @@ MUTATIONS = (
                 new="(decision := None)",
             ),
         ),
-        seeds_from=2300,
+        seeds_from=2302,
     ),
     Mutation(
         says="a rejection that was noted is told, whatever was decided",
@@ -355,17 +368,19 @@ MUTATIONS = (
     Mutation(
         says="of an attempt's decisions other systems are told of the last one alone",
         edits=(Edit(function=events._addressed_events, old="in reversed(decisions)", new="in decisions[:1]"),),
+        seeds_from=22,
     ),
     Mutation(
         says="what a contract observes is rejected",
         edits=(
             Edit(function=observed._observe_check, old="_WOULD.get(check.verdict, check.verdict)", new="check.verdict"),
         ),
-        seeds_from=9,
+        seeds_from=20,
     ),
     Mutation(
         says="a branch goes before the notice of its end is over",
         edits=(Edit(function=expiry.expire, old="now >= warning + notice if warning", new="True if warning"),),
+        seeds_from=21,
     ),
     Mutation(
         says="a branch that is kept never goes",
@@ -374,25 +389,27 @@ MUTATIONS = (
     Mutation(
         says="a file is rejected for a key of one that failed once rows had left it",
         edits=(Edit(function=rules.released_files, old="if file.id in ids and", new="if False and"),),
-        seeds_from=170,
+        seeds_from=178,
     ),
     Mutation(
         says="files whose keys are free are audited apart from those that passed",
         edits=(Edit(function=settle._retry, old="if extra_files else", new="if extra_files and not files else"),),
-        seeds_from=12090,
+        seeds_from=12096,
     ),
     Mutation(
         says="a job that never began on its files has crashed",
         edits=(Edit(function=reports.has_begun, old="not in (None, CUT_OFF)", new="!= CUT_OFF"),),
+        seeds_from=3,
     ),
     Mutation(
         says="a job that was cut off from its files has crashed",
         edits=(Edit(function=reports.has_begun, old="not in (None, CUT_OFF)", new="is not None"),),
-        seeds_from=240,
+        seeds_from=248,
     ),
     Mutation(
         says="files that are handed over are rejected",
         edits=(Edit(function=rules.settlement, old="in RULES:", new="in RULES[1:]:"),),
+        seeds_from=3,
     ),
     Mutation(
         says="files that are handed over wait as after a crash",
@@ -403,10 +420,12 @@ MUTATIONS = (
                 new="if retry.due or facts.end.handed_over), None)",
             ),
         ),
+        seeds_from=3,
     ),
     Mutation(
         says="files that were handed over are tried on the express lane again",
         edits=(Edit(function=lane._what_needs_spark, old="if work.handed_over:", new="if False:"),),
+        seeds_from=3,
     ),
     Mutation(
         says="an express job that fails has crashed",
@@ -414,11 +433,12 @@ MUTATIONS = (
             Edit(function=reader.left_to_spark, old="job.lane is not Lane.EXPRESS", new="True"),
             Edit(function=history.attempt_history, old="if job.lane is Lane.EXPRESS and", new="if False and"),
         ),
+        seeds_from=3,
     ),
     Mutation(
         says="a job that was frozen for an express lane that is gone waits for it",
         edits=(Edit(function=launch.launch, old="hand_over(service.store, attempt, NO_LANE)", new="pass"),),
-        seeds_from=410,
+        seeds_from=417,
     ),
     Mutation(
         says="the sweep passes over what was handed over without a job",
@@ -429,19 +449,22 @@ MUTATIONS = (
                 new="",
             ),
         ),
-        seeds_from=410,
+        seeds_from=417,
     ),
     Mutation(
         says="what was found of files that are rejected stays on their branch",
         edits=(Edit(function=noting._merged, old="if any(brought.values()) else None", new="and None"),),
+        seeds_from=5,
     ),
     Mutation(
         says="a rejection brings what was found of the whole batch",
         edits=(Edit(function=noting.commit_noted, old="audited.noted(files)", new="audited.noted(audited.claims)"),),
+        seeds_from=5,
     ),
     Mutation(
         says="a rebase leaves behind what was found",
         edits=(Edit(function=Audited.paths, old="[] if self.is_noted else", new="[] and"),),
+        seeds_from=5,
     ),
     Mutation(
         says="a table of another's plain name has that one, too",
@@ -470,7 +493,7 @@ MUTATIONS = (
                 new="True:\n        service.store.write(",
             ),
         ),
-        seeds_from=12,
+        seeds_from=44,
     ),
     Mutation(
         says="the sweep looks for no file whose event was lost",
@@ -478,23 +501,23 @@ MUTATIONS = (
     ),
     Mutation(
         says="a busy table opens one more batch",
-        seeds_from=200,
+        seeds_from=206,
         edits=(Edit(function=shares.shares, old="and not under_way.of_table(table)", new=""),),
     ),
     Mutation(
         says="a small file of a quiet table waits for company",
         edits=(Edit(function=Company.has_come, old="(is_quiet and first.lane is Lane.EXPRESS)", new="False"),),
-        seeds_from=80,
+        seeds_from=83,
     ),
     Mutation(
         says="files wait for company until their table is quiet",
         edits=(Edit(function=Company.has_come, old="self.now >=", new="is_quiet and self.now >="),),
-        seeds_from=140,
+        seeds_from=146,
     ),
     Mutation(
         says="nobody takes up queued files when a job has ended",
         edits=(Edit(function=receive.gather, old="if not names:", new="if last or not names:"),),
-        seeds_from=30,
+        seeds_from=33,
     ),
 )
 
