@@ -87,7 +87,8 @@ def test_a_printed_program_reads_main_a_branch_and_a_commit(
     assert found == [["UA", "later"], ["UA", "on the branch"], ["UA"]]
 
 
-@pytest.mark.parametrize("engine", [*IN_PYTHON, "polars"])
+@pytest.mark.parametrize("engine", ["polars", *IN_PYTHON])
+@pytest.mark.share(1)  # of the shell the gate asks once: what each engine reads is the test before
 def test_a_program_reads_in_a_plain_shell_what_was_found_by_a_file_of_variables(
     desk: Desk, lake: Lake, engine: str, tmp_path: Path
 ) -> None:

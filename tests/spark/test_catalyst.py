@@ -112,7 +112,8 @@ def test_letters_change_their_case_as_every_java_does_it(spark: Catalyst) -> Non
 AGGREGATES = ("avg({})", "sum({})", "stddev({})", "stddev_pop({})", "variance({})", "var_pop({})", "min({})", "max({})")
 
 
-@pytest.mark.parametrize("kind", ["int", "bigint", "double", "decimal(10,2)"])
+@pytest.mark.parametrize("kind", ["int", "double", "bigint", "decimal(10,2)"])
+@pytest.mark.share(2)
 def test_aggregates_of_values_that_cancel_each_other(spark: Catalyst, kind: str) -> None:
     dice, wrong = Random(SEED), []
     texts = [text.format("v") for text in AGGREGATES if kind != "decimal(10,2)" or text != "avg({})"]  # never express

@@ -279,14 +279,11 @@ OF_THE_TABLE = {
 @pytest.mark.parametrize(
     ("before", "after", "expected", "closer"),
     [
-        *(pytest.param(*scene, False, id=name) for name, scene in OF_THE_BATCH.items()),
-        *(pytest.param(*scene, False, id=name, marks=VARIANT) for name, scene in OF_THE_TABLE.items()),
-        *(
-            pytest.param(*scene, True, id=f"{name}, at a closer look", marks=VARIANT)
-            for name, scene in OF_THE_BATCH.items()
-        ),
+        *(pytest.param(*scene, False, id=name) for name, scene in (OF_THE_BATCH | OF_THE_TABLE).items()),
+        *(pytest.param(*scene, True, id=f"{name}, at a closer look") for name, scene in OF_THE_BATCH.items()),
     ],
 )
+@pytest.mark.share(2)
 def test_text_that_is_not_utf_8_hides_no_key(
     spark: SparkSession,
     monkeypatch: pytest.MonkeyPatch,

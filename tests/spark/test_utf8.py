@@ -92,6 +92,7 @@ def judged(spark: SparkSession, folder: Path, of: Plan, *bodies: bytes) -> list[
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", EVERY)
+@pytest.mark.share(7)  # each kind, and each place
 def test_text_that_is_not_utf_8_is_told_where_it_stands(
     spark: SparkSession, tmp_path: Path, kind: FileKind, place: str
 ) -> None:
@@ -107,11 +108,12 @@ def test_text_that_is_not_utf_8_is_told_where_it_stands(
 def test_whatever_is_no_text_is_found_and_all_text_is_taken(
     spark: SparkSession, tmp_path: Path, kind: FileKind
 ) -> None:
+    """As many rows as there are of each: one that is missed, or is wrongly found, is another number."""
     of = by(kind, plan("nyc.t", COLUMNS))
-    bodies = [body_of(spark, tmp_path, kind, "name", text) for text in NO_TEXT.values()]
-    said = ('column "name" has text that is not UTF-8, in 1 row',)
-    assert dict(zip(NO_TEXT, judged(spark, tmp_path, of, *bodies), strict=True)) == dict.fromkeys(NO_TEXT, said)
+    bad = body_of(spark, tmp_path, kind, "name", *NO_TEXT.values(), *TEXT.values())
     good = body_of(spark, tmp_path, kind, "name", *TEXT.values())
+    said = f'column "name" has text that is not UTF-8, in {len(NO_TEXT)} rows'
+    assert judged(spark, tmp_path, of, bad, good) == [(said,), ()]
     found = inspections(spark, tmp_path, of, good)
     kept = {row["name"].encode() for row in rows_of(spark, of, found).collect()}
     assert kept == {bytes.fromhex(text) for text in ("61", *TEXT.values())}
@@ -125,17 +127,19 @@ def test_many_columns_with_such_text_are_told_in_short(spark: SparkSession, tmp_
     assert said == '30 columns with text that is not UTF-8: "c0", "c1", "c2" and 27 more'
 
 
-@pytest.mark.parametrize("text", NO_TEXT.values(), ids=NO_TEXT)
 @pytest.mark.parametrize("form", ["csv", "csv of several lines", "json"])
-def test_a_line_of_text_that_is_not_utf_8_does_not_parse(
-    spark: SparkSession, tmp_path: Path, form: str, text: str
+def test_a_line_of_text_that_is_not_utf_8_does_not_parse_and_those_beside_it_do(
+    spark: SparkSession, tmp_path: Path, form: str
 ) -> None:
     of = plan("nyc.t", {"id": "int", "say": "string"})
-    said, is_json = bytes.fromhex(text), form == "json"
-    lines = b'{"id": 1, "say": "' + said + b'"}\n' if is_json else b"id,say\n1," + said + b"\n"
+    is_json = form == "json"
+    texts = [text for bad in NO_TEXT.values() for text in (bytes.fromhex(bad), b"good")]
+    line = b'{"id": %d, "say": "%b"}' if is_json else b"%d,%b"
+    lines = [*([] if is_json else [b"id,say"]), *(line % each for each in enumerate(texts))]
     written_as = FileFormat(kind=FileKind.JSON if is_json else FileKind.CSV, multiline=form.endswith("lines"))
-    good, bad = read(spark, tmp_path, by_form(of, written_as), lines)
-    assert (good, [why for _, why in bad]) == ([], ["its bytes are not UTF-8"])
+    good, bad = read(spark, tmp_path, by_form(of, written_as), b"\n".join(lines) + b"\n")
+    assert [row["id"] for row in good] == [at for at, text in enumerate(texts) if text == b"good"]
+    assert [why for _, why in bad] == ["its bytes are not UTF-8"] * len(NO_TEXT)
 
 
 def by_form(of: Plan, form: FileFormat) -> Plan:
