@@ -30,7 +30,7 @@ MOST = {
     "lakegate/reading": 6,
     "lakegate/synthetic": 36,
     "lakegate/testing": 41,
-    "lakegate/trial": 39,
+    "lakegate/trial": 6,
     "lakegate/wap": 264,
     "lakegate/workflow": 139,
     "spark_jobs": 78,

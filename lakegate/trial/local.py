@@ -22,7 +22,7 @@ from lakegate.audit.schema.parquet import TAIL, footer_length
 from lakegate.express import footer
 from lakegate.express.rows import BrokenText, parts_of, tables_of
 from lakegate.reading import text
-from lakegate.trial.unparsed import Unparsed
+from lakegate.trial.malformed import MalformedRows
 from lakegate.wap.engine import RunFiles
 
 
@@ -33,7 +33,7 @@ def job_files(paths: Sequence[Path]) -> tuple[JobFile, ...]:
     )
 
 
-def mapped(path: Path) -> Any:
+def map_file(path: Path) -> Any:
     """Return a file's bytes, which are read where they are asked for. They are let go with the last that refers to
     them, which may be an error that was raised of them.
     """
@@ -48,7 +48,7 @@ class LocalFiles(RunFiles):
     """Files of this machine, as `bodies` their mapped bytes. Those of text have rows that may not parse."""
 
     job: Job
-    unparsed: Unparsed = field(default_factory=Unparsed)
+    malformed: MalformedRows = field(default_factory=MalformedRows)
 
     def inspect(self) -> list[Inspection]:
         return [self._inspect(file) for file in self.job.files]
@@ -73,21 +73,21 @@ class LocalFiles(RunFiles):
             return (length,)
         if wrong := beyond_limits(limits, footer=length):
             return wrong
-        if why := footer.unreadable(body):
-            said = f"its footer cannot be read: {raw(self.job.plan.columns, why)}"
-            return (Fault(said, WRITTEN_ANEW),)
+        if reason := footer.unreadable(body):
+            message = f"its footer cannot be read: {raw(self.job.plan.columns, reason)}"
+            return (Fault(message, WRITTEN_ANEW),)
         return footer.footer_faults(body, limits)
 
-    def rows(self, plan: Plan, each: Inspection, schema: pa.Schema, most: int) -> Iterable[pa.Table]:
+    def rows(self, plan: Plan, inspection: Inspection, schema: pa.Schema, limit: int) -> Iterable[pa.Table]:
         if not plan.files.kind.is_text:
-            return parts_of(plan, each, self.bodies[each.id], schema, most)
-        parsed = self.unparsed.parted(each, text.parts(plan, each, Path(each.file.key)))
-        return tables_of(each, parsed, schema, most)
+            return parts_of(plan, inspection, self.bodies[inspection.id], schema, limit)
+        batches = self.malformed.part(inspection, text.parts(plan, inspection, Path(inspection.file.key)))
+        return tables_of(inspection, batches, schema, limit)
 
     def count_malformed(
-        self, plan: Plan, inspections: Sequence[Inspection], there: Mapping[str, int]
+        self, plan: Plan, inspections: Sequence[Inspection], rows_appended: Mapping[str, int]
     ) -> dict[str, int]:
-        return {each.id: self.unparsed.counts.get(each.id, 0) for each in inspections}
+        return {inspection.id: self.malformed.counts.get(inspection.id, 0) for inspection in inspections}
 
-    def refused(self, each: Inspection, error: BrokenText) -> Inspection:
-        return replace(each, faults=error.faults)
+    def refused(self, inspection: Inspection, error: BrokenText) -> Inspection:
+        return replace(inspection, faults=error.faults)

@@ -21,9 +21,9 @@ class Unasked:
 def askable(plan: Plan) -> tuple[Plan, dict[str, str]]:
     """Return the plan of what can be asked of files alone, and the other checks, by id, each with the reason."""
     reasons = {check.id: why for check in plan.checks if (why := _reason(plan, check))}
-    asked = without(plan, reasons)
-    by_order = any(_goes_by_order(asked, check) for check in asked.checks)
-    return asked if by_order else replace(asked, partitions=()), reasons
+    plan_to_ask = without(plan, reasons)
+    by_order = any(_goes_by_order(plan_to_ask, check) for check in plan_to_ask.checks)
+    return plan_to_ask if by_order else replace(plan_to_ask, partitions=()), reasons
 
 
 def _goes_by_order(plan: Plan, check: Check) -> bool:
@@ -34,9 +34,11 @@ def _goes_by_order(plan: Plan, check: Check) -> bool:
 
 def without(plan: Plan, checks: Collection[str]) -> Plan:
     """Return the plan without these checks, by id, and without the metrics that nothing else needs."""
-    kept = tuple(check for check in plan.checks if check.id not in checks)
-    needed = {check.metric for check in kept}
-    return replace(plan, checks=kept, metrics=tuple(metric for metric in plan.metrics if metric.id in needed))
+    checks_left = tuple(check for check in plan.checks if check.id not in checks)
+    metric_ids = {check.metric for check in checks_left}
+    return replace(
+        plan, checks=checks_left, metrics=tuple(metric for metric in plan.metrics if metric.id in metric_ids)
+    )
 
 
 def _reason(plan: Plan, check: Check) -> str:
@@ -55,8 +57,10 @@ def _reason(plan: Plan, check: Check) -> str:
 
 def unasked(plan: Plan, reasons: Mapping[str, str]) -> tuple[Unasked, ...]:
     """Return the checks with reasons, and those that were asked of too few rows."""
-    told = {check.id: reasons.get(check.id) or _half_asked(plan, check) for check in plan.checks}
-    return tuple(Unasked(check=check.name, why=told[check.id]) for check in plan.checks if told[check.id])
+    reasons_by_id = {check.id: reasons.get(check.id) or _half_asked(plan, check) for check in plan.checks}
+    return tuple(
+        Unasked(check=check.name, why=reasons_by_id[check.id]) for check in plan.checks if reasons_by_id[check.id]
+    )
 
 
 def _half_asked(plan: Plan, check: Check) -> str:

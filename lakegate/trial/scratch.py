@@ -41,8 +41,8 @@ class Scratch:
     def fit(self, branch: Open, plan: Plan, columns: Sequence[TableColumn], asked_for: Collection[str]) -> Open:
         schema = Schema(*schema_of(columns).fields[:-1])  # without the column that tells a file version
         place, settings = str(self.folder / "table"), {"format-version": "2"}
-        made = new_table_metadata(schema, spec_of(plan, schema), UNSORTED_SORT_ORDER, place, settings)
-        return self._at(plan.table, made)
+        metadata = new_table_metadata(schema, spec_of(plan, schema), UNSORTED_SORT_ORDER, place, settings)
+        return self._at(plan.table, metadata)
 
     def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:
         head = branch.head

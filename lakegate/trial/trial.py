@@ -16,7 +16,7 @@ from lakegate.audit.run import Run, append_files, audit_appended
 from lakegate.errors import Misconfigured
 from lakegate.express.plan import spark_only
 from lakegate.publishing.iceberg.refs import NOTHING
-from lakegate.trial.local import LocalFiles, job_files, mapped
+from lakegate.trial.local import LocalFiles, job_files, map_file
 from lakegate.trial.questions import Unasked, askable, unasked, without
 from lakegate.trial.scratch import BRANCH, Scratch
 from lakegate.wap.engine import RunEngine, job_of
@@ -32,35 +32,37 @@ class Trial:
 
 def try_files(plan: Plan, paths: Sequence[Path]) -> Trial:
     """Audit the files as one batch, in their order. Raise Misconfigured if only Spark can."""
-    asked, unknown = askable(plan)
-    read = replace(asked, files=PARQUET) if plan.files.kind.is_text else asked  # text needs no Spark to be read
-    if why := spark_only(read):
-        raise _unable(plan, why)
-    with _engine(asked, paths) as (engine, files):
+    plan_to_ask, unknown = askable(plan)
+    read = (
+        replace(plan_to_ask, files=PARQUET) if plan.files.kind.is_text else plan_to_ask
+    )  # text needs no Spark to be read
+    if reason := spark_only(read):
+        raise _unable(plan, reason)
+    with _engine(plan_to_ask, paths) as (engine, files):
         run = Run(job=engine.job, engine=engine, sets_aside=False)
         try:
             append_files(run)
-            lost = _unanswered(run, asked.checks)
-            report = files.unparsed.among(asked, _asked(run, without(asked, lost)))
+            spark_reasons = _find_spark_only(run, plan_to_ask.checks)
+            report = files.malformed.among(plan_to_ask, _audit_by(run, without(plan_to_ask, spark_reasons)))
         except HandedOver as error:
             raise _unable(plan, error.reason) from error
-    return Trial(report=report, unasked=unasked(plan, unknown | lost))
+    return Trial(report=report, unasked=unasked(plan, unknown | spark_reasons))
 
 
-def _unable(plan: Plan, why: str) -> Misconfigured:
+def _unable(plan: Plan, reason: str) -> Misconfigured:
     return Misconfigured(
-        f"{plan.table}: nothing was tried, because DuckDB alone cannot: {why} The service takes such files, on "
+        f"{plan.table}: nothing was tried, because DuckDB alone cannot: {reason} The service takes such files, on "
         "Spark. Drop them: lakegate drop"
     )
 
 
-def _unanswered(run: Run, checks: Sequence[Check]) -> dict[str, str]:
+def _find_spark_only(run: Run, checks: Sequence[Check]) -> dict[str, str]:
     """Return the checks, by id, to which only Spark has an answer with these very files, each with
     the reason. They are looked for in halves.
     """
-    others = {check.id for check in run.job.plan.checks if check not in checks}
+    other_ids = {check.id for check in run.job.plan.checks if check not in checks}
     try:
-        _asked(run, without(run.job.plan, others))
+        _audit_by(run, without(run.job.plan, other_ids))
     except HandedOver as error:
         if len(checks) == 1:
             return {checks[0].id: error.reason}
@@ -69,14 +71,14 @@ def _unanswered(run: Run, checks: Sequence[Check]) -> dict[str, str]:
     else:
         return {}
     half = len(checks) // 2
-    return _unanswered(run, checks[:half]) | _unanswered(run, checks[half:])
+    return _find_spark_only(run, checks[:half]) | _find_spark_only(run, checks[half:])
 
 
-def _asked(run: Run, plan: Plan) -> Report:
+def _audit_by(run: Run, plan: Plan) -> Report:
     """Audit what was appended by this plan."""
-    again = replace(run, job=replace(run.job, plan=plan), checks={}, files={})
-    again.started_at = run.started_at
-    return audit_appended(again)
+    second_run = replace(run, job=replace(run.job, plan=plan), checks={}, files={})
+    second_run.started_at = run.started_at
+    return audit_appended(second_run)
 
 
 @contextmanager
@@ -84,8 +86,8 @@ def _engine(plan: Plan, paths: Sequence[Path]) -> Iterator[tuple[RunEngine, Loca
     with TemporaryDirectory(prefix="lakegate-try-") as place:
         scratch, of_job = Scratch(folder=Path(place)), job_files(paths)
         job = job_of(BRANCH, BRANCH, NOTHING, plan, of_job, Lane.EXPRESS)
-        found = {file.id: mapped(path) for file, path in zip(of_job, paths, strict=True)}
-        files = LocalFiles(job=job, bodies=found)
+        bodies = {file.id: map_file(path) for file, path in zip(of_job, paths, strict=True)}
+        files = LocalFiles(job=job, bodies=bodies)
         engine = RunEngine(
             job=job,
             branches=scratch,

@@ -22,7 +22,7 @@ from lakegate.express import footer
 from lakegate.express.rows import parts_of
 from lakegate.inference.contract import infer
 from lakegate.reading.arrow import arrow_type
-from lakegate.trial.local import job_files, mapped
+from lakegate.trial.local import job_files, map_file
 from lakegate.trial.trial import try_files
 from lakegate.wap.spool import Spool
 from tests.spark.test_differential import differences
@@ -103,7 +103,7 @@ def test_a_file_is_appended_in_parts_of_bounded_size_and_read_from_the_disk(tmp_
     path = tmp_path / "n.parquet"
     pq.write_table(pa.table({"n": pa.array(range(700_000), pa.int64())}), path)
     plan = made("random.t", {"n": "bigint"}, [])
-    body = mapped(path)
+    body = map_file(path)
     inspection = footer.inspect(job_files([path])[0], body, plan.files.limits)
     sizes = [part.num_rows for part in parts_of(plan, inspection, body, schema, 2**20)]
     assert sum(sizes) == 700_000

@@ -17,14 +17,14 @@ from lakegate.reading.text import Malformed, Part
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unparsed:
+class MalformedRows:
     """See the module."""
 
     counts: dict[str, int] = field(default_factory=dict)
     first: dict[str, list[Malformed]] = field(default_factory=dict)
     inspections: dict[str, Inspection] = field(default_factory=dict)
 
-    def parted(self, inspection: Inspection, parts: Iterable[Part]) -> Iterator[pa.RecordBatch]:
+    def part(self, inspection: Inspection, parts: Iterable[Part]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a file that parse, and note those that do not."""
         file = inspection.id
         self.counts[file], self.first[file], self.inspections[file] = 0, [], inspection
@@ -38,24 +38,24 @@ class Unparsed:
         checks, least = malformed_checks(plan), samples.rows_per_sample(max(1, len(self.first)))
         size = samples.BYTES // max(1, len(self.first))
         rows = {
-            file: samples.within_bytes([_shown(plan, row) for row in some[:least]], size)
-            for file, some in self.first.items()
+            file: samples.within_bytes([_row(plan, row) for row in malformed[:least]], size)
+            for file, malformed in self.first.items()
         }
-        sampled = {file.id: _sampled(file, checks, rows) for file in report.files}
-        told = with_causes(plan, sampled, self.inspections.values(), is_new=True)
-        return replace(report, files=tuple(replace(file, checks=told[file.id]) for file in report.files))
+        samples_by_file = {file.id: _with_sample(file, checks, rows) for file in report.files}
+        results = with_causes(plan, samples_by_file, self.inspections.values(), is_new=True)
+        return replace(report, files=tuple(replace(file, checks=results[file.id]) for file in report.files))
 
 
-def _sampled(
+def _with_sample(
     file: FileReport, checks: set[str], rows: Mapping[str, tuple[dict[str, Any], ...]]
 ) -> tuple[CheckResult, ...]:
-    def sampled(check: CheckResult) -> CheckResult:
+    def with_rows(check: CheckResult) -> CheckResult:
         return replace(check, sample=rows.get(file.id, ())) if check.check in checks and check.failing_rows else check
 
-    return tuple(map(sampled, file.checks))
+    return tuple(map(with_rows, file.checks))
 
 
-def _shown(plan: Plan, row: Malformed) -> dict[str, Any]:
+def _row(plan: Plan, row: Malformed) -> dict[str, Any]:
     """Return a row as the job shows it. Its text may hold the value of any column."""
     text = MASK if raw(plan.columns, "") == MASK else row.text[: samples.TEXT]
     return {"row" if plan.files.multiline else "line": row.number, "why": row.why, "text": text}
