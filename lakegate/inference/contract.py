@@ -38,7 +38,7 @@ NAMESPACE = "raw"
 """The namespace of a table that nobody has named."""
 MOST_BYTES = 2**30
 """Bytes of a sample, which is read into memory."""
-_READERS: dict[FileKind, Callable[[Path], Sample]] = {
+READERS: dict[FileKind, Callable[[Path], Sample]] = {
     FileKind.PARQUET: typed_samples.parquet,
     FileKind.ORC: typed_samples.orc_file,
     FileKind.AVRO: typed_samples.avro,
@@ -80,7 +80,7 @@ def _read(paths: Sequence[Path], kind: FileKind | None) -> list[Sample]:
         raise Misconfigured(f"these files have several formats, {' and '.join(sorted(kinds))}: a table has one")
     [form] = kinds
     samples = (
-        text_samples.of(list(kinds_by_path), form) if form.is_text else [_READERS[form](path) for path in kinds_by_path]
+        text_samples.of(list(kinds_by_path), form) if form.is_text else [READERS[form](path) for path in kinds_by_path]
     )
     if empty := [sample for sample in samples if not sample.rows.num_rows]:
         raise unfit(empty[0].name, NO_ROWS)
