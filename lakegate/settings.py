@@ -20,6 +20,9 @@ KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 REGION = "AWS_DEFAULT_REGION"
 CHOICES = ("AWS_ACCESS_KEY_ID", "AWS_ENDPOINT_URL", "AWS_PROFILE")  # each says which AWS is meant
 ENV_FILE = PREFIX + "ENV_FILE"
+INSTALLATION = PREFIX + "INSTALLATION"
+FORMER = PREFIX + "STACK"  # what INSTALLATION was called
+NAMED = INSTALLATION + "_NAMED"  # by --installation, which no file may override
 WAREHOUSE = "warehouse"  # the lake bucket's folder that holds the catalog's warehouse
 CODE = Path(__file__).parent.parent  # a function's own folder
 CA_FILE = "nessie-ca.pem"  # there, because Lambda's environment has no room for certificates
@@ -155,19 +158,24 @@ class CommandLine:
     """Environment of the command line, beside AWS's configuration."""
 
     env_file: str = ""
-    installation: bool = False  # the environment says which one is meant
-    stack: str = "lakegate"
+    is_chosen: bool = False  # the environment says which installation is meant
+    installation: str = "lakegate"  # its name, or the path of its settings file
+    former: str = ""  # an installation by the variable of earlier releases
     debug: bool = False
     role: str = Role.OBSERVER  # in the catalog, of whoever runs a command that reads it
 
     @classmethod
     def from_env(cls, env: Mapping[str, str] | None = None) -> Self:
-        """Read LAKEGATE_ENV_FILE, LAKEGATE_STACK, LAKEGATE_ROLE and LAKEGATE_DEBUG (on unless empty or 0)."""
+        """Read LAKEGATE_ENV_FILE, LAKEGATE_INSTALLATION, LAKEGATE_ROLE and LAKEGATE_DEBUG (on unless empty or 0). An
+        installation that the command line has named goes before.
+        """
         values = os.environ if env is None else env
+        name = values.get(NAMED) or values.get(INSTALLATION)
         return cls(
             env_file=values.get(ENV_FILE) or cls.env_file,
-            installation=any(values.get(name) for name in (*CHOICES, PREFIX + "STACK")),
-            stack=values.get(PREFIX + "STACK") or cls.stack,
+            is_chosen=bool(name) or any(map(values.get, CHOICES)),
+            installation=name or cls.installation,
+            former=values.get(FORMER, ""),
             debug=values.get(PREFIX + "DEBUG", "0") not in {"", "0"},
             role=values.get(PREFIX + "ROLE") or cls.role,
         )
@@ -187,6 +195,11 @@ def adopt(profile: Mapping[str, str]) -> None:
     for name in others:
         os.environ.pop(name, None)
     os.environ.update(profile)
+
+
+def choose_installation(name: str) -> None:
+    """Set the installation that --installation names, for this process and those that it runs."""
+    os.environ[NAMED] = name
 
 
 def choose_region(name: str) -> None:

@@ -23,7 +23,48 @@ EXITS = (
 )
 
 
-class Commands(TyperGroup):
+ALONE = frozenset({"check", "contract", "demo", "deploy", "generate", "init", "local", "try"})  # ask no installation
+
+
+class Asking(TyperGroup):
+    """Commands, of which those that ask an installation take its name."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        return command if command is None or cmd_name in ALONE else _take_installation(command)
+
+
+def _choose(name: str) -> None:
+    if name:
+        from lakegate.settings import choose_installation
+
+        choose_installation(name)
+
+
+def _chosen(
+    installation: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="The installation, by its name or the settings file it was deployed from.",
+            callback=_choose,
+            expose_value=False,
+        ),
+    ] = "",
+) -> None:
+    """Declare the option that commands take in `_take_installation`."""
+
+
+def _take_installation(command: Any) -> Any:
+    """Give a command the option, once: its parameters stay with the command."""
+    if all(param.name != "installation" for param in command.params):
+        declared = typer.Typer(add_completion=False)
+        declared.command()(_chosen)
+        command.params += typer.main.get_command(declared).params
+    return command
+
+
+class Commands(Asking):
     """Commands of this package, and those that others add through the entry points `lakegate.commands`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -31,7 +72,7 @@ class Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         plugin = _plugins().get(cmd_name)
-        return super().get_command(ctx, cmd_name) if plugin is None else _load(plugin)
+        return super().get_command(ctx, cmd_name) if plugin is None else _take_installation(_load(plugin))
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -91,10 +132,9 @@ app = typer.Typer(
     help="Drop a file in a bucket; it reaches the lake only if it passes its contract.\n\n" + EXITS,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-contract = typer.Typer(help="Infer, check and push data contracts.", no_args_is_help=True)
+contract = typer.Typer(cls=Asking, help="Infer, check and push data contracts.", no_args_is_help=True)
 app.add_typer(contract, name="contract")
 # An installed lakegate has these alone. Its home and a checkout have the local cloud's own (Commands).
 local = typer.Typer(help="Start and stop a local cloud, in a home that is set up for it first.", no_args_is_help=True)

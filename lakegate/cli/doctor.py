@@ -21,7 +21,7 @@ from lakegate.audit.bounded_http import place
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.probe import PROBE, Probe, ProbeReport
 from lakegate.cli.exits import Exit
-from lakegate.cli.profile import load_profile, remote
+from lakegate.cli.profile import load_profile, name_of, remote
 from lakegate.cli.profile import outputs as outputs_of
 from lakegate.cli.terminal import busy, print_lines, say_json
 from lakegate.counts import count
@@ -48,7 +48,7 @@ def doctor(*, probe: bool, message: bool, as_json: bool) -> int:
     """Print every finding. Return 1 if something is wrong."""
     load_profile()
     adopt_region()
-    findings = examine(CommandLine.from_env().stack, probe=probe, message=message)
+    findings = examine(name_of(CommandLine.from_env().installation), probe=probe, message=message)
     if as_json:
         say_json(findings)
     else:

@@ -1,6 +1,7 @@
-"""Choice of the installation that the commands talk to: the CloudFormation stack of the ambient AWS configuration.
+"""Choice of the installation that the commands talk to: a CloudFormation stack of the ambient AWS configuration, by
+its name, which --installation says, or by a settings file that has the name.
 
-A file `.lakegate.env` in the working directory (or the one that LAKEGATE_ENV_FILE names) may choose it, in dotenv's
+A file `.lakegate.env` in the working directory (or the one that LAKEGATE_ENV_FILE names) may choose it in dotenv's
 format. It overrides the environment, and may set only the variables in NAMES: such a file may come with a folder that a
 stranger packed, and other AWS settings run programs. An installed lakegate that is told of no installation takes the
 local cloud that it has started, from any folder.
@@ -8,6 +9,7 @@ local cloud that it has started, from any folder.
 
 import getpass
 import os
+import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -31,7 +33,7 @@ from lakegate.errors import LakegateError, Misconfigured, Retryable
 from lakegate.home import home
 from lakegate.operations.operation import Direct, Operations
 from lakegate.operations.remote import Remote
-from lakegate.settings import ENV_FILE, CommandLine, Settings, adopt, adopt_region
+from lakegate.settings import ENV_FILE, FORMER, INSTALLATION, CommandLine, Settings, adopt, adopt_region
 from lakegate.workflow.cleaning.clean import clean
 from lakegate.workflow.service import Service
 from lakegate.workflow.verification.verify import verify
@@ -45,7 +47,7 @@ NAMES = (
     "AWS_REGION",
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
-    "LAKEGATE_STACK",
+    INSTALLATION,
     "NO_PROXY",
     "no_proxy",
 )
@@ -57,7 +59,7 @@ def connect() -> Installation:
     profile = load_profile()
     adopt_region()
     command_line = CommandLine.from_env()
-    stack_outputs = outputs(command_line.stack)
+    stack_outputs = outputs(name_of(command_line.installation))
     settings = replace(Settings.from_outputs(stack_outputs), role=command_line.role)
     service = bootstrap.service(settings)
     return Installation(
@@ -115,10 +117,14 @@ def person() -> str:
 
 def load_profile() -> Path | None:
     """Read the profile file, if there is one, into the environment, tell a person at a terminal, and return it."""
+    if former := CommandLine.from_env().former:
+        raise Misconfigured(f"{FORMER} is read no more: unset it, and give the command --installation {former}")
     path = _profile()
     if path is None:
         return None
     values = {name: value or "" for name, value in dotenv_values(path, interpolate=False).items()}
+    if FORMER in values:
+        raise Misconfigured(f"{path} says {FORMER}: write {INSTALLATION}={values[FORMER]}")
     if strange := sorted(values.keys() - NAMES):
         raise Misconfigured(f"{path} may not set {', '.join(strange)}; it may set {', '.join(NAMES)}")
     if "AWS_ENDPOINT_URL" in values and not (values.get("AWS_ACCESS_KEY_ID") and values.get("AWS_SECRET_ACCESS_KEY")):
@@ -127,7 +133,7 @@ def load_profile() -> Path | None:
             f"add the AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY that are meant for it"
         )
     adopt(values)
-    remark(f"{path}: {values.get('LAKEGATE_STACK', CommandLine.stack)} at {values.get('AWS_ENDPOINT_URL', 'AWS')}")
+    remark(f"{path}: {CommandLine.from_env().installation} at {values.get('AWS_ENDPOINT_URL', 'AWS')}")
     return path
 
 
@@ -141,7 +147,18 @@ def _profile() -> Path | None:
         raise Misconfigured(f"there is no {path}, which {ENV_FILE} names. For the local cloud run: lakegate local up")
     own_home = home()
     is_up = not own_home.is_checkout and own_home.profile.is_file()
-    return own_home.profile if is_up and not command_line.installation else None
+    return own_home.profile if is_up and not command_line.is_chosen else None
+
+
+def name_of(installation: str) -> str:
+    """Return the installation's name, which a settings file has, too. Raise Misconfigured if it cannot be read."""
+    if not installation.endswith(".toml"):
+        return installation
+    try:
+        name = tomllib.loads(Path(installation).read_text(encoding="utf-8")).get("name", CommandLine.installation)
+    except (OSError, ValueError) as error:
+        raise Misconfigured(f"the settings file {installation} cannot be read: {error}") from error
+    return str(name)
 
 
 def outputs(stack: str) -> Mapping[str, str]:
@@ -153,8 +170,8 @@ def outputs(stack: str) -> Mapping[str, str]:
             ]
     except LakegateError as error:
         hint = (
-            f"For the local cloud run: lakegate local up{_in_checkout()}. For AWS set AWS_REGION, AWS_PROFILE and "
-            "LAKEGATE_STACK"
+            f"For the local cloud run: lakegate local up{_in_checkout()}. For AWS set AWS_REGION and AWS_PROFILE, and "
+            "name the installation by --installation NAME"
         )
         raise Retryable(f"no installation can be reached: {str(error).rstrip('.')}. {hint}") from error
     return {item["OutputKey"]: item["OutputValue"] for item in description.get("Outputs", [])}

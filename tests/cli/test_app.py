@@ -1,14 +1,19 @@
 """The command line as a whole: help, exit codes, and errors that are paragraphs."""
 
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from lakegate.cli.app import app
 from lakegate.cli.exits import Exit, exit_code
 from lakegate.errors import Conflict, ContractFaults, LakegateError, Misconfigured, OutcomeUnknown, Refused, Retryable
+from lakegate.settings import NAMED
 from tests.cli.desk import Desk
 
 HEAVY = ("boto3", "pyarrow", "duckdb", "pyiceberg", "sqlglot", "structlog", "pynessie", "slack_sdk")
@@ -96,3 +101,52 @@ def test_output_that_nobody_reads_is_no_rejection(desk: Desk, how: tuple[str, ..
         running.stdout.close()
         assert running.stderr.read() == b""
     assert running.returncode == 141
+
+
+def leaves(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield every command that does something, with its words."""
+    group = group or get_command(app)
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
+        if hasattr(command, "list_commands"):
+            yield from leaves(command, (*path, name))
+        else:
+            yield (*path, name), command
+
+
+@pytest.mark.parametrize(
+    ("words", "command"), [*leaves()], ids=lambda it: " ".join(it) if isinstance(it, tuple) else ""
+)
+def test_just_the_commands_that_ask_an_installation_take_its_name(words: tuple[str, ...], command: Any) -> None:
+    """A command's help says that it needs none; those of the local cloud and a deployment have theirs."""
+    takes = [param.opts for param in command.params].count(["--installation"])
+    needs_none = "Needs no installation" in " ".join(command.help.split()) or words[0] in ("deploy", "demo", "local")
+    assert takes == (0 if needs_none else 1)
+
+
+@pytest.mark.parametrize("words", [["status"], ["contract", "push", __file__], ["doctor"]])
+def test_the_installation_that_is_named_is_asked(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[str]()
+
+    def outputs(name: str) -> None:
+        asked.append(name)
+        raise Retryable("nothing answers")
+
+    monkeypatch.setenv(NAMED, "")  # put back afterwards
+    for module in ("profile.outputs", "doctor.outputs_of"):
+        monkeypatch.setattr(f"lakegate.cli.{module}", outputs)
+    told = CliRunner().invoke(app, [*words, "--installation", "test"])
+    assert (told.exit_code, asked) == (Exit.UNREACHABLE, ["test"])
+
+
+@pytest.mark.parametrize(
+    ("line", "offers"),
+    [("lakegate sta", "status"), ("lakegate contract pu", "push"), ("lakegate status --inst", "--installation")],
+)
+def test_a_shell_completes_commands_and_options(line: str, offers: str) -> None:
+    env = {"_LAKEGATE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+    program = "import sys; sys.argv[0] = 'lakegate'; from lakegate.cli.app import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **env}, capture_output=True, text=True, check=False
+    )
+    assert offers in done.stdout.split(), done.stderr

@@ -20,7 +20,7 @@ from lakegate.errors import Misconfigured, Retryable
 from lakegate.home import Home
 from lakegate.operations.operation import Direct
 from lakegate.operations.remote import Remote
-from lakegate.settings import adopt
+from lakegate.settings import NAMED, adopt, choose_installation
 from lakegate.workflow.service import Service
 
 OUTPUTS = {
@@ -42,7 +42,7 @@ OUTPUTS = {
 def aws(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     """AWS in memory, and a working directory without a profile file."""
     monkeypatch.chdir(tmp_path)
-    for name in ("AWS_ENDPOINT_URL", "LAKEGATE_STACK", "LAKEGATE_ENV_FILE", "AWS_PROFILE"):
+    for name in ("AWS_ENDPOINT_URL", "LAKEGATE_INSTALLATION", "LAKEGATE_ENV_FILE", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     for name, value in {
         "AWS_ACCESS_KEY_ID": "k",
@@ -108,7 +108,7 @@ def test_rows_are_read_with_the_identity_that_the_stack_asks_for(monkeypatch: py
     deploy()
     assert type(profile.connect().lake._http) is TimeoutAdapter  # type: ignore[attr-defined]
     deploy("identified", TokenAudience="lake")
-    monkeypatch.setenv("LAKEGATE_STACK", "identified")
+    monkeypatch.setenv("LAKEGATE_INSTALLATION", "identified")
     assert type(profile.connect().lake._http) is IdentifiedAdapter  # type: ignore[attr-defined]
 
 
@@ -125,10 +125,10 @@ def test_rows_are_read_as_the_client_of_the_role_that_a_person_chooses(monkeypat
 
 def test_the_profile_file_names_the_stack(aws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     deploy("other")
-    monkeypatch.setenv("LAKEGATE_STACK", "lakegate")  # put back afterwards, whatever the file sets
+    monkeypatch.setenv("LAKEGATE_INSTALLATION", "lakegate")  # put back afterwards, whatever the file sets
     for name in ("AWS_SESSION_TOKEN", "AWS_PROFILE"):
         monkeypatch.setenv(name, "of this shell")
-    (aws / ".lakegate.env").write_text("LAKEGATE_STACK=other\nAWS_ACCESS_KEY_ID=k\nAWS_SECRET_ACCESS_KEY=s\n")
+    (aws / ".lakegate.env").write_text("LAKEGATE_INSTALLATION=other\nAWS_ACCESS_KEY_ID=k\nAWS_SECRET_ACCESS_KEY=s\n")
     assert connected().catalog.uri == "http://127.0.0.1:1"
     assert not os.environ.keys() & {"AWS_SESSION_TOKEN", "AWS_PROFILE"}
 
@@ -221,15 +221,15 @@ def local_cloud(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     root = tmp_path / "cache/lakegate"
     root.mkdir(parents=True)
     monkeypatch.setattr(profile, "home", lambda: Home(root=root, is_checkout=False))
-    (root / ".lakegate.env").write_text("LAKEGATE_STACK=local\n")
-    monkeypatch.setenv("LAKEGATE_STACK", "")
+    (root / ".lakegate.env").write_text("LAKEGATE_INSTALLATION=local\n")
+    monkeypatch.setenv("LAKEGATE_INSTALLATION", "")
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     return root / ".lakegate.env"
 
 
 def loaded() -> str:
     profile.load_profile()
-    return os.environ.get("LAKEGATE_STACK", "")
+    return os.environ.get("LAKEGATE_INSTALLATION", "")
 
 
 def test_an_installed_lakegate_finds_its_local_cloud_from_any_folder(local_cloud: Path) -> None:
@@ -237,7 +237,7 @@ def test_an_installed_lakegate_finds_its_local_cloud_from_any_folder(local_cloud
     assert loaded() == "local"
 
 
-@pytest.mark.parametrize("name", ["AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "LAKEGATE_STACK"])
+@pytest.mark.parametrize("name", ["AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "LAKEGATE_INSTALLATION"])
 def test_a_local_cloud_does_not_go_before_an_installation_that_is_chosen(
     local_cloud: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -248,5 +248,46 @@ def test_a_local_cloud_does_not_go_before_an_installation_that_is_chosen(
 
 def test_a_local_cloud_does_not_go_before_a_profile_file_that_is_here(local_cloud: Path) -> None:
     assert local_cloud.exists()
-    Path(profile.PROFILE_NAME).write_text("LAKEGATE_STACK=here\n")
+    Path(profile.PROFILE_NAME).write_text("LAKEGATE_INSTALLATION=here\n")
     assert loaded() == "here"
+
+
+def test_an_installation_that_is_named_goes_before_the_profile_file(aws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(NAMED, "")  # put back afterwards
+    monkeypatch.setenv("LAKEGATE_INSTALLATION", "of this shell")
+    deploy("named")
+    (aws / ".lakegate.env").write_text("LAKEGATE_INSTALLATION=other\nAWS_ACCESS_KEY_ID=k\nAWS_SECRET_ACCESS_KEY=s\n")
+    with pytest.raises(Retryable, match="'other'"):
+        profile.connect()
+    choose_installation("named")
+    for _ in range(2):  # the dashboard connects for each session
+        assert connected().catalog.uri == "http://127.0.0.1:1"
+
+
+@pytest.mark.parametrize(("text", "name"), [("name = 'named'\n", "named"), ("", "lakegate")])
+def test_a_settings_file_names_the_installation_that_it_deploys(aws: Path, text: str, name: str) -> None:
+    (aws / "prod.toml").write_text(text)
+    assert profile.name_of("prod.toml") == name
+
+
+@pytest.mark.parametrize("text", [None, "name = ", "\0", "name"])
+def test_a_settings_file_that_cannot_be_read_names_no_installation(aws: Path, text: str | None) -> None:
+    if text is not None:
+        (aws / "prod.toml").write_text(text)
+    with pytest.raises(Misconfigured, match=r"prod\.toml cannot be read"):
+        profile.name_of("prod.toml")
+
+
+def test_the_variable_of_earlier_releases_is_refused_and_reaches_no_other_installation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    deploy()
+    monkeypatch.setenv("LAKEGATE_STACK", "test")
+    with pytest.raises(Misconfigured, match="--installation test"):
+        profile.connect()
+
+
+def test_a_profile_file_of_an_earlier_release_is_refused_with_its_new_line(aws: Path) -> None:
+    (aws / ".lakegate.env").write_text("LAKEGATE_STACK=test\n")
+    with pytest.raises(Misconfigured, match="LAKEGATE_INSTALLATION=test"):
+        profile.connect()

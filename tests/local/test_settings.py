@@ -51,7 +51,7 @@ def test_value_out_of_its_range_is_refused(name: str, text: str, said: str) -> N
 
 def test_misspelt_setting_is_named() -> None:
     with pytest.raises(Misconfigured, match="LAKEGATE_LOCAL_PROT is not a setting"):
-        LocalSettings.from_env({"LAKEGATE_LOCAL_PROT": "4567", "LAKEGATE_STACK": "lakegate"})
+        LocalSettings.from_env({"LAKEGATE_LOCAL_PROT": "4567", "LAKEGATE_INSTALLATION": "lakegate"})
 
 
 def test_the_home_is_no_setting() -> None:

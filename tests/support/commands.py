@@ -20,7 +20,8 @@ HEAD = f"""# Commands
 
 - {EXITS.replace(" · ", ", ")} Besides: 130 after Ctrl-C, 141 where nobody reads the output any more, 70 for a fault in lakegate itself.
 - **`--json`** prints JSON on standard output, and nothing else. What is for people goes to standard error.
-- **Which installation** a command means is said by environment variables: `AWS_PROFILE`, `AWS_REGION` and the others of the AWS command, and `LAKEGATE_STACK` if the installation's name is not `lakegate`. A file `.lakegate.env` in the working directory has precedence over them, or the file that `LAKEGATE_ENV_FILE` names.
+- **Which installation** a command means is said by `--installation NAME`, or the path of its settings file in the place of the name; without it, by `LAKEGATE_INSTALLATION=NAME` in a file `.lakegate.env` in the working directory, or in the file that `LAKEGATE_ENV_FILE` names; else it is `lakegate`. Account and region are those of the AWS command (`AWS_PROFILE`, `AWS_REGION` and the others), over which `.lakegate.env` has precedence.
+- **Completion**: `lakegate --install-completion` teaches it to your shell (Bash, Zsh, Fish, PowerShell).
 - **The local cloud** is such an installation: `lakegate local up` writes its `.lakegate.env`, and `lakegate local down` removes it. An installed lakegate finds it from any folder. That of a checkout is found in the checkout alone; elsewhere set `LAKEGATE_ENV_FILE` to the path of its `.lakegate.env`, in the line that `local up` prints.
 - **Rights**: [Let people use the command line](../how-to/identities.md#people-who-use-the-command-line).
 

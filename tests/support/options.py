@@ -43,7 +43,7 @@ PARTS: dict[str, list[Option]] = {
         option(
             "name",
             "the stacks' name and the buckets' prefix, up to 27 small letters, digits and hyphens. The command line "
-            "finds another one than the default by `LAKEGATE_STACK`",
+            "finds another one than the default by `--installation NAME`",
         ),
         option(
             "architecture",

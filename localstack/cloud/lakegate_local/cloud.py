@@ -203,7 +203,7 @@ class Cloud:
             "AWS_REGION": REGION,
             "AWS_DEFAULT_REGION": REGION,
             **credentials(self.settings),
-            "LAKEGATE_STACK": self.settings.stack,
+            "LAKEGATE_INSTALLATION": self.settings.stack,
             "no_proxy": "127.0.0.1",  # in small letters, which go before NO_PROXY
         }
 
