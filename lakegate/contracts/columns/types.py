@@ -124,7 +124,8 @@ def _text(value: Any) -> str:
     return value
 
 
-def _truth(value: Any) -> bool:
+def boolean(value: Any) -> bool:
+    """Return a value that is true or false; raise ValueError for any other."""
     if not isinstance(value, bool):
         raise ValueError("is neither true nor false")  # noqa: TRY004 - as above
     return value
@@ -187,7 +188,7 @@ TYPES: Mapping[str, Type] = {
         Type(
             name="boolean",
             kind="boolean",
-            parse=_truth,
+            parse=boolean,
             options=vocabulary.NO_OPTIONS,
             transforms=("identity",),
         ),

@@ -14,6 +14,7 @@ from lakegate.audit.model.files import SUFFIXES, FileFormat, FileKind
 from lakegate.audit.model.plan import Severity
 from lakegate.contracts.checks.check import CheckWithMetric, check_of
 from lakegate.contracts.columns.fields import Field
+from lakegate.contracts.columns.types import boolean
 from lakegate.contracts.metrics.metric import malformed
 from lakegate.contracts.odcs import vocabulary
 from lakegate.contracts.odcs.document import Item
@@ -69,12 +70,6 @@ class Setting:
     read: Callable[[Any], Any]
 
 
-def _truth(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("is neither true nor false")  # noqa: TRY004 - one error for "not of this kind"
-    return value
-
-
 def _letter(value: Any) -> str:
     if not isinstance(value, str) or len(value) != 1 or value.isalnum() or value in "\r\n" or value > _LAST_SIGN:
         raise ValueError("is not one character, such as ';' or \"\\t\"")
@@ -115,11 +110,11 @@ def _limit(value: Any) -> int:
 SETTINGS: Mapping[str, Setting] = {
     "delimiter": Setting(field="delimiter", kinds=_TEXT, read=_letter),
     "encoding": Setting(field="encoding", kinds=_TEXT, read=_encoding),
-    "header": Setting(field="header", kinds=_CSV, read=_truth),
+    "header": Setting(field="header", kinds=_CSV, read=boolean),
     "quote": Setting(field="quote", kinds=_CSV, read=lambda value: value if value == "" else _letter(value)),
     "escape": Setting(field="escape", kinds=_CSV, read=_letter),
     "nullValues": Setting(field="nulls", kinds=_CSV, read=_nulls),
-    "multiLine": Setting(field="multiline", kinds=_CSV, read=_truth),
+    "multiLine": Setting(field="multiline", kinds=_CSV, read=boolean),
     "compression": Setting(field="compression", kinds=_TEXT, read=_compression),
     "dateFormat": Setting(field="date", kinds=_TEXT, read=lambda value: date_spelling(value, "date")),
     "timestampFormat": Setting(field="timestamp", kinds=_TEXT, read=lambda value: date_spelling(value, "timestamp")),

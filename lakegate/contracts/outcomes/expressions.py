@@ -59,7 +59,8 @@ class Outcomes:
 
     def __init__(self, trees: Sequence[exp.Expr], columns: Mapping[str, Type | Values], texts: Collection[str]) -> None:
         self.columns = columns
-        self.texts = {text: place for place, text in enumerate(sorted(texts, key=_in_bytes), start=1)}
+        ordered = sorted(texts, key=lambda text: text.encode("utf-8", "surrogatepass"))  # as engines order them
+        self.texts = {text: place for place, text in enumerate(ordered, start=1)}
         self._over_rows: set[Any] = set()
         self.inputs: dict[Any, Values] = {}
         self.assumptions: dict[Any, Values] = {}
@@ -330,11 +331,6 @@ def _number_type(of: Type) -> str:
     if of.kind == "whole" and of.grows:
         return "bigint"
     return "double" if of.widens else "" if of.grows else of.name
-
-
-def _in_bytes(text: str) -> bytes:
-    """Return the key by which engines order texts."""
-    return text.encode("utf-8", "surrogatepass")
 
 
 _Judge = Callable[[Outcomes, Any], Values]

@@ -75,17 +75,14 @@ def _cased(outcomes: "Outcomes", node: exp.Expr) -> Values:
 
 def _cut(outcomes: "Outcomes", node: exp.Expr) -> Values:
     inner, most = length_of(outcomes, node.this), letters(node)
-    if isinstance(node, exp.Trim) and node.expression is None and _is_number(node.this.unnest()):
+    text = node.this.unnest()
+    is_number = isinstance(text, exp.Cast) and type_of(text.this.unnest()) is not None  # it is written without a space
+    if isinstance(node, exp.Trim) and node.expression is None and is_number:
         return inner
     if most is None:
         return _lengths(0, inner.high)
     whole = isinstance(node, exp.Left | exp.Right) or is_beginning(node)
     return _lengths(min(most, inner.low) if whole else 0, min(most, inner.high))
-
-
-def _is_number(node: exp.Expr) -> bool:
-    """Return True for a number, or a date, that is written as a text, without a space."""
-    return isinstance(node, exp.Cast) and type_of(node.this.unnest()) is not None
 
 
 def _chosen(outcomes: "Outcomes", node: exp.Expr) -> Values:

@@ -38,7 +38,8 @@ def characters(kind: Any, value: Any) -> frozenset[int]:
     if kind is op.ANY:
         return ANY - {ord("\n"), ord("\r")}
     if value[0][0] is op.NEGATE:
-        return ANY - NOTHING.union(*(_member(*member) - _in_part(*member) for member in value[1:]))
+        whole = (_member(*member) - (NOTHING if member[0] is op.CATEGORY else _BEYOND) for member in value[1:])
+        return ANY - NOTHING.union(*whole)
     return NOTHING.union(*(_member(*member) for member in value))
 
 
@@ -63,11 +64,6 @@ def _member(kind: Any, value: Any) -> frozenset[int]:
 
 def _of_range(low: int, high: int) -> frozenset[int]:
     return frozenset(range(low, min(high + 1, len(ASCII)))) | (_BEYOND if high >= len(ASCII) else NOTHING)
-
-
-def _in_part(kind: Any, _: Any) -> frozenset[int]:
-    """Return the characters of which a member may take some and not others."""
-    return NOTHING if kind is op.CATEGORY else _BEYOND
 
 
 def first(nodes: Nodes, follows: frozenset[int]) -> frozenset[int]:

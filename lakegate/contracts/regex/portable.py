@@ -151,16 +151,11 @@ def _in_class(code: int) -> str:
 
 def _class(members: Sequence[tuple[Any, Any]]) -> str:
     negated = bool(members) and members[0][0] is op.NEGATE
-    if len(members) > 1 and not negated and all(map(_is_few, members)):
+    are_few = all(kind in (op.LITERAL, op.RANGE) and max(_codes(value)) < _ASCII for kind, value in members)
+    if len(members) > 1 and not negated and are_few:
         return class_of((code for _, value in members for code in _codes(value)), negated=False)
     parts = [_member(kind, value) for kind, value in members[negated:]]
     return f"[{'^' * negated}{''.join(parts)}]"
-
-
-def _is_few(member: tuple[Any, Any]) -> bool:
-    """Return True if the member is written out."""
-    kind, value = member
-    return kind in (op.LITERAL, op.RANGE) and max(_codes(value)) < _ASCII
 
 
 def _codes(value: Any) -> range:
@@ -178,14 +173,11 @@ def _member(kind: Any, value: Any) -> str:
     raise ValueError("a class that holds everything but something, inside brackets, is not supported")
 
 
-def _category(value: Any) -> str:
-    return f"[{_CLASSES[value]}]" if value in _CLASSES else f"[^{_CLASSES[_INVERTED[value]]}]"
-
-
 def _lone_class(members: Sequence[tuple[Any, Any]]) -> str:
     """Return a class; a category alone comes as a class of its own."""
     if len(members) == 1 and members[0][0] is op.CATEGORY:
-        return _category(members[0][1])
+        category = members[0][1]
+        return f"[{_CLASSES[category]}]" if category in _CLASSES else f"[^{_CLASSES[_INVERTED[category]]}]"
     return _class(members)
 
 

@@ -130,16 +130,13 @@ def _pieces(nodes: Nodes) -> Iterator[tuple[Any, Any]]:
 
 def _refuse_neighbours(pieces: Sequence[tuple[Any, Any]]) -> None:
     """Refuse a repetition without an end beside another of the same characters."""
-    taken = [first(value[2], NOTHING) if _is_run(kind, value) else NOTHING for kind, value in pieces]
+    runs = [kind in REPEATS and value[1] is op.MAXREPEAT and is_one(value[2]) for kind, value in pieces]
+    taken = [first(value[2], NOTHING) if is_run else NOTHING for is_run, (_, value) in zip(runs, pieces, strict=True)]
     if any(one & other for one, other in pairwise(taken)):
         raise ValueError(
             "two of its repetitions without an end stand side by side and take the same characters: repeat one alone, "
             r"as [a-z][a-z0-9]* does in the place of [a-z]+[a-z0-9]*, and \w*\d in that of \w*\d+"
         )
-
-
-def _is_run(kind: Any, value: Any) -> bool:
-    return kind in REPEATS and value[1] is op.MAXREPEAT and is_one(value[2])
 
 
 def _frames(nodes: Nodes, length: int, rounds: float = 0) -> float:

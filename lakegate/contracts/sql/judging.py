@@ -33,8 +33,9 @@ def refuse_quoted_columns(
             (own[fold(each)] for each in names if fold(each) in own), None
         )
         if column is not None:
+            name_sql = exp.column(column, quoted=True).sql(dialect="spark")
             raise NotAllowed(
-                f'"{text}" is a text and no column, because it is in double quotes: write {_written(column)}, '
+                f'"{text}" is a text and no column, because it is in double quotes: write {name_sql}, '
                 f"or '{text}' if you mean the text"
             )
         if text.strip("${} ") in ("property", "column") and "{" in text:
@@ -89,12 +90,8 @@ def _columns(select: exp.Select, types: Mapping[str, Type | Values], texts: Coll
     groups = [having.this] if having else []
     for each in groups:
         _refuse_constant(each, outcomes, "HAVING")
-    last = groups if group else [] if _is_aggregate(select) else rows
+    last = groups if group else [] if any(item.find(exp.AggFunc) for item in select.expressions) else rows
     return {item.alias_or_name: outcomes.possible(item.unalias(), last) for item in select.expressions}
-
-
-def _is_aggregate(select: exp.Select) -> bool:
-    return any(item.find(exp.AggFunc) for item in select.expressions)
 
 
 def _fix_aggregates(tree: exp.Expr, outcomes: Outcomes, rows: Sequence[exp.Expr], fewest: int) -> None:
@@ -171,7 +168,3 @@ def _types_of(fields: Sequence[Field]) -> dict[str, Type]:
 
 def _texts(tree: exp.Expr) -> set[str]:
     return {node.name for node in tree.find_all(exp.Literal) if node.is_string}
-
-
-def _written(column: str) -> str:
-    return exp.column(exp.to_identifier(column, quoted=True)).sql(dialect="spark")
