@@ -47,7 +47,7 @@ class DuckDB:
             f"SET memory_limit = '{limits.memory // 1024**2}MiB'",
             f"SET temp_directory = {exp.Literal.string(limits.spill).sql(dialect='duckdb')}",
             f"SET threads = {limits.threads}",
-            "SET TimeZone = 'UTC'",
+            "SET GLOBAL TimeZone = 'UTC'",
             "SET enable_external_access = false",
             "SET lock_configuration = true",
         )

@@ -1,6 +1,7 @@
 """A plan's checks over rows in memory: the express engine measures the rows, and the audit judges the numbers."""
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -31,7 +32,11 @@ class Evaluator:
         _refuse_digits_of_floats(plan)
         self.plan = plan
         self.past: Past = {}
-        self.duckdb = DuckDB(Limits(memory=_MEMORY, spill=folder))
+        self._folder = folder
+
+    @cached_property
+    def duckdb(self) -> DuckDB:
+        return DuckDB(Limits(memory=_MEMORY, spill=self._folder))
 
     def results(self, rows: pa.Table) -> tuple[CheckResult, ...]:
         """Return the result of every check of the plan, as the audit of a file with these rows alone would. Once

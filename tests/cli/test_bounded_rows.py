@@ -122,6 +122,7 @@ def tasks(dice: Random, table: Table, folder: Path) -> list[FileScanTask]:
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.share(2)
 def test_rows_are_those_that_pyiceberg_reads(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dice = Random(seed)
     monkeypatch.setattr(decoding, "PIECE", dice.choice([200, decoding.PIECE]))

@@ -73,6 +73,7 @@ def every_manifest_again(table: Table) -> None:
 
 
 @pytest.mark.parametrize("double", [the_same_data_file_again, every_manifest_again])
+@pytest.mark.share(1)
 def test_rows_that_are_there_twice_end_the_job(
     installation: Installation, monkeypatch: pytest.MonkeyPatch, double: Callable[[Table], None]
 ) -> None:

@@ -172,13 +172,22 @@ def outcomes(script: str, *files: Path) -> list[str]:
     return said
 
 
-def test_a_sample_of_gigabytes_in_kilobytes_is_refused_in_bounded_memory(tmp_path: Path) -> None:
-    files = []
-    for ending, made in (("parquet", bombs.PARQUET), ("orc", bombs.ORC), ("avro", bombs.AVRO)):
-        for name, body in made.items():
-            files.append(tmp_path / f"{name}.{ending}")
-            files[-1].write_bytes(body())
-            assert files[-1].stat().st_size < SMALL
+SAMPLES = {
+    f"{name}.{ending}": body
+    for ending, kind in (("parquet", bombs.PARQUET), ("orc", bombs.ORC), ("avro", bombs.AVRO))
+    for name, body in kind.items()
+}
+OF_EACH_FORMAT = [next(name for name in SAMPLES if name.endswith(ending)) for ending in ("parquet", "orc", "avro")]
+
+
+@pytest.mark.parametrize(
+    "names", [OF_EACH_FORMAT, extended(sorted(SAMPLES.keys() - set(OF_EACH_FORMAT)))], ids=["one of each", "others"]
+)
+def test_a_sample_of_gigabytes_in_kilobytes_is_refused_in_bounded_memory(names: Sequence[str], tmp_path: Path) -> None:
+    files = [tmp_path / name for name in names]
+    for file in files:
+        file.write_bytes(SAMPLES[file.name]())
+        assert file.stat().st_size < SMALL
     said = outcomes(INIT, *files)
     assert [line for line in said if "more than 268,435,456 bytes" not in line] == []
     assert len(said) == len(files)

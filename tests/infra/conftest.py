@@ -143,11 +143,11 @@ def stack(app: Any) -> Stack:
 
 
 @pytest.fixture(scope="session")
-def function_zip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The functions' zip of this checkout for the architecture that is the default, made from nothing."""
+def function_zip() -> Path:
+    """The functions' zip of this checkout for the architecture that is the default."""
     from infra.packaging import package
 
-    return package(ROOT, tmp_path_factory.mktemp("build"), Config().architecture).functions
+    return package(ROOT, ROOT / ".local/build" / Config().architecture, Config().architecture).functions
 
 
 @pytest.fixture(scope="session")

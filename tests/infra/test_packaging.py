@@ -136,8 +136,10 @@ def test_without_a_python_for_byte_code_nothing_is_packaged_and_it_is_said_what_
 
 
 @pytest.mark.synth
-def test_the_functions_zip_is_the_same_bytes_twice(function_zip: Path) -> None:
-    again = package(ROOT, ROOT / ".local/build" / Config().architecture).functions
+@pytest.mark.extended
+def test_the_functions_zip_is_the_same_bytes_twice(function_zip: Path, tmp_path: Path) -> None:
+    """Third parties' packages, too, which are installed, compiled and compressed once more."""
+    again = package(ROOT, tmp_path).functions
     assert again.read_bytes() == function_zip.read_bytes()
 
 
@@ -306,6 +308,7 @@ def is_loadable(platforms: Iterable[str], machine: str) -> bool:
         ("operate", "act"),
     ],
 )
+@pytest.mark.share(3)
 def test_a_handler_imports_from_the_zip_alone_and_brings_no_spark_or_arrow(
     unpacked: Path, module: str, name: str
 ) -> None:

@@ -193,6 +193,7 @@ def lines(*said: str) -> bytes:
 
 
 @pytest.mark.parametrize("name", ["the table", "its quarantine"])
+@pytest.mark.share(1)
 def test_nobody_elses_tool_removes_files_that_main_does_not_name(
     run: Run, lake: Lake, on_nessie: SparkSession, name: str
 ) -> None:

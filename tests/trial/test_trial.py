@@ -70,6 +70,7 @@ def _name(plan: Plan, said: Any) -> str:
 
 
 @pytest.mark.parametrize("number", range(TABLES))
+@pytest.mark.share(1)
 def test_a_trial_says_what_the_words_of_drawn_contracts_say(number: int, tmp_path: Path, *, extended: bool) -> None:
     dice = random.Random(SEED + number)
     others = parents(dice)

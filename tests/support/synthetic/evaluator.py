@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 
 import duckdb
 import pyarrow as pa
@@ -29,11 +30,17 @@ class LakeEvaluator(Evaluator):
         self.duckdb = _Lake(plan, references)
 
 
+@cache
+def _engine() -> DuckDB:
+    """The one that all lakes have connections to: to start it takes longer than most evaluations."""
+    return DuckDB(Limits(threads=1))
+
+
 class _Lake(DuckDB):
     """DuckDB with the tables of a lake, and with the rows themselves as parents where a table refers to itself."""
 
     def __init__(self, plan: Plan, references: Mapping[str, pa.Table]) -> None:
-        super().__init__(Limits(threads=1))
+        self._own = _engine()._own.cursor()
         own = [it.refers_to for it in plan.metrics if it.refers_to and it.refers_to.table == plan.table]
         self._keys = list(dict.fromkeys(name for reference in own for name in reference.columns))
         self._table, self._has_own, self._whole = plan.table, plan.table in references, pa.table({})
