@@ -188,6 +188,8 @@ class NessieWorld:
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
         self.contract = contract(table=f"{unique('shop')}.orders")
+        branches = self._place.branches  # a first branch makes main's first commit, which is none of a run's writes
+        branches.create_branch(unique("founding"), branches.head("main") or "")
 
     def opened(self, before: Hook | None = None, after: Hook | None = None) -> NessiePlace:
         return replace(self._place, http=Hooked(before, after))
