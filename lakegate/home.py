@@ -50,7 +50,7 @@ def home(package: Path = PACKAGE) -> Home:
 
 
 def is_installed(package: Path = PACKAGE) -> bool:
-    """Return True if this is a wheel's package, which is at no home."""
+    """Return True if lakegate is installed from a wheel, not run from a checkout."""
     return (package / CARRIED).is_dir()
 
 

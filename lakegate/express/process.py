@@ -23,8 +23,8 @@ _CODE_MEMORY = 256 * _MIB  # of a function's memory, which the bound does not co
 
 
 def bound_memory(megabytes: int) -> None:
-    """Have what takes more memory than a function has fail with an error, and its files handed over: the system would
-    end the function. A file may claim fewer bytes than come out of it.
+    """Limit this process's data. A job out of memory then raises MemoryError, and its files go to Spark; otherwise
+    Lambda kills the function. A file may claim fewer bytes than come out of it.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (megabytes * _MIB - _CODE_MEMORY, hard))

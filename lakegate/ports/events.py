@@ -90,4 +90,4 @@ class Channel(Protocol):
     """A channel to other systems."""
 
     def tell(self, event: Event) -> None:
-        """Tell one event. Listeners know one that is repeated by its id."""
+        """Send one event. Receivers recognise a repeated one by its `id`."""

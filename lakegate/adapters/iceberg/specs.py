@@ -43,7 +43,7 @@ def _with_numbers(table: Table, fields: Iterable[PartitionField]) -> list[Partit
 def with_specs_of(
     origin: Table, target: Table, files: Iterable[DataFile]
 ) -> tuple[list[DataFile], list[PartitionSpec]]:
-    """Return one table's data files with their specs' numbers in another, and all these specs."""
+    """Rewrite the files' spec ids, in place, to the target table's. Return files and specs."""
     files, origin_specs = list(files), origin.specs()
     specs = {number: spec_like(target, origin_specs[number].fields) for number in {file.spec_id for file in files}}
     for file in files:

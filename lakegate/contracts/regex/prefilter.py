@@ -2,7 +2,7 @@
 
 An engine of regular expressions takes some ten nanoseconds to hold a character against a class, and three to search for
 one outside; comparing bytes as they are costs nearly nothing. If a condition is not true, the pattern itself is asked.
-A condition may therefore be wrong about a text that has the pattern, never about one that has not.
+False negatives are allowed; false positives are not.
 """
 
 from collections.abc import Iterator, Sequence

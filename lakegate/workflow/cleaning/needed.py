@@ -43,9 +43,7 @@ class CommitRange:
 
 
 class NeededFiles:
-    """Needed files, each by eight bytes of a digest. That two files share them is next to impossible, and would keep
-    one more.
-    """
+    """Needed paths as hashes of eight bytes. A collision only keeps a file longer."""
 
     def __init__(self, location: str) -> None:
         self.location = location

@@ -30,8 +30,8 @@ Objection = NeedsNewAttempt | DecidedMeanwhile
 @dataclass(frozen=True, kw_only=True)
 class Audited:
     """An attempt with its report, which is all that publishing relies on. `base` is the commit of main that its branch
-    was made from, and `claims` are the file versions that the branch claims. `is_noted`: main has what was found of
-    them, since the attempt rejected them.
+    was made from, and `claims` are the file versions that the branch claims. `is_noted`: the audits table on
+    main already holds this attempt's results.
     """
 
     attempt: Attempt

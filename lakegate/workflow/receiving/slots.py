@@ -51,7 +51,7 @@ def _starting_jobs(
 
 
 def _lane(service: Service, attempt: Attempt) -> Lane:
-    """Return the lane of an attempt's job, or the one that has the fewer slots before that is chosen."""
+    """Return the lane of an attempt's job, Spark's until the job is frozen."""
     job = readable_job_of(service.store, attempt)
     return job.lane if job else Lane.SPARK
 
