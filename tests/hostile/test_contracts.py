@@ -89,6 +89,7 @@ def grown(text: str, times: int) -> str:
         "replace(state, 'x', cast(id as string)) <> ''",
         "replace(state, 'long', '') <> replace('a-b', '-', 'x')",
         "replace(state, left(state, 1000), 'x') <> ''",
+        "replace(state, 'a', left(state, 50)) <> ''",
         "round(id, -2) <> 0",
     ],
 )
@@ -101,6 +102,8 @@ def test_an_expression_that_grows_a_little_is_taken(rule: str) -> None:
     [
         (f"{grown('state', 3)} <> ''", "is made of 1,000 columns and values"),
         (f"concat({', '.join(['upper(state)'] * 101)}) <> ''", "is made of 101 columns and values"),
+        ("replace(state, 'a', left(state, 1000)) <> ''", "is made of 1,002 columns and values"),
+        (f"replace(state, 'a', concat(cast(id as string), '{'x' * 200}')) <> ''", "is made of 402 columns and values"),
         ("replace(state, 'a', lower(state)) <> ''", "puts a text of the row in the place of each part of another"),
         (grown("'aaa'", 5) + " <> state", "is made of 1,000 columns and values"),
         (f"IF(id = 1, {grown('state', 3)}, '') <> ''", "is made of 1,000 columns and values"),
@@ -116,6 +119,12 @@ def test_an_expression_that_grows_past_a_limit_is_refused_by_its_line(rule: str,
     [fault] = found.faults
     assert part in fault.message
     assert "row" in text.splitlines()[fault.line - 1]
+
+
+def test_a_column_of_a_query_may_be_a_long_text_whatever_it_is_made_of() -> None:
+    inner = f"SELECT state, '{'x' * 3_000}' AS id FROM {{object}}"
+    query = f"SELECT MAX(length(replace(state, 'a', id))) FROM ({inner})"
+    assert_refused_or_taken(contracts.of_query(query), "puts a text of the row in the place of each part of another")
 
 
 def test_columns_of_a_query_in_a_query_grow_too() -> None:

@@ -51,7 +51,13 @@ def _selected(select: exp.Select, source: _Source) -> _Source:
         _pieces(clause.this, source)
     items = {fold(item.alias_or_name): item.unalias() for item in select.expressions}
     pieces = {name: _pieces(item, source) for name, item in items.items()}
-    return _Source(texts=frozenset(name for name, item in items.items() if _has_text(item, source)), pieces=pieces)
+    long = (name for name, item in items.items() if _has_text(item, source) or _literals(item))
+    return _Source(texts=frozenset(long), pieces=pieces)
+
+
+def _literals(node: exp.Expr) -> list[int]:
+    """Return the lengths of texts that are written out in a part."""
+    return [len(literal.name) for literal in node.find_all(exp.Literal) if literal.is_string]
 
 
 def _pieces(node: exp.Expr, source: _Source) -> int:
@@ -84,7 +90,10 @@ def _times_longer(node: exp.Replace, source: _Source) -> int:
             f"{shown(node)} puts a text of the row in the place of each part of another, which may be longer than an "
             "engine can bear: replace by a text that is written out"
         )
-    longest, sought = len(put.name) if isinstance(put, exp.Literal) else _WRITTEN, node.expression
+    longest = len(put.name) if isinstance(put, exp.Literal) else _characters_of_cut(put)
+    if longest is None:
+        longest = max([_WRITTEN, *_literals(put)]) * _pieces(put, source)
+    sought = node.expression
     return max(ceil(longest / max(len(sought.name), 1)) if isinstance(sought, exp.Literal) else longest, 1)
 
 
@@ -100,13 +109,15 @@ def _refuse_search(node: exp.Expr, source: _Source) -> None:
 
 def _has_text(node: exp.Expr, source: _Source) -> bool:
     """Return True if a part is made of a text of the row that it does not cut to its first characters."""
+    return _characters_of_cut(node) is None and any(
+        fold(column.name) in source.texts for column in node.find_all(exp.Column)
+    )
+
+
+def _characters_of_cut(node: exp.Expr) -> int | None:
+    """Return how many characters LEFT or SUBSTRING leaves; None if it is neither, or leaves too many."""
     cut = node.unnest()
     most = cut.args.get("length" if isinstance(cut, exp.Substring) else "expression")
-    if (
-        isinstance(cut, exp.Left | exp.Substring)
-        and isinstance(most, exp.Literal)
-        and most.is_int
-        and int(most.name) <= SOUGHT
-    ):
-        return False
-    return any(fold(column.name) in source.texts for column in node.find_all(exp.Column))
+    if not (isinstance(cut, exp.Left | exp.Substring) and isinstance(most, exp.Literal) and most.is_int):
+        return None
+    return int(most.name) if int(most.name) <= SOUGHT else None
