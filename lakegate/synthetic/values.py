@@ -48,11 +48,21 @@ def candidates(plan: Plan, column: TableColumn, random: Random, many: int) -> li
     rules = [it.sql for it in plan.metrics if it.kind is MetricKind.FAILING and column.name in it.columns]
     nodes = [node for rule in rules for node in sqlglot.parse_one(rule, read="spark").walk()]
     patterns = {backtracking(node.expression.name) for node in nodes if isinstance(node, exp.RegexpLike)}
-    named = {node.name for node in nodes if isinstance(node, exp.Literal)} - patterns
+    named = {node.name for node in nodes if isinstance(node, exp.Literal) and not _is_cap(node)} - patterns
     named |= {_FUTURE for node in nodes if isinstance(node, exp.CurrentTimestamp | exp.CurrentDate)}
     with localcontext(prec=_DIGITS):
         values = islice(_Values(sorted(named), sorted(patterns), random).of(parse(column.type)), 4 * many)
         return list({repr(value): value for value in (None, *values)}.values())[:many]
+
+
+def _is_cap(literal: exp.Literal) -> bool:
+    """Return True for the length beyond which no text is compared with a pattern: no rule of the contract names it."""
+    comparison = literal.parent
+    return (
+        isinstance(comparison, exp.GT)
+        and isinstance(comparison.this, exp.Length)
+        and isinstance(comparison.parent, exp.If)
+    )
 
 
 class _Values:
