@@ -9,8 +9,8 @@ from constructs import Construct
 
 from infra.config import Config
 
-BELOW = aws_cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
-Missing = aws_cloudwatch.TreatMissingData
+LESS_THAN = aws_cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
+MissingData = aws_cloudwatch.TreatMissingData
 
 
 def alarm(
@@ -30,7 +30,7 @@ def alarm(
     falls below it or has no data. `missing` says what else it makes of a period without data; by default, an alarm
     without `below` takes it that all is well.
     """
-    made = aws_cloudwatch.Alarm(
+    new_alarm = aws_cloudwatch.Alarm(
         scope,
         construct_id,
         metric=metric,
@@ -38,10 +38,10 @@ def alarm(
         alarm_description=f"{says} What to do: {config.runbook.rstrip('/')}/{page}.md",
         threshold=threshold,
         evaluation_periods=periods,
-        comparison_operator=BELOW if below else None,
-        treat_missing_data=missing or (Missing.BREACHING if below else Missing.NOT_BREACHING),
+        comparison_operator=LESS_THAN if below else None,
+        treat_missing_data=missing or (MissingData.BREACHING if below else MissingData.NOT_BREACHING),
     )
     if config.alarm_topic:
-        topic = SnsAction(aws_sns.Topic.from_topic_arn(made, "Topic", config.alarm_topic))
-        made.add_alarm_action(topic)
-        made.add_ok_action(topic)
+        topic = SnsAction(aws_sns.Topic.from_topic_arn(new_alarm, "Topic", config.alarm_topic))
+        new_alarm.add_alarm_action(topic)
+        new_alarm.add_ok_action(topic)

@@ -61,8 +61,8 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
 
 def jars(config: Config) -> tuple[str, ...]:
     """Return the jars of the job. It reads a secret only where it is a client."""
-    found = of_release(config.release).jars
-    return (*found, OF_CLIENTS) if config.token_endpoint else found
+    jar_names = of_release(config.release).jars
+    return (*jar_names, OF_CLIENTS) if config.token_endpoint else jar_names
 
 
 def compose(app: App, config: Config, functions: Path, artifacts: Artifacts, express: Path | None) -> None:
@@ -86,8 +86,8 @@ def compose(app: App, config: Config, functions: Path, artifacts: Artifacts, exp
 
 def _config(context: Callable[[str], object]) -> Config:
     """Return the choices of `-c settings=<file>`, if there is one, and of single values, which go before it."""
-    if given := context("settings"):
-        return SettingsFile.read(Path(str(given))).config(context, _region())
+    if path := context("settings"):
+        return SettingsFile.read(Path(str(path))).config(context, _region())
     return Config.read(context, _region())
 
 

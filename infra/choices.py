@@ -8,5 +8,5 @@ def choices(config: Config) -> Choices:
     """Return an installation's choices, and the release's own of a runtime. They are names and numbers, and never a
     secret.
     """
-    given = {name for name, default in DEFAULTS.items() if getattr(config, name) != default}
-    return Choices(values={**config.model_dump(mode="json"), RUNTIME: f"python{PYTHON}"}, given=frozenset(given))
+    names = {name for name, default in DEFAULTS.items() if getattr(config, name) != default}
+    return Choices(values={**config.model_dump(mode="json"), RUNTIME: f"python{PYTHON}"}, given=frozenset(names))

@@ -14,7 +14,7 @@ from lakegate.settings import WORKER_CORES
 if TYPE_CHECKING:
     from infra.config import Config
 
-NEEDED = ("vpc", "nessie_image", "catalog_host", "token_issuer")
+NEEDED_OPTIONS = ("vpc", "nessie_image", "catalog_host", "token_issuer")
 ONLY_OF_THE_STACK = (
     *("vpc", "azs", "nessie_image", "catalog_host", "catalog_certificate", "catalog_zone"),
     *("token_issuer", "token_claim"),
@@ -38,7 +38,7 @@ def combination_faults(config: Config, region: str) -> list[str]:
     return [text for is_wrong, text in rows if is_wrong]
 
 
-def _given(config: Config, *names: str) -> list[str]:
+def _option_names(config: Config, *names: str) -> list[str]:
     return [f"-c {name}" for name in names if getattr(config, name)]
 
 
@@ -72,7 +72,7 @@ def _of_storage(config: Config) -> Rows:
 
 
 def _of_tokens(config: Config) -> Rows:
-    known_by = next(iter(_given(config, "token_audience", "token_endpoint")), "")
+    known_by = next(iter(_option_names(config, "token_audience", "token_endpoint")), "")
     yield (
         known_by and not config.ephemeral and config.nessie_uri.startswith("http:"),
         f"{known_by} needs an https://… address of -c nessie_uri, because whoever sees a token can use it",
@@ -88,7 +88,7 @@ def _of_tokens(config: Config) -> Rows:
         config.token_audience and config.job_timeout_minutes > LONGEST_TOKEN,
         f"-c job_timeout_minutes is at most {LONGEST_TOKEN} with -c token_audience: STS's tokens end then",
     )
-    idle = _given(config, *ONLY_OF_CLIENTS)
+    idle = _option_names(config, *ONLY_OF_CLIENTS)
     yield idle, f"give -c token_endpoint, the OIDC issuer's, for which {', '.join(idle)} would be"
 
 
@@ -125,10 +125,10 @@ def _of_the_region(config: Config, region: str) -> Rows:
             "because a balancer takes no other",
         ),
     )
-    for name, arn, service, what, why in services:
+    for name, arn, service, noun, reason in services:
         yield (
             region and arn.startswith("arn:") and f":{service}:{region}:" not in arn,
-            f"-c {name} is {what} in {region}, the stack's region, {why}",
+            f"-c {name} is {noun} in {region}, the stack's region, {reason}",
         )
     keys = [key for key in (config.kms_key, *config.upload_keys) if key.startswith("arn:")]
     yield (
@@ -142,7 +142,7 @@ def _of_the_region(config: Config, region: str) -> Rows:
 
 
 def _beside_a_nessie(config: Config) -> Rows:
-    idle = _given(config, *ONLY_OF_THE_STACK)
+    idle = _option_names(config, *ONLY_OF_THE_STACK)
     yield idle, f"-c nessie_uri takes the place of the catalog stack, which {', '.join(idle)} would be for"
     yield (
         not (config.subnets or config.security_groups or config.ephemeral),
@@ -156,8 +156,8 @@ def _beside_a_nessie(config: Config) -> Rows:
 
 def _of_the_catalog_stack(config: Config) -> Rows:
     known_by = "token_claim" if config.token_endpoint else "token_audience"
-    missing = [f"-c {name}" for name in (*NEEDED, known_by) if not getattr(config, name)]
-    yield missing, f"give -c nessie_uri, or what a catalog stack needs as well: {', '.join(missing)}"
+    missing_options = [f"-c {name}" for name in (*NEEDED_OPTIONS, known_by) if not getattr(config, name)]
+    yield missing_options, f"give -c nessie_uri, or what a catalog stack needs as well: {', '.join(missing_options)}"
     yield (
         bool(config.catalog_zone) == bool(config.catalog_certificate),
         "give either -c catalog_zone, the id of the host's public zone, or -c catalog_certificate, the host's own",

@@ -26,10 +26,12 @@ MOST_EXPRESS = 64  # megabytes of a batch, which is what the engine takes
 LONGEST_CANARY = 6 * 24  # hours; an alarm looks back seven days
 LONGEST_LIST = 512  # characters; all of a function's environment has 4,096 bytes
 TYPES = {bool: "true or false", int: "a whole number", str: "text in quotes", tuple: "a list of texts, in brackets"}
-NAMED = re.compile(r"-c (\w+)")  # a setting, in a fault of several
+SETTING_NAME = re.compile(r"-c (\w+)")  # a setting, in a fault of several
 _WITH_USER = re.compile(r"https?://[^/]*@.*")
 _OF_CLIENTS = re.compile(r"https?://[^/]+(/.*)?/(api(/v[0-9]+)?|iceberg(/[^/]*)?)/*")  # paths that clients append
-_COUNTED = re.compile(r"spark\.((driver|executor)\.cores|executor\.instances|dynamicAllocation\..*)=.*")  # as vCPUs
+_CORE_SETTINGS = re.compile(
+    r"spark\.((driver|executor)\.cores|executor\.instances|dynamicAllocation\..*)=.*"
+)  # as vCPUs
 _PEM = re.compile(r"\s*(-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----\s*)+")
 
 
@@ -52,8 +54,8 @@ def forms(pattern: str, words: str) -> AfterValidator:
     return holds(lambda texts: all(re.fullmatch(pattern, text) for text in texts), words)
 
 
-def between(least: int, most: int, words: str) -> AfterValidator:
-    return holds(lambda number: least <= number <= most, words)
+def within_bounds(least: int, greatest: int, words: str) -> AfterValidator:
+    return holds(lambda number: least <= number <= greatest, words)
 
 
 def one_of(names: Collection[str]) -> AfterValidator:
@@ -66,22 +68,24 @@ def fits(texts: Iterable[str]) -> bool:
 
 def prefixes(uploaders: Iterable[str]) -> dict[str, set[str]]:
     """Return the prefixes below which each uploader may write, by its ARN; "" is the whole landing bucket."""
-    written: dict[str, set[str]] = {}
+    prefixes_by_arn: dict[str, set[str]] = {}
     for uploader in uploaders:
         arn, _, prefix = uploader.partition("=")
-        written.setdefault(arn, set()).add(prefix)
-    return written
+        prefixes_by_arn.setdefault(arn, set()).add(prefix)
+    return prefixes_by_arn
 
 
 def _are_whole_or_below_prefixes(uploaders: Iterable[str]) -> bool:
-    return not any("" in below and len(below) > 1 for below in prefixes(uploaders).values())
+    return not any("" in prefix_set and len(prefix_set) > 1 for prefix_set in prefixes(uploaders).values())
 
 
 def _are_of_other_accounts(uploaders: Iterable[str]) -> bool:
     """Return whether nobody else is of an account that has a prefix."""
-    written = prefixes(uploaders)
-    roots = [arn for arn, below in written.items() if arn.endswith(":root") and "" not in below]
-    return not any(arn != root and arn.startswith(root.removesuffix("root")) for root in roots for arn in written)
+    prefixes_by_arn = prefixes(uploaders)
+    roots = [arn for arn, prefix_set in prefixes_by_arn.items() if arn.endswith(":root") and "" not in prefix_set]
+    return not any(
+        arn != root and arn.startswith(root.removesuffix("root")) for root in roots for arn in prefixes_by_arn
+    )
 
 
 def _are_certificates(text: str) -> bool:
@@ -201,16 +205,18 @@ class Config(BaseModel):
         form(r"\S{1,500}", "is the address or path of the runbook's folder, without spaces"),
     ] = "docs/runbook"
     undecided_minutes: Positive = 240
-    rejected_percent: Annotated[int, between(0, 100, "is 0, which is no alarm, to 100")] = 0
+    rejected_percent: Annotated[int, within_bounds(0, 100, "is 0, which is no alarm, to 100")] = 0
     canary_hours: Annotated[
-        int, between(0, LONGEST_CANARY, f"is 0, which is no canary, to {LONGEST_CANARY}, which is six days")
+        int, within_bounds(0, LONGEST_CANARY, f"is 0, which is no canary, to {LONGEST_CANARY}, which is six days")
     ] = 0
     architecture: Annotated[str, one_of(ARCHITECTURES)] = "arm64"
-    batch_window: Annotated[int, between(0, LONGEST_WINDOW, f"is 0, which is at once, to {LONGEST_WINDOW} seconds")] = (
-        20
-    )
-    reconcile_minutes: Annotated[int, between(1, DAY, f"is 1 to {DAY:,}, which is a day")] = 5
-    job_timeout_minutes: Annotated[int, between(1, LONGEST_JOB, f"is 1 to {LONGEST_JOB:,}, which is seven days")] = 60
+    batch_window: Annotated[
+        int, within_bounds(0, LONGEST_WINDOW, f"is 0, which is at once, to {LONGEST_WINDOW} seconds")
+    ] = 20
+    reconcile_minutes: Annotated[int, within_bounds(1, DAY, f"is 1 to {DAY:,}, which is a day")] = 5
+    job_timeout_minutes: Annotated[
+        int, within_bounds(1, LONGEST_JOB, f"is 1 to {LONGEST_JOB:,}, which is seven days")
+    ] = 60
     release: Annotated[str, holds(tested, f"is one whose Spark was tested: {RELEASES}")] = DEFAULT.release
     image: Annotated[
         str,
@@ -227,13 +233,13 @@ class Config(BaseModel):
             "is spark.<name>=<value>,…; one with a comma is given in a settings file, in a list",
         ),
         holds(
-            lambda properties: not any(map(_COUNTED.fullmatch, properties)),
+            lambda properties: not any(map(_CORE_SETTINGS.fullmatch, properties)),
             "says nothing of cores and numbers of executors: -c vcpus and -c jobs_at_once do",
         ),
         holds(fits, f"has up to {LONGEST_LIST} characters in all"),
     ] = ()
     vcpus: int = 16
-    jobs_at_once: Annotated[int, between(1, MOST_JOBS, f"is 1 to {MOST_JOBS:,}")] = 2
+    jobs_at_once: Annotated[int, within_bounds(1, MOST_JOBS, f"is 1 to {MOST_JOBS:,}")] = 2
     grace_seconds: int = 120
     compact_after_days: Annotated[
         int,
@@ -246,7 +252,7 @@ class Config(BaseModel):
     audit_tables: bool = False
     express: bool = True
     express_megabytes: Annotated[
-        int, between(1, MOST_EXPRESS, f"is 1 to {MOST_EXPRESS}; with -c express=false Spark runs every batch")
+        int, within_bounds(1, MOST_EXPRESS, f"is 1 to {MOST_EXPRESS}; with -c express=false Spark runs every batch")
     ] = 32
     uploaders: Annotated[
         Texts,
@@ -290,7 +296,7 @@ class Config(BaseModel):
         """Read the context. Raise Misconfigured with everything that is wrong at once. `region` is the stack's, if
         known.
         """
-        config, wrong = cls.parse(spoken(look_up))
+        config, wrong = cls.parse(context_values(look_up))
         faults = [f"-c {name} {words}" for name, words in wrong.items()]
         if faults := [*faults, *config.faults(region, wrong)]:
             raise Misconfigured("; ".join(faults))
@@ -306,15 +312,15 @@ class Config(BaseModel):
         except ValidationError as error:
             wrong = {str(fault["loc"][0]): _words(fault) for fault in error.errors()}
         rest = {name: value for name, value in values.items() if name not in wrong}
-        given = {name: values[name] for name in wrong if {str} == {type(values[name]), type(DEFAULTS.get(name))}}
-        return cls.model_validate(rest, strict=strict).model_copy(update=given), wrong
+        wrong_texts = {name: values[name] for name in wrong if {str} == {type(values[name]), type(DEFAULTS.get(name))}}
+        return cls.model_validate(rest, strict=strict).model_copy(update=wrong_texts), wrong
 
     def faults(self, region: str = "", wrong: Collection[str] = ()) -> list[str]:
         """Return the faults of these choices together, but for those that name one which is `wrong` by itself. A text
         names each setting that it is about as `-c <name>`, by which a settings file finds its line.
         """
         texts = combination_faults(self, region)
-        return [text for text in texts if not set(wrong).intersection(NAMED.findall(text))]
+        return [text for text in texts if not set(wrong).intersection(SETTING_NAME.findall(text))]
 
     @property
     def creates_vpc(self) -> bool:
@@ -346,7 +352,7 @@ class Config(BaseModel):
 DEFAULTS = {name: field.default for name, field in Config.model_fields.items()}
 
 
-def spoken(look_up: Callable[[str], object]) -> dict[str, object]:
+def context_values(look_up: Callable[[str], object]) -> dict[str, object]:
     """Return what the command line or cdk.json gives. A list is a text with commas there."""
     values = {name: look_up(name) for name in DEFAULTS}
     return {

@@ -39,13 +39,13 @@ INTERPRETER = home().root / ".local/envs/functions/bin/python"
 INSTALLERS_NOTES = {"INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_build.json", "uv_cache.json"}
 LEFT_OUT = {"tests", "test"}
 # Of PyArrow: sources and headers, servers of Arrow Flight, and copies of libraries under names that none is loaded by.
-UNUSED = re.compile(
+UNUSED_FILES = re.compile(
     r"pyarrow/(include|src)/|.*\.(pyx|pxd|pxi)$|.*flight|adbc_driver|.*-stubs/|pyarrow/libarrow_python\w*\.so(\.[0-9.]+\..*)?$"
 )
 # A function's folder is read-only, so without byte code in the zip every cold start compiles every module. The code
 # is not compared with its source. It names the folder that Lambda unpacks to, or Python would rename all of it.
 COMPILE = ("-m", "compileall", "-q", "-f", "--invalidation-mode", "unchecked-hash")
-TASK, UNPACKED = "/var/task", "/tmp/packages"  # noqa: S108 (Lambda's own folders)
+TASK, UNPACK_FOLDER = "/var/task", "/tmp/packages"  # noqa: S108 (Lambda's own folders)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +75,9 @@ def package(root: Path, build: Path, architecture: str) -> Bundles:
 
 def _python() -> str:
     """Return the version of the Python that makes byte code. Raise Misconfigured if it is not the functions'."""
-    asked = [str(INTERPRETER), "-I", "-S", "-c", "import sys; print(sys.version)"]
+    command = [str(INTERPRETER), "-I", "-S", "-c", "import sys; print(sys.version)"]
     try:
-        version = subprocess.check_output(asked, text=True).strip()  # noqa: S603 - fixed arguments
+        version = subprocess.check_output(command, text=True).strip()  # noqa: S603 - fixed arguments
     except (OSError, subprocess.CalledProcessError):
         version = "none"
     if not version.startswith(f"{PYTHON}."):
@@ -97,7 +97,7 @@ def _third_party(root: Path, build: Path, architecture: str, python: str) -> Pat
         _install(root / REQUIREMENTS, folder, PLATFORMS[architecture])
         _compile(folder)
         with zipfile.ZipFile(partial, "w") as archive:
-            _add(archive, folder, _shipped(folder))
+            _add(archive, folder, _files_to_ship(folder))
         shutil.rmtree(folder)
 
     return _up_to_date(target, _digest(root, [root / REQUIREMENTS], architecture + python), make)
@@ -122,14 +122,14 @@ def _packages(root: Path, build: Path, architecture: str) -> Path:
     def make(partial: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         _install(requirements, folder, PLATFORMS[architecture])
-        _compile(folder, UNPACKED)
+        _compile(folder, UNPACK_FOLDER)
         with (
             partial.open("wb") as target,
-            zstandard.ZstdCompressor().stream_writer(target) as packed,
-            tarfile.open(fileobj=packed, mode="w|") as archive,
+            zstandard.ZstdCompressor().stream_writer(target) as stream,
+            tarfile.open(fileobj=stream, mode="w|") as archive,
         ):
-            for path in _shipped(folder):
-                if not UNUSED.match(name := path.relative_to(folder).as_posix()):
+            for path in _files_to_ship(folder):
+                if not UNUSED_FILES.match(name := path.relative_to(folder).as_posix()):
                     archive.addfile(_member(name, path.stat().st_size), io.BytesIO(path.read_bytes()))
         shutil.rmtree(folder)
 
@@ -165,7 +165,7 @@ def _compile(folder: Path, place: str = TASK) -> None:
     )
 
 
-def _shipped(folder: Path) -> Iterator[Path]:
+def _files_to_ship(folder: Path) -> Iterator[Path]:
     """Yield the files of an installed folder that a function needs: no tests, no commands, no installer's notes."""
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from infra.config import NAMED, Config, spoken
+from infra.config import SETTING_NAME, Config, context_values
 from lakegate.errors import Misconfigured
 
 _AT_LINE = re.compile(r"\s*\(at line ([0-9]+), column [0-9]+\)")
@@ -43,12 +43,12 @@ class SettingsFile:
         that is wrong at once. `region` is the stack's, if known.
         """
         own, wrong = Config.parse(self.values, strict=True)
-        overridden, misspoken = Config.parse(spoken(override))
+        overridden, misspoken = Config.parse(context_values(override))
         chosen = own.model_copy(update={name: getattr(overridden, name) for name in overridden.model_fields_set})
         faults = [self._placed([name], f"{name} {words}") for name, words in wrong.items()]
         faults += [(0, f"-c {name} {words}") for name, words in misspoken.items()]
         for text in chosen.faults(region, {*wrong, *misspoken}):
-            names = NAMED.findall(text)
+            names = SETTING_NAME.findall(text)
             of_command = overridden.model_fields_set.intersection(names)  # which is told in its own words
             faults.append((0, text) if of_command else self._placed(names, text))
         if faults:
@@ -58,7 +58,7 @@ class SettingsFile:
     def _placed(self, names: Sequence[str], text: str) -> tuple[int, str]:
         """Return a fault with its line: that of the first of these settings which this file gives, or 0."""
         line = next((self.lines[name] for name in names if name in self.lines), 0)
-        place, words = f"{self.path}:{line}" if line else f"{self.path}", NAMED.sub(r"\1", text)
+        place, words = f"{self.path}:{line}" if line else f"{self.path}", SETTING_NAME.sub(r"\1", text)
         return line, f"{place}: {words}"
 
 

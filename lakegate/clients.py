@@ -39,27 +39,30 @@ class Listed:
 
 def parsed(texts: Iterable[str]) -> list[Listed]:
     """Return the clients of a list, without what names none."""
-    return [found for text in texts if (found := Listed.parse(text))]
+    return [client for text in texts if (client := Listed.parse(text))]
 
 
 def named(texts: Iterable[str]) -> dict[Role, tuple[str, ...]]:
     """Return the ids of each role's clients."""
-    found = parsed(texts)
-    return {role: tuple(each.id for each in found if each.role is role) for role in Role}
+    clients = parsed(texts)
+    return {role: tuple(client.id for client in clients if client.role is role) for role in Role}
 
 
 def list_faults(texts: tuple[str, ...]) -> Iterator[str]:
     """Yield what is wrong with a list of clients."""
-    found = parsed(texts)
-    if len(found) < len(texts):
+    clients = parsed(texts)
+    if len(clients) < len(texts):
         yield f"is {FORM},…, with the roles {', '.join(Role)}"
-    own = Counter(each.role for each in found if each.secret)
-    if wrong := [role for role in OF_THE_SERVICE if own[role] != 1]:
+    secret_counts = Counter(client.role for client in clients if client.secret)
+    if wrong := [role for role in OF_THE_SERVICE if secret_counts[role] != 1]:
         yield f"has one client with a secret for each of {', '.join(OF_THE_SERVICE)}: look at {', '.join(wrong)}"
-    if own[Role.READER] > 1:
+    if secret_counts[Role.READER] > 1:
         yield "has one client with a secret at most for reader"
-    if strange := [each.role for each in found if not each.secret and each.role not in OF_OTHERS]:
+    if strange := [client.role for client in clients if not client.secret and client.role not in OF_OTHERS]:
         yield f"has clients without a secret for {' and '.join(OF_OTHERS)} alone, and not for {', '.join(strange)}"
-    for what, names in (("client", [each.id for each in found]), ("secret", [each.secret for each in found])):
+    for noun, names in (
+        ("client", [client.id for client in clients]),
+        ("secret", [client.secret for client in clients]),
+    ):
         if twice := [name for name, times in Counter(names).items() if name and times > 1]:
-            yield f"gives each role a {what} of its own, and has {', '.join(twice)} twice"
+            yield f"gives each role a {noun} of its own, and has {', '.join(twice)} twice"

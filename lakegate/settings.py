@@ -185,14 +185,14 @@ def adopt(profile: Mapping[str, str]) -> None:
     """Put the profile into the environment for AWS's clients, and remove variables that would override it: other keys,
     profiles and regions if it names one, and endpoints of single services if it names one of all.
     """
-    others = {*KEYS, "AWS_PROFILE"} if profile.keys() & {*KEYS, "AWS_PROFILE"} else set[str]()
+    overrides = {*KEYS, "AWS_PROFILE"} if profile.keys() & {*KEYS, "AWS_PROFILE"} else set[str]()
     if profile.get("AWS_REGION"):
-        others.add(REGION)
+        overrides.add(REGION)
     elif "AWS_PROFILE" in profile:
-        others.add("AWS_REGION")  # the profile has its own
+        overrides.add("AWS_REGION")  # the profile has its own
     if "AWS_ENDPOINT_URL" in profile:
-        others |= {name for name in os.environ if name.startswith("AWS_ENDPOINT_URL_")}
-    for name in others:
+        overrides |= {name for name in os.environ if name.startswith("AWS_ENDPOINT_URL_")}
+    for name in overrides:
         os.environ.pop(name, None)
     os.environ.update(profile)
 

@@ -12,12 +12,12 @@ from tools.dialect import bound_names, count_by_package, is_dialect
 ROOT = Path(__file__).resolve().parent.parent
 # Lower a number with each name that you mend, and raise none.
 MOST = {
-    "infra": 46,
-    "lakegate": 57,
+    "infra": 20,
+    "lakegate": 46,
     "lakegate/adapters": 21,
     "lakegate/audit": 53,
     "lakegate/cli": 24,
-    "lakegate/contracts": 377,
+    "lakegate/contracts": 22,
     "lakegate/dashboard": 7,
     "lakegate/deployment": 5,
     "lakegate/doctor": 1,

@@ -8,7 +8,7 @@ from aws_cdk import Duration, aws_cloudwatch
 from aws_cdk import aws_elasticloadbalancingv2 as balancing
 from constructs import Construct
 
-from infra.alarms import Missing, alarm
+from infra.alarms import MissingData, alarm
 from infra.catalog.database import Database
 from infra.catalog.front import Front
 from infra.catalog.settings import CONNECTIONS
@@ -65,7 +65,7 @@ class Watch(Construct):
             threshold=LEAST_GIGABYTES * 1024**3,
             below=True,
             periods=PERIODS,
-            missing=Missing.IGNORE,
+            missing=MissingData.IGNORE,
         )
         self._alarm(
             "Processor",

@@ -3,7 +3,7 @@
 from aws_cdk import Duration, aws_cloudwatch
 from constructs import Construct
 
-from infra.alarms import Missing, alarm
+from infra.alarms import MissingData, alarm
 from infra.config import Config
 from infra.ingest.function import Function
 from lakegate.adapters.emf import INSTALLATION, NAMESPACE, TABLE
@@ -53,7 +53,7 @@ class Signals(Construct):
             page="undecided",
             says=f"A file landed over {config.undecided_minutes} minutes ago and is neither published nor rejected.",
             threshold=config.undecided_minutes * 60,
-            missing=Missing.IGNORE,
+            missing=MissingData.IGNORE,
         )
         if config.rejected_percent:
             alarm(
@@ -86,7 +86,7 @@ class Signals(Construct):
             page="catalog-unreachable",
             says=f"Nessie did not answer {UNREACHABLE_SWEEPS} sweeps in a row. Nothing is published meanwhile.",
             periods=UNREACHABLE_SWEEPS,
-            missing=Missing.IGNORE,
+            missing=MissingData.IGNORE,
         )
         alarm(
             self,
@@ -96,7 +96,7 @@ class Signals(Construct):
             page="listing-slow",
             says="Listing the landing bucket takes half of the time that a sweep has.",
             threshold=time.to_seconds() / 2,
-            missing=Missing.IGNORE,
+            missing=MissingData.IGNORE,
         )
 
     def _watch_canary(self) -> None:

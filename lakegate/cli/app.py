@@ -41,7 +41,7 @@ def _choose(name: str) -> None:
         choose_installation(name)
 
 
-def _chosen(
+def _option_of_installation(
     installation: Annotated[
         str,
         typer.Option(
@@ -58,9 +58,9 @@ def _chosen(
 def _take_installation(command: Any) -> Any:
     """Give a command the option, once: its parameters stay with the command."""
     if all(param.name != "installation" for param in command.params):
-        declared = typer.Typer(add_completion=False)
-        declared.command()(_chosen)
-        command.params += typer.main.get_command(declared).params
+        declaration = typer.Typer(add_completion=False)
+        declaration.command()(_option_of_installation)
+        command.params += typer.main.get_command(declaration).params
     return command
 
 

@@ -137,7 +137,7 @@ class Examination:
 
     def landing_bucket(self) -> list[Finding]:
         def read() -> list[Finding]:
-            choices = self._chosen
+            choices = self._choices
             keys = [choices["kms_key"], *choices["upload_keys"]] if choices.get("landing_bucket") else None
             bucket = self.surroundings.landing_bucket()
             return checks.landing_bucket(self.settings.landing_bucket, bucket, region(), keys)
@@ -287,12 +287,12 @@ class Examination:
 
     def quota(self) -> list[Finding]:
         def read() -> list[Finding]:
-            return checks.quota(self.surroundings.vcpus(), int(self._chosen.get("vcpus", 0)))
+            return checks.quota(self.surroundings.vcpus(), int(self._choices.get("vcpus", 0)))
 
         return findings_or_error("vCPUs", read, RIGHTS)
 
     @cached_property
-    def _chosen(self) -> Mapping[str, Any]:
+    def _choices(self) -> Mapping[str, Any]:
         """Return the choices that the deployed template records, by their names."""
         deployed_choices = Choices.of_template(self.stacks.template(self.stack) or {})
         return deployed_choices.values if deployed_choices else {}

@@ -46,13 +46,13 @@ def overlaps(contracts: Sequence[Contract]) -> list[str]:
     """Return what is wrong with having these contracts at once: two for one table, or a key that two routes would
     match.
     """
-    pairs = [(left, other) for at, left in enumerate(contracts) for other in contracts[at + 1 :]]
-    return [message for left, other in pairs if (message := _clash(left, other))]
+    pairs = [(first, other) for at, first in enumerate(contracts) for other in contracts[at + 1 :]]
+    return [message for first, other in pairs if (message := _clash(first, other))]
 
 
-def _clash(left: Contract, other: Contract) -> str:
-    if left.table == other.table:
-        return f"two contracts for the table {left.table}: {left.id} and {other.id}"
-    if left.route.overlaps(other.route):
-        return f"the route {left.route.pattern} of {left.table} overlaps {other.route.pattern} of {other.table}"
+def _clash(first: Contract, other: Contract) -> str:
+    if first.table == other.table:
+        return f"two contracts for the table {first.table}: {first.id} and {other.id}"
+    if first.route.overlaps(other.route):
+        return f"the route {first.route.pattern} of {first.table} overlaps {other.route.pattern} of {other.table}"
     return ""

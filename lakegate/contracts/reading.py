@@ -12,7 +12,7 @@ from lakegate.contracts.contract import BRANCH_DAYS, MOST_DAYS, Contract
 from lakegate.contracts.files.formats import file_settings
 from lakegate.contracts.files.ingestion import ingestion_of
 from lakegate.contracts.odcs import vocabulary
-from lakegate.contracts.odcs.document import Broken, Document, Enough, Item, parse
+from lakegate.contracts.odcs.document import BrokenDocument, Document, Item, TooManyFaults, parse
 from lakegate.contracts.odcs.examples import EXAMPLES, LANDING, PHYSICAL_NAME
 from lakegate.contracts.odcs.json_schema import check_json_schema, server_words
 from lakegate.contracts.odcs.settings import choices, whole_number
@@ -36,9 +36,9 @@ def read(text: bytes | str) -> tuple[Contract | None, list[Fault]]:
     document = Document()
     try:
         contract = _read(text, document)
-    except Broken as failure:
+    except BrokenDocument as failure:
         return None, [failure.fault]
-    except Enough as surplus:
+    except TooManyFaults as surplus:
         return None, [*_sorted_faults(document), surplus.fault]
     except Exception as error:  # noqa: BLE001 - any failure on a stranger's text is told as a fault of that text
         return None, [*_sorted_faults(document), _unforeseen(error, document.line(document.at))]

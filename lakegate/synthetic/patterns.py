@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-from lakegate.contracts.regex.charset import ONE, REPEATS, Nodes, characters, is_one, op
+from lakegate.contracts.regex.charset import REPEATS, SINGLE_OPS, Nodes, characters, is_one, op
 from lakegate.contracts.regex.portable import parser
 
 _END = re.compile(r"(?<!\\)(?:\\\\)*\\z")  # Python spells the end of a text differently
@@ -26,7 +26,7 @@ def matching(nodes: Nodes, random: Random, more: int) -> str:
 
 
 def _piece(kind: Any, value: Any, random: Random, more: int) -> str:
-    if kind in ONE:
+    if kind in SINGLE_OPS:
         return random.choice(_letters(kind, value))
     if kind in REPEATS:
         low, high, body = value

@@ -17,5 +17,5 @@ def test_every_limit_of_a_file_is_there_with_its_setting() -> None:
 
 def test_the_page_on_sql_has_its_limits() -> None:
     told = (PAGE.parent / "sql.md").read_text(encoding="utf-8")
-    limits = (statements.LONGEST, statements.NESTED, growth.PIECES, growth.TEXTS, growth.SOUGHT)
+    limits = (statements.LONGEST, statements.MOST_NESTING, growth.PIECES, growth.TEXTS, growth.MOST_SEARCH_CHARACTERS)
     assert [limit for limit in limits if f"{limit:,} " not in told] == []

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from pyspark.sql import SparkSession
 
 from lakegate.contracts.regex.portable import portable
-from lakegate.contracts.regex.repetition import ANY_LENGTH, LENGTHS, MOST
+from lakegate.contracts.regex.repetition import ANY_LENGTH, LENGTHS, MOST_TRIES
 from tests.hostile.patterns import PATTERNS, TEXTS, USUAL
 from tests.hostile.reads import OVERFLOWS, Java
 
@@ -24,7 +24,7 @@ def assert_bounded(java: Java, pattern: str, begin: str, unit: str, end: str) ->
     found = portable(pattern)
     length = found.longest or LONG
     text = (begin + unit * length)[: length - len(end)] + end
-    most = MOST if found.longest else LONG * MOST // ANY_LENGTH  # in proportion, where any text may come
+    most = MOST_TRIES if found.longest else LONG * MOST_TRIES // ANY_LENGTH  # in proportion, where any text may come
     assert OVERFLOWS < java.reads(found.text, text, most) <= most
 
 
@@ -52,4 +52,4 @@ def test_reads_are_counted_and_cut(java: Java) -> None:
 
 
 def test_an_overflow_of_the_stack_is_seen(java: Java) -> None:
-    assert java.reads(r"\A(?:a|bc)*\z", "a" * 100_000, MOST) == OVERFLOWS
+    assert java.reads(r"\A(?:a|bc)*\z", "a" * 100_000, MOST_TRIES) == OVERFLOWS

@@ -171,7 +171,7 @@ def test_the_express_lanes_zip_is_the_functions_and_an_archive_and_the_same_byte
     ],
 )
 def test_of_the_express_lanes_packages_is_left_out_what_nothing_loads(name: str, is_left_out: bool) -> None:  # noqa: FBT001
-    assert bool(packaging.UNUSED.match(name)) is is_left_out
+    assert bool(packaging.UNUSED_FILES.match(name)) is is_left_out
 
 
 @pytest.fixture

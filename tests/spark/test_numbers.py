@@ -19,7 +19,7 @@ from lakegate.contracts import load
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import physical
 from lakegate.contracts.metrics import aggregates
-from lakegate.contracts.metrics.metric import aggregated, queried
+from lakegate.contracts.metrics.metric import aggregate_metric, query_metric
 from lakegate.contracts.sql.statements import Form, scalar
 from tests.support.held import Table
 from tests.support.plans import plan
@@ -116,15 +116,15 @@ def of(word: str) -> tuple[str, ...]:
 def metric_of(query: str) -> Metric:
     found = scalar(query, list(FIELDS.values()), ())
     if found.form is Form.QUERY:
-        return queried(found.columns, found.sql)
-    return aggregated(found.columns, found.sql, alone=found.form is Form.HEAVY)
+        return query_metric(found.columns, found.sql)
+    return aggregate_metric(found.columns, found.sql, alone=found.form is Form.HEAVY)
 
 
 def test_numbers_of_files_are_what_python_makes_of_their_values(spark: SparkSession) -> None:
     wanted = {(name, word): made(FIELDS[name]) for word, (made, _) in NUMERIC.items() for name in of(word)}
     wanted |= {(name, word): made(FIELDS[name]) for word, (made, _) in COUNTED.items() for name in ("x", "s")}
     queries = {query: metric_of(query) for query in QUERIES}
-    shares = aggregates.having_percent(FIELDS["s"], ["a", ""]), aggregates.having(FIELDS["x"], [0.0])
+    shares = aggregates.having_percent(FIELDS["s"], ["a", ""]), aggregates.count_of_values(FIELDS["x"], [0.0])
     by = plan("nyc.t", TYPES, list({m.id: m for m in (*wanted.values(), *queries.values(), *shares)}.values()))
 
     measured = Table(spark=spark, plan=by).hold(FILES).measured()

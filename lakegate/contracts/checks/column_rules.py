@@ -13,9 +13,9 @@ from lakegate.audit.schema.names import display_name
 from lakegate.contracts.checks.check import NOT_LOOSENED, CheckWithMetric, WarningLines, check_of, severest, value_of
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import WIDER_TYPE_HINT, Comparable
-from lakegate.contracts.metrics.arrays import fewer, more, repeating
-from lakegate.contracts.metrics.metric import NothingToCheck, scoped
-from lakegate.contracts.metrics.rows import BOUNDS, Bound, duplicates, no_multiple, not_among, nulls, outside
+from lakegate.contracts.metrics.arrays import fewer, with_more_items, with_repeats
+from lakegate.contracts.metrics.metric import NothingToCheck, with_scope
+from lakegate.contracts.metrics.rows import BOUNDS, BoundWord, beyond_limit, duplicates, no_multiple, not_among, nulls
 from lakegate.contracts.metrics.texts import (
     DESCRIBING,
     FORMATS,
@@ -45,10 +45,10 @@ class Rule:
     metric: Callable[[Field, Item], Metric | None]
 
 
-def _bound_rule(bound_word: Bound) -> Callable[[Field, Item], Metric | None]:
+def _bound_rule(bound_word: BoundWord) -> Callable[[Field, Item], Metric | None]:
     def metric(field: Field, item: Item) -> Metric | None:
         limit = value_of(field, item)
-        return None if limit is None else outside(field, bound_word, limit)
+        return None if limit is None else beyond_limit(field, bound_word, limit)
 
     return metric
 
@@ -105,7 +105,7 @@ def _unique_items(field: Field, item: Item) -> Metric | None:
     if "map<" in field.type.name:
         item.fault("maps cannot be compared: an array with maps in it has no uniqueItems")
         return None
-    return repeating(field)
+    return with_repeats(field)
 
 
 COLUMN_RULES = (
@@ -123,7 +123,7 @@ OPTION_RULES = (
     Rule(word="pattern", sentence="{column} like {value}", metric=pattern_metric),
     Rule(word="format", sentence="{column} of the format {value}", metric=_format),
     Rule(word="minItems", sentence="{column} of {value} items or more", metric=_size(fewer)),
-    Rule(word="maxItems", sentence="{column} of {value} items or fewer", metric=_size(more)),
+    Rule(word="maxItems", sentence="{column} of {value} items or fewer", metric=_size(with_more_items)),
     Rule(word="uniqueItems", sentence="{column} without an item twice", metric=_unique_items),
 )
 
@@ -159,7 +159,9 @@ def _unique(column: Item) -> Rule:
     if (entry := setting(column, SCOPE)) and column.plain("unique") is not True:
         entry.fault(f"{SCOPE} without unique: true")
     sentence = "{column} unique" + _in_table(scope_of_column)
-    return Rule(word="unique", sentence=sentence, metric=lambda field, _: scoped(duplicates((field,)), scope_of_column))
+    return Rule(
+        word="unique", sentence=sentence, metric=lambda field, _: with_scope(duplicates((field,)), scope_of_column)
+    )
 
 
 def _in_table(scope_of_key: Scope) -> str:
@@ -177,7 +179,7 @@ def primary_key_checks(key: Sequence[tuple[Field, int, Severity]], table: Item) 
     if not key:
         return []
     names = ", ".join(field.label for field, _, _ in key)
-    metric = scoped(duplicates([field for field, _, _ in key]), scope_of_table)
+    metric = with_scope(duplicates([field for field, _, _ in key]), scope_of_table)
     line, severity = min(line for _, line, _ in key), severest(severity_of_column for _, _, severity_of_column in key)
     sentence = f"primary key {names} unique{_in_table(scope_of_table)}"
     unique = check_of(sentence, metric, line, severity=severity)

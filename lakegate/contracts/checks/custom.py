@@ -102,7 +102,7 @@ CUSTOM = {
     ),
     ("share", COLUMN): CustomRule(
         remark="a value or a list of them: rows that have one of these, in percent of all; with `unit: rows`, how many",
-        metric=custom_rules.share(aggregates.having),
+        metric=custom_rules.share(aggregates.count_of_values),
         percent=custom_rules.share(aggregates.having_percent),
         counts_rows=False,
         units=(Unit.PERCENT, Unit.ROWS),

@@ -15,7 +15,14 @@ from lakegate.contracts.checks.comparisons import refusal
 from lakegate.contracts.checks.custom import COLUMN, COUNTS, TABLE, Choice, choose
 from lakegate.contracts.checks.custom_rules import columns_named
 from lakegate.contracts.columns.fields import Field, Fields
-from lakegate.contracts.metrics.metric import NothingToCheck, aggregated, either, queried, row_count, scoped
+from lakegate.contracts.metrics.metric import (
+    NothingToCheck,
+    aggregate_metric,
+    any_of,
+    query_metric,
+    row_count,
+    with_scope,
+)
 from lakegate.contracts.metrics.rows import among, duplicates, not_among, nulls
 from lakegate.contracts.metrics.texts import with_pattern, without_pattern
 from lakegate.contracts.odcs.document import Item
@@ -61,7 +68,7 @@ def _missing_metric(fields: Fields, arguments: Mapping[str, Item]) -> Metric | N
         metrics.append(_by_pattern(field, pattern, with_pattern))
     if metrics == [among(field, [None])]:
         return nulls(field)  # statistics count nulls
-    return None if None in metrics else either([metric for metric in metrics if metric])
+    return None if None in metrics else any_of([metric for metric in metrics if metric])
 
 
 def _listed_as_missing(field: Field, values_entry: Item) -> Metric | None:
@@ -81,7 +88,7 @@ def _invalid(fields: Fields, arguments: Mapping[str, Item]) -> Metric | None:
         metrics.append(None if None in values or not values else not_among(field, values))
     if pattern := arguments.get("pattern"):
         metrics.append(_by_pattern(field, pattern, without_pattern))
-    return None if None in metrics else either([metric for metric in metrics if metric])
+    return None if None in metrics else any_of([metric for metric in metrics if metric])
 
 
 def _by_pattern(field: Field, entry: Item, count_rows: Callable[[Field, str], Metric]) -> Metric | None:
@@ -222,8 +229,8 @@ def _of(query: Scalar) -> Metric:
         case Form.COUNT:
             return row_count()
         case Form.QUERY:
-            return queried(query.columns, query.sql)
-    return aggregated(query.columns, query.sql, alone=query.form is Form.HEAVY)
+            return query_metric(query.columns, query.sql)
+    return aggregate_metric(query.columns, query.sql, alone=query.form is Form.HEAVY)
 
 
 def _custom(item: Item, level: str, fields: Fields) -> CheckWithMetric | None:
@@ -333,7 +340,7 @@ def _metric(item: Item, level: str, fields: Fields) -> Metric | None:
     except NothingToCheck as error:
         item.fault(f"{name}: {error}")
         return None
-    return scoped(metric, metric_scope) if metric else None
+    return with_scope(metric, metric_scope) if metric else None
 
 
 def _scope(item: Item, name: str, rule: LibraryRule) -> Scope:

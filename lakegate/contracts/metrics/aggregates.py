@@ -14,10 +14,10 @@ from lakegate.audit.model.plan import Metric
 from lakegate.audit.schema.types import Atom, digits
 from lakegate.contracts.columns.fields import Field, column
 from lakegate.contracts.columns.types import Comparable
-from lakegate.contracts.metrics.metric import aggregated
+from lakegate.contracts.metrics.metric import aggregate_metric
 
 _HUNDRED = exp.Literal.number(100)
-_SUMMED = 28
+_DIGITS_OF_SUM = 28
 """Digits of numbers of which Spark's 38 digits hold the sum of ten thousand million."""
 _LOWER = 20
 # A column of more digits is added up in two parts, whole multiples of a unit and the rest of each value. The sum is
@@ -47,10 +47,10 @@ def total(field: Field) -> Metric:
     """
     if (places := _wide_places(field)) is not None:
         return _value(field, _in_parts(field, places))
-    summed: exp.Expr = column(field.name)
+    number: exp.Expr = column(field.name)
     if field.type.kind == "whole":
-        summed = exp.cast(summed, "decimal(19,0)", dialect="spark")
-    return _value(field, exp.Sum(this=summed))
+        number = exp.cast(number, "decimal(19,0)", dialect="spark")
+    return _value(field, exp.Sum(this=number))
 
 
 def quantile(field: Field, at: float) -> Metric:
@@ -80,21 +80,21 @@ def distinct_percent(field: Field) -> Metric:
     return _value(field, _percent(_distinct(field), exp.Count(this=column(field.name))), alone=True)
 
 
-def having(field: Field, values: Sequence[Comparable]) -> Metric:
-    return _value(field, _having(field, values))
+def count_of_values(field: Field, values: Sequence[Comparable]) -> Metric:
+    return _value(field, _value_count(field, values))
 
 
 def having_percent(field: Field, values: Sequence[Comparable]) -> Metric:
     """Return the share in percent of all rows, those with a null too."""
-    return _value(field, _percent(_having(field, values), exp.Count(this=exp.Star())))
+    return _value(field, _percent(_value_count(field, values), exp.Count(this=exp.Star())))
 
 
 def _wide_places(field: Field) -> int | None:
     """Return the places behind the point of a decimal with so many digits that Spark's own sum may not hold it on the
     way, else None.
     """
-    found = digits(Atom(field.type.name))
-    return found[1] if found and found[0] > _SUMMED else None
+    type_digits = digits(Atom(field.type.name))
+    return type_digits[1] if type_digits and type_digits[0] > _DIGITS_OF_SUM else None
 
 
 def _in_parts(field: Field, places: int) -> exp.Expr:
@@ -104,21 +104,21 @@ def _in_parts(field: Field, places: int) -> exp.Expr:
     power = _LOWER - places
     kind = f"DECIMAL({power + 1}, 0)" if power >= 0 else f"DECIMAL({-power}, {-power})"
     unit = f"CAST({Decimal(1).scaleb(power):f} AS {kind})"
-    said = _IN_PARTS.format(
+    sql = _IN_PARTS.format(
         above=f"SUM(CAST((number - number % {unit}) / {unit} AS DECIMAL(18, 0)))",
         rest=f"SUM(number % {unit})",
         unit=unit,
         times=f"1E{power}",
         sum=f"DECIMAL(37, {min(places, 37)})",
     )
-    tree = sqlglot.parse_one(said, read="spark")
+    tree = sqlglot.parse_one(sql, read="spark")
     for placeholder in list(tree.find_all(exp.Column)):
         placeholder.replace(column(field.name))
     return tree
 
 
-def _having(field: Field, values: Sequence[Comparable]) -> exp.Expr:
-    literals = [field.type.literal(each) for each in sorted(set(values))]
+def _value_count(field: Field, values: Sequence[Comparable]) -> exp.Expr:
+    literals = [field.type.literal(value) for value in sorted(set(values))]
     return exp.CountIf(this=exp.In(this=column(field.name), expressions=literals))
 
 
@@ -133,9 +133,9 @@ def _percent(part: exp.Expr, of: exp.Expr) -> exp.Expr:
 def _without_nan(field: Field, number: exp.Expr) -> exp.Expr:
     if not field.type.has_nan:
         return number
-    none = exp.EQ(this=exp.CountIf(this=exp.IsNan(this=column(field.name))), expression=exp.Literal.number(0))
-    return exp.Case(ifs=[exp.If(this=none, true=number)])
+    has_no_nan = exp.EQ(this=exp.CountIf(this=exp.IsNan(this=column(field.name))), expression=exp.Literal.number(0))
+    return exp.Case(ifs=[exp.If(this=has_no_nan, true=number)])
 
 
 def _value(field: Field, aggregate: exp.Expr, *, alone: bool = False, bound: str = "") -> Metric:
-    return aggregated((field.name,), aggregate.sql(dialect="spark"), alone=alone, bound=bound)
+    return aggregate_metric((field.name,), aggregate.sql(dialect="spark"), alone=alone, bound=bound)

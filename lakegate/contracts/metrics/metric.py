@@ -15,55 +15,55 @@ from lakegate.contracts.outcomes.values import of_type
 
 
 def row_count() -> Metric:
-    return identified(Metric(id="", kind=MetricKind.ROWS))
+    return with_id(Metric(id="", kind=MetricKind.ROWS))
 
 
 def malformed() -> Metric:
-    return identified(Metric(id="", kind=MetricKind.MALFORMED))
+    return with_id(Metric(id="", kind=MetricKind.MALFORMED))
 
 
-def scoped(metric: Metric, scope: Scope) -> Metric:
+def with_scope(metric: Metric, scope: Scope) -> Metric:
     """Return the same metric of the batch alone, or of the whole table."""
-    return identified(replace(metric, scope=scope))
+    return with_id(replace(metric, scope=scope))
 
 
-def either(metrics: Sequence[Metric]) -> Metric:
+def any_of(metrics: Sequence[Metric]) -> Metric:
     """Count the rows that fail any of the predicates on the same column. A single metric is returned as it is."""
     if len(metrics) == 1:
         return metrics[0]
     wrong = exp.or_(*(metric.sql for metric in metrics), dialect="spark").sql(dialect="spark")
-    return identified(Metric(id="", kind=MetricKind.FAILING, columns=metrics[0].columns, sql=wrong))
+    return with_id(Metric(id="", kind=MetricKind.FAILING, columns=metrics[0].columns, sql=wrong))
 
 
-def aggregated(columns: tuple[str, ...], aggregate: str, *, alone: bool = False, bound: str = "") -> Metric:
+def aggregate_metric(columns: tuple[str, ...], aggregate: str, *, alone: bool = False, bound: str = "") -> Metric:
     """Return the number that an aggregate in Spark's SQL gives."""
-    return identified(Metric(id="", kind=MetricKind.VALUE, columns=columns, sql=aggregate, alone=alone, bound=bound))
+    return with_id(Metric(id="", kind=MetricKind.VALUE, columns=columns, sql=aggregate, alone=alone, bound=bound))
 
 
-def queried(columns: tuple[str, ...], query: str) -> Metric:
+def query_metric(columns: tuple[str, ...], query: str) -> Metric:
     """Return the number that a query over each file version's rows gives."""
-    return identified(Metric(id="", kind=MetricKind.QUERY, columns=columns, sql=query))
+    return with_id(Metric(id="", kind=MetricKind.QUERY, columns=columns, sql=query))
 
 
 class NothingToCheck(ValueError):
     """A condition that no value can fail, or that none can pass; the message goes on after its name."""
 
 
-def failing(field: Field, wrong: exp.Expr, proof: Proof | None = None, passes: exp.Expr | None = None) -> Metric:
+def failing_rows(field: Field, wrong: exp.Expr, proof: Proof | None = None, passes: exp.Expr | None = None) -> Metric:
     """Count the wrong rows. `passes` is a cheaper condition that is true of no wrong row. Raise NothingToCheck if no
     value is wrong, or every one.
     """
     _refuse_decided(field, wrong)
     certain = exp.Coalesce(this=field.anywhere(wrong), expressions=[exp.false()])
-    made = Metric(
+    metric = Metric(
         id="",
         kind=MetricKind.FAILING,
         columns=(field.name,),
         sql=certain.sql(dialect="spark"),
     )
     if field.steps:  # statistics are of columns, not of parts of an array; and `passes` is of one value
-        return identified(made)
-    return identified(replace(made, proof=proof, passes=passes.sql(dialect="spark") if passes else ""))
+        return with_id(metric)
+    return with_id(replace(metric, proof=proof, passes=passes.sql(dialect="spark") if passes else ""))
 
 
 def _refuse_decided(field: Field, wrong: exp.Expr) -> None:
@@ -78,11 +78,11 @@ def _refuse_decided(field: Field, wrong: exp.Expr) -> None:
         raise NothingToCheck(f"no {kind} can pass it: write another value, or take it out")
 
 
-def identified(metric: Metric) -> Metric:
+def with_id(metric: Metric) -> Metric:
     """Return the metric under an id of what it is, and not of how it is found faster."""
-    said = to_plain(replace(metric, id=""))
-    del said["passes"]
-    return replace(metric, id=f"{metric.kind.value}-{fingerprint(said)}")
+    members = to_plain(replace(metric, id=""))
+    del members["passes"]
+    return replace(metric, id=f"{metric.kind.value}-{fingerprint(members)}")
 
 
 def fingerprint(value: object, length: int = 12) -> str:

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from lakegate.audit.model.plan import Metric, Proof
 from lakegate.contracts.columns.fields import Field
-from lakegate.contracts.metrics.metric import NothingToCheck, failing
+from lakegate.contracts.metrics.metric import NothingToCheck, failing_rows
 from lakegate.contracts.regex import prefilter
 from lakegate.contracts.regex.portable import Portable, portable
 
@@ -32,9 +32,9 @@ def _ipv6() -> str:
     last = f"(?:{_HEX}:{_HEX}|{_IPV4})"
     whole = [f"(?:{_HEX}:){{6}}{last}"]
     for before in range(6):
-        left = f"(?:{_HEX}(?::{_HEX}){{0,{before - 1}}})?" if before else ""
+        start = f"(?:{_HEX}(?::{_HEX}){{0,{before - 1}}})?" if before else ""
         after = 5 - before
-        whole.append(f"{left}::(?:{_HEX}:){{0,{after}}}{last}" if after else f"{left}::{last}")
+        whole.append(f"{start}::(?:{_HEX}:){{0,{after}}}{last}" if after else f"{start}::{last}")
     whole.append(f"(?:{_HEX}(?::{_HEX}){{0,5}})?::{_HEX}")
     whole.append(f"(?:{_HEX}(?::{_HEX}){{0,6}})?::")
     return "|".join(whole)
@@ -93,15 +93,15 @@ def shorter(field: Field, length: int) -> Metric:
     """Count the rows with a shorter text. A lower bound can prove that no text is empty."""
     proof = Proof(column=field.name, minimum="", exclusive_minimum=True) if length == 1 else None
     short = exp.LT(this=_length(field), expression=exp.Literal.number(length))
-    enough = exp.GTE(this=prefilter.octets(field.value), expression=exp.Literal.number(length * _MOST_OCTETS))
-    return failing(field, short, proof, passes=enough)
+    is_long_enough = exp.GTE(this=prefilter.octets(field.value), expression=exp.Literal.number(length * _MOST_OCTETS))
+    return failing_rows(field, short, proof, passes=is_long_enough)
 
 
 def longer(field: Field, length: int) -> Metric:
     """Count the rows with a longer text."""
     limit = exp.Literal.number(length)
-    few = exp.LTE(this=prefilter.octets(field.value), expression=limit)
-    return failing(field, exp.GT(this=_length(field), expression=limit.copy()), passes=few)
+    is_short = exp.LTE(this=prefilter.octets(field.value), expression=limit)
+    return failing_rows(field, exp.GT(this=_length(field), expression=limit.copy()), passes=is_short)
 
 
 def proved_by_pattern(length: Metric, pattern: Metric) -> Metric:
@@ -115,35 +115,38 @@ def without_pattern(field: Field, pattern: str) -> Metric:
     """Count the rows that have the pattern nowhere. Raise ValueError if engines would not agree on it, or never be
     done.
     """
-    found = _portable(pattern, wanted=True)
-    quickly = prefilter.has(field.value, pattern) if found.longest is None else None  # it knows no lengths
-    passes = quickly or prefilter.is_like(field.value, found.text, found.longest)
-    return failing(field, _without(field, found.text, found.longest), passes=passes)
+    portable_pattern = _portable(pattern, is_good=True)
+    quickly = prefilter.has(field.value, pattern) if portable_pattern.longest is None else None  # it knows no lengths
+    passes = quickly or prefilter.is_like(field.value, portable_pattern.text, portable_pattern.longest)
+    return failing_rows(field, _without(field, portable_pattern.text, portable_pattern.longest), passes=passes)
 
 
 def with_pattern(field: Field, pattern: str) -> Metric:
     """Count the rows that have the pattern somewhere. A text that is too long to be asked counts too, unless none with
     the pattern is as long: a row that may be wrong is not published. Raise ValueError as `without_pattern` does.
     """
-    found = _portable(pattern, wanted=False)
-    matches = _matches(field, found.text)
-    if found.longest is None:
-        return failing(field, matches)
-    _, most = prefilter.lengths(pattern)
-    may = exp.true() if most is None else exp.LTE(this=_length(field), expression=exp.Literal.number(most))
-    return failing(field, _if_longer(field, found.longest, may, matches))
+    portable_pattern = _portable(pattern, is_good=False)
+    matches = _matches(field, portable_pattern.text)
+    if portable_pattern.longest is None:
+        return failing_rows(field, matches)
+    _, greatest = prefilter.lengths(pattern)
+    may = exp.true() if greatest is None else exp.LTE(this=_length(field), expression=exp.Literal.number(greatest))
+    return failing_rows(field, _if_longer(field, portable_pattern.longest, may, matches))
 
 
-def _portable(pattern: str, *, wanted: bool) -> Portable:
+def _portable(pattern: str, *, is_good: bool) -> Portable:
     """Return the pattern. Refuse one that surely every text has, or none."""
-    found = portable(pattern)
-    if found.of_every or found.of_none:
-        text, can = "every" if found.of_every else "no", "fail" if found.of_every is wanted else "pass"
-        kind = "right" if wanted else "wrong"
+    portable_pattern = portable(pattern)
+    if portable_pattern.of_every or portable_pattern.of_none:
+        text, can = (
+            "every" if portable_pattern.of_every else "no",
+            "fail" if portable_pattern.of_every is is_good else "pass",
+        )
+        kind = "right" if is_good else "wrong"
         raise NothingToCheck(
             f"{text} text has it, so that none can {can}: write what a {kind} text has, such as ^[A-Z]{{3}}$"
         )
-    return found
+    return portable_pattern
 
 
 def whole(name: str) -> str:
@@ -153,18 +156,20 @@ def whole(name: str) -> str:
 
 def not_of_format(field: Field, name: str) -> Metric:
     """Count the rows that are not of the format, a name among FORMATS."""
-    known = FORMATS[name]
+    known_format = FORMATS[name]
     text = portable(whole(name)).text
-    wrong = _without(field, text, known.longest)
-    if known.besides:
-        there = exp.Not(this=exp.Is(this=field.value, expression=exp.null()))
-        beside = exp.And(this=there, expression=exp.Not(this=exp.Paren(this=known.besides(field.value))))
-        return failing(field, exp.Or(this=wrong, expression=exp.Paren(this=beside)))
-    if known.usual:
-        usual = portable(f"^{known.usual}$").text
-        return failing(field, wrong, passes=prefilter.is_like(field.value, usual, _LONGEST_LABEL))
-    passes = prefilter.has(field.value, whole(name)) or prefilter.is_like(field.value, text, known.longest)
-    return failing(field, wrong, passes=passes)
+    wrong = _without(field, text, known_format.longest)
+    if known_format.besides:
+        has_value = exp.Not(this=exp.Is(this=field.value, expression=exp.null()))
+        breaks_rule = exp.And(
+            this=has_value, expression=exp.Not(this=exp.Paren(this=known_format.besides(field.value)))
+        )
+        return failing_rows(field, exp.Or(this=wrong, expression=exp.Paren(this=breaks_rule)))
+    if known_format.usual:
+        usual = portable(f"^{known_format.usual}$").text
+        return failing_rows(field, wrong, passes=prefilter.is_like(field.value, usual, _LONGEST_LABEL))
+    passes = prefilter.has(field.value, whole(name)) or prefilter.is_like(field.value, text, known_format.longest)
+    return failing_rows(field, wrong, passes=passes)
 
 
 def _length(field: Field) -> exp.Expr:
@@ -183,6 +188,6 @@ def _without(field: Field, pattern: str, longest: int | None) -> exp.Expr:
     return wrong if longest is None else _if_longer(field, longest, exp.true(), wrong)
 
 
-def _if_longer(field: Field, length: int, then: exp.Expr, otherwise: exp.Expr) -> exp.Expr:
+def _if_longer(field: Field, length: int, result: exp.Expr, default: exp.Expr) -> exp.Expr:
     longer = exp.GT(this=_length(field), expression=exp.Literal.number(length))
-    return exp.Case(ifs=[exp.If(this=longer, true=then)], default=otherwise)
+    return exp.Case(ifs=[exp.If(this=longer, true=result)], default=default)

@@ -58,7 +58,7 @@ _SCALARS: dict[str, Callable[[str], Any]] = {
 _PLAIN = {f"{_TAG}{name}" for name in (*_SCALARS, "map", "seq")}
 
 
-class Broken(Exception):
+class BrokenDocument(Exception):
     """A text that is no document at all."""
 
     def __init__(self, line: int, message: str, write: str = "") -> None:
@@ -66,7 +66,7 @@ class Broken(Exception):
         self.fault = Fault(line=line, message=one_line(message), write=write)
 
 
-class Enough(Exception):
+class TooManyFaults(Exception):
     """So many faults that no more are looked for."""
 
     def __init__(self, line: int) -> None:
@@ -112,7 +112,7 @@ class Document:
     def report(self, line: int, message: str, write: str = "") -> None:
         """Note a fault, with the lines to write if some are missing. Raise Enough if there are too many already."""
         if len(self.faults) >= MOST_FAULTS:
-            raise Enough(line)
+            raise TooManyFaults(line)
         self.faults.append(Fault(line=line, message=one_line(message), write=write))
 
     def close(self, path: Path, message: str) -> None:
@@ -178,12 +178,12 @@ def parse(text: bytes | str, document: Document) -> None:
 
 def _decode(text: bytes | str) -> str:
     if len(text) > LARGEST:
-        raise Broken(1, f"{len(text):,} bytes are too many for a contract: the limit is {LARGEST:,}")
+        raise BrokenDocument(1, f"{len(text):,} bytes are too many for a contract: the limit is {LARGEST:,}")
     try:
         return text if isinstance(text, str) else text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise Broken(line, f"not UTF-8: the byte {error.object[error.start]:#x} cannot be read") from None
+        raise BrokenDocument(line, f"not UTF-8: the byte {error.object[error.start]:#x} cannot be read") from None
 
 
 _VERSIONS = ((1, 1), (1, 2))
@@ -198,11 +198,11 @@ class _BoundedScanner(Scanner):
         try:
             return super().fetch_more_tokens()
         except (ValueError, ArithmeticError):
-            raise Broken(self.reader.line + 1, "not YAML: an escape here stands for no character") from None
+            raise BrokenDocument(self.reader.line + 1, "not YAML: an escape here stands for no character") from None
 
     def fetch_flow_collection_start(self, token: Any, to_push: str) -> None:
         if self.flow_level > DEEPEST:
-            raise Broken(self.reader.get_mark().line + 1, _TOO_DEEP)
+            raise BrokenDocument(self.reader.get_mark().line + 1, _TOO_DEEP)
         super().fetch_flow_collection_start(token, to_push)
 
     def scan_yaml_directive_value(self, start_mark: Any) -> Any:
@@ -211,7 +211,7 @@ class _BoundedScanner(Scanner):
         except ValueError:  # a number that is too long to be one
             version = ()
         if version not in _VERSIONS:
-            raise Broken(
+            raise BrokenDocument(
                 start_mark.line + 1, "YAML is read in its versions 1.1 and 1.2: leave out the line that begins with %"
             )
         return version
@@ -226,7 +226,7 @@ class _BoundedComposer(Composer):
         event = self.parser.peek_event()
         self.nodes += 1
         if (refusal := self._refusal(event)) is not None:
-            raise Broken(event.start_mark.line + 1, refusal)
+            raise BrokenDocument(event.start_mark.line + 1, refusal)
         return super().compose_node(parent, index)
 
     def _refusal(self, event: Any) -> str | None:
@@ -248,11 +248,11 @@ def _compose(text: str) -> Node:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        raise Broken(line, f"not YAML: {' '.join(filter(None, (error.context, error.problem)))}") from None
+        raise BrokenDocument(line, f"not YAML: {' '.join(filter(None, (error.context, error.problem)))}") from None
     except YAMLError as error:
-        raise Broken(1, f"not YAML: {str(error).splitlines()[0]}") from None
+        raise BrokenDocument(1, f"not YAML: {str(error).splitlines()[0]}") from None
     if node is None:
-        raise Broken(1, "there is no contract in it: the document is empty", examples.WHOLE)
+        raise BrokenDocument(1, "there is no contract in it: the document is empty", examples.WHOLE)
     return node
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from lakegate.contracts.odcs.document import Broken, Document, Path
+from lakegate.contracts.odcs.document import BrokenDocument, Document, Path
 
 COLUMNS = 5_000  # with the parts of nested ones, as many as a file may have by default
 CHECKS = 5_000  # entries of `quality`, `relationships` and `slaProperties`; the columns' own words are bounded by those
@@ -30,12 +30,14 @@ def check_size(document: Document) -> None:
         if isinstance(value, str):
             _check_text(document, path, value)
         elif isinstance(value, list) and len(value) > VALUES:
-            raise Broken(document.line(path), f"a list of {len(value):,} values is too long: the limit is {VALUES:,}")
+            raise BrokenDocument(
+                document.line(path), f"a list of {len(value):,} values is too long: the limit is {VALUES:,}"
+            )
         for kind, number in _counts(path, value):
             totals[kind] += number
             limit, unit = _LIMITS[kind]
             if totals[kind] > limit:
-                raise Broken(document.line(path), f"the contract has more than {limit:,} {unit}")
+                raise BrokenDocument(document.line(path), f"the contract has more than {limit:,} {unit}")
 
 
 def _places(root: Any) -> Iterator[tuple[Path, Any]]:
@@ -54,7 +56,7 @@ def _check_text(document: Document, path: Path, text: str) -> None:
     word = next((step for step in reversed(path) if isinstance(step, str)), "")
     limit = NAME if word in _NAMES else LETTERS
     if len(text) > limit:
-        raise Broken(document.line(path), f"{word!r} has {len(text):,} characters, and the limit is {limit:,}")
+        raise BrokenDocument(document.line(path), f"{word!r} has {len(text):,} characters, and the limit is {limit:,}")
 
 
 def _counts(path: Path, value: Any) -> Iterator[tuple[str, int]]:

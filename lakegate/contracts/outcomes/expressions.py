@@ -15,13 +15,13 @@ from sqlglot import exp
 
 from lakegate.contracts.columns.types import TEMPORAL, Type, physical
 from lakegate.contracts.outcomes import numbers, truths
-from lakegate.contracts.outcomes.lengths import CASED, CUT, JOINED, is_beginning, length_of
+from lakegate.contracts.outcomes.lengths import CASE_TYPES, CUT_TYPES, JOIN_TYPES, is_beginning, length_of
 from lakegate.contracts.outcomes.numbers import aggregate_of, written_moment, written_number
-from lakegate.contracts.outcomes.truths import compared
+from lakegate.contracts.outcomes.truths import compare_operands
 from lakegate.contracts.outcomes.values import (
     ANY,
     COUNTS,
-    NOTHING,
+    NO_VALUES,
     TINY,
     Exact,
     Values,
@@ -47,10 +47,10 @@ _BOUNDS: Mapping[type[exp.Expr], tuple[int, int]] = {
     exp.Second: (0, 59),
 }
 _ROUNDS = (exp.Ceil, exp.Floor, exp.Round)
-_TEXTS = (*JOINED, *CUT, *CASED, exp.Replace)
-_AGAIN = (  # done a second time they change nothing
+_TEXTS = (*JOIN_TYPES, *CUT_TYPES, *CASE_TYPES, exp.Replace)
+_IDEMPOTENT = (  # done a second time they change nothing
     *(exp.Abs, exp.Sign, exp.Ceil, exp.Floor, exp.Mod, exp.Greatest, exp.Least, exp.Coalesce, exp.Nullif),
-    *(exp.Trim, exp.Left, exp.Right, *CASED),
+    *(exp.Trim, exp.Left, exp.Right, *CASE_TYPES),
 )
 
 
@@ -59,8 +59,8 @@ class Outcomes:
 
     def __init__(self, trees: Sequence[exp.Expr], columns: Mapping[str, Type | Values], texts: Collection[str]) -> None:
         self.columns = columns
-        ordered = sorted(texts, key=lambda text: text.encode("utf-8", "surrogatepass"))  # as engines order them
-        self.texts = {text: place for place, text in enumerate(ordered, start=1)}
+        texts_in_order = sorted(texts, key=lambda text: text.encode("utf-8", "surrogatepass"))  # as engines order them
+        self.texts = {text: place for place, text in enumerate(texts_in_order, start=1)}
         self._over_rows: set[Any] = set()
         self.inputs: dict[Any, Values] = {}
         self.assumptions: dict[Any, Values] = {}
@@ -72,7 +72,11 @@ class Outcomes:
         self._memory: dict[int, Values] = {}
         self._unchanged: dict[int, exp.Expr] = {}
         self._uses: Counter[Any] = Counter()
-        kinds = {name.lower(): _number_type(known) for name, known in columns.items() if isinstance(known, Type)}
+        kinds = {
+            name.lower(): _number_type(column_type)
+            for name, column_type in columns.items()
+            if isinstance(column_type, Type)
+        }
         for tree in trees:
             if kinds:  # else its numbers are a bound of any size
                 annotate(tree, kinds)
@@ -93,27 +97,34 @@ class Outcomes:
         """Return True for parentheses, for a cast to the type that the value has, and for what is done once more."""
         if isinstance(node, exp.Paren):
             return True
-        again = isinstance(node, _AGAIN) or (isinstance(node, exp.Substring) and is_beginning(node))
-        inner = self.inner(node.this) if again or isinstance(node, exp.Cast | exp.Round) else None
+        is_idempotent = isinstance(node, _IDEMPOTENT) or (isinstance(node, exp.Substring) and is_beginning(node))
+        inner = self.inner(node.this) if is_idempotent or isinstance(node, exp.Cast | exp.Round) else None
         if isinstance(node, exp.Round) and type_of(node) not in (FLOAT, DOUBLE):
             return False
         if isinstance(node, exp.Cast):
-            to, known = physical(node.args["to"].sql(dialect="spark")), self.columns.get(self.inner(node.this).name)
+            to, column_type = (
+                physical(node.args["to"].sql(dialect="spark")),
+                self.columns.get(self.inner(node.this).name),
+            )
             if isinstance(inner, exp.Column):
-                return isinstance(known, Type) and not (known.grows or known.widens) and to.name == known.name
+                return (
+                    isinstance(column_type, Type)
+                    and not (column_type.grows or column_type.widens)
+                    and to.name == column_type.name
+                )
             return to.kind == "string" and self._is_text(node.this)
         if type(node) is not type(inner):
             return False
-        own = ("this",) if inner.args.get("position") else ("this", "position")
-        words = [{word: value for word, value in each.args.items() if value} for each in (node, inner)]
-        return all(words[0].get(word) == words[1].get(word) for word in {*words[0], *words[1]}.difference(own))
+        own_words = ("this",) if inner.args.get("position") else ("this", "position")
+        words = [{word: value for word, value in part.args.items() if value} for part in (node, inner)]
+        return all(words[0].get(word) == words[1].get(word) for word in {*words[0], *words[1]}.difference(own_words))
 
     def _is_text(self, node: exp.Expr) -> bool:
         inner = self.inner(node)
-        known = self.columns.get(inner.name) if isinstance(inner, exp.Column) else None
+        column_type = self.columns.get(inner.name) if isinstance(inner, exp.Column) else None
         if isinstance(inner, exp.Coalesce | exp.Nullif | exp.Greatest | exp.Least):
             return self._is_text(inner.this)
-        return isinstance(inner, _TEXTS) or (isinstance(known, Type) and known.kind == "string")
+        return isinstance(inner, _TEXTS) or (isinstance(column_type, Type) and column_type.kind == "string")
 
     def inner(self, node: exp.Expr) -> exp.Expr:
         """Return the node within all that changes nothing."""
@@ -142,38 +153,38 @@ class Outcomes:
     def known_length(self, node: exp.Expr) -> Values | None:
         """Return the lengths of a text that are known of the piece of now."""
         key = self._known.get((exp.Length, (("this", self.key(node)),)))
-        known = self.world.get(key)
-        return known if known is not None and known.exist else None
+        lengths = self.world.get(key)
+        return lengths if lengths is not None and lengths.exist else None
 
-    def possible(self, node: exp.Expr, where: Sequence[exp.Expr] = ()) -> Values:
+    def possible(self, node: exp.Expr, conditions: Sequence[exp.Expr] = ()) -> Values:
         """Return the values that a node may have where all conditions are true."""
         self.world, self._cuts, self._bases, self._uses = {}, {}, {}, Counter()
         self._memory.clear()
         widest, outcome = self.of(node), list[Values]()
-        for each in where:
-            self.of(each)
-        parts = [part for each in (node, *where) for part in each.walk() if id(part) not in self._unchanged]
+        for condition in conditions:
+            self.of(condition)
+        parts = [part for tree in (node, *conditions) for part in tree.walk() if id(part) not in self._unchanged]
         counts = Counter(self.key(part) for part in parts)
         for world in self._worlds(counts):
             self.world = world
             self._memory.clear()
-            if all(self.of(each).include(1) for each in where):
+            if all(self.of(condition).include(1) for condition in conditions):
                 outcome = [hull([*outcome, self.of(node)])]
                 if outcome == [widest]:
                     break
         self.world = {}
         self._memory.clear()
-        return outcome[0] if outcome else replace(NOTHING, null=False)
+        return outcome[0] if outcome else replace(NO_VALUES, null=False)
 
     def _worlds(self, counts: Counter[Any]) -> Iterator[dict[Any, Values]]:
         """Yield a piece for each expression that is there more than once, in all ways that the budget allows."""
         axes: dict[Any, list[Values]] = {}
-        left = max(_BUDGET // counts.total(), 1)
+        budget = max(_BUDGET // counts.total(), 1)
         keys = [key for key, uses in self._uses.items() if max(uses, counts[key]) > 1]
         axes_by_key = {key: pieces(self._bases[key], self._cuts[key]) for key in keys}
-        for key, parts in sorted(axes_by_key.items(), key=lambda each: len(each[1])):
-            if parts and len(parts) <= left:
-                axes[key], left = parts, left // len(parts)
+        for key, parts in sorted(axes_by_key.items(), key=lambda pair: len(pair[1])):
+            if parts and len(parts) <= budget:
+                axes[key], budget = parts, budget // len(parts)
         for world in product(*axes.values()):
             yield dict(zip(axes, world, strict=True))
 
@@ -181,14 +192,14 @@ class Outcomes:
         """Return the values of a node in the pieces of now."""
         node = self.inner(node)
         if id(node) not in self._memory:
-            self._memory[id(node)] = self.record(self.key(node), self._judged(node))
+            self._memory[id(node)] = self.record(self.key(node), self._judge_node(node))
         return self._memory[id(node)]
 
-    def _judged(self, node: exp.Expr) -> Values:
+    def _judge_node(self, node: exp.Expr) -> Values:
         key = self.key(node)
-        for known in (self.world, self.assumptions):
-            if key in known:
-                return known[key]
+        for values_by_key in (self.world, self.assumptions):
+            if key in values_by_key:
+                return values_by_key[key]
         judge = _JUDGES.get(type(node))
         return judge(self, node) if judge else ANY
 
@@ -197,26 +208,32 @@ class Outcomes:
             self._bases[key] = outcome
         return outcome
 
-    def cut(self, node: exp.Expr, *others: Values) -> None:
+    def cut_values(self, node: exp.Expr, *other_values: Values) -> None:
         """Note that a node is compared with others, so that they may cut its values."""
         if not isinstance(node, exp.Literal):
-            self.cut_at(self.key(node), others)
+            self.cut_at(self.key(node), other_values)
 
-    def cut_at(self, key: Any, others: Sequence[Values]) -> None:
+    def cut_at(self, key: Any, other_values: Sequence[Values]) -> None:
         if not self.world:
-            self._uses[key] += max(len(others), 1)
-            self._cuts.setdefault(key, set()).update(each.low for each in others if each.point is not None)
+            self._uses[key] += max(len(other_values), 1)
+            self._cuts.setdefault(key, set()).update(values.low for values in other_values if values.point is not None)
 
     def parts(self, node: exp.Expr) -> list[Values]:
         """Return the values of every expression right below."""
-        return [self.of(each) for each in node.iter_expressions() if not isinstance(each, exp.DataType)]
+        return [self.of(part) for part in node.iter_expressions() if not isinstance(part, exp.DataType)]
 
     def column(self, node: exp.Column) -> Values:
-        known = self.columns.get(node.name)
-        outcome = known if isinstance(known, Values) else of_type(known, tuple(self.texts)) if known else ANY
+        column_values = self.columns.get(node.name)
+        outcome = (
+            column_values
+            if isinstance(column_values, Values)
+            else of_type(column_values, tuple(self.texts))
+            if column_values
+            else ANY
+        )
         self.record(self.key(node), outcome)
-        if isinstance(known, Type) and known.kind == "boolean":
-            self.cut(node, constant(0))
+        if isinstance(column_values, Type) and column_values.kind == "boolean":
+            self.cut_values(node, constant(0))
         return outcome
 
     def literal(self, node: exp.Literal) -> Values:
@@ -226,72 +243,74 @@ class Outcomes:
 
     def cast(self, node: exp.Expr) -> Values:
         of, inner = physical(node.args["to"].sql(dialect="spark")), node.this.unnest()
-        given = self.of(node.this)
-        if of.name == "double" and given.exist and given.are_finite and self._is_number(inner):
-            return Values(Fraction(float(given.low)), Fraction(float(given.high)), null=given.null)
+        operand = self.of(node.this)
+        if of.name == "double" and operand.exist and operand.are_finite and self._is_number(inner):
+            return Values(Fraction(float(operand.low)), Fraction(float(operand.high)), null=operand.null)
         sign = -1 if isinstance(inner, exp.Neg) else 1
-        written = inner.this.unnest() if isinstance(inner, exp.Neg) else inner
-        if isinstance(written, exp.Literal) and of.kind not in ("string", "boolean", "binary"):
-            is_time, text = of.kind in TEMPORAL, written.name
+        literal = inner.this.unnest() if isinstance(inner, exp.Neg) else inner
+        if isinstance(literal, exp.Literal) and of.kind not in ("string", "boolean", "binary"):
+            is_time, text = of.kind in TEMPORAL, literal.name
             value = written_moment(of, text) if is_time else written_number(text, floating=of.has_nan)
             return constant(sign * value.low) if value else of_type(of)
-        if type_of(inner) not in (None, FLOAT, DOUBLE) and holds(of, given):
-            return given
+        if type_of(inner) not in (None, FLOAT, DOUBLE) and holds(of, operand):
+            return operand
         if of.kind == "string":
-            return replace(self.text(node), null=given.null)
+            return replace(self.text(node), null=operand.null)
         return hull([of_type(of, tuple(self.texts))], null=True)
 
     def _is_number(self, node: exp.Expr) -> bool:
-        known = self.columns.get(node.name) if isinstance(node, exp.Column) else None
+        column_type = self.columns.get(node.name) if isinstance(node, exp.Column) else None
         counts = isinstance(node, exp.Count | exp.CountIf | exp.Filter)
-        return counts or (isinstance(known, Type) and known.kind in ("whole", "decimal"))
+        return counts or (isinstance(column_type, Type) and column_type.kind in ("whole", "decimal"))
 
     def case(self, node: exp.Case) -> Values:
         branches, subject = [], node.args.get("this")
-        for each in node.args["ifs"]:
-            when = compared(self, exp.EQ, subject, each.this) if subject is not None else self.of(each.this)
-            branches.append((when, each.args["true"]))
-        return self._chosen(branches, node.args.get("default"))
+        for branch in node.args["ifs"]:
+            condition = (
+                compare_operands(self, exp.EQ, subject, branch.this) if subject is not None else self.of(branch.this)
+            )
+            branches.append((condition, branch.args["true"]))
+        return self._values_of_branches(branches, node.args.get("default"))
 
     def condition(self, node: exp.If) -> Values:
-        return self._chosen([(self.of(node.this), node.args["true"])], node.args.get("false"))
+        return self._values_of_branches([(self.of(node.this), node.args["true"])], node.args.get("false"))
 
-    def _chosen(self, branches: Sequence[tuple[Values, exp.Expr]], default: exp.Expr | None) -> Values:
+    def _values_of_branches(self, branches: Sequence[tuple[Values, exp.Expr]], default: exp.Expr | None) -> Values:
         outcome = []
-        for when, then in branches:
-            if when.include(1):
-                outcome.append(self.of(then))
-            if when.point == 1 and not when.null:
+        for condition, branch in branches:
+            if condition.include(1):
+                outcome.append(self.of(branch))
+            if condition.point == 1 and not condition.null:
                 return hull(outcome)
-        return hull([*outcome, self.of(default) if default is not None else NOTHING])
+        return hull([*outcome, self.of(default) if default is not None else NO_VALUES])
 
     def first(self, node: exp.Coalesce) -> Values:
         outcome: list[Values] = []
-        for each in (node.this, *node.expressions):
-            self.cut(each)
-            outcome.append(self.of(each))
+        for operand in (node.this, *node.expressions):
+            self.cut_values(operand)
+            outcome.append(self.of(operand))
             if not outcome[-1].null:
                 break
-        return hull(outcome, null=all(each.null for each in outcome))
+        return hull(outcome, null=all(value.null for value in outcome))
 
     def largest(self, node: exp.Expr) -> Values:
         """Return the values of GREATEST or LEAST, which pass over nulls."""
-        outcomes = [self.of(each) for each in (node.this, *node.expressions)]
-        whole = hull(outcomes, null=all(each.null for each in outcomes))
-        always = [each for each in outcomes if not each.null]
+        outcomes = [self.of(operand) for operand in (node.this, *node.expressions)]
+        whole = hull(outcomes, null=all(values.null for values in outcomes))
+        never_null = [values for values in outcomes if not values.null]
         low, high = whole.low, whole.high
-        if always and isinstance(node, exp.Greatest):
-            low = max(each.low for each in always)
-        elif always:
-            high = min(each.high for each in always)
+        if never_null and isinstance(node, exp.Greatest):
+            low = max(values.low for values in never_null)
+        elif never_null:
+            high = min(values.high for values in never_null)
         return Values(low, high, null=whole.null, step=whole.step)
 
     def nullif(self, node: exp.Nullif) -> Values:
-        outcome, same = self.of(node.this), compared(self, exp.EQ, node.this, node.expression)
-        self.cut(node.this, self.of(node.expression))  # it is of two kinds: null there, and all others
-        if same.point == 1 or not outcome.exist:
-            return NOTHING
-        return hull([outcome], null=outcome.null or same.include(1))
+        outcome, equality = self.of(node.this), compare_operands(self, exp.EQ, node.this, node.expression)
+        self.cut_values(node.this, self.of(node.expression))  # it is of two kinds: null there, and all others
+        if equality.point == 1 or not outcome.exist:
+            return NO_VALUES
+        return hull([outcome], null=outcome.null or equality.include(1))
 
     def length(self, node: exp.Length) -> Values:
         return replace(length_of(self, node.this), null=self.of(node.this).null)
@@ -300,30 +319,30 @@ class Outcomes:
         """Return the places of a text, which is behind the empty one if it has a letter."""
         first = self.texts.get("", 0)
         low = first + TINY if first and length_of(self, node).low else first
-        return Values(low, len(self.texts) + 1, null=any(each.null for each in self.parts(node)))
+        return Values(low, len(self.texts) + 1, null=any(values.null for values in self.parts(node)))
 
     def anonymous(self, node: exp.Anonymous) -> Values:
         is_size = node.name in ("ARRAY_SIZE", "OCTET_LENGTH")
-        return Values(0, 2**31 - 1, null=any(each.null for each in self.parts(node)), step=1) if is_size else ANY
+        return Values(0, 2**31 - 1, null=any(values.null for values in self.parts(node)), step=1) if is_size else ANY
 
     def bounds(self, node: exp.Expr) -> Values:
         low, high = _BOUNDS[type(node)]
-        return Values(low, high, null=any(each.null for each in self.parts(node)), step=1)
+        return Values(low, high, null=any(values.null for values in self.parts(node)), step=1)
 
-    def aggregate(self, node: exp.Expr, where: Sequence[exp.Expr], *, fewest: int = 0) -> Values:
+    def aggregate(self, node: exp.Expr, conditions: Sequence[exp.Expr], *, fewest: int = 0) -> Values:
         """Return the results of an aggregate over the rows for which all conditions are true."""
         if isinstance(node, exp.Filter):
-            return self.aggregate(node.this, [*where, node.expression.this])
+            return self.aggregate(node.this, [*conditions, node.expression.this])
         if isinstance(node.this, exp.Star):
-            reached = self.possible(where[0], where).exist if where else True
-            return Values(fewest, COUNTS.high, null=False, step=1) if reached else constant(0)
+            has_rows = self.possible(conditions[0], conditions).exist if conditions else True
+            return Values(fewest, COUNTS.high, null=False, step=1) if has_rows else constant(0)
         inner = node.this
         if isinstance(inner, exp.Distinct):
             if len(inner.expressions) > 1:
                 return COUNTS
             inner = inner.expressions[0]
-        each = self.inputs[self.key(node)] = self.possible(inner, where)
-        return aggregate_of(node, each)
+        values = self.inputs[self.key(node)] = self.possible(inner, conditions)
+        return aggregate_of(node, values)
 
 
 def _number_type(of: Type) -> str:
@@ -338,17 +357,17 @@ _JUDGES: Mapping[type[exp.Expr], _Judge] = {
     exp.Column: Outcomes.column,
     exp.Literal: Outcomes.literal,
     exp.Boolean: lambda _, node: constant(int(node.this)),
-    exp.Null: lambda _, __: NOTHING,
+    exp.Null: lambda _, __: NO_VALUES,
     **dict.fromkeys((exp.Paren, exp.Escape), lambda outcomes, node: outcomes.of(node.this)),
     **dict.fromkeys((exp.Cast, exp.TryCast), Outcomes.cast),
     **dict.fromkeys(truths.SIGNS, truths.compare),
     **dict.fromkeys((exp.Like, exp.StartsWith, exp.EndsWith, exp.Contains, exp.RegexpLike), truths.like),
     exp.Anonymous: Outcomes.anonymous,
-    exp.Between: truths.between,
+    exp.Between: truths.in_range,
     exp.In: truths.among,
     exp.Is: truths.state,
-    exp.And: truths.both,
-    exp.Or: truths.either,
+    exp.And: truths.conjunction,
+    exp.Or: truths.disjunction,
     exp.Not: truths.negation,
     exp.IsNan: truths.is_nan,
     exp.Case: Outcomes.case,
@@ -366,7 +385,7 @@ _JUDGES: Mapping[type[exp.Expr], _Judge] = {
     exp.Length: Outcomes.length,
     **dict.fromkeys((exp.Sqrt, exp.Exp), numbers.not_negative),
     exp.Sign: numbers.sign,
-    **dict.fromkeys(_ROUNDS, numbers.rounded),
+    **dict.fromkeys(_ROUNDS, numbers.rounding),
     **dict.fromkeys(_TEXTS, Outcomes.text),
     **dict.fromkeys(_BOUNDS, Outcomes.bounds),
 }

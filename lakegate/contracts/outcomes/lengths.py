@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from lakegate.contracts.outcomes.expressions import Outcomes
 
 LENGTHS = Values(0, 2**31 - 16, null=False, step=1)  # no text of Spark's is longer
-JOINED = (exp.Concat, exp.DPipe)
-CUT = (exp.Trim, exp.Substring, exp.Left, exp.Right)
-CASED = (exp.Lower, exp.Upper)
+JOIN_TYPES = (exp.Concat, exp.DPipe)
+CUT_TYPES = (exp.Trim, exp.Substring, exp.Left, exp.Right)
+CASE_TYPES = (exp.Lower, exp.Upper)
 """Functions of texts."""
 _MOST_LETTERS = 3  # that one letter becomes in the other case
-_WRITTEN: Mapping[str, tuple[Exact, Exact]] = {
+_TEXT_LENGTHS: Mapping[str, tuple[Exact, Exact]] = {
     "boolean": (4, 5),
     "int": (1, 11),
     "bigint": (1, 20),
@@ -32,8 +32,8 @@ _WRITTEN: Mapping[str, tuple[Exact, Exact]] = {
 def length_of(outcomes: "Outcomes", node: exp.Expr) -> Values:
     """Return the lengths that a text may have where it is not null."""
     node = outcomes.inner(node)
-    if (known := outcomes.known_length(node)) is not None:
-        return known
+    if (lengths := outcomes.known_length(node)) is not None:
+        return lengths
     judge = _LENGTHS.get(type(node))
     return judge(outcomes, node) if judge else LENGTHS
 
@@ -63,40 +63,40 @@ def is_end(node: exp.Expr) -> bool:
     return isinstance(node, exp.Right) or is_rest
 
 
-def _joined(outcomes: "Outcomes", node: exp.Expr) -> Values:
+def _join_lengths(outcomes: "Outcomes", node: exp.Expr) -> Values:
     parts = [length_of(outcomes, part) for part in node.iter_expressions()]
     return _lengths(sum(part.low for part in parts), sum(part.high for part in parts))
 
 
-def _cased(outcomes: "Outcomes", node: exp.Expr) -> Values:
+def _case_lengths(outcomes: "Outcomes", node: exp.Expr) -> Values:
     inner = length_of(outcomes, node.this)
     return _lengths(inner.low, inner.high * _MOST_LETTERS)
 
 
-def _cut(outcomes: "Outcomes", node: exp.Expr) -> Values:
-    inner, most = length_of(outcomes, node.this), letters(node)
+def _cut_lengths(outcomes: "Outcomes", node: exp.Expr) -> Values:
+    inner, limit = length_of(outcomes, node.this), letters(node)
     text = node.this.unnest()
     is_number = isinstance(text, exp.Cast) and type_of(text.this.unnest()) is not None  # it is written without a space
     if isinstance(node, exp.Trim) and node.expression is None and is_number:
         return inner
-    if most is None:
+    if limit is None:
         return _lengths(0, inner.high)
     whole = isinstance(node, exp.Left | exp.Right) or is_beginning(node)
-    return _lengths(min(most, inner.low) if whole else 0, min(most, inner.high))
+    return _lengths(min(limit, inner.low) if whole else 0, min(limit, inner.high))
 
 
-def _chosen(outcomes: "Outcomes", node: exp.Expr) -> Values:
+def _branch_lengths(outcomes: "Outcomes", node: exp.Expr) -> Values:
     return hull([length_of(outcomes, part) for part in branches(node)], null=False)
 
 
-def _written(outcomes: "Outcomes", node: exp.Expr) -> Values:
+def _lengths_of_cast(outcomes: "Outcomes", node: exp.Expr) -> Values:
     """Return the lengths of a value that is written as a text."""
     inner = node.this.unnest()
-    known = outcomes.columns.get(inner.name) if isinstance(inner, exp.Column) else None
+    column_type = outcomes.columns.get(inner.name) if isinstance(inner, exp.Column) else None
     number = type_of(inner)
-    name = known.name if isinstance(known, Type) and number is None else number.name if number else ""
-    if name in _WRITTEN or number is not None:
-        return _lengths(*_WRITTEN.get(name, (1, LENGTHS.high)))
+    name = column_type.name if isinstance(column_type, Type) and number is None else number.name if number else ""
+    if name in _TEXT_LENGTHS or number is not None:
+        return _lengths(*_TEXT_LENGTHS.get(name, (1, LENGTHS.high)))
     return length_of(outcomes, inner) if type(inner) in _LENGTHS else LENGTHS
 
 
@@ -106,10 +106,10 @@ def _lengths(low: Exact, high: Exact) -> Values:
 
 _LENGTHS: Mapping[type[exp.Expr], Callable[["Outcomes", Any], Values]] = {
     exp.Literal: lambda _, node: constant(len(node.name)),
-    **dict.fromkeys(JOINED, _joined),
-    **dict.fromkeys(CASED, _cased),
-    **dict.fromkeys(CUT, _cut),
+    **dict.fromkeys(JOIN_TYPES, _join_lengths),
+    **dict.fromkeys(CASE_TYPES, _case_lengths),
+    **dict.fromkeys(CUT_TYPES, _cut_lengths),
     exp.Nullif: lambda outcomes, node: length_of(outcomes, node.this),
-    **dict.fromkeys((exp.Cast, exp.TryCast), _written),
-    **dict.fromkeys((exp.Coalesce, exp.Greatest, exp.Least, exp.If, exp.Case), _chosen),
+    **dict.fromkeys((exp.Cast, exp.TryCast), _lengths_of_cast),
+    **dict.fromkeys((exp.Coalesce, exp.Greatest, exp.Least, exp.If, exp.Case), _branch_lengths),
 }

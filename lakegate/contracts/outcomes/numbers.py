@@ -22,7 +22,7 @@ from lakegate.contracts.outcomes.values import (
     ENDLESS,
     INFINITE,
     NAN,
-    NOTHING,
+    NO_VALUES,
     Exact,
     Values,
     common_step,
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     from lakegate.contracts.outcomes.expressions import Outcomes
 
 _EXPONENT = 400  # of a number, beyond which no arithmetic is done
-_SUMMED = 2**53  # as many numbers up to this do not begin again from below
+_MOST_SUMMANDS = 2**53  # as many numbers up to this do not begin again from below
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SPREADS = (exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance, exp.VariancePop)
 _AMONG_THEM = (exp.Min, exp.Max, exp.Avg, exp.Median, exp.Quantile)
 _FAINT = Fraction(1, 10**30)  # a product of doubles may be 0 instead
-_OFF = Fraction(1, 2**20)  # more than arithmetic of floats is off, as a part of its operands
+_FLOAT_ERROR = Fraction(1, 2**20)  # more than arithmetic of floats is off, as a part of its operands
 
 
 def sum_of(outcomes: Outcomes, node: exp.Binary) -> Values:
     a, b = outcomes.of(node.this), outcomes.of(node.expression)
     null = a.null or b.null
     if not (a.exist and b.exist):
-        return NOTHING
+        return NO_VALUES
     if isinstance(node.expression, exp.Interval) or not (a.are_finite and b.are_finite):
         return ANY
     if isinstance(node, exp.Sub):
@@ -69,25 +69,25 @@ def _number_between(node: exp.Expr, ends: Sequence[Exact], *, null: bool, step: 
     if kind in BITS:
         return Values(-(2 ** (BITS[kind] - 1)), 2 ** (BITS[kind] - 1) - 1, null=null, step=1)
     if kind in (FLOAT, DOUBLE):
-        off = max(-low, high) * _OFF
-        return number_between([_off(low, -off), _off(high, off)], null=null)
+        error = max(-low, high) * _FLOAT_ERROR
+        return number_between([_shift_end(low, -error), _shift_end(high, error)], null=null)
     return ANY if kind else number_between(ends, null=null, step=step)
 
 
 def times(outcomes: Outcomes, node: exp.Mul) -> Values:
     a, b = outcomes.of(node.this), outcomes.of(node.expression)
     if not (a.exist and b.exist):
-        return NOTHING
+        return NO_VALUES
     if outcomes.is_over_rows(node) and min(a.low, b.low) >= 0:
         return Values(a.low * b.low, min(a.high * b.high, ENDLESS), null=a.null or b.null)
     if not (a.are_finite and b.are_finite):
         is_square = outcomes.key(node.this) == outcomes.key(node.expression) and type_of(node) == DOUBLE
         return Values(0, NAN, null=a.null) if is_square else ANY
     ends, null = [x * y for x in (a.low, a.high) for y in (b.low, b.high)], a.null or b.null
-    steps = [common_step([each]) for each in (a, b)]
+    steps = [common_step([values]) for values in (a, b)]
     step = steps[0] * steps[1] if steps[0] and steps[1] else None
     if outcomes.key(node.this) == outcomes.key(node.expression):
-        ends = [each for each in ends if each >= 0] if a.low * a.high > 0 else [0, *(x for x in ends if x >= 0)]
+        ends = [end for end in ends if end >= 0] if a.low * a.high > 0 else [0, *(x for x in ends if x >= 0)]
     return _number_between(node, ends, null=null, step=step)
 
 
@@ -98,17 +98,17 @@ def quotient(outcomes: Outcomes, node: exp.Div) -> Values:
     if not (a.exist and b.exist) or min(a.low, b.low) < 0 or not (outcomes.is_over_rows(node) or a.are_finite):
         return ANY
     factor, part = _factor_of(node.this)
-    most = _of_each(outcomes, part, node.expression)
-    return Values(0, ENDLESS if most is None else factor * most)
+    greatest = _of_each(outcomes, part, node.expression)
+    return Values(0, ENDLESS if greatest is None else factor * greatest)
 
 
 def _share(node: exp.Div, of: Values, by: Exact) -> Values:
     """Return the quotient by a number that is written out. A decimal's is rounded to six places or more."""
     if not by:
-        return NOTHING
+        return NO_VALUES
     kind, (low, high) = type_of(node), sorted((Fraction(of.low) / by, Fraction(of.high) / by))
-    off = Fraction(1, 10**6) if kind and kind.is_decimal else 0
-    outcome = _number_between(node, [low - off, high + off], null=True, step=None)
+    error = Fraction(1, 10**6) if kind and kind.is_decimal else 0
+    outcome = _number_between(node, [low - error, high + error], null=True, step=None)
     return replace(outcome, low=max(outcome.low, 0)) if low >= 0 else outcome
 
 
@@ -116,8 +116,8 @@ def _of_each(outcomes: Outcomes, part: exp.Expr, of: exp.Expr) -> Exact | None:
     """Return how much of the first there is at most for each that the second counts."""
     part, of = _uncast(part), _uncast(of)
     if isinstance(part, exp.Sum) and isinstance(of, exp.Count) and isinstance(of.this, exp.Star | exp.Literal):
-        each = outcomes.inputs[outcomes.key(part)]
-        return each.high if each.exist and each.low >= 0 and each.are_finite else None
+        summand = outcomes.inputs[outcomes.key(part)]
+        return summand.high if summand.exist and summand.low >= 0 and summand.are_finite else None
     return 1 if _is_part(outcomes, part, of) else None
 
 
@@ -137,24 +137,24 @@ def _is_part(outcomes: Outcomes, part: exp.Expr, of: exp.Expr) -> bool:
 def remainder(outcomes: Outcomes, node: exp.Mod) -> Values:
     a, by = outcomes.of(node.this), outcomes.of(node.expression)
     if by.point == 0 or not (a.exist and by.exist):
-        return NOTHING
+        return NO_VALUES
     if not (a.are_finite and by.are_finite):
         return ANY
     if by.point is None:
-        most = min(max(-a.low, a.high), max(-by.low, by.high))
-        return Values(0 if a.low >= 0 else -most, most if a.high > 0 else 0)
+        greatest = min(max(-a.low, a.high), max(-by.low, by.high))
+        return Values(0 if a.low >= 0 else -greatest, greatest if a.high > 0 else 0)
     if is_multiple(a.step, by.point):
         return Values(0, 0, null=a.null)
-    most = max(by.point, -by.point)
-    step = a.step if a.step and is_multiple(most, a.step) else None
-    most -= step or 0
-    return Values(0 if a.low >= 0 else -most, most if a.high > 0 else 0, null=a.null, step=step)
+    greatest = max(by.point, -by.point)
+    step = a.step if a.step and is_multiple(greatest, a.step) else None
+    greatest -= step or 0
+    return Values(0 if a.low >= 0 else -greatest, greatest if a.high > 0 else 0, null=a.null, step=step)
 
 
 def negative(outcomes: Outcomes, node: exp.Neg) -> Values:
     outcome = outcomes.of(node.this)
     if not outcome.exist or not outcome.are_finite:
-        return ANY if outcome.exist else NOTHING
+        return ANY if outcome.exist else NO_VALUES
     if isinstance(node.this.unnest(), exp.Literal):
         return constant(-outcome.low)
     return _number_between(node, [-outcome.low, -outcome.high], null=outcome.null, step=outcome.step)
@@ -166,7 +166,7 @@ def not_negative(outcomes: Outcomes, node: exp.Expr) -> Values:
 
 
 def days_between(outcomes: Outcomes, node: exp.DateDiff) -> Values:
-    null = any(each.null for each in outcomes.parts(node))
+    null = any(values.null for values in outcomes.parts(node))
     return Values(0, 0, null=null) if outcomes.key(node.this) == outcomes.key(node.expression) else ANY
 
 
@@ -184,11 +184,11 @@ def sign(outcomes: Outcomes, node: exp.Sign) -> Values:
     return Values(low, 1 if step else NAN, null=outcome.null, step=step)
 
 
-def rounded(outcomes: Outcomes, node: exp.Expr) -> Values:
+def rounding(outcomes: Outcomes, node: exp.Expr) -> Values:
     """Return the multiples of a place that may be rounded to. Before the point, a whole number may begin again."""
     outcome, places, kind = outcomes.of(node.this), places_of(node.args.get("decimals")), type_of(node.this.unnest())
     if places is None or not outcome.exist:
-        return ANY if outcome.exist else NOTHING
+        return ANY if outcome.exist else NO_VALUES
     is_double = kind in (FLOAT, DOUBLE) and isinstance(node, exp.Round)
     if kind is None or is_double or not outcome.are_finite:
         return Values(0 if outcome.low >= 0 else -ENDLESS, ENDLESS, null=outcome.null)
@@ -200,10 +200,12 @@ def rounded(outcomes: Outcomes, node: exp.Expr) -> Values:
     return Values(low, high, null=outcome.null, step=unit)
 
 
-def _off(end: Exact, off: Exact) -> Exact:
+def _shift_end(end: Exact, error: Exact) -> Exact:
     """Return an end as far off as a result of floats may be; what is near 0 may be 0."""
-    moved = end + off
-    return moved if max(end, -end) > _FAINT else min(moved, 0) if off < 0 else max(moved, 0)
+    end_with_error = end + error
+    return (
+        end_with_error if max(end, -end) > _FAINT else min(end_with_error, 0) if error < 0 else max(end_with_error, 0)
+    )
 
 
 def aggregate_of(node: exp.Expr, of: Values) -> Values:
@@ -211,12 +213,12 @@ def aggregate_of(node: exp.Expr, of: Values) -> Values:
     if isinstance(node, exp.Count | exp.CountIf):
         return _count_of(node, of)
     if not of.exist:
-        return NOTHING
+        return NO_VALUES
     if isinstance(node, _AMONG_THEM):
         return replace(of, null=True, step=of.step if isinstance(node, exp.Min | exp.Max) else None)
     if isinstance(node, _SPREADS):
         return Values(0, ENDLESS)
-    if isinstance(node, exp.Sum) and of.low >= -_SUMMED and of.high <= _SUMMED:
+    if isinstance(node, exp.Sum) and of.low >= -_MOST_SUMMANDS and of.high <= _MOST_SUMMANDS:
         return Values(-ENDLESS if of.low < 0 else 0, ENDLESS if of.high > 0 else 0)
     return ANY
 
@@ -268,5 +270,5 @@ def written_moment(of: Type, text: str) -> Values | None:
     except ValueError:
         return None
     moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day, tzinfo=UTC)
-    since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH
-    return constant((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
+    difference = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH
+    return constant((difference.days * 86_400 + difference.seconds) * 1_000_000 + difference.microseconds)

@@ -53,7 +53,7 @@ class Values:
         return self.low <= value <= self.high and (self.step is None or Fraction(value) / self.step % 1 == 0)
 
 
-NOTHING = Values(1, 0)
+NO_VALUES = Values(1, 0)
 ANY = Values(-ENDLESS, ENDLESS)
 FLOATS = Values(-INFINITE, NAN)
 COUNTS = Values(0, 2**63 - 1, null=False, step=1)
@@ -68,21 +68,21 @@ def truth(*, true: bool, false: bool, null: bool) -> Values:
     return Values(0 if false else 1, 1 if true else 0, null=null, step=1)
 
 
-def hull(several: Collection[Values], *, null: bool | None = None) -> Values:
+def hull(all_values: Collection[Values], *, null: bool | None = None) -> Values:
     """Return the values that any of these has."""
-    real = [each for each in several if each.exist]
-    null = any(each.null for each in several) if null is None else null
+    real = [values for values in all_values if values.exist]
+    null = any(values.null for values in all_values) if null is None else null
     if not real:
-        return replace(NOTHING, null=null)
+        return replace(NO_VALUES, null=null)
     step = common_step(real)
-    return Values(min(each.low for each in real), max(each.high for each in real), null=null, step=step)
+    return Values(min(values.low for values in real), max(values.high for values in real), null=null, step=step)
 
 
-def common_step(several: Collection[Values]) -> Exact | None:
+def common_step(all_values: Collection[Values]) -> Exact | None:
     """Return the greatest number of which all values are multiples; None if there is none."""
-    given = [each.step if each.point is None else each.point for each in several]
-    steps = [Fraction(each) for each in given if each is not None]
-    if len(steps) < len(several):
+    numbers = [values.step if values.point is None else values.point for values in all_values]
+    steps = [Fraction(number) for number in numbers if number is not None]
+    if len(steps) < len(all_values):
         return None
     under = math.lcm(*(step.denominator for step in steps))
     over = math.gcd(*(int(step * under) for step in steps))
@@ -99,13 +99,13 @@ def is_multiple(of: Exact | None, step: Exact) -> bool:
     return of is not None and Fraction(of) / Fraction(step) % 1 == 0
 
 
-def holds(kind: Type, given: Values) -> bool:
+def holds(kind: Type, values: Values) -> bool:
     """Return True if a type has each of these numbers as it is."""
     if kind.kind not in ("whole", "decimal"):
         return False
-    own = of_type(kind)
-    is_finer = own.step is not None and is_multiple(given.step, own.step)
-    return own.low <= given.low and given.high <= own.high and is_finer
+    type_values = of_type(kind)
+    is_finer = type_values.step is not None and is_multiple(values.step, type_values.step)
+    return type_values.low <= values.low and values.high <= type_values.high and is_finer
 
 
 def places_of(node: exp.Expr | None) -> int | None:
@@ -117,17 +117,17 @@ def places_of(node: exp.Expr | None) -> int | None:
 
 def pieces(of: Values, cuts: Collection[Exact]) -> list[Values]:
     """Return the values in pieces, each of them at a cut or between two, and null as one of its own."""
-    within = sorted({cut for cut in cuts if of.low <= cut <= of.high})
-    lows = [of.low, *(_above(cut, of.step or TINY) for cut in within)]
-    highs = [*(-_above(-cut, of.step or TINY) for cut in within), of.high]
-    between = [Values(low, high, null=False, step=of.step) for low, high in zip(lows, highs, strict=True)]
-    parts = [*(each for each in between if each.exist), *(constant(cut) for cut in within if of.include(cut))]
-    return [*parts, NOTHING] if of.null else parts
+    inner_cuts = sorted({point for point in cuts if of.low <= point <= of.high})
+    lows = [of.low, *(_next_multiple(point, of.step or TINY) for point in inner_cuts)]
+    highs = [*(-_next_multiple(-point, of.step or TINY) for point in inner_cuts), of.high]
+    gaps = [Values(low, high, null=False, step=of.step) for low, high in zip(lows, highs, strict=True)]
+    parts = [*(gap for gap in gaps if gap.exist), *(constant(point) for point in inner_cuts if of.include(point))]
+    return [*parts, NO_VALUES] if of.null else parts
 
 
-def _above(cut: Exact, step: Exact) -> Exact:
+def _next_multiple(point: Exact, step: Exact) -> Exact:
     """Return the next multiple of the step above the cut."""
-    return (Fraction(cut) // step + 1) * step
+    return (Fraction(point) // step + 1) * step
 
 
 def of_type(of: Type, texts: Sequence[str] = ()) -> Values:
@@ -150,7 +150,7 @@ def _of_digits(of: Type) -> Values:
     """Return the values of a column of whole numbers or of decimals."""
     if (parts := digits(Atom(of.name))) is not None:
         step = Fraction(1, 10 ** parts[1])
-        most = (10 ** (_WIDEST if of.grows else parts[0]) - 1) * step
-        return Values(-most, most, step=step)
+        greatest = (10 ** (_WIDEST if of.grows else parts[0]) - 1) * step
+        return Values(-greatest, greatest, step=step)
     bits = 32 if of.name == "int" and not of.grows else 64
     return Values(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1, step=1)

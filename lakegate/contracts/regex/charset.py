@@ -14,19 +14,19 @@ op: Any = import_module("re._constants")
 
 Nodes = Sequence[tuple[Any, Any]]
 
-ONE = (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN)
+SINGLE_OPS = (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN)
 """Pieces that stand for a single character."""
 REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)
 ASCII = frozenset(range(128))
 _OTHER_SPACE, _OTHER = 128, 129  # stand for all beyond
-_BEYOND = frozenset({_OTHER_SPACE, _OTHER})
-ANY = ASCII | _BEYOND
-NOTHING: frozenset[int] = frozenset()
+_FOREIGN = frozenset({_OTHER_SPACE, _OTHER})
+ANY = ASCII | _FOREIGN
+NO_CHARACTERS: frozenset[int] = frozenset()
 
 
 def is_one(body: Nodes) -> bool:
     """Return True if the body stands for a single character."""
-    return len(body) == 1 and body[0][0] in ONE
+    return len(body) == 1 and body[0][0] in SINGLE_OPS
 
 
 def characters(kind: Any, value: Any) -> frozenset[int]:
@@ -34,13 +34,13 @@ def characters(kind: Any, value: Any) -> frozenset[int]:
     if kind is op.LITERAL:
         return _of_range(value, value)
     if kind is op.NOT_LITERAL:
-        return ANY - {value} | _BEYOND
+        return ANY - {value} | _FOREIGN
     if kind is op.ANY:
         return ANY - {ord("\n"), ord("\r")}
     if value[0][0] is op.NEGATE:
-        whole = (_member(*member) - (NOTHING if member[0] is op.CATEGORY else _BEYOND) for member in value[1:])
-        return ANY - NOTHING.union(*whole)
-    return NOTHING.union(*(_member(*member) for member in value))
+        whole = (_member(*member) - (NO_CHARACTERS if member[0] is op.CATEGORY else _FOREIGN) for member in value[1:])
+        return ANY - NO_CHARACTERS.union(*whole)
+    return NO_CHARACTERS.union(*(_member(*member) for member in value))
 
 
 _DIGITS = frozenset(map(ord, digits))
@@ -63,7 +63,7 @@ def _member(kind: Any, value: Any) -> frozenset[int]:
 
 
 def _of_range(low: int, high: int) -> frozenset[int]:
-    return frozenset(range(low, min(high + 1, len(ASCII)))) | (_BEYOND if high >= len(ASCII) else NOTHING)
+    return frozenset(range(low, min(high + 1, len(ASCII)))) | (_FOREIGN if high >= len(ASCII) else NO_CHARACTERS)
 
 
 def first(nodes: Nodes, follows: frozenset[int]) -> frozenset[int]:
@@ -79,10 +79,10 @@ def before(kind: Any, value: Any, follows: frozenset[int]) -> frozenset[int]:
 
 
 def _begins(kind: Any, value: Any) -> tuple[frozenset[int], bool]:
-    if kind in ONE:
+    if kind in SINGLE_OPS:
         return characters(kind, value), False
     if kind is op.AT:
-        return NOTHING, value is not op.AT_END
+        return NO_CHARACTERS, value is not op.AT_END
     if kind is op.SUBPATTERN:
         return _of_any([value[3]])
     if kind is op.BRANCH:
@@ -98,5 +98,5 @@ def _of_any(branches: Sequence[Nodes]) -> tuple[frozenset[int], bool]:
     character has, stands for the end.
     """
     end = frozenset({-1})
-    found = NOTHING.union(*(first(branch, end) for branch in branches))
-    return found - end, bool(found & end)
+    firsts = NO_CHARACTERS.union(*(first(branch, end) for branch in branches))
+    return firsts - end, bool(firsts & end)

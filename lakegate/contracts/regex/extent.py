@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lakegate.contracts.regex.charset import ONE, REPEATS, Nodes, op
+from lakegate.contracts.regex.charset import REPEATS, SINGLE_OPS, Nodes, op
 
 _BREAKS = frozenset(map(ord, "\n\r\u2028\u2029"))
 
@@ -52,14 +52,14 @@ def _is_any_letter(nodes: Nodes) -> bool:
     """Return True if some branch takes each single character."""
     while len(nodes) == 1 and nodes[0][0] is op.SUBPATTERN:
         nodes = nodes[0][1][3]
-    taken: list[tuple[Any, Any]] = []
+    members: list[tuple[Any, Any]] = []
     for branch in _branches(*nodes[0]) if len(nodes) == 1 and nodes[0][0] is op.BRANCH else [nodes]:
         if len(branch) == 1:
             kind, value = branch[0]
-            taken += value if kind is op.IN else [(kind, value)]
-    breaks = {value for kind, value in taken if kind is op.LITERAL} >= _BREAKS
-    has_breaks = breaks or (op.CATEGORY, op.CATEGORY_SPACE) in taken
-    return (op.ANY, None) in taken and has_breaks and (op.NEGATE, None) not in taken
+            members += value if kind is op.IN else [(kind, value)]
+    breaks = {value for kind, value in members if kind is op.LITERAL} >= _BREAKS
+    has_breaks = breaks or (op.CATEGORY, op.CATEGORY_SPACE) in members
+    return (op.ANY, None) in members and has_breaks and (op.NEGATE, None) not in members
 
 
 def _may_match(nodes: Nodes, *, before: bool, after: bool) -> bool:
@@ -86,9 +86,9 @@ def _piece_may_match(kind: Any, value: Any, *, before: bool, after: bool) -> boo
 def _needs(kind: Any, value: Any) -> bool:
     """Return True if the piece takes a character at least."""
     if kind in REPEATS:
-        return value[0] > 0 and any(_needs(*each) for each in value[2])
+        return value[0] > 0 and any(_needs(*node) for node in value[2])
     branches = _branches(kind, value)
-    return kind in ONE or (bool(branches) and all(any(_needs(*each) for each in branch) for branch in branches))
+    return kind in SINGLE_OPS or (bool(branches) and all(any(_needs(*node) for node in branch) for branch in branches))
 
 
 def _branches(kind: Any, value: Any) -> list[Nodes]:

@@ -17,11 +17,11 @@ def once_through(pattern: str, escape: str) -> str | None:
     sound.
     """
     pieces = _pieces(pattern, escape)
-    first, *between, last = pieces if len(pieces) > 1 else (pieces[0], "")
-    tried = len([piece for piece in between if piece]) + bool(last)
-    if tried <= _FREE:
+    first, *inner, last = pieces if len(pieces) > 1 else (pieces[0], "")
+    tries = len([piece for piece in inner if piece]) + bool(last)
+    if tries <= _FREE:
         return None
-    middle = "".join(f"(?>.*?{piece})" for piece in between if piece)
+    middle = "".join(f"(?>.*?{piece})" for piece in inner if piece)
     return rf"(?s)\A{first}{middle}" + (rf".*{last}\z" if last else "")
 
 

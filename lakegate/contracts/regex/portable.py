@@ -32,7 +32,7 @@ _CLASSES = {
     op.CATEGORY_WORD: "A-Za-z0-9_",
     op.CATEGORY_SPACE: _SPACES,
 }
-_INVERTED = {
+_NEGATIONS = {
     op.CATEGORY_NOT_DIGIT: op.CATEGORY_DIGIT,
     op.CATEGORY_NOT_WORD: op.CATEGORY_WORD,
     op.CATEGORY_NOT_SPACE: op.CATEGORY_SPACE,
@@ -42,7 +42,9 @@ _SPECIAL = frozenset(r"\^$.|?*+()[]{}-&~#")
 _NOT_ECMA = re.compile(r"(?<!\\)(?:\\\\)*(\\[aNU0]|\\u[dD][89a-fA-F]|\{,|\(\?[^:])")
 # To ECMA a class that is closed at once is empty, and to Python the bracket is the first of its characters.
 _EMPTY_CLASS = re.compile(r"(?:[^\\\[]|\\.|\[(?!\^?\])(?:[^\\\]]|\\.)*\])*(\[\^?\])", re.DOTALL)
-_ASIDE = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]?", re.DOTALL)  # an escape, or a class, whose parentheses open nothing
+_ESCAPE_OR_CLASS = re.compile(
+    r"\\.|\[(?:\\.|[^\]\\])*\]?", re.DOTALL
+)  # an escape, or a class, whose parentheses open nothing
 _FLAGS = re.ASCII  # otherwise `\d` of the parsed tree would be Unicode's
 
 
@@ -67,18 +69,18 @@ def portable(pattern: str) -> Portable:
     tree = parse(pattern)
     if _times(tree) > LONGEST:
         raise ValueError(f"more than {LONGEST:,} repetitions are not supported, and those within others multiply")
-    every, none = has_every_text(tree), has_no_text(tree)
+    has_every, has_none = has_every_text(tree), has_no_text(tree)
     if longest(tree):
         tree = as_searched(tree)
-    return Portable(text=_sequence(tree), longest=longest(tree), of_every=every, of_none=none)
+    return Portable(text=_sequence(tree), longest=longest(tree), of_every=has_every, of_none=has_none)
 
 
 def parse(pattern: str) -> Any:
     """Return the pattern as Python's own reader takes it apart. Raise ValueError, with what is wrong."""
     if (length := len(pattern)) > MOST_CHARACTERS:
         raise ValueError(f"it has {length:,} characters, and the limit is {MOST_CHARACTERS:,}: say it in a shorter way")
-    if found := _NOT_ECMA.search(pattern) or _EMPTY_CLASS.match(pattern):
-        raise ValueError(f"{found[1]} is not supported: engines do not agree on it")
+    if match := _NOT_ECMA.search(pattern) or _EMPTY_CLASS.match(pattern):
+        raise ValueError(f"{match[1]} is not supported: engines do not agree on it")
     if (depth := _nesting(pattern)) > DEEPEST:
         raise ValueError(
             f"its groups are nested {depth:,} deep, and the limit is {DEEPEST}: take out what is not needed"
@@ -93,27 +95,27 @@ def parse(pattern: str) -> Any:
 
 def _nesting(pattern: str) -> int:
     """Return how many groups are open at once at most. It goes through the pattern once."""
-    steps = ({"(": 1, ")": -1}.get(letter, 0) for letter in _ASIDE.sub("", pattern))
+    steps = ({"(": 1, ")": -1}.get(letter, 0) for letter in _ESCAPE_OR_CLASS.sub("", pattern))
     return max(accumulate(steps, initial=0))
 
 
-def class_of(characters: Iterable[int], *, negated: bool) -> str:
+def class_of(characters: Iterable[int], *, is_negated: bool) -> str:
     """Return a class of these characters, or of all others. It is spelled out, because Java looks single characters up
     in a table and asks ranges one after the other. A pattern of a UUID takes half the time.
     """
-    return f"[{'^' * negated}{''.join(map(_in_class, characters))}]"
+    return f"[{'^' * is_negated}{''.join(map(_in_class, characters))}]"
 
 
 def _sequence(tree: Sequence[tuple[Any, Any]]) -> str:
-    return "".join(_written(kind, value) for kind, value in tree)
+    return "".join(_literal_text(kind, value) for kind, value in tree)
 
 
 def _times(tree: Sequence[tuple[Any, Any]]) -> int:
     """Return how often a part is repeated at most, as RE2 counts: one without an end as often as it must be there."""
-    return max((_repeated(kind, value) for kind, value in tree), default=1)
+    return max((_repeat_text(kind, value) for kind, value in tree), default=1)
 
 
-def _repeated(kind: Any, value: Any) -> int:
+def _repeat_text(kind: Any, value: Any) -> int:
     if kind is op.SUBPATTERN:
         return _times(value[3])
     if kind is op.BRANCH:
@@ -124,7 +126,7 @@ def _repeated(kind: Any, value: Any) -> int:
     return 1
 
 
-def _written(kind: Any, value: Any) -> str:
+def _literal_text(kind: Any, value: Any) -> str:
     if kind not in _WRITERS:
         raise ValueError(f"{str(kind).lower().replace('_', ' ')} is not supported: engines do not agree on it")
     return _WRITERS[kind](value)
@@ -150,12 +152,12 @@ def _in_class(code: int) -> str:
 
 
 def _class(members: Sequence[tuple[Any, Any]]) -> str:
-    negated = bool(members) and members[0][0] is op.NEGATE
+    is_negated = bool(members) and members[0][0] is op.NEGATE
     are_few = all(kind in (op.LITERAL, op.RANGE) and max(_codes(value)) < _ASCII for kind, value in members)
-    if len(members) > 1 and not negated and are_few:
-        return class_of((code for _, value in members for code in _codes(value)), negated=False)
-    parts = [_member(kind, value) for kind, value in members[negated:]]
-    return f"[{'^' * negated}{''.join(parts)}]"
+    if len(members) > 1 and not is_negated and are_few:
+        return class_of((code for _, value in members for code in _codes(value)), is_negated=False)
+    parts = [_member(kind, value) for kind, value in members[is_negated:]]
+    return f"[{'^' * is_negated}{''.join(parts)}]"
 
 
 def _codes(value: Any) -> range:
@@ -177,34 +179,34 @@ def _lone_class(members: Sequence[tuple[Any, Any]]) -> str:
     """Return a class; a category alone comes as a class of its own."""
     if len(members) == 1 and members[0][0] is op.CATEGORY:
         category = members[0][1]
-        return f"[{_CLASSES[category]}]" if category in _CLASSES else f"[^{_CLASSES[_INVERTED[category]]}]"
+        return f"[{_CLASSES[category]}]" if category in _CLASSES else f"[^{_CLASSES[_NEGATIONS[category]]}]"
     return _class(members)
 
 
 def _repeat(value: tuple[int, Any, Sequence[tuple[Any, Any]]], lazy: str = "") -> str:
     low, high, body = value
-    unbounded = high is op.MAXREPEAT
-    times = {(0, True): "*", (1, True): "+"}.get((low, unbounded))
+    is_endless = high is op.MAXREPEAT
+    times = {(0, True): "*", (1, True): "+"}.get((low, is_endless))
     if times is None:
         exactly = f"{{{low}}}" if low == high else f"{{{low},{high}}}"
-        times = f"{{{low},}}" if unbounded else "?" if (low, high) == (0, 1) else exactly
-    repeated = _sequence(body)
+        times = f"{{{low},}}" if is_endless else "?" if (low, high) == (0, 1) else exactly
+    body_text = _sequence(body)
     is_whole = is_one(body) or (len(body) == 1 and body[0][0] is op.SUBPATTERN)
-    return f"{repeated if is_whole else f'(?:{repeated})'}{times}{lazy}"
+    return f"{body_text if is_whole else f'(?:{body_text})'}{times}{lazy}"
 
 
 def _group(value: tuple[int | None, int, int, Sequence[tuple[Any, Any]]]) -> str:
-    _, added, taken, body = value
-    if added or taken:
+    _, extra_flags, fewer_flags, body = value
+    if extra_flags or fewer_flags:
         raise ValueError("flags inside a pattern are not supported")
     return f"(?:{_sequence(body)})"
 
 
-def _at(where: Any) -> str:
-    known = {op.AT_BEGINNING: r"\A", op.AT_END: r"\z"}
-    if where not in known:
+def _at(boundary: Any) -> str:
+    texts = {op.AT_BEGINNING: r"\A", op.AT_END: r"\z"}
+    if boundary not in texts:
         raise ValueError("a boundary of words is not supported: engines do not agree on it")
-    return known[where]
+    return texts[boundary]
 
 
 _WRITERS: Mapping[Any, Callable[[Any], str]] = {

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from lakegate.contracts.regex.charset import ANY, ASCII, ONE, characters, op
+from lakegate.contracts.regex.charset import ANY, ASCII, SINGLE_OPS, characters, op
 from lakegate.contracts.regex.portable import class_of, parse
 
 _HEX = frozenset(map(ord, "0123456789abcdefABCDEF"))
@@ -33,11 +33,11 @@ def has(text: exp.Expr, pattern: str) -> exp.Expr | None:
     blocks = list(_whole(parse(pattern)))
     if not blocks or None in blocks:
         return None
-    found = [block for block in blocks if block]
-    if len(found) == 1:
-        return _of_one_class(text, found[0])
-    is_fixed = all(block.least == block.most for block in found)
-    return _by_place(text, found) if is_fixed and sum(block.least for block in found) >= _LONG else None
+    real_blocks = [block for block in blocks if block]
+    if len(real_blocks) == 1:
+        return _of_one_class(text, real_blocks[0])
+    is_fixed = all(block.least == block.most for block in real_blocks)
+    return _by_place(text, real_blocks) if is_fixed and sum(block.least for block in real_blocks) >= _LONG else None
 
 
 def is_like(text: exp.Expr, pattern: str, longest: int | None) -> exp.Expr:
@@ -53,9 +53,9 @@ def is_like(text: exp.Expr, pattern: str, longest: int | None) -> exp.Expr:
 def lengths(pattern: str) -> tuple[int, int | None]:
     """Return how many characters a text with the pattern has at least and at most; None if there is no end."""
     tree = parse(pattern)
-    least, most = tree.getwidth()
+    least, greatest = tree.getwidth()
     is_whole = len(tree) > 1 and tree[0] == (op.AT, op.AT_BEGINNING) and tree[-1] == (op.AT, op.AT_END)
-    return int(least), int(most) if is_whole and most < op.MAXREPEAT else None
+    return int(least), int(greatest) if is_whole and greatest < op.MAXREPEAT else None
 
 
 def octets(text: exp.Expr) -> exp.Expr:
@@ -78,17 +78,19 @@ def _blocks(tree: Any) -> Iterator[Block | None]:
         if kind is op.SUBPATTERN:
             yield from _blocks(value[3])
         elif kind is op.MAX_REPEAT:
-            yield _repeated(*value)
+            yield _repeat_block(*value)
         else:
-            taken = characters(kind, value) if kind in ONE else ANY
-            yield Block(characters=taken) if taken and taken <= ASCII else None  # ASCII characters are their own bytes
+            class_members = characters(kind, value) if kind in SINGLE_OPS else ANY
+            yield (
+                Block(characters=class_members) if class_members and class_members <= ASCII else None
+            )  # ASCII characters are their own bytes
 
 
-def _repeated(low: int, high: Any, body: Any) -> Block | None:
-    once = list(_blocks(body))
-    if len(once) != 1 or once[0] is None or once[0] != Block(characters=once[0].characters):
+def _repeat_block(low: int, high: Any, body: Any) -> Block | None:
+    body_blocks = list(_blocks(body))
+    if len(body_blocks) != 1 or body_blocks[0] is None or body_blocks[0] != Block(characters=body_blocks[0].characters):
         return None
-    return Block(characters=once[0].characters, least=low, most=None if high is op.MAXREPEAT else high)
+    return Block(characters=body_blocks[0].characters, least=low, most=None if high is op.MAXREPEAT else high)
 
 
 def _of_one_class(text: exp.Expr, block: Block) -> exp.Expr:
@@ -97,8 +99,8 @@ def _of_one_class(text: exp.Expr, block: Block) -> exp.Expr:
     if block.most is not None:
         tests.append(exp.LTE(this=octets(text), expression=exp.Literal.number(block.most)))
     is_whole_bytes = block.least == block.most and block.least % 2 == 0
-    written = _WRITTEN.get(block.characters) if is_whole_bytes else None
-    return exp.and_(*tests, written(text) if written else _none_outside(text, block.characters))
+    test = _CASE_TESTS.get(block.characters) if is_whole_bytes else None
+    return exp.and_(*tests, test(text) if test else _none_outside(text, block.characters))
 
 
 def _upper(text: exp.Expr) -> exp.Expr:
@@ -114,12 +116,12 @@ def _digits(text: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this="HEX", expressions=[exp.Anonymous(this="UNHEX", expressions=[text.copy()])])
 
 
-_WRITTEN = {frozenset(map(ord, "0123456789abcdef")): _lower, frozenset(map(ord, "0123456789ABCDEF")): _upper}
+_CASE_TESTS = {frozenset(map(ord, "0123456789abcdef")): _lower, frozenset(map(ord, "0123456789ABCDEF")): _upper}
 
 
 def _none_outside(text: exp.Expr, characters: frozenset[int]) -> exp.Expr:
-    outside = exp.Literal.string(class_of(sorted(characters), negated=True))
-    return exp.Not(this=exp.RegexpLike(this=text.copy(), expression=outside))
+    class_text = exp.Literal.string(class_of(sorted(characters), is_negated=True))
+    return exp.Not(this=exp.RegexpLike(this=text.copy(), expression=class_text))
 
 
 def _by_place(text: exp.Expr, blocks: Sequence[Block]) -> exp.Expr:
@@ -127,27 +129,27 @@ def _by_place(text: exp.Expr, blocks: Sequence[Block]) -> exp.Expr:
     at a time.
     """
     starts = accumulate((block.least for block in blocks), initial=1)
-    placed = list(zip(starts, blocks, strict=False))
+    places = list(zip(starts, blocks, strict=False))
     length = exp.Literal.number(sum(block.least for block in blocks))
     tests: list[exp.Expr] = [exp.EQ(this=octets(text), expression=length)]
     parts: dict[frozenset[int], list[exp.Expr]] = {}
-    for start, block in placed:
+    for start, block in places:
         part = _part(text, start, block.least)
         if len(block.characters) == 1:
-            same = chr(*block.characters) * block.least
-            tests.append(exp.EQ(this=part, expression=_bytes(exp.Literal.string(same))))
+            literal = chr(*block.characters) * block.least
+            tests.append(exp.EQ(this=part, expression=_bytes(exp.Literal.string(literal))))
         else:
             parts.setdefault(block.characters, []).append(part)
-    tests += [_all_of(characters, found) for characters, found in parts.items()]
+    tests += [_all_of(characters, class_parts) for characters, class_parts in parts.items()]
     return exp.and_(*tests)
 
 
 def _all_of(characters: frozenset[int], parts: list[exp.Expr]) -> exp.Expr:
-    joined = exp.cast(exp.Concat(expressions=parts) if len(parts) > 1 else parts[0], "string", dialect="spark")
+    text_of_parts = exp.cast(exp.Concat(expressions=parts) if len(parts) > 1 else parts[0], "string", dialect="spark")
     if characters >= _HEX:
-        number = exp.Anonymous(this="UNHEX", expressions=[joined])  # null if one is no digit
+        number = exp.Anonymous(this="UNHEX", expressions=[text_of_parts])  # null if one is no digit
         return exp.Not(this=exp.Is(this=number, expression=exp.null()))
-    return _none_outside(joined, characters)
+    return _none_outside(text_of_parts, characters)
 
 
 def _part(text: exp.Expr, start: int, length: int) -> exp.Expr:

@@ -42,8 +42,8 @@ _KINDS = {
     "binary": Kind.BYTES,
 }
 _TIMES = {Kind.DATE: "date", Kind.INSTANT: "timestamp", Kind.CLOCK: "timestamp_ntz"}
-_NOTHING: tuple[object, ...] = (None, False, [], "")
-_WRITTEN = {Kind.STEP: r"-?\d{1,4}", Kind.PLACES: r"-?\d{1,2}", Kind.FRACTION: r"0|1|0?\.\d{1,9}|1\.0"}
+_EMPTY_VALUES: tuple[object, ...] = (None, False, [], "")
+_LITERAL_FORMS = {Kind.STEP: r"-?\d{1,4}", Kind.PLACES: r"-?\d{1,2}", Kind.FRACTION: r"0|1|0?\.\d{1,9}|1\.0"}
 _SPANS = ("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")  # of an interval
 _STARTS: Mapping[type[exp.Expr], Collection[str]] = {
     exp.DateTrunc: ("YEAR", "QUARTER", "MONTH", "WEEK"),
@@ -54,7 +54,7 @@ _STARTS: Mapping[type[exp.Expr], Collection[str]] = {
 _TRUTHS = (exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _COMPARISONS = (*_TRUTHS, exp.Nullif)
 
-_LESS = exp.Neg(this=exp.Literal.number(1))
+_MINUS_ONE = exp.Neg(this=exp.Literal.number(1))
 
 # One of these beside another operator is read in different orders by different readers, or not at all.
 _LOOSE = (exp.And, exp.Or, exp.Not, exp.Between, exp.In, exp.Is, exp.Like, exp.Escape, exp.RegexpLike, *_TRUTHS)
@@ -68,10 +68,10 @@ def columns_of(fields: Sequence[Field]) -> Mapping[str, tuple[str, Kind | None]]
 
 
 def _columns_of(fields: Sequence[Field]) -> dict[str, tuple[str, Kind | None]]:
-    found: dict[str, tuple[str, Kind | None]] = {}
-    for name, each in [(each.label, each) for each in fields] + [(each.name, each) for each in fields]:
-        found[fold(name)] = (each.name, _KINDS.get(each.type.kind))
-    return found
+    by_name: dict[str, tuple[str, Kind | None]] = {}
+    for name, owner in [(owner.label, owner) for owner in fields] + [(owner.name, owner) for owner in fields]:
+        by_name[fold(name)] = (owner.name, _KINDS.get(owner.type.kind))
+    return by_name
 
 
 @dataclass(kw_only=True)
@@ -90,15 +90,15 @@ class Reader:
     seen: dict[str, None] = field(default_factory=dict)
     derived: bool = False
 
-    def want(self, node: exp.Expr, kind: Kind, who: exp.Expr | str) -> Kind:
-        """Return the kind that the node gives, which must be the wanted one; a null is of any. `who` wants it."""
-        if kind in _WRITTEN:
-            return _written_out(node, kind, who)
-        found = self.kind(node)
-        fits = kind in (Kind.ANY, found) or found is Kind.NULL or (kind is Kind.TIME and found in _TIMES)
+    def want(self, node: exp.Expr, kind: Kind, asker: exp.Expr | str) -> Kind:
+        """Return the kind that the node gives, which must be the wanted one; a null is of any. `asker` wants it."""
+        if kind in _LITERAL_FORMS:
+            return _written_out(node, kind, asker)
+        actual = self.kind(node)
+        fits = kind in (Kind.ANY, actual) or actual is Kind.NULL or (kind is Kind.TIME and actual in _TIMES)
         if not fits:
-            raise NotAllowed(f"{_named(who)} wants {kind}, and {shown(node)} is {found}")
-        return found
+            raise NotAllowed(f"{_node_name(asker)} wants {kind}, and {node_text(node)} is {actual}")
+        return actual
 
     def kind(self, node: exp.Expr) -> Kind:
         special = _SPECIAL.get(type(node))
@@ -110,44 +110,44 @@ class Reader:
             return self._aggregate(node)
         if type(node) in FUNCTIONS:
             return self._call(node, FUNCTIONS[type(node)])
-        raise NotAllowed(f"{_named(node)} is not allowed here")
+        raise NotAllowed(f"{_node_name(node)} is not allowed here")
 
     def select(self, select: exp.Select) -> list[tuple[str, Kind]]:
         """Return a query's columns with their names (none: ""), checked from its source upwards."""
-        only(select, "expressions", "from_", "where", "group", "having", "distinct")
+        require_arguments(select, "expressions", "from_", "where", "group", "having", "distinct")
         if (source := select.args.get("from_")) is None:
             raise NotAllowed("has no FROM: the rows are {object}'s")
         self._source(source)
-        if where := select.args.get("where"):
-            self.want(where.this, Kind.TRUTH, "WHERE")
+        if clause := select.args.get("where"):
+            self.want(clause.this, Kind.TRUTH, "WHERE")
         if distinct := select.args.get("distinct"):
-            only(distinct)
+            require_arguments(distinct)
         keys = self._keys(select.args.get("group"))
         if keys is None and select.args.get("having"):
             raise NotAllowed("has HAVING without GROUP BY")
-        grouped = keys is not None or any(item.find(exp.AggFunc) for item in select.expressions)
+        is_grouped = keys is not None or any(item.find(exp.AggFunc) for item in select.expressions)
         if not select.expressions:
             raise NotAllowed("selects nothing")
-        with self._where(bare=(keys or []) if grouped else None, aggregates=grouped):
-            if having := select.args.get("having"):
-                self.want(having.this, Kind.TRUTH, "HAVING")
-            found = [(self._name(item), self.kind(item.unalias())) for item in select.expressions]
-        names = [fold(name) for name, _ in found if name]
+        with self._where(bare=(keys or []) if is_grouped else None, aggregates=is_grouped):
+            if having_clause := select.args.get("having"):
+                self.want(having_clause.this, Kind.TRUTH, "HAVING")
+            columns = [(self._name(item), self.kind(item.unalias())) for item in select.expressions]
+        names = [fold(name) for name, _ in columns if name]
         if len(set(names)) < len(names):
             raise NotAllowed("has two columns of one name: give one another name with AS")
-        return found
+        return columns
 
     def _source(self, source: exp.Expr) -> None:
-        only(source, "this")
+        require_arguments(source, "this")
         inner, self.aliases = source.this, set()
         if alias := inner.args.get("alias"):
-            only(alias, "this")
+            require_arguments(alias, "this")
             self.aliases.add(alias.name.lower())
         if isinstance(inner, exp.Subquery) and isinstance(inner.this, exp.Select):
-            only(inner, "this", "alias")
-            below = Reader(columns=self.columns, tables=self.tables, seen=self.seen)
-            found = below.select(inner.this)
-            self.columns, self.derived = {fold(name): (name, kind) for name, kind in found if name}, True
+            require_arguments(inner, "this", "alias")
+            inner_reader = Reader(columns=self.columns, tables=self.tables, seen=self.seen)
+            inner_columns = inner_reader.select(inner.this)
+            self.columns, self.derived = {fold(name): (name, kind) for name, kind in inner_columns if name}, True
             inner.set("alias", None)
             return
         self._table(inner)
@@ -155,22 +155,22 @@ class Reader:
 
     def _table(self, table: exp.Expr) -> None:
         parts = [table.args.get(name) for name in ("catalog", "db", "this")]
-        named = [part for part in parts if part is not None]
-        if not isinstance(table, exp.Table) or not all(isinstance(part, exp.Identifier) for part in named):
-            raise NotAllowed(f"{shown(table)} is no table of this contract: read FROM {{object}}")
-        only(table, "this", "db", "alias")
-        name = ".".join(part.name for part in named)
-        if name.lower() not in {each.lower() for each in self.tables}:
+        identifiers = [part for part in parts if part is not None]
+        if not isinstance(table, exp.Table) or not all(isinstance(part, exp.Identifier) for part in identifiers):
+            raise NotAllowed(f"{node_text(table)} is no table of this contract: read FROM {{object}}")
+        require_arguments(table, "this", "db", "alias")
+        name = ".".join(part.name for part in identifiers)
+        if name.lower() not in {table_name.lower() for table_name in self.tables}:
             raise NotAllowed(f"the contract names no table {name!r}: read FROM {{object}}")
         self.aliases |= {name.lower(), table.name.lower()}
 
     def _keys(self, group: exp.Expr | None) -> list[str] | None:
         if group is None:
             return None
-        only(group, "expressions")
+        require_arguments(group, "expressions")
         for key in group.expressions:
             if not isinstance(key, exp.Column):
-                raise NotAllowed(f"GROUP BY takes columns, and {shown(key)} is none")
+                raise NotAllowed(f"GROUP BY takes columns, and {node_text(key)} is none")
             self.kind(key)
         return [key.name for key in group.expressions]
 
@@ -185,27 +185,29 @@ class Reader:
     def _name(self, item: exp.Expr) -> str:
         """Return the column's name to the query around it, kept in quotes."""
         if isinstance(item, exp.Alias):
-            only(item, "this", "alias")
+            require_arguments(item, "this", "alias")
             item.set("alias", exp.Identifier(this=item.alias, quoted=True))
             if not item.alias or reserved_for(item.alias) == "lakegate":
                 raise NotAllowed(f"{item.alias!r}: names that begin with _lakegate are lakegate's own")
             return item.alias
-        return self._known(item)[0] if isinstance(item, exp.Column) else ""
+        return self._column_kind(item)[0] if isinstance(item, exp.Column) else ""
 
-    def _known(self, node: exp.Column) -> tuple[str, Kind | None]:
+    def _column_kind(self, node: exp.Column) -> tuple[str, Kind | None]:
         if node.args.get("db") or (node.table and node.table.lower() not in self.aliases):
-            raise NotAllowed(f"{shown(node)}: there is no table or alias {node.table!r} (a column's dot goes in ``)")
+            raise NotAllowed(
+                f"{node_text(node)}: there is no table or alias {node.table!r} (a column's dot goes in ``)"
+            )
         if not isinstance(node.this, exp.Identifier):
-            raise NotAllowed(f"{shown(node)} is not allowed here")
-        known = self.columns.get(fold(node.name))
-        if known is None:
+            raise NotAllowed(f"{node_text(node)} is not allowed here")
+        column_and_kind = self.columns.get(fold(node.name))
+        if column_and_kind is None:
             names = [name for name, _ in self.columns.values()]
             raise NotAllowed(f"the table has no column {node.name!r}{hint(node.name, names)}")
-        return known
+        return column_and_kind
 
     def column(self, node: exp.Column) -> Kind:
-        only(node, "this", "table", "db")
-        name, kind = self._known(node)
+        require_arguments(node, "this", "table", "db")
+        name, kind = self._column_kind(node)
         if kind is None:
             raise NotAllowed(f"the column {name!r} is of a type that SQL in a contract can't use")
         if self.bare is not None and name not in self.bare:
@@ -227,36 +229,40 @@ class Reader:
         return Kind.NUMBER
 
     def cast(self, node: exp.Expr) -> Kind:
-        only(node, "this", "to", "safe")
+        require_arguments(node, "this", "to", "safe")
         try:
             kind = _KINDS[physical(node.args["to"].sql(dialect="spark")).kind]
         except (ValueError, KeyError):
             raise NotAllowed(f"a cast to {node.args['to'].sql(dialect='spark')} is not allowed here") from None
-        given = self.kind(node.this)
-        if (written := _literal(node.this, exp.Paren)) is not None:
-            _refuse_unreadable(node, kind, written)
-        if given in (kind, Kind.TEXT, Kind.NULL) or kind is Kind.TEXT or (given in _TIMES and kind in _TIMES):
+        operand_kind = self.kind(node.this)
+        if (literal := _literal(node.this, exp.Paren)) is not None:
+            _refuse_unreadable(node, kind, literal)
+        if (
+            operand_kind in (kind, Kind.TEXT, Kind.NULL)
+            or kind is Kind.TEXT
+            or (operand_kind in _TIMES and kind in _TIMES)
+        ):
             return kind
-        if {given, kind} == {Kind.NUMBER, Kind.TRUTH}:
+        if {operand_kind, kind} == {Kind.NUMBER, Kind.TRUTH}:
             return kind
-        raise NotAllowed(f"{shown(node.this)} is {given}, which can't be cast to {kind}")
+        raise NotAllowed(f"{node_text(node.this)} is {operand_kind}, which can't be cast to {kind}")
 
     def choice(self, node: exp.Expr) -> Kind:
         """Return the kind of CASE, with or without a subject."""
-        only(node, "this", "ifs", "default")
+        require_arguments(node, "this", "ifs", "default")
         subject = node.args.get("this")
-        for each in node.args["ifs"]:
-            only(each, "this", "true")
+        for branch in node.args["ifs"]:
+            require_arguments(branch, "this", "true")
             if subject is None:
-                self.want(each.this, Kind.TRUTH, "WHEN")
+                self.want(branch.this, Kind.TRUTH, "WHEN")
         if subject is not None:
-            self._alike([subject, *(each.this for each in node.args["ifs"])])
+            self._alike([subject, *(branch.this for branch in node.args["ifs"])])
         default = node.args.get("default")
-        return self._alike([*(each.args["true"] for each in node.args["ifs"]), *([default] if default else [])])
+        return self._alike([*(branch.args["true"] for branch in node.args["ifs"]), *([default] if default else [])])
 
     def condition(self, node: exp.Expr) -> Kind:
         """Return the kind of IF(condition, value, value)."""
-        only(node, "this", "true", "false")
+        require_arguments(node, "this", "true", "false")
         self.want(node.this, Kind.TRUTH, "IF")
         if node.args.get("false") is None:
             raise NotAllowed("IF takes a condition and two values")
@@ -264,13 +270,13 @@ class Reader:
 
     def first(self, node: exp.Expr) -> Kind:
         """Return the kind of COALESCE, GREATEST or LEAST, of values of one kind."""
-        only(node, "this", "expressions", "ignore_nulls")
+        require_arguments(node, "this", "expressions", "ignore_nulls")
         if not node.expressions:
-            raise NotAllowed(f"{_named(node)} takes two values or more")
+            raise NotAllowed(f"{_node_name(node)} takes two values or more")
         return self._alike([node.this, *node.expressions])
 
     def _comparison(self, node: exp.Expr) -> Kind:
-        only(node, "this", "expression")
+        require_arguments(node, "this", "expression")
         if isinstance(node, _TRUTHS):
             _refuse_loose([node.this, node.expression])
         if not isinstance(node, exp.NullSafeEQ | exp.NullSafeNEQ | exp.Nullif):
@@ -279,37 +285,37 @@ class Reader:
         return kind if isinstance(node, exp.Nullif) else Kind.TRUTH
 
     def between(self, node: exp.Expr) -> Kind:
-        only(node, "this", "low", "high")
+        require_arguments(node, "this", "low", "high")
         _refuse_loose([node.this, node.args["low"], node.args["high"]])
         self._alike([node.this, node.args["low"], node.args["high"]])
         return Kind.TRUTH
 
     def among(self, node: exp.Expr) -> Kind:
-        only(node, "this", "expressions")
+        require_arguments(node, "this", "expressions")
         _refuse_loose([node.this])
         if not node.expressions:
-            raise NotAllowed(f"{shown(node)} has nothing in its list")
+            raise NotAllowed(f"{node_text(node)} has nothing in its list")
         _refuse_null(node, node.expressions)
         self._alike([node.this, *node.expressions])
         return Kind.TRUTH
 
     def state(self, node: exp.Expr) -> Kind:
         """Return the kind of IS NULL, IS TRUE or IS FALSE."""
-        only(node, "this", "expression")
+        require_arguments(node, "this", "expression")
         _refuse_loose([node.this])
         if isinstance(node.expression, exp.Null):
             self.kind(node.this)
         elif isinstance(node.expression, exp.Boolean):
             self.want(node.this, Kind.TRUTH, "IS")
         else:
-            raise NotAllowed(f"{shown(node)} is not allowed here")
+            raise NotAllowed(f"{node_text(node)} is not allowed here")
         return Kind.TRUTH
 
     def like(self, node: exp.Expr) -> Kind:
         return self._like(node, node, "\\")
 
     def escape(self, node: exp.Expr) -> Kind:
-        only(node, "this", "expression")
+        require_arguments(node, "this", "expression")
         letter = node.expression
         if not isinstance(node.this, exp.Like) or not letter.is_string or len(letter.name) != 1:
             raise NotAllowed("ESCAPE takes one letter, after a LIKE")
@@ -319,14 +325,14 @@ class Reader:
         """Refuse a pattern that Spark would fail on when it meets the first row, and rewrite one that Spark would be
         long busy with.
         """
-        only(node, "this", "expression", "negate")
+        require_arguments(node, "this", "expression", "negate")
         self.want(node.this, Kind.TEXT, "LIKE")
         pattern = node.expression
         if not isinstance(pattern, exp.Literal) or not pattern.is_string:
-            raise NotAllowed(f"LIKE takes a pattern that is written out, not {shown(pattern)}")
-        each = re.escape(escape)
-        if not re.fullmatch(rf"(?:[^{each}]|{each}[%_{each}])*", pattern.name, re.DOTALL):
-            raise NotAllowed(f"LIKE {shown(pattern)}: after {escape} comes %, _ or {escape}")
+            raise NotAllowed(f"LIKE takes a pattern that is written out, not {node_text(pattern)}")
+        sign = re.escape(escape)
+        if not re.fullmatch(rf"(?:[^{sign}]|{sign}[%_{sign}])*", pattern.name, re.DOTALL):
+            raise NotAllowed(f"LIKE {node_text(pattern)}: after {escape} comes %, _ or {escape}")
         if faster := once_through(pattern.name, escape):
             matches: exp.Expr = exp.RegexpLike(this=node.this.copy(), expression=exp.Literal.string(faster))
             whole.replace(exp.Paren(this=exp.Not(this=matches)) if node.args.get("negate") else matches)
@@ -336,33 +342,33 @@ class Reader:
         """Return the kind of + and -: of numbers, or of a date or timestamp and an interval."""
         if not isinstance(node.expression, exp.Interval):
             return self._call(node, FUNCTIONS[type(node)])
-        only(node, "this", "expression")
+        require_arguments(node, "this", "expression")
         self.kind(node.expression)
         return self.want(node.this, Kind.TIME, node)
 
     def interval(self, node: exp.Expr) -> Kind:
-        only(node, "this", "unit")
+        require_arguments(node, "this", "unit")
         unit = node.args.get("unit")
         number = node.this
-        known = isinstance(unit, exp.Var) and unit.name.upper().removesuffix("S") in _SPANS
-        if not known or not isinstance(number, exp.Literal) or not re.fullmatch(r"\d{1,5}", number.name):
-            raise NotAllowed(f"{shown(node)}: write an interval as INTERVAL 3 DAYS")
+        is_known = isinstance(unit, exp.Var) and unit.name.upper().removesuffix("S") in _SPANS
+        if not is_known or not isinstance(number, exp.Literal) or not re.fullmatch(r"\d{1,5}", number.name):
+            raise NotAllowed(f"{node_text(node)}: write an interval as INTERVAL 3 DAYS")
         return Kind.INTERVAL
 
     def truncation(self, node: exp.Expr) -> Kind:
         """Return the kind of DATE_TRUNC('month', x) or TRUNC(x, 'month')."""
-        only(node, "this", "unit")
+        require_arguments(node, "this", "unit")
         unit = node.args["unit"]
         if not isinstance(unit, exp.Literal | exp.Var) or unit.name.upper() not in _STARTS[type(node)]:
-            raise NotAllowed(f"{shown(node)}: the unit is one of {', '.join(_STARTS[type(node)])}")
+            raise NotAllowed(f"{node_text(node)}: the unit is one of {', '.join(_STARTS[type(node)])}")
         self.want(node.this, Kind.TIME, node)
         return Kind.DATE if isinstance(node, exp.DateTrunc) else Kind.INSTANT
 
     def shift(self, node: exp.Expr) -> Kind:
         """Return the kind of DATE_ADD(x, 3), or of DATE_SUB(x, 3), which is read as DATE_ADD(x, 3 * -1)."""
-        only(node, "this", "expression", "unit")
+        require_arguments(node, "this", "expression", "unit")
         days = node.expression
-        if isinstance(days, exp.Mul) and days.expression == _LESS:
+        if isinstance(days, exp.Mul) and days.expression == _MINUS_ONE:
             back = days.this
             days.replace(back.this.copy() if isinstance(back, exp.Neg) else exp.Neg(this=back.copy()))
         self.want(node.expression, Kind.STEP, "a shift of a date")
@@ -371,14 +377,14 @@ class Reader:
 
     def count(self, node: exp.Expr) -> Kind:
         """Return the kind of COUNT(*), COUNT(x) or COUNT(DISTINCT x, y)."""
-        only(node, "this", "big_int")
+        require_arguments(node, "this", "big_int")
         if node.this is None:
             raise NotAllowed("the function count takes * or a value")
         if isinstance(node.this, exp.Star):
-            only(node.this)
+            require_arguments(node.this)
             return self._inside(node, [])
         if isinstance(node.this, exp.Distinct):
-            only(node.this, "expressions")
+            require_arguments(node.this, "expressions")
             return self._inside(node, node.this.expressions)
         return self._inside(node, [node.this])
 
@@ -390,34 +396,34 @@ class Reader:
 
     def filtered(self, node: exp.Expr) -> Kind:
         """Return the kind of an aggregate with FILTER (WHERE …)."""
-        only(node, "this", "expression")
+        require_arguments(node, "this", "expression")
         if type(node.this) not in AGGREGATES:
-            raise NotAllowed(f"{shown(node)}: FILTER belongs to an aggregate")
-        found = self.kind(node.this)
+            raise NotAllowed(f"{node_text(node)}: FILTER belongs to an aggregate")
+        kind = self.kind(node.this)
         with self._in_aggregate(node):
             self.want(node.expression.this, Kind.TRUTH, "FILTER")
-        return found
+        return kind
 
     def _aggregate(self, node: exp.Expr) -> Kind:
         with self._in_aggregate(node):
-            found = self._call(node, AGGREGATES[type(node)])
-            return self.kind(node.this) if found is Kind.ANY else found
+            kind = self._call(node, AGGREGATES[type(node)])
+            return self.kind(node.this) if kind is Kind.ANY else kind
 
     def _in_aggregate(self, node: exp.Expr) -> AbstractContextManager[None]:
         if not self.aggregates:
-            raise NotAllowed(f"{_named(node)} is an aggregate, and there can be none here")
+            raise NotAllowed(f"{_node_name(node)} is an aggregate, and there can be none here")
         return self._where(bare=None, aggregates=False)
 
     def _call(self, node: exp.Expr, signature: Signature) -> Kind:
-        only(node, *signature.takes, *signature.flags)
+        require_arguments(node, *signature.takes, *signature.flags)
         if isinstance(node, exp.Concat) and all(isinstance(part, exp.Literal) for part in node.expressions):
-            raise NotAllowed(f"{shown(node)}: a quote in a text is written \\'")
-        for name, wanted in signature.takes.items():
-            given = node.args.get(name)
-            if given in (None, []) and MAY_BE_LEFT_OUT.get(type(node)) != name:
-                raise NotAllowed(f"{_named(node)} wants {wanted}, and nothing is there")
-            for each in given if isinstance(given, list) else [given] if given is not None else []:
-                self.want(each, wanted, node)
+            raise NotAllowed(f"{node_text(node)}: a quote in a text is written \\'")
+        for name, argument_kind in signature.takes.items():
+            argument = node.args.get(name)
+            if argument in (None, []) and MAY_BE_LEFT_OUT.get(type(node)) != name:
+                raise NotAllowed(f"{_node_name(node)} wants {argument_kind}, and nothing is there")
+            for value in argument if isinstance(argument, list) else [argument] if argument is not None else []:
+                self.want(value, argument_kind, node)
         return signature.gives
 
     def _alike(self, nodes: Sequence[exp.Expr]) -> Kind:
@@ -426,25 +432,30 @@ class Reader:
         times = [kind for kind in kinds if kind in _TIMES]
         if times:
             kinds = [self._as_time(node, kind, times[0]) for node, kind in zip(nodes, kinds, strict=True)]
-        found = [kind for kind in kinds if kind is not Kind.NULL]
-        odd = next((at for at, kind in enumerate(kinds) if kind is not Kind.NULL and not _like(kind, found[0])), None)
+        real_kinds = [kind for kind in kinds if kind is not Kind.NULL]
+        odd = next(
+            (at for at, kind in enumerate(kinds) if kind is not Kind.NULL and not _like(kind, real_kinds[0])), None
+        )
         if odd is not None:
-            one = nodes[kinds.index(found[0])]
-            raise NotAllowed(f"{shown(one)} is {found[0]} and {shown(nodes[odd])} is {kinds[odd]}: cast one of them")
-        return found[0] if found else Kind.NULL
+            first_node = nodes[kinds.index(real_kinds[0])]
+            raise NotAllowed(
+                f"{node_text(first_node)} is {real_kinds[0]} and {node_text(nodes[odd])} is {kinds[odd]}: "
+                "cast one of them"
+            )
+        return real_kinds[0] if real_kinds else Kind.NULL
 
-    def _as_time(self, node: exp.Expr, kind: Kind, wanted: Kind) -> Kind:
+    def _as_time(self, node: exp.Expr, kind: Kind, target: Kind) -> Kind:
         if kind is not Kind.TEXT or not isinstance(node, exp.Literal):
             return kind
-        made = TYPES[_TIMES[wanted]]
+        column_type = TYPES[_TIMES[target]]
         try:
-            node.replace(made.literal(made.parse(node.name)))
+            node.replace(column_type.literal(column_type.parse(node.name)))
         except ValueError as error:
             raise NotAllowed(f"{node.name!r} {error}") from None
-        return wanted
+        return target
 
     def group(self, node: exp.Expr) -> Kind:
-        only(node, "this")
+        require_arguments(node, "this")
         return self.kind(node.this)
 
 
@@ -489,24 +500,24 @@ def check_pieces(tree: exp.Expr) -> None:
     for node in tree.walk():
         is_inner = isinstance(node, exp.Query | exp.Table) and node is not tree
         if type(node) not in _PIECES or (is_inner and not isinstance(node.parent, exp.From | exp.Subquery)):
-            raise NotAllowed(f"{_named(node)} is not allowed here")
+            raise NotAllowed(f"{_node_name(node)} is not allowed here")
 
 
-def only(node: exp.Expr, *allowed: str) -> None:
+def require_arguments(node: exp.Expr, *names: str) -> None:
     """Raise ValueError if the node has any argument but these, because unchecked arguments are not let through."""
     for name, value in node.args.items():
-        if name not in allowed and not any(value is nothing or value == nothing for nothing in _NOTHING):
-            what = shown(value) if isinstance(value, exp.Expr) else name.rstrip("_").upper()
-            raise NotAllowed(f"{what} is not allowed in {_named(node)}")
+        if name not in names and not any(value is empty or value == empty for empty in _EMPTY_VALUES):
+            problem = node_text(value) if isinstance(value, exp.Expr) else name.rstrip("_").upper()
+            raise NotAllowed(f"{problem} is not allowed in {_node_name(node)}")
 
 
 def _refuse_null(node: exp.Expr, parts: Sequence[exp.Expr]) -> None:
     """Refuse a comparison with null: it is neither true nor false, so that no row would ever fail."""
-    if any(isinstance(_within(part, exp.Paren, exp.Cast), exp.Null) for part in parts):
-        raise NotAllowed(f"{shown(node)} compares with NULL, which settles nothing: say IS NULL or IS NOT NULL")
+    if any(isinstance(_inner(part, exp.Paren, exp.Cast), exp.Null) for part in parts):
+        raise NotAllowed(f"{node_text(node)} compares with NULL, which settles nothing: say IS NULL or IS NOT NULL")
 
 
-def _within(node: exp.Expr, *wrappers: type[exp.Expr]) -> exp.Expr:
+def _inner(node: exp.Expr, *wrappers: type[exp.Expr]) -> exp.Expr:
     """Return the node without the parentheses and such around it."""
     while isinstance(node, wrappers):
         node = node.this
@@ -515,23 +526,23 @@ def _within(node: exp.Expr, *wrappers: type[exp.Expr]) -> exp.Expr:
 
 def _literal(node: exp.Expr, *wrappers: type[exp.Expr]) -> exp.Literal | None:
     """Return a value that is written out, a number with its sign; None if it is anything else."""
-    bare = _within(node, *wrappers)
+    bare = _inner(node, *wrappers)
     if not isinstance(bare, exp.Neg):
         return bare if isinstance(bare, exp.Literal) else None
-    number = _within(bare.this, *wrappers)
+    number = _inner(bare.this, *wrappers)
     is_number = isinstance(number, exp.Literal) and not number.is_string
     return exp.Literal(this=f"-{number.name}", is_string=False) if is_number else None
 
 
-def _refuse_unreadable(node: exp.Expr, kind: Kind, written: exp.Literal) -> None:
+def _refuse_unreadable(node: exp.Expr, kind: Kind, literal: exp.Literal) -> None:
     """Refuse a cast of a written-out text or number that is no such value: Spark would make a null or another value of
     it, and no row would fail.
     """
-    text = written.name
+    text = literal.name
     try:
-        if kind in _TIMES and written.is_string:
-            made = TYPES[_TIMES[kind]]
-            node.replace(made.literal(made.parse(text)))
+        if kind in _TIMES and literal.is_string:
+            column_type = TYPES[_TIMES[kind]]
+            node.replace(column_type.literal(column_type.parse(text)))
         elif kind is Kind.NUMBER:
             _refuse_beyond(physical(node.args["to"].sql(dialect="spark")), text)
     except ValueError as error:
@@ -550,21 +561,21 @@ def _refuse_beyond(of: Type, text: str) -> None:
 
 def _refuse_loose(operands: Sequence[exp.Expr]) -> None:
     if loose := next((operand for operand in operands if isinstance(operand, _LOOSE)), None):
-        raise NotAllowed(f"put ({shown(loose)}) in parentheses: it stands beside another operator")
+        raise NotAllowed(f"put ({node_text(loose)}) in parentheses: it stands beside another operator")
 
 
-def _like(one: Kind, other: Kind) -> bool:
-    return one is other or (one in _TIMES and other in _TIMES)
+def _like(first: Kind, other: Kind) -> bool:
+    return first is other or (first in _TIMES and other in _TIMES)
 
 
-def _written_out(node: exp.Expr, kind: Kind, who: exp.Expr | str) -> Kind:
+def _written_out(node: exp.Expr, kind: Kind, asker: exp.Expr | str) -> Kind:
     number = _literal(node)
-    if number is None or number.is_string or not re.fullmatch(_WRITTEN[kind], number.name):
-        raise NotAllowed(f"{_named(who)} wants {kind}, not {shown(node)}")
+    if number is None or number.is_string or not re.fullmatch(_LITERAL_FORMS[kind], number.name):
+        raise NotAllowed(f"{_node_name(asker)} wants {kind}, not {node_text(node)}")
     return kind
 
 
-def _named(node: exp.Expr | str) -> str:
+def _node_name(node: exp.Expr | str) -> str:
     if isinstance(node, str):
         return node
     if isinstance(node, exp.Anonymous):
@@ -573,9 +584,9 @@ def _named(node: exp.Expr | str) -> str:
         return f"the function {node.sql_name().lower()}"
     if isinstance(node, exp.Query):
         return "a subquery" if isinstance(node, exp.Subquery) else "a query"
-    return shown(node)
+    return node_text(node)
 
 
-def shown(node: exp.Expr) -> str:
+def node_text(node: exp.Expr) -> str:
     text = " ".join(node.sql(dialect="spark", comments=False).split())
     return text if len(text) <= 60 else f"{text[:57]}…"  # noqa: PLR2004 - as much as a person reads in a sentence

@@ -14,23 +14,23 @@ from lakegate.contracts.columns.types import Type
 from lakegate.contracts.outcomes.expressions import Outcomes
 from lakegate.contracts.outcomes.truths import ATOMS
 from lakegate.contracts.outcomes.values import Values
-from lakegate.contracts.sql.allowlist import NotAllowed, columns_of, shown
+from lakegate.contracts.sql.allowlist import NotAllowed, columns_of, node_text
 
 _AGGREGATES = (exp.AggFunc, exp.Filter)
 
 
 def refuse_quoted_columns(
-    quoted: Sequence[str], tree: exp.Expr, fields: Sequence[Field], tables: Collection[str]
+    quoted_texts: Sequence[str], tree: exp.Expr, fields: Sequence[Field], tables: Collection[str]
 ) -> None:
     """Refuse a text in double quotes that is a column's name: what is a column elsewhere is a text in Spark's SQL."""
-    known = columns_of(fields)
-    own = {fold(alias.alias): alias.alias for alias in tree.find_all(exp.Alias)}
+    columns = columns_of(fields)
+    aliases = {fold(alias.alias): alias.alias for alias in tree.find_all(exp.Alias)}
     before = {fold(table) for table in (*tables, "{object}", "{table}")}
-    for text in quoted:
+    for text in quoted_texts:
         table, _, name = text.rpartition(".")
         names = [text, *([name] if fold(table) in before else [])]
-        column = next((known[fold(each)][0] for each in names if fold(each) in known), None) or next(
-            (own[fold(each)] for each in names if fold(each) in own), None
+        column = next((columns[fold(candidate)][0] for candidate in names if fold(candidate) in columns), None) or next(
+            (aliases[fold(candidate)] for candidate in names if fold(candidate) in aliases), None
         )
         if column is not None:
             name_sql = exp.column(column, quoted=True).sql(dialect="spark")
@@ -48,9 +48,9 @@ def refuse_constant_rule(tree: exp.Expr, fields: Sequence[Field]) -> None:
     outcomes = Outcomes([tree], _types(fields), _texts(tree))
     outcome = outcomes.possible(tree)
     if not outcome.include(0):
-        raise NotAllowed(f"holds for every row, whatever is in it: {_why(tree, outcomes, 1)}")
+        raise NotAllowed(f"holds for every row, whatever is in it: {_constant_part(tree, outcomes, 1)}")
     if not outcome.include(1):
-        raise NotAllowed(f"holds for no row, whatever is in it: {_why(tree, outcomes, 0)}")
+        raise NotAllowed(f"holds for no row, whatever is in it: {_constant_part(tree, outcomes, 0)}")
 
 
 def result(select: exp.Select, fields: Sequence[Field]) -> Values:
@@ -74,22 +74,22 @@ def _columns(select: exp.Select, types: Mapping[str, Type | Values], texts: Coll
     inner = select.args["from_"].this
     if isinstance(inner, exp.Subquery):
         types = _columns(inner.this, types, texts)
-    where, group, having = (select.args.get(word) for word in ("where", "group", "having"))
+    where_clause, group, having_clause = (select.args.get(word) for word in ("where", "group", "having"))
     trees = [
         *select.expressions,
-        *(each.this for each in (where, having) if each),
+        *(clause.this for clause in (where_clause, having_clause) if clause),
         *(group.expressions if group else []),
     ]
     outcomes = Outcomes(trees, types, texts)
-    rows = [where.this] if where else []
-    for each in rows:
-        _refuse_constant(each, outcomes, "WHERE")
+    rows = [where_clause.this] if where_clause else []
+    for condition in rows:
+        _refuse_constant(condition, outcomes, "WHERE")
     fewest = 1 if group else 0
     for tree in trees:
         _fix_aggregates(tree, outcomes, rows, fewest)
-    groups = [having.this] if having else []
-    for each in groups:
-        _refuse_constant(each, outcomes, "HAVING")
+    groups = [having_clause.this] if having_clause else []
+    for condition in groups:
+        _refuse_constant(condition, outcomes, "HAVING")
     last = groups if group else [] if any(item.find(exp.AggFunc) for item in select.expressions) else rows
     return {item.alias_or_name: outcomes.possible(item.unalias(), last) for item in select.expressions}
 
@@ -117,32 +117,35 @@ def _refuse_useless(node: exp.Expr, outcomes: Outcomes) -> None:
     if not outcome.exist or not (outcome.null or is_number):
         rows = "no row, because it is always" if not outcome.exist else "every row, because it is never"
         raise NotAllowed(
-            f"{shown(node)} counts {rows} null: write COUNT(*), COUNT of a column, or COUNT_IF of a condition"
+            f"{node_text(node)} counts {rows} null: write COUNT(*), COUNT of a column, or COUNT_IF of a condition"
         )
 
 
-def _refuse_constant(condition: exp.Expr, outcomes: Outcomes, who: str) -> None:
+def _refuse_constant(condition: exp.Expr, outcomes: Outcomes, clause_name: str) -> None:
     """Refuse a condition on columns that all rows meet, or none."""
     outcome = outcomes.possible(condition)
     if not condition.find(exp.Column, exp.AggFunc):
         if not outcome.include(1):
-            raise NotAllowed(f"{who} is true of no row: {_why(condition, outcomes, 0)}")
+            raise NotAllowed(f"{clause_name} is true of no row: {_constant_part(condition, outcomes, 0)}")
         return
     for truth, of in ((1, "every"), (0, "no")):
         if not outcome.include(1 - truth) and not (truth and outcome.null):
-            raise NotAllowed(f"{who} is true of {of} row, whatever is in it: {_why(condition, outcomes, truth)}")
+            raise NotAllowed(
+                f"{clause_name} is true of {of} row, whatever is in it: {_constant_part(condition, outcomes, truth)}"
+            )
 
 
 def _refuse_written_out(tree: exp.Expr) -> None:
     """Refuse a comparison of texts or dates that are all written out: who compares means a column."""
     for node in _atoms(tree):
-        if not node.find(exp.Column, exp.AggFunc) and any(each.is_string for each in node.find_all(exp.Literal)):
+        if not node.find(exp.Column, exp.AggFunc) and any(literal.is_string for literal in node.find_all(exp.Literal)):
             raise NotAllowed(
-                f"{shown(node)} compares no column, only what is written out: write a column without quotes, or in ``"
+                f"{node_text(node)} compares no column, only what is written out: "
+                "write a column without quotes, or in ``"
             )
 
 
-def _why(condition: exp.Expr, outcomes: Outcomes, truth: int) -> str:
+def _constant_part(condition: exp.Expr, outcomes: Outcomes, truth: int) -> str:
     """Return the smallest part that is constant, and what to write."""
     parts = [node for node in _atoms(condition) if node is not condition]
     possible = [(node, outcomes.possible(node)) for node in reversed(parts)]
@@ -150,8 +153,8 @@ def _why(condition: exp.Expr, outcomes: Outcomes, truth: int) -> str:
     write = "compare a column with values that it may or may not have, or take the check out"
     if not constant:
         constant = [(condition, truth)]
-    node, always = constant[0]
-    return f"{shown(node)} is true of {'every' if always else 'no'} value; {write}"
+    node, truth_value = constant[0]
+    return f"{node_text(node)} is true of {'every' if truth_value else 'no'} value; {write}"
 
 
 def _atoms(tree: exp.Expr) -> list[exp.Expr]:

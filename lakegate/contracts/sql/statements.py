@@ -27,8 +27,10 @@ from lakegate.counts import count
 LONGEST = 4000  # characters
 DEEPEST = 100  # of the tree, which a chain of operators makes as deep as it is long
 COPIES = 10_000  # pieces of a WHERE, counted for each aggregate that it is put to
-NESTED = 24  # parentheses, CASE and signs within each other: the parser's calls nest as deep, below its caller's
-_MOST = dict.fromkeys(("percentile", "mod", "datediff", "date_diff", "date_sub", "ltrim", "rtrim"), 2)  # arguments
+MOST_NESTING = 24  # parentheses, CASE and signs within each other: the parser's calls nest as deep, below its caller's
+_MOST_ARGUMENTS = dict.fromkeys(
+    ("percentile", "mod", "datediff", "date_diff", "date_sub", "ltrim", "rtrim"), 2
+)  # arguments
 
 _OPENING = ("L_PAREN", "L_BRACKET", "L_BRACE", "CASE")
 _CLOSING = ("R_PAREN", "R_BRACKET", "R_BRACE", "END")
@@ -64,8 +66,8 @@ class Scalar:
 
 def predicate(text: str, fields: Sequence[Field]) -> tuple[exp.Expr, tuple[str, ...]]:
     """Return a condition on a row, with the columns in it. Raise ValueError with what is not allowed."""
-    tree, quoted = _parsed(text)
-    refuse_quoted_columns(quoted, tree, fields, ())
+    tree, quoted_texts = _parse(text)
+    refuse_quoted_columns(quoted_texts, tree, fields, ())
     holder, reader = exp.Paren(this=tree), Reader(columns=columns_of(fields))  # the root, too, may be replaced
     reader.want(holder.this, Kind.TRUTH, "a rule about a row")
     if not reader.seen:
@@ -81,16 +83,16 @@ def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Fiel
     with what is not allowed.
     """
     _refuse_long(text)
-    tree, quoted = _parsed(_filled(text, of))
-    refuse_quoted_columns(quoted, tree, fields, tables)
+    tree, quoted_texts = _parse(_fill_placeholders(text, of))
+    refuse_quoted_columns(quoted_texts, tree, fields, tables)
     if not isinstance(tree, exp.Select):
         raise NotAllowed("must be a query: SELECT … FROM {object}")
     reader = Reader(columns=columns_of(fields), tables={ROWS_VIEW, *tables})
-    [(_, found), *more] = reader.select(tree)
-    if more or tree.args.get("group") or tree.args.get("distinct") or not tree.expressions[0].find(exp.AggFunc):
+    [(_, kind), *further] = reader.select(tree)
+    if further or tree.args.get("group") or tree.args.get("distinct") or not tree.expressions[0].find(exp.AggFunc):
         raise NotAllowed("must give one number: SELECT one aggregate, such as COUNT(*), without GROUP BY or DISTINCT")
-    if found not in (Kind.NUMBER, Kind.TRUTH):
-        raise NotAllowed(f"must give a number, and it gives {found}")
+    if kind not in (Kind.NUMBER, Kind.TRUTH):
+        raise NotAllowed(f"must give a number, and it gives {kind}")
     check_pieces(tree)
     values = result(tree, fields)
     check_growth(tree, fields)
@@ -101,39 +103,39 @@ def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Fiel
 
 
 def _as_cheap_as_can_be(tree: exp.Select, value: exp.Expr, columns: tuple[str, ...]) -> Scalar:
-    where = tree.args.get("where")
+    where_clause = tree.args.get("where")
     if not isinstance(tree.args["from_"].this, exp.Table):
-        return Scalar(form=Form.QUERY, sql=_written(tree), columns=columns)
-    if isinstance(value, exp.Count) and isinstance(value.this, exp.Star) and where is None:
+        return Scalar(form=Form.QUERY, sql=_sql_of(tree), columns=columns)
+    if isinstance(value, exp.Count) and isinstance(value.this, exp.Star) and where_clause is None:
         return Scalar(form=Form.COUNT, sql="", columns=())
     form = Form.HEAVY if value.find(*_HEAVY) else Form.AGGREGATE
-    return Scalar(form=form, sql=_written(_filtered(value, where)), columns=columns)
+    return Scalar(form=form, sql=_sql_of(_with_filter(value, where_clause)), columns=columns)
 
 
-def _filtered(value: exp.Expr, where: exp.Expr | None) -> exp.Expr:
+def _with_filter(value: exp.Expr, where_clause: exp.Expr | None) -> exp.Expr:
     """Return the value with the query's WHERE at each of its aggregates."""
-    if where is None:
+    if where_clause is None:
         return value
 
     def with_filter(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Filter):
-            both = exp.and_(node.expression.this, where.this)
-            return exp.Filter(this=node.this, expression=exp.Where(this=both))
-        return exp.Filter(this=node, expression=exp.Where(this=where.this.copy()))
+            condition = exp.and_(node.expression.this, where_clause.this)
+            return exp.Filter(this=node.this, expression=exp.Where(this=condition))
+        return exp.Filter(this=node, expression=exp.Where(this=where_clause.this.copy()))
 
     holder = exp.Paren(this=value.copy())
     outermost = [node for node in holder.find_all(exp.AggFunc, exp.Filter) if not isinstance(node.parent, exp.Filter)]
-    if len(outermost) * sum(1 for _ in where.walk()) > COPIES:
+    if len(outermost) * sum(1 for _ in where_clause.walk()) > COPIES:
         raise NotAllowed(
             f"puts its WHERE to {count(len(outermost), 'aggregate')}: select fewer, or filter in a query in FROM"
         )
     for node in outermost:
         node.replace(with_filter(node.copy()))
-    filtered: exp.Expr = holder.this
-    return filtered
+    result: exp.Expr = holder.this
+    return result
 
 
-def _written(tree: exp.Expr) -> str:
+def _sql_of(tree: exp.Expr) -> str:
     return tree.sql(dialect="spark", comments=False)
 
 
@@ -141,10 +143,10 @@ def _written(tree: exp.Expr) -> str:
 _PLACEHOLDER = re.compile(r"'(?>(?:[^'\\]|\\.)*)'?|\"(?>(?:[^\"\\]|\\.)*)\"?|`[^`]*`?|\$?\{\s*+(\w++)\s*+\}", re.DOTALL)
 
 
-def _filled(text: str, of: Field | None) -> str:
+def _fill_placeholders(text: str, of: Field | None) -> str:
     """Return the text with the standard's placeholders filled in; the result is checked later."""
 
-    def put(match: re.Match[str]) -> str:
+    def replace_placeholder(match: re.Match[str]) -> str:
         match match[1]:
             case None:
                 return match[0]
@@ -156,7 +158,7 @@ def _filled(text: str, of: Field | None) -> str:
                 raise NotAllowed(f"{match[0]} is a column's, and this check is the table's: name the column")
         raise NotAllowed(f"{match[0]} is no placeholder: there are {{object}}, the table, and {{property}}, the column")
 
-    return _PLACEHOLDER.sub(put, text)
+    return _PLACEHOLDER.sub(replace_placeholder, text)
 
 
 def _refuse_long(text: str) -> None:
@@ -164,12 +166,12 @@ def _refuse_long(text: str) -> None:
         raise NotAllowed(f"has {len(text):,} characters, and the limit is {LONGEST:,}")
 
 
-def _parsed(text: str) -> tuple[exp.Expr, Sequence[str]]:
+def _parse(text: str) -> tuple[exp.Expr, Sequence[str]]:
     """Return the tree of a text, and the texts that stand in double quotes there."""
     _refuse_long(text)
     try:
         with _without_a_word():
-            trees, quoted = _read(text)
+            trees, quoted_texts = _read(text)
     except SqlglotError as error:
         first, *_ = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).splitlines() or ["?"]  # the parser underlines in colour
         raise NotAllowed(f"is no SQL that can be read: {first.rstrip('. ')[:160]}") from None
@@ -182,7 +184,7 @@ def _parsed(text: str) -> tuple[exp.Expr, Sequence[str]]:
     if len(trees) != 1 or trees[0] is None:
         raise NotAllowed("must be one expression or query")
     _refuse_deep(trees[0])
-    return trees[0], quoted
+    return trees[0], quoted_texts
 
 
 def _refuse_hidden(tokens: Sequence[Any], text: str) -> None:
@@ -202,40 +204,42 @@ def _refuse_nested(tokens: Sequence[Any]) -> None:
     """Refuse deep nesting by a limit of our own, so that SQL that one process takes is not too deep for another one's
     stack.
     """
-    opened, signs, after = [0], 0, ""
+    depths, signs, after = [0], 0, ""
     for token in tokens:
         kind = token.token_type.name
         signs = signs + (signs > 0 or after not in _VALUES) if kind in _SIGNS else 0 if kind not in _OPENING else signs
         if kind in _OPENING:
-            opened.append(opened[-1] + 1 + signs)
+            depths.append(depths[-1] + 1 + signs)
             signs = 0
-        elif kind in _CLOSING and len(opened) > 1:
-            opened.pop()
-        if opened[-1] + signs > NESTED:
-            raise NotAllowed(f"is nested too deep: the limit is {NESTED} parentheses, CASE and signs within each other")
+        elif kind in _CLOSING and len(depths) > 1:
+            depths.pop()
+        if depths[-1] + signs > MOST_NESTING:
+            raise NotAllowed(
+                f"is nested too deep: the limit is {MOST_NESTING} parentheses, CASE and signs within each other"
+            )
         after = kind
 
 
 def _refuse_dropped(tokens: Sequence[Any]) -> None:
     """Refuse what the parser would leave out: arguments too many, and all of a unit but the first text in it."""
     for at, token in enumerate(tokens[:-1]):
-        name, kinds = token.text.lower(), [each.token_type.name for each in tokens[at + 1 : at + 4]]
-        most = _MOST.get(name)
-        if most and kinds[0] == "L_PAREN" and _arguments(tokens[at + 1 :]) > most:
-            raise NotAllowed(f"the function {name} takes {count(most, 'value')} here")
+        name, kinds = token.text.lower(), [next_token.token_type.name for next_token in tokens[at + 1 : at + 4]]
+        limit = _MOST_ARGUMENTS.get(name)
+        if limit and kinds[0] == "L_PAREN" and _arguments(tokens[at + 1 :]) > limit:
+            raise NotAllowed(f"the function {name} takes {count(limit, 'value')} here")
         if name == "date_trunc" and kinds[0] == "L_PAREN" and kinds != ["L_PAREN", "STRING", "COMMA"]:
             raise NotAllowed("the function date_trunc wants a unit that is written out, such as 'month'")
 
 
 def _arguments(tokens: Sequence[Any]) -> int:
     """Return how many arguments there are between the first parenthesis and the one that closes it."""
-    depth, found = 0, 1
+    depth, arguments = 0, 1
     for token in tokens:
         depth += {"L_PAREN": 1, "R_PAREN": -1}.get(token.token_type.name, 0)
-        found += token.token_type.name == "COMMA" and depth == 1
+        arguments += token.token_type.name == "COMMA" and depth == 1
         if not depth:
             break
-    return found
+    return arguments
 
 
 def _read(text: str) -> tuple[Sequence[exp.Expr | None], Sequence[str]]:
@@ -243,8 +247,8 @@ def _read(text: str) -> tuple[Sequence[exp.Expr | None], Sequence[str]]:
     _refuse_hidden(tokens, text)
     _refuse_nested(tokens)
     _refuse_dropped(tokens)
-    quoted = [token.text for token in tokens if token.token_type.name == "STRING" and text[token.start] == '"']
-    return sqlglot.parse(text, read="spark"), quoted
+    quoted_texts = [token.text for token in tokens if token.token_type.name == "STRING" and text[token.start] == '"']
+    return sqlglot.parse(text, read="spark"), quoted_texts
 
 
 @contextmanager
