@@ -167,9 +167,9 @@ class Storage(Construct):
             ("contracts", "attempts", "begun", "reports", "handovers", "notes", "receipts", "closed"),
         )
 
-    def push_contracts(self, role: aws_iam.Role) -> None:
-        """Allow a role to write contracts."""
-        self._prefix_statement(role, self.service, ("s3:PutObject",), ("contracts",))
+    def change_contracts(self, role: aws_iam.Role) -> None:
+        """Allow a role to write and delete contracts."""
+        self._prefix_statement(role, self.service, ("s3:DeleteObject", "s3:PutObject"), ("contracts",))
         _add(role, self.unlock(ENCRYPT, self.service))
 
     def drop_canary(self, role: aws_iam.Role) -> None:

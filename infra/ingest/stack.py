@@ -149,7 +149,7 @@ class IngestStack(Stack):
         if self.express:
             self.storage.run_express_job(self.express.role)
             self.storage.write_warehouse(self.express.role, in_parts=False)
-        self.storage.push_contracts(self.act.role)
+        self.storage.change_contracts(self.act.role)
         self.storage.read_landing(self.read.role)
         self.storage.observe_service(self.read.role)
         self.spark.observe_jobs(self.read.role)

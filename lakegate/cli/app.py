@@ -134,7 +134,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-contract = typer.Typer(cls=Asking, help="Infer, check and push data contracts.", no_args_is_help=True)
+contract = typer.Typer(cls=Asking, help="Infer, check, push, list and delete data contracts.", no_args_is_help=True)
 app.add_typer(contract, name="contract")
 # An installed lakegate has these alone. Its home and a checkout have the local cloud's own (Commands).
 local = typer.Typer(help="Start and stop a local cloud, in a home that is set up for it first.", no_args_is_help=True)
@@ -247,6 +247,41 @@ def contract_push(ctx: typer.Context, files: Contracts, *, as_json: AsJson = Fal
     from lakegate.cli import contracts
 
     raise typer.Exit(contracts.push(_installation(ctx), files, as_json=as_json))
+
+
+Table = Annotated[str, typer.Argument(metavar="NAMESPACE.TABLE", help="The contract's table.")]
+
+
+@contract.command("list")
+def contract_list(ctx: typer.Context, *, as_json: AsJson = False) -> None:
+    """List the pushed contracts: each table with its route, or why its contract does not load."""
+    from lakegate.cli import pushed
+
+    raise typer.Exit(pushed.list_contracts(_installation(ctx), as_json=as_json))
+
+
+@contract.command("show")
+def contract_show(ctx: typer.Context, table: Table, *, as_json: AsJson = False) -> None:
+    """Print a table's contract, as it was pushed."""
+    from lakegate.cli import pushed
+
+    raise typer.Exit(pushed.show(_installation(ctx), table, as_json=as_json))
+
+
+@contract.command("delete")
+def contract_delete(
+    ctx: typer.Context,
+    table: Table,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete a table's contract, after it said what becomes of its files. The table and its rows stay. Exit 1, and
+    delete nothing, while files of it are in flight.
+    """
+    from lakegate.cli import pushed
+
+    raise typer.Exit(pushed.delete(_installation(ctx), table, yes=yes, as_json=as_json))
 
 
 @app.command()

@@ -5,6 +5,7 @@ from types import NoneType
 
 from lakegate.operations import pushing
 from lakegate.operations.operation import Direct, Operation
+from lakegate.operations.pushed import delete_contract
 from lakegate.operations.pushing import ContractFile, TakenUp
 from lakegate.operations.questions import makes_branch
 from lakegate.workflow.approve import Approval, approve
@@ -21,6 +22,18 @@ class PushContracts(Operation[TakenUp]):
 
     def on(self, installation: Direct) -> TakenUp:
         return pushing.push(installation.service, self.contracts, installation.sweep)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeleteContract(Operation[None]):
+    """Delete a table's contract, if no file of it is in flight."""
+
+    answer = NoneType
+    changes = True
+    table: str
+
+    def on(self, installation: Direct) -> None:
+        delete_contract(installation.service, self.table)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,4 +101,12 @@ class TryRulesOfActs(Operation[bool]):
         return makes_branch(service.branches, f"doctor-{service.clock.nonce()}", tries=self.tries)
 
 
-ACTS: tuple[type[Operation[object]], ...] = (PushContracts, Retry, Approve, Discard, Reconcile, TryRulesOfActs)
+ACTS: tuple[type[Operation[object]], ...] = (
+    PushContracts,
+    DeleteContract,
+    Retry,
+    Approve,
+    Discard,
+    Reconcile,
+    TryRulesOfActs,
+)

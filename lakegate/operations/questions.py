@@ -13,6 +13,7 @@ from lakegate.operations.batch import BatchView
 from lakegate.operations.masks import mask_of
 from lakegate.operations.operation import Direct, Operation
 from lakegate.operations.past import past_values
+from lakegate.operations.pushed import ContractText, PushedContract, contract_text, pushed_contracts
 from lakegate.operations.sights import Sight, Sights, Version, versions_of
 from lakegate.operations.tables import TableView
 from lakegate.ports import MAIN, Branch, Branches, Decided
@@ -159,6 +160,29 @@ class ListRoutes(Operation[tuple[Route, ...]]):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ListContracts(Operation[tuple[PushedContract, ...]]):
+    """All contracts that were pushed, also those that do not load."""
+
+    answer = tuple[PushedContract, ...]
+    changes = False
+
+    def on(self, installation: Direct) -> tuple[PushedContract, ...]:
+        return pushed_contracts(installation.service.store)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowContract(Operation[ContractText]):
+    """A table's contract as it was pushed, with its files that are in flight or rejected."""
+
+    answer = ContractText
+    changes = False
+    table: str
+
+    def on(self, installation: Direct) -> ContractText:
+        return contract_text(installation.service, self.table)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ListUnclaimed(Operation[tuple[Version, ...]]):
     """All file versions that landed and are neither decided, unrouted nor claimed. It lists the landing bucket."""
 
@@ -237,6 +261,8 @@ QUESTIONS: tuple[type[Operation[object]], ...] = (
     ShowPlan,
     ShowMask,
     ListRoutes,
+    ListContracts,
+    ShowContract,
     ListUnclaimed,
     FindVersions,
     Follow,

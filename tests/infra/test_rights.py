@@ -48,7 +48,7 @@ USE_SERVICE = (
 OBSERVE_SERVICE = FIND | below(
     *("contracts", "attempts", "begun", "reports", "handovers", "notes", "receipts", "closed"), actions=READ
 )
-PUSH = below("contracts", actions=("s3:PutObject",))
+PUSH = below("contracts", actions=("s3:DeleteObject", "s3:PutObject"))
 RUN_JOB = (
     FIND
     | below("attempts", "begun", "staging", "reports", "logs/applications", actions=READ)

@@ -180,7 +180,13 @@ def is_of(found: Granted, call: Call) -> bool:
 
 
 def walk_aside(installation: Installation, aws: Aws, folder: Path) -> None:
-    """One file is a marker, and one is gone before anybody looks at its dead letters: no other test needs them."""
+    """One file is a marker, and one is gone before anybody looks at its dead letters: no other test needs them. A
+    contract is pushed and deleted.
+    """
+    contract = folder / "gone.yaml"
+    contract.write_text(CONTRACT.format(table="shop.rights_gone", prefix="shop/rights_gone", parent=""))
+    installation.run("contract", "push", contract)
+    installation.run("contract", "delete", "shop.rights_gone")
     marker = folder / "_SUCCESS"
     marker.touch()
     installation.run("drop", marker, "--to", "shop/rights", "--wait")
