@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -65,9 +65,12 @@ class Table:
     def hold(self, files: Mapping[str, Sequence[tuple[object, ...]]]) -> Table:
         prepare(self.spark, self.plan, iceberg.load(self.spark, LAKE, self.plan.table))
         schema = ", ".join(f"{spark_identifier(column.name)} {column.type}" for column in self.plan.columns)
-        for file, rows in files.items():
-            frame = self.spark.createDataFrame(rows, f"{schema}, {FILE_COLUMN} string")
-            frame.na.fill(file, [FILE_COLUMN]).coalesce(1).writeTo(f"{LAKE}.{self.plan.table}").append()
+        frames = [
+            self.spark.createDataFrame(rows, f"{schema}, {FILE_COLUMN} string").na.fill(file, [FILE_COLUMN]).coalesce(1)
+            for file, rows in files.items()
+        ]
+        if frames:  # each in a data file of its own, as a batch is appended
+            reduce(DataFrame.union, frames).writeTo(f"{LAKE}.{self.plan.table}").append()
         return self
 
     def on_main(self, files: Mapping[str, Sequence[tuple[object, ...]]]) -> Table:
