@@ -26,7 +26,6 @@ from tests.simulation.worker import Fate
 ODD = ("", "", "", "bad", "nulls", "warn", "unreadable")
 FATES = (*[Fate.DONE] * 3, *Fate)
 SETTINGS = settings(
-    max_examples=200,
     stateful_step_count=40,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
@@ -207,9 +206,10 @@ def _with_one(data: st.DataObject, do: Callable[[Any], object], of: Sequence[Any
     do(data.draw(st.sampled_from(of)))
 
 
-def test_every_promise_is_kept_and_all_comes_about() -> None:
+@pytest.mark.parametrize("examples", [100, pytest.param(200, marks=pytest.mark.extended)])
+def test_every_promise_is_kept_and_all_comes_about(examples: int) -> None:
     Lakegate.counted.clear()
-    run_state_machine_as_test(Lakegate, settings=SETTINGS)
+    run_state_machine_as_test(Lakegate, settings=settings(SETTINGS, max_examples=examples))
     assert [what for what in COVERED if not Lakegate.counted[what]] == []
 
 
