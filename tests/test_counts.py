@@ -58,7 +58,7 @@ NO_NUMBER = {
     "inspection.file.key",
     "what",
     "files.form.kind",
-    "' and '.join(known.kinds)",
+    "' and '.join(known_setting.kinds)",
     "', '.join(unasked)",
 }
 MORE_THAN_ONE = {

@@ -255,17 +255,17 @@ Table = Annotated[str, typer.Argument(metavar="NAMESPACE.TABLE", help="The contr
 @contract.command("list")
 def contract_list(ctx: typer.Context, *, as_json: AsJson = False) -> None:
     """List the pushed contracts: each table with its route, or why its contract does not load."""
-    from lakegate.cli import pushed
+    from lakegate.cli import registry
 
-    raise typer.Exit(pushed.list_contracts(_installation(ctx), as_json=as_json))
+    raise typer.Exit(registry.list_contracts(_installation(ctx), as_json=as_json))
 
 
 @contract.command("show")
 def contract_show(ctx: typer.Context, table: Table, *, as_json: AsJson = False) -> None:
     """Print a table's contract, as it was pushed."""
-    from lakegate.cli import pushed
+    from lakegate.cli import registry
 
-    raise typer.Exit(pushed.show(_installation(ctx), table, as_json=as_json))
+    raise typer.Exit(registry.show(_installation(ctx), table, as_json=as_json))
 
 
 @contract.command("delete")
@@ -279,9 +279,9 @@ def contract_delete(
     """Delete a table's contract, after it said what becomes of its files. The table and its rows stay. Exit 1, and
     delete nothing, while files of it are in flight.
     """
-    from lakegate.cli import pushed
+    from lakegate.cli import registry
 
-    raise typer.Exit(pushed.delete(_installation(ctx), table, yes=yes, as_json=as_json))
+    raise typer.Exit(registry.delete(_installation(ctx), table, yes=yes, as_json=as_json))
 
 
 @app.command()

@@ -5,9 +5,9 @@ from types import NoneType
 
 from lakegate.operations import pushing
 from lakegate.operations.operation import Direct, Operation
-from lakegate.operations.pushed import delete_contract
 from lakegate.operations.pushing import ContractFile, TakenUp
 from lakegate.operations.questions import makes_branch
+from lakegate.operations.registry import delete_contract
 from lakegate.workflow.approve import Approval, approve
 from lakegate.workflow.retry import RetryResult, discard, retry
 

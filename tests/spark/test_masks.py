@@ -43,7 +43,7 @@ schema:
       - name: email
         logicalType: string
         classification: restricted
-        logicalTypeOptions: {pattern: '^\d+\d+x$', maxLength: 5}
+        logicalTypeOptions: {pattern: '\d.*\d.*x', maxLength: 5}
         enum: [{value: a}]
         unique: true
         customProperties: [{property: severity, vendor: lakegate, value: warning}]

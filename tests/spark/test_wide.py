@@ -78,13 +78,13 @@ def test_a_check_s_metric_is_found_without_looking_at_all_others() -> None:
 
 @pytest.mark.parametrize("named", [str.upper, "{} ".format, "x{}".format], ids=["in capitals", "spaced", "other"])
 def test_names_of_a_wide_file_are_not_compared_pair_by_pair(named: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    folded, seen = names.fold, list[str]()
+    fold, seen = names.fold, list[str]()
 
     def counted(name: str) -> str:
         seen.append(name)
-        return folded(name)
+        return fold(name)
 
-    monkeypatch.setattr(fit, "folded", counted)
+    monkeypatch.setattr(fit, "fold", counted)
     of = plan("nyc.t", dict.fromkeys(wide(500), "int"))
     columns = [FileColumn(name=named(name), type="int") for name in wide(500)]
     assert agree(of, None, [columns]).fits[0].faults

@@ -8,8 +8,8 @@ from lakegate.cli.installation import Installation
 from lakegate.cli.terminal import busy, clean, indent, print_lines, say_json
 from lakegate.counts import count
 from lakegate.operations.acts import DeleteContract
-from lakegate.operations.pushed import ContractText
 from lakegate.operations.questions import ListContracts, ShowContract
+from lakegate.operations.registry import ContractText
 
 
 def list_contracts(installation: Installation, *, as_json: bool) -> Exit:

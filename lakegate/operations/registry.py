@@ -33,14 +33,14 @@ class ContractText:
 
 def pushed_contracts(store: Store) -> tuple[PushedContract, ...]:
     """Return every pushed contract, by table."""
-    return tuple(sorted(_pushed(Registry.read(store)), key=lambda contract: contract.table))
+    return tuple(sorted(_contracts(Registry.read(store)), key=lambda contract: contract.table))
 
 
-def _pushed(registry: Registry) -> Iterator[PushedContract]:
+def _contracts(registry: Registry) -> Iterator[PushedContract]:
     for contract in registry.contracts:
         yield PushedContract(table=contract.table, route=contract.route.pattern)
-    for broken in registry.broken_contracts:
-        yield PushedContract(table=table_of(broken.source), fault=str(broken.faults[0]))
+    for contract_faults in registry.broken_contracts:
+        yield PushedContract(table=table_of(contract_faults.source), fault=str(contract_faults.faults[0]))
     for error in registry.unread:
         raise error
 

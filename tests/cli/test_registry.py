@@ -2,7 +2,7 @@
 
 import pytest
 
-from lakegate.cli import pushed
+from lakegate.cli import registry
 from lakegate.cli.exits import Exit
 from lakegate.errors import Refused
 from lakegate.operations.acts import DeleteContract
@@ -68,7 +68,7 @@ def test_a_contract_of_files_in_flight_is_kept(desk: Desk) -> None:
 
 
 def test_a_person_who_says_no_keeps_the_contract(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pushed, "is_attended", lambda: True)
+    monkeypatch.setattr(registry, "is_attended", lambda: True)
     monkeypatch.setattr("typer.confirm", lambda _: False)
     assert "Nothing was deleted" in desk.run("contract", "delete", "nyc.flights").stdout
     assert desk.world.store.read(NAME) is not None
