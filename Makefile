@@ -4,16 +4,18 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
+UNIT := $(PYTEST) -m "not schedules and not hostile and not nessie and not http and not spark and not synth and not local and not datacontract and not readers and not dashboard and not orchestrators"
+FILES := audit contracts duckdb express formats inference reading spark synthetic trial wap
 # Outside pytest, which knows the folder, too: schedules over HTTP have tokens of the local cloud's issuer.
 SIMULATE := PYTHONPATH=localstack/plugins $(BIN)/python -m tests.simulation
-JOBS ?= 4
+JOBS ?= 5
 BUNDLE ?= emr-spark-8.1.0
 UNDER ?= airflow dagster dbos prefect
 REFERENCE := commands options vocabulary catalogue limits schemas rights
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup deploy-setup demo example up down test layers lint test-schedules test-extended test-unit test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-readers test-dashboard test-orchestrators test-synth test-local test-wheel wheel search bench bench-audit bench-cold-start bench-dashboard bench-keys bench-express bench-publish bench-receipts chaos docs reference lock pictures clean simulate simulate-nessie
+.PHONY: help setup deploy-setup demo example up down test layers lint test-schedules test-extended test-unit test-unit-service test-unit-files test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-readers test-dashboard test-orchestrators test-synth test-local test-wheel wheel search bench bench-audit bench-cold-start bench-dashboard bench-keys bench-express bench-publish bench-receipts chaos docs reference lock pictures clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -36,12 +38,12 @@ down: ## stop the local cloud
 
 # Schedules fill all cores by themselves: so they come first, alone.
 # The layers know nothing of each other, and the longest are the first. A layer that starts Spark, Nessie or the local
-# cloud waits for them a good part of its time, so four at a time fill two cores to the end.
+# cloud waits for them a good part of its time, so five at a time fill two cores to the end.
 # Each one's output comes in one piece when it has ended (make 4), and all run, whichever fails.
-test: test-schedules ## the whole gate: schedules, then linters and every layer of tests, four at a time (JOBS=1: one)
+test: test-schedules ## the whole gate: schedules, then linters and every layer of tests, five at a time (JOBS=1: one)
 	@$(MAKE) --no-print-directory --keep-going --jobs=$(JOBS) $(if $(filter output-sync,$(.FEATURES)),-O) layers
 
-layers: test-local test-nessie test-spark test-unit test-http test-hostile lint test-synth ## the same but the schedules, as `make -j` says
+layers: test-local test-nessie test-spark test-unit-service test-unit-files test-http test-hostile lint test-synth ## the same but the schedules, as `make -j` says
 
 lint: setup ## ruff, mypy --strict, import-linter
 	$(BIN)/ruff check .
@@ -52,8 +54,13 @@ lint: setup ## ruff, mypy --strict, import-linter
 test-schedules: setup ## 2,500 simulated schedules of faults, always the same (half a minute)
 	$(PYTEST) -m schedules tests/simulation
 
-test-unit: setup ## the other tests without Spark and servers (five minutes)
-	$(PYTEST) -m "not schedules and not hostile and not nessie and not http and not spark and not synth and not local and not datacontract and not readers and not dashboard and not orchestrators"
+test-unit: test-unit-service test-unit-files ## the other tests without Spark and servers (five minutes)
+
+test-unit-service: setup ## those of them on the service, its command line and its infrastructure
+	$(UNIT) $(FILES:%=--ignore=tests/%) tests
+
+test-unit-files: setup ## those of them on contracts, files and audits
+	$(UNIT) $(FILES:%=tests/%)
 
 test-hostile: setup ## hostile names, files and contracts, by how work grows with them, and fuzzing (two minutes)
 	$(PYTEST) -m hostile tests/hostile
