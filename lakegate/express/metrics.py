@@ -3,7 +3,7 @@
 # ruff: noqa: S608 - columns are quoted, and expressions are a plan's own
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -20,6 +20,7 @@ from lakegate.audit.evaluation.samples import evenly
 from lakegate.audit.evaluation.verdicts import Measurement, Measurements, evaluate
 from lakegate.audit.model.plan import Metric, MetricKind, Plan
 from lakegate.audit.model.report import CheckResult, Source, Verdict
+from lakegate.audit.schema.names import fold
 from lakegate.duckdb.arrow import types_of
 from lakegate.duckdb.dialect import STRICTLY, duckdb_identifier
 from lakegate.duckdb.macros import MACROS
@@ -182,18 +183,18 @@ def columns_needed(metrics: Sequence[Metric], columns: Sequence[str]) -> list[st
     if any(metric.kind is MetricKind.QUERY for metric in metrics):
         return list(columns)
     names = {name for metric in metrics for name in _names_in(metric)}
-    return [name for name in columns if name.lower() in names] or list(columns[:1])
+    return [name for name in columns if fold(name) in names] or list(columns[:1])
 
 
-def _names_in(metric: Metric) -> Collection[str]:
-    """Return all names in a metric, which may be of columns, in lower case: SQL goes by no case."""
-    return _names_in_sql(metric.sql) if metric.sql else [name.lower() for name in metric.columns]
+def _names_in(metric: Metric) -> Iterable[str]:
+    """Return all names in a metric, which may be of columns, folded: SQL goes by no case."""
+    return _names_in_sql(metric.sql) if metric.sql else map(fold, metric.columns)
 
 
 @lru_cache(maxsize=10_000)
 def _names_in_sql(sql: str) -> frozenset[str]:
     identifiers = sqlglot.parse_one(sql, read="spark").find_all(exp.Identifier)
-    return frozenset(identifier.name.lower() for identifier in identifiers)
+    return frozenset(fold(identifier.name) for identifier in identifiers)
 
 
 def widen(rows: pa.Table) -> pa.Table:
