@@ -165,16 +165,14 @@ def outputs(stack: str) -> Mapping[str, str]:
     """Return the stack's outputs."""
     try:
         with aws_errors(f"reading the stack {stack!r}"):
-            description: Any = boto3.client("cloudformation", config=CONFIG).describe_stacks(StackName=stack)["Stacks"][
-                0
-            ]
+            answer: Any = boto3.client("cloudformation", config=CONFIG).describe_stacks(StackName=stack)
     except LakegateError as error:
         hint = (
             f"For the local cloud run: lakegate local up{_in_checkout()}. For AWS set AWS_REGION and AWS_PROFILE, and "
             "name the installation by --installation NAME"
         )
         raise Retryable(f"no installation can be reached: {str(error).rstrip('.')}. {hint}") from error
-    return {item["OutputKey"]: item["OutputValue"] for item in description.get("Outputs", [])}
+    return {item["OutputKey"]: item["OutputValue"] for item in answer["Stacks"][0].get("Outputs", [])}
 
 
 def _in_checkout() -> str:

@@ -1,10 +1,11 @@
 """Pushed contracts as people ask for them: the list, one's text, and what hinders that one is deleted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lakegate.errors import Misconfigured, Refused
 from lakegate.ports import Store
+from lakegate.workflow.overview.line import Line
 from lakegate.workflow.registry import Registry, contract_name, table_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.status import status
@@ -51,11 +52,16 @@ def contract_text(service: Service, table: str) -> ContractText:
     if body is None:
         raise Misconfigured(f"table {table} has no contract. Run: lakegate contract list")
     now = status(service)
-    in_flight, rejected = (
-        tuple(key for line in lines if line.table == table for key in line.files)
-        for lines in (now.in_flight, now.rejected)
+    return ContractText(
+        table=table,
+        text=body.decode(errors="replace"),
+        in_flight=_keys_of(table, now.in_flight),
+        rejected=_keys_of(table, now.rejected),
     )
-    return ContractText(table=table, text=body.decode(errors="replace"), in_flight=in_flight, rejected=rejected)
+
+
+def _keys_of(table: str, lines: Iterable[Line]) -> tuple[str, ...]:
+    return tuple(key for line in lines if line.table == table for key in line.files)
 
 
 def delete_contract(service: Service, table: str) -> None:
@@ -64,7 +70,7 @@ def delete_contract(service: Service, table: str) -> None:
     """
     if service.store.read(contract_name(table)) is None:
         return
-    if files := contract_text(service, table).in_flight:
+    if files := _keys_of(table, status(service).in_flight):
         raise Refused(
             f"{len(files):,} of the files in flight are of {table}, and would wait for its contract: {files[0]!r} and "
             "the like. Its contract stays. Run: lakegate wait, then delete it again"

@@ -17,7 +17,6 @@ from lakegate.reading.lines import BOM, codec
 from lakegate.reading.source import BrokenFile
 
 _LOOKED_AT = 1_000_000  # letters in which the parser looks for a line end
-_LAST_RECORD = 1024**2  # letters, of which a record begins before the last
 _ENDS = re.compile("\r\n|\n|\r")
 
 

@@ -49,11 +49,7 @@ def parse(spark: SparkSession, plan: Plan, layout: Layout, uris: Sequence[str]) 
     texts = [_text_sql(form, column, places.get(column.name)) for column in plan.columns]
     read = read.select("*", *(F.expr(sql).alias(f"t{at}") for at, sql in enumerate(texts)))
     strange, bad_quotes, unequal = row_faults(form, width)
-    quotes = (
-        {}
-        if form.multiline or not form.quote
-        else {bad_quotes: f"NOT {TEXT} RLIKE {literal(whole(well_quoted(form)))}"}
-    )
+    quotes = {} if form.multiline or not form.quote else {bad_quotes: f"NOT {_well_quoted_sql(form)}"}
     is_missing = f"{_CORRUPT} IS NOT NULL" + ("" if form.multiline else " OR f IS NULL")
     faults = {strange: "NOT sound", **quotes, unequal: is_missing}
     return parsed_rows(plan, read, [_value(form, at, column) for at, column in enumerate(plan.columns)], faults)
