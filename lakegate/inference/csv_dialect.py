@@ -139,7 +139,7 @@ def _choose_dialect(
     path: Path, proposals: Iterator[tuple[FileFormat, int]], space_line: int
 ) -> tuple[FileFormat, pa.Table]:
     """Return the first dialect that the whole file is in, and its fields. Raise NoContract, with the first line that is
-    not, if there is none, or with the `spaced` line, in which a space stands before a quote.
+    not, if there is none, or with the `space_line`, in which a space stands before a quote.
     """
     wrong: list[str] = []
     for form, width in proposals:

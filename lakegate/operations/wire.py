@@ -129,7 +129,7 @@ def _envelope_text(**members: object) -> str:
 
 
 def _envelope(text: str) -> dict[str, Any]:
-    """Return the outermost object. Raise UnreadableError for a newer format, and one of BROKEN for something else."""
+    """Return the outermost object. Raise UnreadableError for a newer format, or one of PARSE_ERRORS."""
     envelope = json.loads(text)
     if envelope["format"] > FORMAT:
         raise UnreadableError(f"it has format {envelope['format']}, and up to format {FORMAT} is read")

@@ -29,12 +29,12 @@ class Service:
     """One installation. The sweep takes up events, branches and messages that are older than the `grace`.
 
     Receipts move to the archive `compact_after` they landed, and closed entries of those with more entries than
-    `truncate_above`. A file is rejected after so many `attempts` at it alone whose job crashed. Jobs send the catalog
-    tokens of the `job_client`, or of their own role for the `token_audience`, or none. `jobs_at_once` Spark jobs run at
-    a time. Where files wait for company, they wait for the `batch_window` at the most; `reminders` tell of its end, and
-    without them the sweep does. Nothing is seen in the landing bucket but what lies below the `landing_prefixes`.
-    Without `express`, Spark audits everything. If it `notes_audits`, jobs append what they find to audits tables. The
-    `channels`, by name, are told of what is published and rejected.
+    `truncate_above`. A file is rejected after so many `attempts` at it alone whose job crashed. Jobs reach the
+    `catalog` at this address. `jobs_at_once` Spark jobs run at a time. Where files wait for company, they wait for
+    the `batch_window` at the most; `reminders` tell of its end, and without them the sweep does. Nothing is seen in
+    the landing bucket but what lies below the `landing_prefixes`. Without `express`, Spark audits everything. If it
+    `notes_audits`, jobs append what they find to audits tables. The `channels`, by name, are told of what is
+    published and rejected.
     """
 
     branches: Branches

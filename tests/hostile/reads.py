@@ -1,4 +1,4 @@
-"""How many letters of a text Java's own engine reads before it is done with a pattern: work that is counted, not timed.
+"""Count the letters of a text that Java's own engine reads before it is done with a pattern. No time is measured.
 
 The counting text is a class of Java's, which Spark's compiler makes. It judges nothing.
 """

@@ -1,4 +1,4 @@
-"""What Java's own engine does with patterns that are taken: a bounded number of reads, and no overflow of its stack."""
+"""Java's own engine reads a bounded number of letters for patterns that are taken, and its stack never overflows."""
 
 from __future__ import annotations
 

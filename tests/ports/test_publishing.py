@@ -1,4 +1,4 @@
-"""What every catalog promises to publishing, whatever its scope: in memory, Nessie, and Iceberg's own branches."""
+"""Each catalog keeps its promises to publishing, whatever its scope: in memory, Nessie, and Iceberg's own branches."""
 
 from __future__ import annotations
 

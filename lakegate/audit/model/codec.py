@@ -80,8 +80,8 @@ def _plain_members(value: Any) -> Any:
 
 
 def from_json(kind: type[T], text: str | bytes) -> T:
-    """Read `text` as a `kind`; unknown members are ignored. Raise NewerFormat, OlderFormat, or one of BROKEN if it is
-    none.
+    """Read `text` as a `kind`; unknown members are ignored. Raise NewerFormat, OlderFormat, or one of
+    PARSE_ERRORS if it is none.
     """
     return cast(T, _reader(cast(Any, kind))(json.loads(text)))
 

@@ -40,7 +40,7 @@ _Representer.add_representer(Decimal, _Representer.decimal)
 
 
 class _Emitter(Emitter):
-    """What could not be seen in a quoted text is spelled by its number."""
+    """It spells letters of a quoted text that could not be seen by their numbers."""
 
     def write_double_quoted(self, text: Any, split: Any = True) -> None:  # noqa: ARG002, FBT002 - as it is called
         self.write_indicator(quote(text), need_whitespace=True)

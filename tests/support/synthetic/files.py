@@ -212,4 +212,4 @@ WRITERS: Mapping[FileKind, Callable[[pa.Table, Plan, Path], object]] = {
     FileKind.ORC: lambda rows, plan, out: orc.write_table(_for_orc(rows, plan), out),
     FileKind.AVRO: lambda rows, plan, out: out.write_bytes(encoded(rows, plan)),
 }
-"""How files of typed formats are written."""
+"""Writers of files of typed formats."""
