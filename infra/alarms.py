@@ -20,26 +20,26 @@ def alarm(
     *,
     config: Config,
     page: str,
-    says: str,
+    text: str,
     threshold: float = 1,
-    below: bool = False,
+    low: bool = False,
     periods: int = 1,
-    missing: aws_cloudwatch.TreatMissingData | None = None,
+    gaps: aws_cloudwatch.TreatMissingData | None = None,
 ) -> None:
-    """Create an alarm that goes off when the metric reaches the threshold in each of its last periods, or with `below`,
-    falls below it or has no data. `missing` says what else it makes of a period without data; by default, an alarm
-    without `below` takes it that all is well.
+    """Create an alarm that goes off when the metric reaches the threshold in each of its last periods, or with `low`,
+    falls below it or has no data. `gaps` treats periods without data in another way; by default, an alarm without `low`
+    takes it that all is well.
     """
     new_alarm = aws_cloudwatch.Alarm(
         scope,
         construct_id,
         metric=metric,
         alarm_name=f"{config.name}-{page}",
-        alarm_description=f"{says} What to do: {config.runbook.rstrip('/')}/{page}.md",
+        alarm_description=f"{text} What to do: {config.runbook.rstrip('/')}/{page}.md",
         threshold=threshold,
         evaluation_periods=periods,
-        comparison_operator=LESS_THAN if below else None,
-        treat_missing_data=missing or (MissingData.BREACHING if below else MissingData.NOT_BREACHING),
+        comparison_operator=LESS_THAN if low else None,
+        treat_missing_data=gaps or (MissingData.BREACHING if low else MissingData.NOT_BREACHING),
     )
     if config.alarm_topic:
         topic = SnsAction(aws_sns.Topic.from_topic_arn(new_alarm, "Topic", config.alarm_topic))

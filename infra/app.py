@@ -20,7 +20,7 @@ from infra.data.stack import DataStack
 from infra.ingest.spark import Artifacts
 from infra.ingest.stack import IngestStack
 from infra.network import Network
-from infra.packaging import express, package, trusting
+from infra.packaging import add_authorities, express, package
 from infra.settings_file import SettingsFile
 from lakegate.bundles import of_release
 from lakegate.errors import Misconfigured
@@ -52,7 +52,7 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
         py_files=bundles.py_files,
         jars=tuple(ROOT / ".local/jars" / jar for jar in jars(config)),
     )
-    functions = trusting(bundles.functions, config.nessie_ca) if config.nessie_ca else bundles.functions
+    functions = add_authorities(bundles.functions, config.nessie_ca) if config.nessie_ca else bundles.functions
     of_express = express(ROOT, build_folder, config.architecture, functions) if config.express else None
     compose(app, config, functions, artifacts, of_express)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))

@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 from infra.catalog.sizes import SIZES
 from infra.combinations import combination_faults
 from lakegate.audit.bounded_http import trust
-from lakegate.bundles import DEFAULT, RELEASES, tested
+from lakegate.bundles import DEFAULT, RELEASES, bundle_of
 from lakegate.contracts import BRANCH_DAYS
 from lakegate.errors import Misconfigured
 from lakegate.settings import WORKER_CORES
@@ -217,7 +217,7 @@ class Config(BaseModel):
     job_timeout_minutes: Annotated[
         int, within_bounds(1, LONGEST_JOB, f"is 1 to {LONGEST_JOB:,}, which is seven days")
     ] = 60
-    release: Annotated[str, holds(tested, f"is one whose Spark was tested: {RELEASES}")] = DEFAULT.release
+    release: Annotated[str, holds(bundle_of, f"is one whose Spark was tested: {RELEASES}")] = DEFAULT.release
     image: Annotated[
         str,
         form(

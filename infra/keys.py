@@ -17,7 +17,7 @@ _CONTEXTS = {S3: "aws:s3:arn", SQS: "aws:sqs:arn", SECRETS: "SecretARN"}  # what
 class Keys:
     """ARNs of the installation's own key, "" if it has none, and of those that uploads may lie under besides."""
 
-    own: str = ""
+    arn: str = ""
     of_uploads: tuple[str, ...] = ()
 
     def use(
@@ -26,7 +26,7 @@ class Keys:
         """Yield a statement that allows to use the own key, or with `uploads` also the uploads' keys, through a service
         and for things of these ARNs; none without a key.
         """
-        if keys := [key for key in (self.own, *(self.of_uploads if uploads else ())) if key]:
+        if keys := [key for key in (self.arn, *(self.of_uploads if uploads else ())) if key]:
             yield aws_iam.PolicyStatement(
                 actions=list(actions), resources=keys, conditions=conditions(service, *things)
             )
@@ -38,14 +38,14 @@ class Keys:
 
     def key(self, scope: Construct) -> IKey | None:
         """Return the own key for a resource. It is named by its ARN, so that nothing is added to the key's policy."""
-        return Key.from_key_arn(scope, "OwnKey", self.own) if self.own else None
+        return Key.from_key_arn(scope, "OwnKey", self.arn) if self.arn else None
 
     def encrypt(self, queue: aws_sqs.Queue) -> None:
         """Put a queue under the own key, by its own property: CDK's would open the queue to every rule of events."""
         resource = queue.node.default_child
-        if self.own and isinstance(resource, aws_sqs.CfnQueue):
+        if self.arn and isinstance(resource, aws_sqs.CfnQueue):
             resource.sqs_managed_sse_enabled = None
-            resource.kms_master_key_id = self.own
+            resource.kms_master_key_id = self.arn
 
 
 def conditions(service: str, *things: str) -> dict[str, dict[str, object]]:

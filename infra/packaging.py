@@ -168,9 +168,9 @@ def _compile(folder: Path, place: str = TASK) -> None:
 def _files_to_ship(folder: Path) -> Iterator[Path]:
     """Yield the files of an installed folder that a function needs: no tests, no commands, no installer's notes."""
     for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder)
-        is_noise = inside.parts[0] in {"bin", ".lock"} or LEFT_OUT.intersection(inside.parts)
-        is_note = inside.parts[0].endswith(".dist-info") and path.name in INSTALLERS_NOTES
+        relative = path.relative_to(folder)
+        is_noise = relative.parts[0] in {"bin", ".lock"} or LEFT_OUT.intersection(relative.parts)
+        is_note = relative.parts[0].endswith(".dist-info") and path.name in INSTALLERS_NOTES
         if path.is_file() and not is_noise and not is_note:
             yield path
 
@@ -227,7 +227,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return entry
 
 
-def trusting(functions: Path, authorities: str) -> Path:
+def add_authorities(functions: Path, authorities: str) -> Path:
     """Return the functions' zip with authorities in it, certificates as PEM text."""
     target = functions.with_stem(f"{functions.stem}-trusting")
     shutil.copyfile(functions, target)
@@ -236,9 +236,9 @@ def trusting(functions: Path, authorities: str) -> Path:
     return target
 
 
-def _digest(root: Path, files: Iterable[Path], below: str = "") -> str:
+def _digest(root: Path, files: Iterable[Path], inputs: str = "") -> str:
     """Return a hash of the files' names and bytes, and of this module and its Python, which put them together."""
-    digest = hashlib.sha256(Path(__file__).read_bytes() + sys.version.encode() + below.encode())
+    digest = hashlib.sha256(Path(__file__).read_bytes() + sys.version.encode() + inputs.encode())
     for path in files:
         body = path.read_bytes()
         digest.update(f"{path.relative_to(root)}\0{len(body)}\0".encode() + body)

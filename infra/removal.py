@@ -5,6 +5,6 @@ from aws_cdk import RemovalPolicy
 from infra.config import Config
 
 
-def outliving(config: Config) -> RemovalPolicy:
+def removal_policy(config: Config) -> RemovalPolicy:
     """Return the policy of what outlives its stack, but for an ephemeral installation's."""
     return RemovalPolicy.DESTROY if config.ephemeral else RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE

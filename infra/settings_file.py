@@ -35,27 +35,27 @@ class SettingsFile:
             raise Misconfigured(f"{path}: the file is not UTF-8") from error
         except tomllib.TOMLDecodeError as error:
             at = _AT_LINE.search(str(error))
-            said = _AT_LINE.sub("", str(error))
-            raise Misconfigured(f"{path}:{at[1]}: {said}" if at else f"{path}: {said}") from error
+            message = _AT_LINE.sub("", str(error))
+            raise Misconfigured(f"{path}:{at[1]}: {message}" if at else f"{path}: {message}") from error
 
     def config(self, override: Callable[[str], object], region: str = "") -> Config:
         """Return the choices of the file and of `override`, which goes before it. Raise Misconfigured with everything
         that is wrong at once. `region` is the stack's, if known.
         """
-        own, wrong = Config.parse(self.values, strict=True)
-        overridden, misspoken = Config.parse(context_values(override))
-        chosen = own.model_copy(update={name: getattr(overridden, name) for name in overridden.model_fields_set})
-        faults = [self._placed([name], f"{name} {words}") for name, words in wrong.items()]
+        base, wrong = Config.parse(self.values, strict=True)
+        overrides, misspoken = Config.parse(context_values(override))
+        config = base.model_copy(update={name: getattr(overrides, name) for name in overrides.model_fields_set})
+        faults = [self._with_place([name], f"{name} {words}") for name, words in wrong.items()]
         faults += [(0, f"-c {name} {words}") for name, words in misspoken.items()]
-        for text in chosen.faults(region, {*wrong, *misspoken}):
+        for text in config.faults(region, {*wrong, *misspoken}):
             names = SETTING_NAME.findall(text)
-            of_command = overridden.model_fields_set.intersection(names)  # which is told in its own words
-            faults.append((0, text) if of_command else self._placed(names, text))
+            of_command = overrides.model_fields_set.intersection(names)  # which is told in its own words
+            faults.append((0, text) if of_command else self._with_place(names, text))
         if faults:
             raise Misconfigured("\n".join(text for _, text in sorted(faults)))
-        return chosen
+        return config
 
-    def _placed(self, names: Sequence[str], text: str) -> tuple[int, str]:
+    def _with_place(self, names: Sequence[str], text: str) -> tuple[int, str]:
         """Return a fault with its line: that of the first of these settings which this file gives, or 0."""
         line = next((self.lines[name] for name in names if name in self.lines), 0)
         place, words = f"{self.path}:{line}" if line else f"{self.path}", SETTING_NAME.sub(r"\1", text)
@@ -66,7 +66,7 @@ def _lines(text: str) -> dict[str, int]:
     """Return the line on which each name of a valid file stands. TOML's parser tells none, but each statement ends with
     its line: so the fewest lines that are TOML by themselves are one statement.
     """
-    found: dict[str, int] = {}
+    starts: dict[str, int] = {}
     first, statement = 1, ""
     for number, line in enumerate(text.split("\n"), 1):
         statement += line + "\n"
@@ -75,6 +75,6 @@ def _lines(text: str) -> dict[str, int]:
         except tomllib.TOMLDecodeError:
             continue
         for name in names:
-            found.setdefault(name, first)  # a table's names come after all others
+            starts.setdefault(name, first)  # a table's names come after all others
         first, statement = number + 1, ""
-    return found
+    return starts

@@ -17,19 +17,19 @@ def waive_below(identity: IConstruct, *, resource: IConstruct | str, suffix: str
     """Accept that a role or policy may use everything below a resource, `<its ARN>/prefix/*`. A bucket that is not ours
     is given by its name.
     """
-    waive(identity, rule=f"IAM5[Resource::{_named(resource, Stack.of(identity))}{suffix}]", reason=reason)
+    waive(identity, rule=f"IAM5[Resource::{_arn(resource, Stack.of(identity))}{suffix}]", reason=reason)
 
 
-def _named(resource: IConstruct | str, reader: Stack) -> str:
+def _arn(resource: IConstruct | str, reader: Stack) -> str:
     """Return the resource's ARN as cdk-nag writes it in findings of a stack: another stack reads it by its export, and
     a bucket that is not ours is named by its own name.
     """
     if isinstance(resource, str):
         return f"arn:<AWS::Partition>:s3:::{resource}"
-    owner, made = Stack.of(resource), resource if isinstance(resource, CfnResource) else resource.node.default_child
-    if not isinstance(made, CfnResource):
+    owner, cfn = Stack.of(resource), resource if isinstance(resource, CfnResource) else resource.node.default_child
+    if not isinstance(cfn, CfnResource):
         raise TypeError(f"{resource.node.path} has no CloudFormation resource")
     if owner.node.path == reader.node.path:
-        return f"<{owner.resolve(made.logical_id)}.Arn>"
-    imported: Mapping[str, str] = reader.resolve(owner.export_value(made.get_att("Arn")))
-    return imported["Fn::ImportValue"]
+        return f"<{owner.resolve(cfn.logical_id)}.Arn>"
+    value: Mapping[str, str] = reader.resolve(owner.export_value(cfn.get_att("Arn")))
+    return value["Fn::ImportValue"]

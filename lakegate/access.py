@@ -61,32 +61,32 @@ WRITES = (Operation.CREATE_ENTITY, Operation.UPDATE_ENTITY, Operation.DELETE_ENT
 
 
 @dataclass(frozen=True, kw_only=True)
-class Where:
+class Condition:
     """A condition on a reference's name or a key's path, in Nessie's expression language and in Python."""
 
     cel: str
     holds: Callable[[str], bool]
 
 
-ANYWHERE = Where(cel="", holds=lambda _: True)
-MAIN = Where(cel="ref == 'main'", holds=lambda ref: ref == "main")
-BRANCHES = Where(cel=f"ref.startsWith('{PREFIX}')", holds=lambda ref: ref.startswith(PREFIX))
-MAIN_OR_BRANCHES = Where(
+ANYWHERE = Condition(cel="", holds=lambda _: True)
+MAIN = Condition(cel="ref == 'main'", holds=lambda ref: ref == "main")
+BRANCHES = Condition(cel=f"ref.startsWith('{PREFIX}')", holds=lambda ref: ref.startswith(PREFIX))
+MAIN_OR_BRANCHES = Condition(
     cel=f"({MAIN.cel} || {BRANCHES.cel})", holds=lambda ref: MAIN.holds(ref) or BRANCHES.holds(ref)
 )
 
 
-def _in_namespace(name: str) -> Where:
-    return Where(
+def _in_namespace(name: str) -> Condition:
+    return Condition(
         cel=f"(path == '{name}' || path.startsWith('{name}.'))",
         holds=lambda path: path == name or path.startswith(f"{name}."),
     )
 
 
 LEDGER = _in_namespace(NAMESPACE)
-TABLES = Where(cel=f"!{LEDGER.cel}", holds=lambda path: not LEDGER.holds(path))
+TABLES = Condition(cel=f"!{LEDGER.cel}", holds=lambda path: not LEDGER.holds(path))
 AUDITS = _in_namespace(AUDITS_NAMESPACE)
-PUBLIC = Where(
+PUBLIC = Condition(
     cel=f"(!path.startsWith('_') || {AUDITS.cel})",
     holds=lambda path: not path.startswith("_") or AUDITS.holds(path),
 )
@@ -99,8 +99,8 @@ class Rule:
     name: str
     roles: tuple[Role, ...]
     operations: tuple[Operation, ...]
-    refs: Where = ANYWHERE
-    paths: Where = ANYWHERE
+    refs: Condition = ANYWHERE
+    paths: Condition = ANYWHERE
 
     def allows(self, role: Role, operation: Operation, ref: str, path: str) -> bool:
         return role in self.roles and operation in self.operations and self.refs.holds(ref) and self.paths.holds(path)

@@ -28,7 +28,7 @@ from lakegate.landing.lane import Express
 from lakegate.ports import Tokens
 from lakegate.publishing.nessie import NessieCatalog, NessieTables
 from lakegate.settings import Settings
-from lakegate.shown import in_json
+from lakegate.visibility import in_json
 from lakegate.workflow.service import Service
 
 LONGEST = 10_000  # characters of one field
@@ -85,7 +85,7 @@ def tokens(settings: Settings) -> Tokens | None:
     return tokens_of(settings.catalog(settings.role))
 
 
-def _clipped(_logger: object, _method: str, event: EventDict) -> EventDict:
+def _clip(_logger: object, _method: str, event: EventDict) -> EventDict:
     """Shorten long fields, because the log's reader would cut a longer line in its middle."""
     return {name: _short(value) if isinstance(value, str) else value for name, value in event.items()}
 
@@ -108,7 +108,7 @@ def configure_logging() -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso"),
             structlog.processors.format_exc_info,
-            _clipped,
+            _clip,
             structlog.processors.JSONRenderer(ensure_ascii=False, default=str),
             _harmless,
         ],

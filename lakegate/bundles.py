@@ -19,7 +19,7 @@ class Bundle:
 
     release: str
     releases: str  # a pattern
-    shown: str  # the same for people
+    label: str  # the same for people
     spark: str
     scala: str
     python: str
@@ -39,7 +39,7 @@ class Bundle:
 EMR_7 = Bundle(
     release="emr-7.13.0",
     releases=r"emr-7\.[0-9]+\.[0-9]+",
-    shown="emr-7.<minor>.<patch>",
+    label="emr-7.<minor>.<patch>",
     spark="3.5",
     scala="2.12",
     python="3.11",
@@ -48,7 +48,7 @@ EMR_7 = Bundle(
 EMR_SPARK_8 = Bundle(
     release="emr-spark-8.1.0",
     releases=r"emr-spark-8\.[12]\.[0-9]+",  # 8.0 has Spark 4.0
-    shown="emr-spark-8.1.<patch> and 8.2",
+    label="emr-spark-8.1.<patch> and 8.2",
     spark="4.1",
     scala="2.13",
     python="3.13",
@@ -56,17 +56,17 @@ EMR_SPARK_8 = Bundle(
 )
 BUNDLES = (EMR_7, EMR_SPARK_8)
 DEFAULT = EMR_SPARK_8
-RELEASES = " or ".join(bundle.shown for bundle in BUNDLES)
+RELEASES = " or ".join(bundle.label for bundle in BUNDLES)
 
 
-def tested(release: str) -> Bundle | None:
+def bundle_of(release: str) -> Bundle | None:
     """Return the bundle of a release of EMR Serverless; None if its Spark has not passed the tests."""
     return next((bundle for bundle in BUNDLES if re.fullmatch(bundle.releases, release)), None)
 
 
 def of_release(release: str) -> Bundle:
     """Return the same, and raise Misconfigured if there is none."""
-    if bundle := tested(release):
+    if bundle := bundle_of(release):
         return bundle
     raise Misconfigured(f"no job can run on {release}: release is one of {RELEASES}. Set it: lakegate deploy SETTINGS")
 

@@ -16,11 +16,11 @@ OF_THE_SERVICE = (Role.SPARK, Role.INGEST, Role.PUBLISH, Role.OBSERVER)
 OF_OTHERS = (Role.OBSERVER, Role.READER)
 """Roles that other programs may have as well, with clients whose secret is their own."""
 FORM = "<role>=<client id>:<secret's name>"
-_LISTED = re.compile(rf"({'|'.join(Role)})=([A-Za-z0-9._-]{{1,128}})(?::([A-Za-z0-9/_+=.@-]{{1,256}}))?")
+_ENTRY = re.compile(rf"({'|'.join(Role)})=([A-Za-z0-9._-]{{1,128}})(?::([A-Za-z0-9/_+=.@-]{{1,256}}))?")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listed:
+class ClientEntry:
     """One client in the list. Without a secret it is another program's."""
 
     role: Role
@@ -30,27 +30,27 @@ class Listed:
     @classmethod
     def parse(cls, text: str) -> Self | None:
         """Return the client that the text names, or None if it names none."""
-        found = _LISTED.fullmatch(text)
-        return cls(role=Role(found[1]), id=found[2], secret=found[3] or "") if found else None
+        match = _ENTRY.fullmatch(text)
+        return cls(role=Role(match[1]), id=match[2], secret=match[3] or "") if match else None
 
     def __str__(self) -> str:
         return f"{self.role}={self.id}" + (f":{self.secret}" if self.secret else "")
 
 
-def parsed(texts: Iterable[str]) -> list[Listed]:
+def parse_list(texts: Iterable[str]) -> list[ClientEntry]:
     """Return the clients of a list, without what names none."""
-    return [client for text in texts if (client := Listed.parse(text))]
+    return [client for text in texts if (client := ClientEntry.parse(text))]
 
 
-def named(texts: Iterable[str]) -> dict[Role, tuple[str, ...]]:
+def ids_by_role(texts: Iterable[str]) -> dict[Role, tuple[str, ...]]:
     """Return the ids of each role's clients."""
-    clients = parsed(texts)
+    clients = parse_list(texts)
     return {role: tuple(client.id for client in clients if client.role is role) for role in Role}
 
 
 def list_faults(texts: tuple[str, ...]) -> Iterator[str]:
     """Yield what is wrong with a list of clients."""
-    clients = parsed(texts)
+    clients = parse_list(texts)
     if len(clients) < len(texts):
         yield f"is {FORM},…, with the roles {', '.join(Role)}"
     secret_counts = Counter(client.role for client in clients if client.secret)
@@ -64,5 +64,5 @@ def list_faults(texts: tuple[str, ...]) -> Iterator[str]:
         ("client", [client.id for client in clients]),
         ("secret", [client.secret for client in clients]),
     ):
-        if twice := [name for name, times in Counter(names).items() if name and times > 1]:
-            yield f"gives each role a {noun} of its own, and has {', '.join(twice)} twice"
+        if repeats := [name for name, times in Counter(names).items() if name and times > 1]:
+            yield f"gives each role a {noun} of its own, and has {', '.join(repeats)} twice"

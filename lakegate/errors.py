@@ -20,20 +20,20 @@ class LakegateError(Exception):
 
 def foreseen(errors: Iterable[Exception]) -> list[LakegateError]:
     """Return the errors of many steps, once all were tried. Raise the first that is not a LakegateError, a bug."""
-    found = list(errors)
-    for error in found:
+    every_error = list(errors)
+    for error in every_error:
         if not isinstance(error, LakegateError):
             raise error
-    return [error for error in found if isinstance(error, LakegateError)]
+    return [error for error in every_error if isinstance(error, LakegateError)]
 
 
 @contextmanager
-def noting(done: str) -> Iterator[None]:
+def error_note(text: str) -> Iterator[None]:
     """Raise an error from within unchanged, with a note for people of the work that is done all the same."""
     try:
         yield
     except LakegateError as error:
-        error.add_note(done)
+        error.add_note(text)
         raise
 
 
@@ -57,7 +57,7 @@ class Misconfigured(LakegateError):
     """A person must change a setting, a contract or a command."""
 
 
-PASSING = (Retryable, OutcomeUnknown, Conflict)
+TRANSIENT = (Retryable, OutcomeUnknown, Conflict)
 """Errors that may be gone at the next try."""
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 PACKAGE = Path(__file__).resolve().parent
-CARRIED = "carried"  # the folder of a wheel's package in which all but its packages is
-BESIDE = "spark_jobs"  # a package of its own, installed beside this one
-NOTE = ".carried"  # what was unpacked, in the form of sha256sum
+CARGO = "carried"  # the folder of a wheel's package in which all but its packages is
+SIBLING = "spark_jobs"  # a package of its own, installed beside this one
+MANIFEST = ".carried"  # what was unpacked, in the form of sha256sum
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,38 +46,38 @@ def home(package: Path = PACKAGE) -> Home:
     """Return the home of a package: the folder around it, or of a wheel's, the user's."""
     if is_installed(package):
         return Home(root=user_cache_path("lakegate"), is_checkout=False)
-    return Home(root=package.parent, is_checkout=not (package.parent / NOTE).exists())
+    return Home(root=package.parent, is_checkout=not (package.parent / MANIFEST).exists())
 
 
 def is_installed(package: Path = PACKAGE) -> bool:
     """Return True if lakegate is installed from a wheel, not run from a checkout."""
-    return (package / CARRIED).is_dir()
+    return (package / CARGO).is_dir()
 
 
 def unpack(root: Path, package: Path = PACKAGE) -> None:
     """Bring the folder to what the package carries. Whatever else is there stays. One process at a time does so."""
     root.mkdir(parents=True, exist_ok=True)
-    carried = dict(_carried(package))
-    wanted = {name: _sha256(source) for name, source in carried.items()}
-    with (root / f"{NOTE}.lock").open("w") as lock:
+    cargo = dict(_cargo(package))
+    digests = {name: _sha256(source) for name, source in cargo.items()}
+    with (root / f"{MANIFEST}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        there = _noted(root / NOTE)
-        if there == wanted:
+        present = _read_manifest(root / MANIFEST)
+        if present == digests:
             return
-        for name in there.keys() - wanted.keys():
+        for name in present.keys() - digests.keys():
             (root / name).unlink(missing_ok=True)
-        for name in (name for name, digest in wanted.items() if there.get(name) != digest):
-            _copy(carried[name], root / name)
-        (root / NOTE).write_text("".join(f"{digest}  {name}\n" for name, digest in wanted.items()))
+        for name in (name for name, digest in digests.items() if present.get(name) != digest):
+            _copy(cargo[name], root / name)
+        (root / MANIFEST).write_text("".join(f"{digest}  {name}\n" for name, digest in digests.items()))
 
 
-def _carried(package: Path) -> Iterator[tuple[str, Path]]:
+def _cargo(package: Path) -> Iterator[tuple[str, Path]]:
     """Yield each carried file, by its path in a checkout: the packages, and what is beside them there."""
-    carried = package / CARRIED
-    for path in sorted((*package.rglob("*"), *(package.parent / BESIDE).rglob("*"))):
-        inside = path.relative_to(carried if path.is_relative_to(carried) else package.parent)
-        if path.is_file() and "__pycache__" not in inside.parts:
-            yield str(inside), path
+    cargo = package / CARGO
+    for path in sorted((*package.rglob("*"), *(package.parent / SIBLING).rglob("*"))):
+        relative = path.relative_to(cargo if path.is_relative_to(cargo) else package.parent)
+        if path.is_file() and "__pycache__" not in relative.parts:
+            yield str(relative), path
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -88,8 +88,8 @@ def _copy(source: Path, target: Path) -> None:
     partial.replace(target)
 
 
-def _noted(note: Path) -> Mapping[str, str]:
-    lines = note.read_text().splitlines() if note.exists() else []
+def _read_manifest(path: Path) -> Mapping[str, str]:
+    lines = path.read_text().splitlines() if path.exists() else []
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 

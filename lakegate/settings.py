@@ -12,7 +12,7 @@ from lakegate.access import Role
 from lakegate.audit.model.catalog import CatalogAddress
 from lakegate.audit.model.client import Client
 from lakegate.bundles import EMR_7
-from lakegate.clients import FORM, Listed
+from lakegate.clients import FORM, ClientEntry
 from lakegate.errors import Misconfigured
 
 PREFIX = "LAKEGATE_"
@@ -22,7 +22,7 @@ CHOICES = ("AWS_ACCESS_KEY_ID", "AWS_ENDPOINT_URL", "AWS_PROFILE")  # each says 
 ENV_FILE = PREFIX + "ENV_FILE"
 INSTALLATION = PREFIX + "INSTALLATION"
 FORMER = PREFIX + "STACK"  # what INSTALLATION was called
-NAMED = INSTALLATION + "_NAMED"  # by --installation, which no file may override
+OPTION = INSTALLATION + "_NAMED"  # by --installation, which no file may override
 WAREHOUSE = "warehouse"  # the lake bucket's folder that holds the catalog's warehouse
 CODE = Path(__file__).parent.parent  # a function's own folder
 CA_FILE = "nessie-ca.pem"  # there, because Lambda's environment has no room for certificates
@@ -86,10 +86,10 @@ class Settings:
         in a file beside the code if the variable names it.
         """
         values = os.environ if env is None else env
-        found = {field.name: values.get(PREFIX + field.name.upper()) for field in fields(cls)}
-        if found["nessie_ca"] == CA_FILE:
-            found["nessie_ca"] = (CODE / CA_FILE).read_text()
-        return cls.from_mapping(found, PREFIX)
+        texts = {field.name: values.get(PREFIX + field.name.upper()) for field in fields(cls)}
+        if texts["nessie_ca"] == CA_FILE:
+            texts["nessie_ca"] = (CODE / CA_FILE).read_text()
+        return cls.from_mapping(texts, PREFIX)
 
     @classmethod
     def from_outputs(cls, outputs: Mapping[str, str]) -> Self:
@@ -98,7 +98,7 @@ class Settings:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, str | None], prefix: str = "") -> Self:
-        wrong, kept = [], {}
+        wrong, kwargs = [], {}
         for field in fields(cls):
             text = values.get(field.name)
             if not text and field.default is MISSING:
@@ -106,15 +106,15 @@ class Settings:
             elif text and field.type is int and not text.isdigit():
                 wrong.append(f"{prefix}{field.name.upper()}={text!r} is not a whole number")
             elif text:
-                kept[field.name] = int(text) if field.type is int else text
+                kwargs[field.name] = int(text) if field.type is int else text
         wrong += [
             f"{prefix}TOKEN_CLIENTS: {text!r} is not {FORM}"
-            for text in str(kept.get("token_clients", "")).split(",")
-            if text and not Listed.parse(text)
+            for text in str(kwargs.get("token_clients", "")).split(",")
+            if text and not ClientEntry.parse(text)
         ]
         if wrong:
             raise Misconfigured("; ".join(wrong))
-        settings = cls(**kept)  # type: ignore[arg-type]
+        settings = cls(**kwargs)  # type: ignore[arg-type]
         return replace(settings, nessie_uri=settings.nessie_uri.rstrip("/"))  # paths are appended to it
 
     @property
@@ -138,9 +138,9 @@ class Settings:
         """
         if not self.token_endpoint:
             return None
-        for each in filter(None, map(Listed.parse, self.token_clients.split(","))):
-            if each.role == role and each.secret:
-                return Client(id=each.id, secret=each.secret, endpoint=self.token_endpoint, scope=self.token_scope)
+        for entry in filter(None, map(ClientEntry.parse, self.token_clients.split(","))):
+            if entry.role == role and entry.secret:
+                return Client(id=entry.id, secret=entry.secret, endpoint=self.token_endpoint, scope=self.token_scope)
         raise Misconfigured(f"token_clients has no client with a secret for the role {role or 'of this process'}")
 
     def to_env(self) -> dict[str, str]:
@@ -170,7 +170,7 @@ class CommandLine:
         installation that the command line has named goes before.
         """
         values = os.environ if env is None else env
-        name = values.get(NAMED) or values.get(INSTALLATION)
+        name = values.get(OPTION) or values.get(INSTALLATION)
         return cls(
             env_file=values.get(ENV_FILE) or cls.env_file,
             is_chosen=bool(name) or any(map(values.get, CHOICES)),
@@ -199,7 +199,7 @@ def adopt(profile: Mapping[str, str]) -> None:
 
 def choose_installation(name: str) -> None:
     """Set the installation that --installation names, for this process and those that it runs."""
-    os.environ[NAMED] = name
+    os.environ[OPTION] = name
 
 
 def choose_region(name: str) -> None:

@@ -38,7 +38,7 @@ def package(tmp_path: Path) -> Path:
 
 def files(root: Path) -> dict[str, str]:
     found = {str(path.relative_to(root)): path.read_text() for path in root.rglob("*") if path.is_file()}
-    return {name: text for name, text in found.items() if not name.startswith(module.NOTE)}
+    return {name: text for name, text in found.items() if not name.startswith(module.MANIFEST)}
 
 
 def test_this_checkout_is_a_home() -> None:
@@ -88,7 +88,7 @@ def test_another_version_replaces_what_was_unpacked_and_nothing_else(package: Pa
 def test_unpacking_again_writes_nothing(package: Path, tmp_path: Path) -> None:
     root = tmp_path / "home"
     unpack(root, package)
-    before = {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.name != f"{module.NOTE}.lock"}
+    before = {path: path.stat().st_mtime_ns for path in root.rglob("*") if path.name != f"{module.MANIFEST}.lock"}
     unpack(root, package)
     assert {path: path.stat().st_mtime_ns for path in before} == before
 

@@ -6,7 +6,7 @@ import pytest
 
 from lakegate import bootstrap
 from lakegate.audit.model.client import Client
-from lakegate.clients import list_faults, parsed
+from lakegate.clients import list_faults, parse_list
 from lakegate.errors import Misconfigured
 from lakegate.settings import Settings, output_name
 
@@ -101,4 +101,4 @@ def test_a_list_of_clients_is_looked_at_as_a_whole(texts: tuple[str, ...], says:
 
 
 def test_a_client_is_written_as_it_is_read() -> None:
-    assert [str(each) for each in parsed((*ALL, "reader=6"))] == [*ALL, "reader=6"]
+    assert [str(each) for each in parse_list((*ALL, "reader=6"))] == [*ALL, "reader=6"]

@@ -8,7 +8,7 @@ from infra.catalog.settings import DATABASE
 from infra.catalog.sizes import Size
 from infra.config import Config
 from infra.keys import Keys
-from infra.removal import outliving
+from infra.removal import removal_policy
 from infra.waivers import waive
 
 GIGABYTES, MOST_GIGABYTES = 20, 200  # RDS adds storage by itself
@@ -28,7 +28,7 @@ class Database(Construct):
         network: CatalogNetwork,
     ) -> None:
         super().__init__(scope, construct_id)
-        keep = outliving(config)
+        keep = removal_policy(config)
         self.group = aws_ec2.SecurityGroup(
             self, "Group", vpc=network.vpc, description="Database of the catalog", allow_all_outbound=False
         )

@@ -23,14 +23,14 @@ class CatalogNetwork(Construct):
         self.clients = aws_ec2.SecurityGroup(
             self, "Clients", vpc=self.vpc, description="Who may call the catalog: functions, jobs and readers"
         )
-        self._given = config.security_groups
+        self._groups = config.security_groups
 
     @property
     def of_clients(self) -> Network:
         """Return where functions and jobs run."""
         return Network(
             subnets=tuple(subnet.subnet_id for subnet in self.vpc.private_subnets),
-            security_groups=(self.clients.security_group_id, *self._given),
+            security_groups=(self.clients.security_group_id, *self._groups),
         )
 
     def _create(self, config: Config, size: Size) -> aws_ec2.Vpc:

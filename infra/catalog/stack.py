@@ -13,7 +13,7 @@ from infra.catalog.watch import Watch
 from infra.config import Config
 from infra.data.stack import DataStack
 from lakegate.access import nessie_settings
-from lakegate.clients import named
+from lakegate.clients import ids_by_role
 
 
 class CatalogStack(Stack):
@@ -59,4 +59,4 @@ def _callers(config: Config) -> dict[str, str]:
     issuer, audience = config.token_issuer, config.token_audience
     if not config.token_endpoint:
         return nessie_settings(issuer, audience)
-    return nessie_settings(issuer, audience, config.token_claim, named(config.token_clients))
+    return nessie_settings(issuer, audience, config.token_claim, ids_by_role(config.token_clients))

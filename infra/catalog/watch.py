@@ -38,7 +38,7 @@ class Watch(Construct):
             "Errors",
             failed_calls(front),
             page="catalog-errors",
-            says=f"Nessie, or its balancer, failed {FAILED_CALLS} calls in a quarter of an hour.",
+            text=f"Nessie, or its balancer, failed {FAILED_CALLS} calls in a quarter of an hour.",
             threshold=FAILED_CALLS,
         )
 
@@ -47,11 +47,11 @@ class Watch(Construct):
             "Tasks",
             front.targets.metrics.healthy_host_count(period=PERIOD, statistic="Minimum"),
             page="catalog-tasks",
-            says=f"For a quarter of an hour, not all {tasks} of Nessie's tasks were well."
+            text=f"For a quarter of an hour, not all {tasks} of Nessie's tasks were well."
             if tasks > 1
             else "For a quarter of an hour, Nessie's task was missing or not well.",
             threshold=tasks,
-            below=True,
+            low=True,
             periods=PERIODS,
         )
 
@@ -61,17 +61,17 @@ class Watch(Construct):
             "Storage",
             instance.metric_free_storage_space(period=PERIOD, statistic="Minimum"),
             page="database-storage",
-            says=f"Nessie's database has less than {LEAST_GIGABYTES} GB of storage left.",
+            text=f"Nessie's database has less than {LEAST_GIGABYTES} GB of storage left.",
             threshold=LEAST_GIGABYTES * 1024**3,
-            below=True,
+            low=True,
             periods=PERIODS,
-            missing=MissingData.IGNORE,
+            gaps=MissingData.IGNORE,
         )
         self._alarm(
             "Processor",
             instance.metric_cpu_utilization(period=PERIOD, statistic="Average"),
             page="database-cpu",
-            says=f"The processor of Nessie's database was {BUSY_PERCENT} % busy for a quarter of an hour.",
+            text=f"The processor of Nessie's database was {BUSY_PERCENT} % busy for a quarter of an hour.",
             threshold=BUSY_PERCENT,
             periods=PERIODS,
         )
@@ -79,7 +79,7 @@ class Watch(Construct):
             "Connections",
             instance.metric_database_connections(period=PERIOD, statistic="Maximum"),
             page="database-connections",
-            says=f"Nessie's database has {limit} connections or more, which are not all of Nessie's tasks.",
+            text=f"Nessie's database has {limit} connections or more, which are not all of Nessie's tasks.",
             threshold=limit,
             periods=PERIODS,
         )

@@ -8,7 +8,7 @@ from constructs import Construct
 
 from infra.config import Config
 from infra.keys import ENCRYPT, S3, SECRETS, SQS, conditions, objects
-from infra.removal import outliving
+from infra.removal import removal_policy
 
 ADMINISTER = (
     *("CreateAlias", "Describe*", "Enable*", "List*", "Put*", "Update*", "Revoke*", "Disable*", "Get*", "Delete*"),
@@ -31,7 +31,7 @@ def own_key(scope: Construct, config: Config) -> IKey | None:
         description=f"lakegate: buckets, queues and logs of {config.name}",
         enable_key_rotation=True,
         policy=aws_iam.PolicyDocument(statements=[*policy(config)]),
-        removal_policy=outliving(config),
+        removal_policy=removal_policy(config),
     )
 
 

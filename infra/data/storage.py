@@ -14,7 +14,7 @@ from constructs import Construct
 from infra.config import INCOMPLETE_UPLOAD_DAYS, Config
 from infra.data.key import own_key
 from infra.keys import DECRYPT, ENCRYPT, S3, Keys, objects
-from infra.removal import outliving
+from infra.removal import removal_policy
 from infra.waivers import waive, waive_below
 from lakegate.landing import canary
 from lakegate.settings import WAREHOUSE
@@ -37,7 +37,7 @@ class Storage(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, config: Config) -> None:
         super().__init__(scope, construct_id)
         self._config, self._key = config, own_key(self, config)
-        self.keys = Keys(own=self._key.key_arn if self._key else "", of_uploads=config.upload_keys)
+        self.keys = Keys(arn=self._key.key_arn if self._key else "", of_uploads=config.upload_keys)
         self._logs: aws_s3.Bucket | None = None
         if self._key:
             self._logs = self._log_to(self._bucket("access", is_locked=False, lifecycle_rules=[_expiry("logs")]))
@@ -73,7 +73,7 @@ class Storage(Construct):
             enforce_ssl=True,
             minimum_tls_version=1.2,
             object_ownership=aws_s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
-            removal_policy=outliving(self._config),
+            removal_policy=removal_policy(self._config),
             versioned=True,
             **self._log_options(name),
             **properties,
@@ -84,9 +84,9 @@ class Storage(Construct):
         of the installation's own, refuse those under none, too.
         """
         name = "s3:x-amz-server-side-encryption"
-        keys = [key for key in (self.keys.own, *self.keys.of_uploads) if key]
+        keys = [key for key in (self.keys.arn, *self.keys.of_uploads) if key]
         further_conditions = {"StringNotEquals": {f"{name}-aws-kms-key-id": keys}} if keys else {}
-        under_none = [{"StringEquals": {name: "AES256"}}] if self.keys.own else []
+        under_none = [{"StringEquals": {name: "AES256"}}] if self.keys.arn else []
         for condition in (
             {"StringEquals": {name: ["aws:kms", "aws:kms:dsse"]}, **further_conditions},
             {"Null": {f"{name}-customer-algorithm": "false"}},

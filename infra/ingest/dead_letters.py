@@ -43,7 +43,7 @@ class DeadLetters(Construct):
             self.queue.metric_approximate_number_of_messages_visible(period=interval),
             config=self._config,
             page=self._page,
-            says=f"Events in the queue {self._name} could not be handled, and sweeps could not handle them either.",
+            text=f"Events in the queue {self._name} could not be handled, and sweeps could not handle them either.",
             periods=INTERVALS,
         )
 

@@ -50,7 +50,7 @@ class Express(Function):
             service="lambda", resource="function", resource_name=self.name, arn_format=ArnFormat.COLON_RESOURCE_NAME
         )
 
-    def tell(self, settle: Function) -> None:
+    def notify(self, settle: Function) -> None:
         """Have Lambda call settle with the end of each call, good or bad, of a function that was killed as well."""
         destination = Destination(settle.function.function_arn, INVOKE)
         self.function.configure_async_invoke(

@@ -53,8 +53,8 @@ class Function(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._config, self._keys, self.timeout = config, keys, timeout
-        self._what = construct_id.lower()
-        self.name = f"{config.name}-{self._what}"
+        self._label = construct_id.lower()
+        self.name = f"{config.name}-{self._label}"
         self.role = aws_iam.Role(self, "Role", assumed_by=aws_iam.ServicePrincipal("lambda.amazonaws.com"))
         self.function = aws_lambda.Function(
             self,
@@ -62,7 +62,7 @@ class Function(Construct):
             function_name=self.name,
             runtime=aws_lambda.Runtime(f"python{PYTHON}", aws_lambda.RuntimeFamily.PYTHON),
             architecture=aws_lambda.Architecture.custom(config.architecture),
-            handler=f"handlers.{handler or self._what + '.handler'}",
+            handler=f"handlers.{handler or self._label + '.handler'}",
             code=code,
             environment=_environment(settings),
             memory_size=memory,
@@ -97,7 +97,7 @@ class Function(Construct):
         """Call the function on a rule's schedule. A failed call is not retried, because the next one comes anyway. Its
         dead letters hold the error, and its alarms end by themselves once calls succeed.
         """
-        dead_letters = DeadLetters(self, "DeadLetters", of=self._what, config=self._config, keys=self._keys)
+        dead_letters = DeadLetters(self, "DeadLetters", of=self._label, config=self._config, keys=self._keys)
         self.call_on(rule, dead_letters, retry_attempts=0, max_event_age=LATEST)
         self._watch(Duration.minutes(INTERVALS * interval.to_minutes() + self.timeout.to_minutes()))
         return dead_letters
@@ -112,9 +112,9 @@ class Function(Construct):
             "Missed",
             self.function.metric_invocations(period=period),
             config=self._config,
-            page=f"{self._what}-missed",
-            says=f"{self.name} has not run for {minutes}.",
-            below=True,
+            page=f"{self._label}-missed",
+            text=f"{self.name} has not run for {minutes}.",
+            low=True,
         )
         self.watch_errors(period)
 
@@ -126,8 +126,8 @@ class Function(Construct):
             "Throttled",
             self.function.metric_throttles(period=QUARTER),
             config=self._config,
-            page=f"{self._what}-throttled",
-            says=f"Lambda refused {THROTTLES_LIMIT} calls of {self.name} in a quarter of an hour.",
+            page=f"{self._label}-throttled",
+            text=f"Lambda refused {THROTTLES_LIMIT} calls of {self.name} in a quarter of an hour.",
             threshold=THROTTLES_LIMIT,
         )
 
@@ -139,8 +139,8 @@ class Function(Construct):
             "Errors",
             self.function.metric_errors(period=period),
             config=self._config,
-            page=f"{self._what}-errors",
-            says=f"{self.name} failed {FAILURES} times in {minutes}. Its log is /aws/lambda/{self.name}.",
+            page=f"{self._label}-errors",
+            text=f"{self.name} failed {FAILURES} times in {minutes}. Its log is /aws/lambda/{self.name}.",
             threshold=FAILURES,
         )
 

@@ -69,7 +69,7 @@ class Inbox(Construct):
             self.queue.metric_approximate_age_of_oldest_message(period=Duration.minutes(1)),
             config=config,
             page="ingest-waiting",
-            says="Events of files are over an hour old, and ingest has not handled them.",
+            text="Events of files are over an hour old, and ingest has not handled them.",
             threshold=threshold,
         )
 

@@ -51,9 +51,9 @@ class Signals(Construct):
             metric(config, Signal.OLDEST_UNDECIDED, self._interval, "Maximum"),
             config=config,
             page="undecided",
-            says=f"A file landed over {config.undecided_minutes} minutes ago and is neither published nor rejected.",
+            text=f"A file landed over {config.undecided_minutes} minutes ago and is neither published nor rejected.",
             threshold=config.undecided_minutes * 60,
-            missing=MissingData.IGNORE,
+            gaps=MissingData.IGNORE,
         )
         if config.rejected_percent:
             alarm(
@@ -62,7 +62,7 @@ class Signals(Construct):
                 rejected_share(config),
                 config=config,
                 page="rejections",
-                says=f"Of the files that were decided in the last hour, {config.rejected_percent} % were rejected.",
+                text=f"Of the files that were decided in the last hour, {config.rejected_percent} % were rejected.",
                 threshold=config.rejected_percent,
             )
 
@@ -73,7 +73,7 @@ class Signals(Construct):
             metric(self._config, Signal.JOBS_FAILED, HOUR),
             config=self._config,
             page="jobs-failed",
-            says=f"{CRASHES} Spark jobs crashed within an hour.",
+            text=f"{CRASHES} Spark jobs crashed within an hour.",
             threshold=CRASHES,
         )
 
@@ -84,9 +84,9 @@ class Signals(Construct):
             metric(self._config, Signal.CATALOG_UNREACHABLE, self._interval, "Minimum"),
             config=self._config,
             page="catalog-unreachable",
-            says=f"Nessie did not answer {UNREACHABLE_SWEEPS} sweeps in a row. Nothing is published meanwhile.",
+            text=f"Nessie did not answer {UNREACHABLE_SWEEPS} sweeps in a row. Nothing is published meanwhile.",
             periods=UNREACHABLE_SWEEPS,
-            missing=MissingData.IGNORE,
+            gaps=MissingData.IGNORE,
         )
         alarm(
             self,
@@ -94,9 +94,9 @@ class Signals(Construct):
             metric(self._config, Signal.LISTING_SECONDS, self._interval, "Maximum"),
             config=self._config,
             page="listing-slow",
-            says="Listing the landing bucket takes half of the time that a sweep has.",
+            text="Listing the landing bucket takes half of the time that a sweep has.",
             threshold=time.to_seconds() / 2,
-            missing=MissingData.IGNORE,
+            gaps=MissingData.IGNORE,
         )
 
     def _watch_canary(self) -> None:
@@ -108,8 +108,8 @@ class Signals(Construct):
             metric(self._config, Signal.FILES_PUBLISHED, period, table=canary.TABLE),
             config=self._config,
             page="canary",
-            says=f"No canary has reached main for {hours} hours and {CANARY_MINUTES} minutes.",
-            below=True,
+            text=f"No canary has reached main for {hours} hours and {CANARY_MINUTES} minutes.",
+            low=True,
         )
 
 

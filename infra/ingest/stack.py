@@ -25,7 +25,7 @@ from infra.ingest.signals import Signals
 from infra.ingest.spark import Artifacts, Spark
 from infra.network import Network
 from lakegate.access import Role
-from lakegate.clients import parsed
+from lakegate.clients import parse_list
 from lakegate.settings import DESCRIPTION, Settings, output_name
 
 SHORT, LONG = Duration.minutes(5), Duration.minutes(10)
@@ -83,7 +83,7 @@ class IngestStack(Stack):
             self.express = Express(
                 self, "Express", config=config, keys=keys, network=network, settings=spark, code=code
             )
-            self.express.tell(self.settle)
+            self.express.notify(self.settle)
         self.people = People(self, "People", read=self.read, act=self.act)
 
         interval = Duration.minutes(config.reconcile_minutes)
@@ -167,7 +167,7 @@ class IngestStack(Stack):
             (self.spark, Role.SPARK),
             *([(self.express, Role.SPARK)] if self.express else []),
         ]
-        secrets = {client.role: client.secret for client in parsed(config.token_clients) if client.secret}
+        secrets = {client.role: client.secret for client in parse_list(config.token_clients) if client.secret}
         for holder, part in parts:
             if config.token_endpoint:
                 read_secret(holder, "ClientSecret", role=holder.role, name=secrets[part], keys=self.storage.keys)
@@ -176,7 +176,7 @@ class IngestStack(Stack):
 
     def _as(self, part: Role) -> Settings:
         """Return the settings of a function with this part. Of an issuer's clients it knows its own and the job's."""
-        clients = parsed(self.settings.token_clients.split(","))
+        clients = parse_list(self.settings.token_clients.split(","))
         known_clients = [str(client) for client in clients if client.secret and client.role in (part, Role.SPARK)]
         return (
             replace(self.settings, role=part, token_clients=",".join(known_clients)) if known_clients else self.settings

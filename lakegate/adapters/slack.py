@@ -27,7 +27,7 @@ from lakegate.counts import count
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
 from lakegate.ports import Message, MessageFile, MessageKind
 from lakegate.settings import Settings
-from lakegate.shown import shown, turns
+from lakegate.visibility import turns, visible
 
 log = structlog.get_logger()
 
@@ -328,7 +328,7 @@ def escape(text: str) -> str:
 
 def clean(text: str) -> str:
     """Return the text as one line, without characters that hide, reverse or control, or end code."""
-    return shown(text, lambda char: " " if char.isspace() else "\ufffd").replace("`", "\u02bc")
+    return visible(text, lambda char: " " if char.isspace() else "\ufffd").replace("`", "\u02bc")
 
 
 def clip(text: str, limit: int) -> str:

@@ -20,7 +20,7 @@ from rich.text import Text
 from lakegate.audit.model.codec import to_plain
 from lakegate.cli.ends import ENDS
 from lakegate.counts import count
-from lakegate.shown import in_json, shown, spelt
+from lakegate.visibility import code_point, in_json, visible
 
 PIPE_WIDTH = 2000  # lines that a script reads are not folded
 WIDEST_CELL = 60
@@ -47,7 +47,7 @@ def clean(text: object) -> str:
     """Return text that a terminal shows and never obeys, on one line: with a second one, a file's key could imitate a
     line of ours.
     """
-    return shown(str(text), spelt)
+    return visible(str(text), code_point)
 
 
 def print_lines(*lines: RenderableType) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from lakegate.counts import count
-from lakegate.errors import Conflict, noting
+from lakegate.errors import Conflict, error_note
 from lakegate.ports import Intake
 
 PAUSE = 5.0  # seconds between two looks at the runs
@@ -24,14 +24,14 @@ def held_still(intake: Intake, notify: Notify, pause: Pause) -> Iterator[None]:
         notify("the application has stopped")
         yield
     except BaseException as error:
-        with noting(f"Before that: {type(error).__name__}: {error}"):
+        with error_note(f"Before that: {type(error).__name__}: {error}"):
             _open(intake, notify)
         raise
     _open(intake, notify)
 
 
 def _open(intake: Intake, notify: Notify) -> None:
-    with noting("The intake may be closed still, and files that land wait: run the same deployment again"):
+    with error_note("The intake may be closed still, and files that land wait: run the same deployment again"):
         intake.open()
     notify("the intake is open again")
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from lakegate.errors import PASSING, LakegateError
+from lakegate.errors import TRANSIENT, LakegateError
 
 
 class Verdict(StrEnum):
@@ -45,4 +45,4 @@ def findings_or_error(subject: str, act: Callable[[], list[Finding]], todo: str)
         return act()
     except LakegateError as error:
         message = str(error).removeprefix(f"{subject}: ")
-        return [(unknown if isinstance(error, PASSING) else wrong)(subject, message, todo)]
+        return [(unknown if isinstance(error, TRANSIENT) else wrong)(subject, message, todo)]

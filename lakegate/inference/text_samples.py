@@ -17,7 +17,7 @@ from lakegate.inference.json_lines import objects_of
 from lakegate.inference.sample import Sample, unfit
 from lakegate.inference.text import plan_of, rows, with_encodings_agreed
 from lakegate.inference.text_types import TextType, type_of_texts
-from lakegate.shown import shown, spelt
+from lakegate.visibility import code_point, visible
 
 _WORDS = ("delimiter", "quote", "escape", "encoding", "header")
 
@@ -86,6 +86,6 @@ def _one_form(forms: Sequence[tuple[Path, FileFormat]]) -> FileFormat:
 
 def _remark_of_nulls(values: pa.ChunkedArray, nulls: Sequence[str]) -> str:
     """Return how often the texts stand for no value, for a person."""
-    numbers = {text: pc.sum(pc.equal(values, text)).as_py() or 0 for text in nulls}
-    phrases = (f"{count(number, 'field', 'says', 'say')} {shown(text, spelt)}" for text, number in numbers.items())
+    counts = {text: pc.sum(pc.equal(values, text)).as_py() or 0 for text in nulls}
+    phrases = (f"{count(times, 'field', 'says', 'say')} {visible(text, code_point)}" for text, times in counts.items())
     return ", ".join(phrases)

@@ -17,7 +17,7 @@ from lakegate.audit.text.values import NULLS
 from lakegate.counts import count
 from lakegate.inference.suggestions import is_personal
 from lakegate.reading.values import reader
-from lakegate.shown import shown, spelt
+from lakegate.visibility import code_point, visible
 
 NO_VALUE = "no value: the type is a guess"
 SPELLINGS = (
@@ -233,4 +233,4 @@ def _is_kept(text: str) -> bool:
 def _example_of(name: str, texts: Sequence[str], condition: Callable[[str], object]) -> str:
     """Return an example, unless the column's name sounds personal."""
     example = min((text for text in texts if condition(text)), default="")
-    return f", such as {shown(example[:_EXAMPLE], spelt)}" if example and not is_personal(name) else ""
+    return f", such as {visible(example[:_EXAMPLE], code_point)}" if example and not is_personal(name) else ""

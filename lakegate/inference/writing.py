@@ -11,7 +11,7 @@ from lakegate.audit.schema.lines import words
 from lakegate.audit.schema.types import Atom, Type, storage_of
 from lakegate.contracts.odcs.writing import braces, dump, remark
 from lakegate.inference.suggestions import Suggestion, Suggestions
-from lakegate.shown import shown, spelt
+from lakegate.visibility import code_point, visible
 
 MOST_LINED = 1_000
 """Columns of which each has lines of its own, with its checks."""
@@ -59,7 +59,7 @@ def write_contract(draft: Draft) -> str:
     if draft.fresh:
         contract["slaProperties"] = [_freshness(name, *draft.fresh)]
     contract.yaml_set_start_comment(
-        f"Inferred from {shown(draft.samples, spelt)}.\n"
+        f"Inferred from {visible(draft.samples, code_point)}.\n"
         "Each comment tells the number that its line rests on: edit what you know better, and describe what it is."
     )
     for word in ("servers", "schema", "slaProperties"):

@@ -22,8 +22,7 @@ from lakegate.audit.summary import (
     tally,
 )
 from lakegate.counts import count
-from lakegate.shown import shown as visible
-from lakegate.shown import spelt
+from lakegate.visibility import code_point, visible
 
 _SAMPLE = 5  # rows of a check; the report has up to a hundred
 _WIDTH = 40  # characters of a cell
@@ -129,4 +128,4 @@ def _short(cell: str) -> str:
 
 def _clean(text: str) -> str:
     """Return a stranger's text on one line, with nothing that a terminal would obey or that nobody sees."""
-    return visible(text, spelt)
+    return visible(text, code_point)

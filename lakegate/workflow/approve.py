@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from lakegate.audit.model.report import Report
 from lakegate.counts import count
-from lakegate.errors import Refused, noting
+from lakegate.errors import Refused, error_note
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.publishing.guards import NeedsNewAttempt
@@ -48,7 +48,7 @@ def approve(service: Service, batch: str, reason: str, by: str, keys: Sequence[s
     published, errors = 0, dict[str, Refused]()
     for attempt, files in groups:
         before = f"{count(published, 'file', 'was', 'were')} published from batch {batch} before this error"
-        with noting(before) if published else nullcontext():
+        with error_note(before) if published else nullcontext():
             error = _publish(service, rejected, attempt, files, reason=reason, by=by)
         if error:
             errors |= {file.key: error for file in files}
@@ -74,7 +74,7 @@ def _publish(
     if objection:
         return Refused(objection.why)
     files_text = count(len(files), "file", "was", "were")
-    with noting(f"{files_text} published from batch {rejected.batch}; the next sweep does the rest"):
+    with error_note(f"{files_text} published from batch {rejected.batch}; the next sweep does the rest"):
         notify_approved(service, attempt.attempt)
         settle(service, attempt.attempt)
     return None

@@ -9,7 +9,7 @@ import structlog
 from structlog.contextvars import bound_contextvars
 
 from lakegate.counts import count
-from lakegate.errors import PASSING, LakegateError, Retryable, foreseen
+from lakegate.errors import TRANSIENT, LakegateError, Retryable, foreseen
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.chunks import in_chunks, rotate
 from lakegate.landing.files import FileVersion
@@ -85,7 +85,7 @@ def _list_branches(service: Service, branches: list[Branch]) -> None:
     """Add the open branches to the list. This is a sweep's first call to the catalog, and tells whether it answers."""
     try:
         branches.extend(service.branches.list_branches())
-    except PASSING:
+    except TRANSIENT:
         service.telemetry.emit({Signal.CATALOG_UNREACHABLE: 1})
         raise
     open_attempts = sum(Attempt.parse(branch.name) is not None for branch in branches)

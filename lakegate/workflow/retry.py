@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from lakegate.counts import count
-from lakegate.errors import Refused, noting
+from lakegate.errors import Refused, error_note
 from lakegate.landing.attempts import Attempt, batches
 from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision, State
@@ -47,7 +47,7 @@ def retry(service: Service, batch: str, keys: Sequence[str] = ()) -> RetryResult
     sizes = {key: len(receipt.to_json()) for key, receipt in rejected.receipts.items()}
     own_files, first = rejected.one_of_each_key, rejected.last.next()
     new_attempts = list(start_attempts(service, first, own_files, lambda files: next(batches(files, limits, sizes))))
-    with noting(f"Attempt a{new_attempts[0].number} of batch {batch} may have started. Run: lakegate show {batch}"):
+    with error_note(f"Attempt a{new_attempts[0].number} of batch {batch} may have started. Run: lakegate show {batch}"):
         attempts = tuple([attempt for attempt in new_attempts if _has_claims(service, attempt)])
     if not attempts:
         raise rejected.refusal(f"none of its files can be retried any more. Run: lakegate show {batch}")
@@ -78,7 +78,7 @@ def discard(service: Service, batch: str, reason: str, by: str, keys: Sequence[s
     findings = [Finding(file=file, reasons=entry.reasons) for file, entry in rejected.files]
     discarded = record(service, attempt, Decision.DISCARDED, findings, reason=reason, by=by)
     if discarded:
-        with noting(
+        with error_note(
             f"{count(len(discarded), 'file', 'was', 'were')} discarded from batch {batch}; the next sweep does the rest"
         ):
             delete_settled(service, attempt)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from lakegate.cli.app import app
 from lakegate.cli.exits import Exit, exit_code
 from lakegate.errors import Conflict, ContractFaults, LakegateError, Misconfigured, OutcomeUnknown, Refused, Retryable
-from lakegate.settings import NAMED
+from lakegate.settings import OPTION
 from tests.cli.desk import Desk
 
 HEAVY = ("boto3", "pyarrow", "duckdb", "pyiceberg", "sqlglot", "structlog", "pynessie", "slack_sdk")
@@ -132,7 +132,7 @@ def test_the_installation_that_is_named_is_asked(words: list[str], monkeypatch: 
         asked.append(name)
         raise Retryable("nothing answers")
 
-    monkeypatch.setenv(NAMED, "")  # put back afterwards
+    monkeypatch.setenv(OPTION, "")  # put back afterwards
     for module in ("profile.outputs", "doctor.outputs_of"):
         monkeypatch.setattr(f"lakegate.cli.{module}", outputs)
     told = CliRunner().invoke(app, [*words, "--installation", "test"])

@@ -20,7 +20,7 @@ from lakegate.errors import Misconfigured, Retryable
 from lakegate.home import Home
 from lakegate.operations.operation import Direct
 from lakegate.operations.remote import Remote
-from lakegate.settings import NAMED, adopt, choose_installation
+from lakegate.settings import OPTION, adopt, choose_installation
 from lakegate.workflow.service import Service
 
 OUTPUTS = {
@@ -253,7 +253,7 @@ def test_a_local_cloud_does_not_go_before_a_profile_file_that_is_here(local_clou
 
 
 def test_an_installation_that_is_named_goes_before_the_profile_file(aws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(NAMED, "")  # put back afterwards
+    monkeypatch.setenv(OPTION, "")  # put back afterwards
     monkeypatch.setenv("LAKEGATE_INSTALLATION", "of this shell")
     deploy("named")
     (aws / ".lakegate.env").write_text("LAKEGATE_INSTALLATION=other\nAWS_ACCESS_KEY_ID=k\nAWS_SECRET_ACCESS_KEY=s\n")

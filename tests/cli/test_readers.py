@@ -20,7 +20,7 @@ from lakegate.cli.readers.engines import ENGINES, Engine
 from lakegate.cli.readers.place import Place
 from lakegate.cli.readers.reading import Reading
 from lakegate.cli.terminal import clean
-from lakegate.clients import Listed
+from lakegate.clients import ClientEntry
 from lakegate.ports import MAIN, Ref
 from lakegate.settings import Settings
 from tests.cli.desk import PLACE, Desk
@@ -33,8 +33,8 @@ BY_CLIENT = replace(
     token_endpoint="https://issuer.example.com/token",
     token_scope="catalog/read",
     clients=(
-        Listed(role=Role.OBSERVER, id="watcher", secret="lakegate/oidc/observer"),
-        Listed(role=Role.READER, id="bi-tool"),
+        ClientEntry(role=Role.OBSERVER, id="watcher", secret="lakegate/oidc/observer"),
+        ClientEntry(role=Role.READER, id="bi-tool"),
     ),
 )
 SQL = {"snowflake": "snowflake", "duckdb-sql": "duckdb"}

@@ -21,7 +21,7 @@ from lakegate.adapters.http import door
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.lake import storage
 from lakegate.cli.readers.place import Place
-from lakegate.clients import Listed
+from lakegate.clients import ClientEntry
 from lakegate.ports import MAIN, Ref
 from tests.cli.desk import Desk
 from tests.support.guarded import AUDIENCE, Guarded, Held, act_as
@@ -113,7 +113,7 @@ def as_client(guarded: Guarded, role: Role, monkeypatch: pytest.MonkeyPatch) -> 
     """The place of an installation that knows clients of an issuer, for a process that has the secret of this one."""
     own = CLIENT.format(role)
     monkeypatch.setenv("LAKEGATE_CREDENTIAL", f"{own}:{guarded.issuer.passwords[role]}")
-    listed = (Listed(role=role, id=own),)
+    listed = (ClientEntry(role=role, id=own),)
     place = place_of(guarded.lake)
     return replace(place, token_endpoint=guarded.issuer.uri + TOKENS, token_scope=SCOPE, clients=listed)
 

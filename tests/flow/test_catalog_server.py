@@ -33,7 +33,7 @@ from lakegate.audit.model.report import DataFile, FileReport, Report, Verdict
 from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.doctor.finding import Finding
 from lakegate.doctor.finding import Verdict as Judged
-from lakegate.errors import PASSING
+from lakegate.errors import TRANSIENT
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, Ref
@@ -272,7 +272,7 @@ def test_databases_and_nessies_that_are_killed_in_mid_flow_lose_nothing_and_do_n
     assert kept.receive("third")
     kept.runs.submit_all()
     [attempt] = list_open_attempts(kept.service.branches)
-    with meanwhile("/history/merge", kept.server.kill, answered=True), pytest.raises(PASSING):
+    with meanwhile("/history/merge", kept.server.kill, answered=True), pytest.raises(TRANSIENT):
         settle(kept.service, attempt)
     kept.start()
     assert kept.rows() == {"first": ROWS, "second": ROWS, "third": ROWS}

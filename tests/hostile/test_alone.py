@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from handlers import ingest
 from lakegate.errors import (
-    PASSING,
+    TRANSIENT,
     Conflict,
     ContractFaults,
     Fault,
@@ -644,7 +644,7 @@ def test_an_attempt_that_cannot_be_asked_keeps_no_newer_batch_of_its_table_waiti
     scene.fail(queue, "files_claimed_on", lambda _, attempt, *__: attempt == bad)
     with capture_logs() as logs:
         scene.try_(lambda: settle(scene.world.service, good))
-    waits = isinstance(error, PASSING)  # it is asked again at the next event or sweep
+    waits = isinstance(error, TRANSIENT)  # it is asked again at the next event or sweep
     assert scene.world.rows_on_main() == ({} if waits else {"good": 2})
     assert scene.is_told(logs)
 

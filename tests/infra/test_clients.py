@@ -9,7 +9,7 @@ import pytest
 
 from lakegate.access import Role, nessie_settings
 from lakegate.audit.model.client import Client
-from lakegate.clients import named
+from lakegate.clients import ids_by_role
 from lakegate.settings import PREFIX, Settings
 from tests.infra.conftest import CATALOG, CONTEXT, synthesised
 from tests.infra.template import Stack, flat
@@ -106,7 +106,7 @@ def test_a_person_s_command_line_finds_the_clients_of_people(stack: Stack) -> No
 def test_nessie_trusts_the_issuer_and_knows_each_role_s_clients(stack: Stack) -> None:
     (container,) = stack.one("AWS::ECS::TaskDefinition", "ServerTask")["ContainerDefinitions"]
     told = {each["Name"]: flat(each["Value"]) for each in container["Environment"]}
-    expected = nessie_settings(CHOSEN["token_issuer"], "", "azp", named(CLIENTS))
+    expected = nessie_settings(CHOSEN["token_issuer"], "", "azp", ids_by_role(CLIENTS))
     assert told.items() >= expected.items()
     assert "'bi' in roles" in expected["nessie.server.authorization.rules.read-main"]
     assert "quarkus.oidc.token.audience" not in told

@@ -22,7 +22,7 @@ from handlers.packages import unpack
 from infra import packaging
 from infra.config import Config
 from infra.ingest.express import SCRATCH
-from infra.packaging import INTERPRETER, Bundles, trusting
+from infra.packaging import INTERPRETER, Bundles, add_authorities
 from lakegate.errors import Misconfigured
 from lakegate.settings import CA_FILE, PACKAGES
 
@@ -217,12 +217,12 @@ def test_without_an_archive_the_packages_are_those_that_are_installed(tmp_path: 
 def test_authorities_are_one_more_file_and_the_same_bytes_twice(checkout: Path, tmp_path: Path) -> None:
     plain = package(checkout, tmp_path).functions
     before = plain.read_bytes()
-    first = trusting(plain, "-----BEGIN CERTIFICATE-----")
+    first = add_authorities(plain, "-----BEGIN CERTIFICATE-----")
     made = first.read_bytes()
     with zipfile.ZipFile(first) as archive, zipfile.ZipFile(plain) as without:
         assert set(archive.namelist()) - set(without.namelist()) == {CA_FILE}
         assert archive.read(CA_FILE) == b"-----BEGIN CERTIFICATE-----"
-    assert trusting(plain, "-----BEGIN CERTIFICATE-----").read_bytes() == made
+    assert add_authorities(plain, "-----BEGIN CERTIFICATE-----").read_bytes() == made
     assert plain.read_bytes() == before
 
 

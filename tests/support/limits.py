@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from lakegate import bootstrap, shown
+from lakegate import bootstrap, visibility
 from lakegate.adapters import avro_blocks, decoding, http, slack, sqs
 from lakegate.adapters.channels import document as event_document
 from lakegate.adapters.channels import lineage
@@ -232,7 +232,7 @@ PARTS: dict[str, list[Row]] = {
         ),
         row("characters of a field of a log", bootstrap.LONGEST, "the functions' log"),
         row("characters of a line of a commit's message", notes.LINE, "main's log; its properties have all"),
-        row("marks on one letter", shown.PILED, "whatever is shown; more are spelled out"),
+        row("marks on one letter", visibility.PILE, "whatever is shown; more are spelled out"),
     ],
 }
 

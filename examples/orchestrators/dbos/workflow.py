@@ -15,7 +15,7 @@ from typing import Any
 from dbos import DBOS, DBOSConfig, SetWorkflowID
 
 from examples.orchestrators.orders import TABLE, catalog, contract, key_of, rows_of, told
-from lakegate.errors import PASSING
+from lakegate.errors import TRANSIENT
 from lakegate.wap import AuditFailed, Branch, Report, resume, start
 
 FILES = (".csv", ".parquet")
@@ -23,7 +23,7 @@ FILES = (".csv", ".parquet")
 
 def may_pass(error: BaseException) -> bool:
     """Return True for an error that may be gone at the next try. A failed audit is none."""
-    return isinstance(error, PASSING)
+    return isinstance(error, TRANSIENT)
 
 
 AGAIN: dict[str, Any] = {"retries_allowed": True, "max_attempts": 10, "should_retry": may_pass}

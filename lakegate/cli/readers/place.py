@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from lakegate.access import Role
-from lakegate.clients import Listed, parsed
+from lakegate.clients import ClientEntry, parse_list
 from lakegate.settings import WAREHOUSE, Settings
 
 
@@ -24,7 +24,7 @@ class Place:
     audience: str = ""
     token_endpoint: str = ""
     token_scope: str = ""
-    clients: tuple[Listed, ...] = ()
+    clients: tuple[ClientEntry, ...] = ()
     has_own_authority: bool = False  # Nessie's certificate is of no usual authority
     variables: str = ""  # the file by which this installation was found, as variables of a process's environment
 
@@ -45,7 +45,7 @@ class Place:
             audience=settings.token_audience,
             token_endpoint=settings.token_endpoint,
             token_scope=settings.token_scope,
-            clients=tuple(parsed(settings.token_clients.split(","))),
+            clients=tuple(parse_list(settings.token_clients.split(","))),
             has_own_authority=bool(settings.nessie_ca),
         )
 
@@ -54,7 +54,7 @@ class Place:
         """The folder that has the tables' files."""
         return f"s3://{self.lake_bucket}/{WAREHOUSE}"
 
-    def client(self, role: Role) -> Listed:
+    def client(self, role: Role) -> ClientEntry:
         """Return the first client of the role; its id is a word to replace if the installation lists none."""
         clients_of_role = (client for client in self.clients if client.role is role)
-        return next(clients_of_role, Listed(role=role, id=f"client-of-{role}"))
+        return next(clients_of_role, ClientEntry(role=role, id=f"client-of-{role}"))

@@ -17,7 +17,7 @@ from ruamel.yaml.representer import RoundTripRepresenter
 from ruamel.yaml.tokens import CommentToken
 
 from lakegate.audit.schema.lines import is_plain, quote
-from lakegate.shown import shown, spelt
+from lakegate.visibility import code_point, visible
 
 _WIDTH = 2**31  # letters of a line, which is never broken
 
@@ -57,7 +57,7 @@ def dump(document: Any) -> str:
 
 def remark(owner: CommentedMap | CommentedSeq, at: str | int, text: str) -> None:
     """Put a remark behind the line of a word, or of an item in braces."""
-    token = CommentToken(f" # {shown(text, spelt)}\n", CommentMark(0), None)
+    token = CommentToken(f" # {visible(text, code_point)}\n", CommentMark(0), None)
     if text:
         owner.ca.items[at] = [None, None, token, None] if isinstance(at, str) else [token, None, None, None]
 

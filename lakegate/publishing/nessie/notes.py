@@ -13,7 +13,7 @@ from lakegate.counts import count
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Decided, DecidedFile, Note
-from lakegate.shown import shown, spelt
+from lakegate.visibility import code_point, visible
 
 PREFIX = "lakegate."
 LINE = 2000  # characters per line of a commit's message; its properties and receipts hold the whole text
@@ -36,7 +36,7 @@ def message(note: Note) -> str:
 def _line(text: str) -> str:
     """Return a stranger's text as one line, so that it cannot imitate a line of ours."""
     rest = len(text) - LINE
-    return shown(text[:LINE], spelt) + (f"… and {count(rest, 'more character')}" if rest > 0 else "")
+    return visible(text[:LINE], code_point) + (f"… and {count(rest, 'more character')}" if rest > 0 else "")
 
 
 def properties(note: Note) -> dict[str, str]:

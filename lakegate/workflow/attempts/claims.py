@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import structlog
 
 from lakegate.audit.model.job import Job
-from lakegate.errors import PASSING
+from lakegate.errors import TRANSIENT
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision, State, state_of
@@ -169,7 +169,7 @@ class ClaimIndex:
                 self._seen[branch] = files_claimed_in(receipts, attempt)
             return self._seen[branch]
         except Exception as error:
-            if attempt.table == table and isinstance(error, PASSING):
+            if attempt.table == table and isinstance(error, TRANSIENT):
                 raise
             log.warning("claims_not_read", branch=branch.name, error=str(error), kind=type(error).__name__)
             return []

@@ -10,7 +10,7 @@ from enum import Enum
 import structlog
 
 from lakegate.audit.model.codec import PARSE_ERRORS, from_json, to_json
-from lakegate.errors import Conflict, Misconfigured, Retryable, noting
+from lakegate.errors import Conflict, Misconfigured, Retryable, error_note
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
@@ -64,7 +64,7 @@ def start_attempts(
 
 
 def _launch(service: Service, attempt: Attempt, neighbours: Neighbours = NO_NEIGHBOURS) -> None:
-    with noting(f"Attempt a{attempt.number} of batch {attempt.batch} is noted; the next sweep starts it"):
+    with error_note(f"Attempt a{attempt.number} of batch {attempt.batch} is noted; the next sweep starts it"):
         launch(service, attempt, neighbours)
 
 

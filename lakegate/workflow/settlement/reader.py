@@ -12,7 +12,7 @@ import structlog
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.report import Report
-from lakegate.errors import PASSING, Refused
+from lakegate.errors import TRANSIENT, Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt, entry_of
@@ -171,7 +171,7 @@ def answer_or_no(ask: Callable[[Service, Attempt], bool], service: Service, atte
     """
     try:
         return ask(service, attempt)
-    except PASSING:
+    except TRANSIENT:
         raise
     except Exception as error:  # noqa: BLE001 (one attempt; settling it tells more)
         log.warning(unread, branch=attempt.branch, error=str(error), kind=type(error).__name__)

@@ -8,7 +8,7 @@ import json
 import unicodedata
 from collections.abc import Callable, Iterator
 
-PILED = 5  # marks on one letter: pointed Hebrew has four, and a name of Tibetan's five
+PILE = 5  # marks on one letter: pointed Hebrew has four, and a name of Tibetan's five
 JOINERS = "\u200c\u200d"
 EMOJI = "\ufe0f"
 VIRAMA = 9  # the combining class of signs that join letters in the scripts of India
@@ -33,14 +33,14 @@ UNSEEN = frozenset(
 )
 
 
-def shown(text: str, instead: Callable[[str], str]) -> str:
-    """Return the text, with `instead` applied to each character that would not be visible as itself."""
+def visible(text: str, escape: Callable[[str], str]) -> str:
+    """Return the text, with `escape` applied to each character that would not be visible as itself."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(char if seen else instead(char) for char, seen in _seen(text))
+    return "".join(char if is_shown else escape(char) for char, is_shown in _visibility(text))
 
 
-def spelt(char: str) -> str:
+def code_point(char: str) -> str:
     """Return a character's number, as Python writes it."""
     return char.encode("unicode_escape", "surrogatepass").decode()
 
@@ -50,22 +50,22 @@ def is_seen(char: str) -> bool:
     return char.isprintable() and char not in UNSEEN
 
 
-def _seen(text: str) -> Iterator[tuple[str, bool]]:
+def _visibility(text: str) -> Iterator[tuple[str, bool]]:
     """Yield each character with a flag, True if it is visible where it stands. A mark needs a letter: otherwise it
     would be drawn on one of ours.
     """
-    piled = PILED
+    pile = PILE
     for at, char in enumerate(text):
         if is_mark(char):
-            piled += 1
-            yield char, is_seen(char) and piled <= PILED
+            pile += 1
+            yield char, is_seen(char) and pile <= PILE
         elif is_seen(char):
-            piled = PILED if char == " " else 0
+            pile = PILE if char == " " else 0
             yield char, True
         else:
-            seen = _is_spelling(text, at)
-            piled = piled if seen else PILED
-            yield char, seen
+            is_shown = _is_spelling(text, at)
+            pile = pile if is_shown else PILE
+            yield char, is_shown
 
 
 def is_mark(char: str) -> bool:
@@ -101,8 +101,8 @@ def in_json(text: str) -> str:
     """Return an equivalent JSON document, with invisible characters and marks escaped."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
-    return "".join(char if char == "\n" or (is_seen(char) and not is_mark(char)) else _escaped(char) for char in text)
+    return "".join(char if char == "\n" or (is_seen(char) and not is_mark(char)) else _escape(char) for char in text)
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     return json.dumps(char)[1:-1]

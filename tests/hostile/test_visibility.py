@@ -18,7 +18,7 @@ from lakegate.adapters import slack
 from lakegate.cli import terminal
 from lakegate.cli.page import document as page
 from lakegate.ports import Message, MessageFile, MessageKind
-from lakegate.shown import PILED, in_json, shown
+from lakegate.visibility import PILE, in_json, visible
 from tests.hostile import names
 from tests.hostile.growth import assert_linear
 
@@ -32,7 +32,7 @@ WAYS = {"slack": slack.clean, "terminal": terminal.clean}
 
 
 def dropped(text: str) -> str:
-    return shown(text, lambda _: "")
+    return visible(text, lambda _: "")
 
 
 def unhidden(text: str) -> bool:
@@ -97,7 +97,7 @@ def test_a_text_that_deceives_is_shown_as_what_it_is(way: str, kind: str) -> Non
     cleaned = WAYS[way](names.DECEIVING[kind])
     assert unhidden(cleaned)
     assert cleaned.isprintable()
-    assert longest_pile(cleaned) <= PILED
+    assert longest_pile(cleaned) <= PILE
 
 
 def longest_pile(text: str) -> int:
@@ -117,7 +117,7 @@ def test_whatever_is_written_is_shown_on_one_line_without_what_hides(text: str) 
         left = [char for char in cleaned if HIDDEN.fullmatch(char)]
         assert set(left) <= {"\u200c", "\u200d", "\ufe0f"}  # where they spell something
         assert "\n" not in cleaned
-        assert longest_pile(cleaned) <= PILED
+        assert longest_pile(cleaned) <= PILE
         assert clean(cleaned) == cleaned
 
 
