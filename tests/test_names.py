@@ -12,8 +12,8 @@ from tools.dialect import bound_names, count_by_package, is_dialect
 ROOT = Path(__file__).resolve().parent.parent
 # Lower a number with each name that you mend, and raise none.
 MOST = {
-    "infra": 20,
-    "lakegate": 46,
+    "infra": 1,
+    "lakegate": 2,
     "lakegate/adapters": 21,
     "lakegate/audit": 53,
     "lakegate/cli": 24,
