@@ -17,7 +17,7 @@ from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.contracts import load
 from lakegate.errors import ContractFaults
 from tests.support.plans import nulls, plan
-from tests.workflow.world import CONTRACT
+from tests.world.world import CONTRACT
 
 AT = datetime(2026, 11, 27, 15, tzinfo=UTC)
 JOB = Job(

@@ -9,7 +9,7 @@ import pytest
 from tests.chaos.__main__ import Play, verdict
 from tests.chaos.outcomes import BY_ITSELF, BY_RETRY, EXPRESS, HANDED_OVER, SPARK, Outcome, write
 from tests.local.installation import DONE, REJECTED
-from tests.workflow.world import World
+from tests.world.world import World
 
 
 def outcome(**changes: Any) -> Outcome:

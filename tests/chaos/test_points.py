@@ -4,7 +4,7 @@ from lakegate.audit.model.lane import Lane
 from lakegate.workflow.attempts.reports import End, note_end
 from lakegate.workflow.settle import settle
 from tests.chaos.points import points
-from tests.workflow.world import TABLE, World
+from tests.world.world import TABLE, World
 
 
 def test_a_file_is_seen_as_far_as_it_is_whatever_was_published_before_it() -> None:

@@ -25,7 +25,7 @@ from lakegate.workflow.cleaning.clean import clean
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.verification.verify import verify
 from tests.support.function_urls import Called
-from tests.workflow.world import CONTRACT, Story, World
+from tests.world.world import CONTRACT, Story, World
 
 ROWS = 10  # of every file
 PLACE = Place(

@@ -17,7 +17,7 @@ from lakegate.workflow.attempts.usage import note_usage
 from lakegate.workflow.registry import contract_name
 from tests.cli.desk import ROWS, Desk
 from tests.support.function_urls import ANN
-from tests.workflow.world import CONTRACT, TABLE
+from tests.world.world import CONTRACT, TABLE
 
 MEMBERS = {"batch", "table", "branch", "files", "state", "rows", "reasons", "since"}
 

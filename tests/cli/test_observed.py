@@ -20,7 +20,7 @@ from lakegate.workflow.attempts.reports import read_report, report_name
 from tests.cli.desk import Desk
 from tests.cli.reported import BATCH, reported
 from tests.cli.test_report import BAD, GOOD, SHOP
-from tests.workflow.world import CONTRACT
+from tests.world.world import CONTRACT
 
 OBSERVE = "    customProperties: [{property: mode, vendor: lakegate, value: observe}]\n"
 FEW = "    quality:\n      - {metric: rowCount, mustBeGreaterThan: 30}\n"

@@ -8,7 +8,7 @@ from lakegate.errors import Refused
 from lakegate.operations.acts import DeleteContract
 from lakegate.operations.operation import Direct
 from tests.cli.desk import Desk
-from tests.workflow.world import CONTRACT
+from tests.world.world import CONTRACT
 
 NAME = "contracts/nyc.flights.yaml"
 

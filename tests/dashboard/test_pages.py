@@ -23,7 +23,7 @@ from tests.cli.test_page import Parsed
 from tests.cli.test_report import BAD, GOOD, SHOP, orders
 from tests.dashboard.screen import REFUSED, Screen, button, labels, text
 from tests.hostile.names import DECEIVING, MARKUP
-from tests.workflow.world import CONTRACT, TABLE
+from tests.world.world import CONTRACT, TABLE
 
 pytestmark = pytest.mark.dashboard
 

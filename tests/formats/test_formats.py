@@ -20,7 +20,7 @@ from lakegate.audit.model.report import Report, Rewritten, Verdict
 from lakegate.errors import Misconfigured
 from lakegate.landing.receipts import Receipt
 from lakegate.workflow.reconcile import reconcile
-from tests.workflow.world import World
+from tests.world.world import World
 
 HERE = Path(__file__).parent
 

@@ -13,7 +13,7 @@ from lakegate.ports import JobState
 from lakegate.testing.jobs import USAGE
 from lakegate.workflow.attempts.usage import usage_of
 from tests.ports.test_express import told
-from tests.workflow.world import World
+from tests.world.world import World
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from lakegate.ports import MAIN
 from lakegate.testing import MemoryCatalog
 from lakegate.workflow.retry import UnderWay
 from tests.support.function_urls import ANN, event, text_of
-from tests.workflow.world import CONTRACT, World
+from tests.world.world import CONTRACT, World
 
 Handler = Callable[[dict[str, Any], object], dict[str, Any]]
 

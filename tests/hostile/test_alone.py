@@ -45,7 +45,7 @@ from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.settlement import queue
 from lakegate.workflow.status import status
-from tests.workflow.world import CONTRACT, PLANES, TABLE, World
+from tests.world.world import CONTRACT, PLANES, TABLE, World
 
 ERRORS = [
     ArithmeticError("too large"),

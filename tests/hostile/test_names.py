@@ -18,7 +18,7 @@ from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.status import status
 from tests.hostile.names import DECEIVING, KEYS, MARKUP
-from tests.workflow.world import World
+from tests.world.world import World
 
 SOUND = {kind: text for kind, text in (KEYS | DECEIVING | MARKUP).items() if kind != "half letters"}
 

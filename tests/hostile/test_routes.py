@@ -15,7 +15,7 @@ from lakegate.workflow.registry import push
 from lakegate.workflow.status import status
 from tests.hostile.growth import assert_linear
 from tests.hostile.names import PATTERNS_AND_KEYS
-from tests.workflow.world import CONTRACT, World
+from tests.world.world import CONTRACT, World
 
 PATTERNS = st.text(alphabet="a/_**", min_size=1, max_size=9).filter(lambda text: not text.startswith("/"))
 KEYS = st.text(alphabet="a/_", max_size=12)

@@ -17,7 +17,7 @@ from lakegate.workflow.status import status
 from tests.hostile import contracts
 from tests.hostile.growth import assert_linear
 from tests.hostile.names import PATTERNS_AND_KEYS
-from tests.workflow.world import CONTRACT, World
+from tests.world.world import CONTRACT, World
 
 GOOD = "good"  # of the world's own table
 HOSTILE: Mapping[str, tuple[int, Callable[[int], str]]] = {

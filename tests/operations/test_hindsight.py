@@ -28,7 +28,7 @@ from lakegate.operations.hindsight import DAYS, Hindsight, hindsight, hindsight_
 from lakegate.testing import MemoryClock, MemoryLake
 from lakegate.workflow.registry import contract_of
 from tests.support.plans import ROWS, failing, none_of, nulls, plan
-from tests.workflow.world import CONTRACT, TABLE, World
+from tests.world.world import CONTRACT, TABLE, World
 
 NULL, LOW = nulls("id"), failing("x", "x < 0")
 MEAN = Metric(id="mean-x", kind=MetricKind.VALUE, columns=("x",), sql="avg(x)")

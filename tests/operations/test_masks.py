@@ -13,7 +13,7 @@ from lakegate.operations.masks import mask_of, masked_report
 from lakegate.testing.store import MemoryStore
 from lakegate.workflow.registry import contract_name
 from tests.dashboard.test_figures import report
-from tests.workflow.world import CONTRACT
+from tests.world.world import CONTRACT
 
 MASKED = CONTRACT.replace("      - name: b", "      - name: b\n        classification: personal")
 SPELLINGS = ("nyc.flights", "NYC.Flights", "nyc.flIghts", "nyc.fl\N{LATIN SMALL LETTER DOTLESS I}ghts")

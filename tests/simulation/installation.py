@@ -47,18 +47,10 @@ from lakegate.workflow.reconcile import LONGEST_LIFE, reconcile
 from lakegate.workflow.registry import contract_name
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.service import Service
-from tests.simulation.spark import (
-    OVERLOADED,
-    ExpressRun,
-    Lake,
-    Rewrites,
-    SparkRun,
-    Story,
-    as_written,
-    deleting,
-    files_of,
-)
+from tests.simulation.spark import OVERLOADED, ExpressRun, SparkRun
 from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker, stopping, stopping_at, stops, working
+from tests.world.engine import Lake
+from tests.world.stories import Rewrites, Story, as_written, deleting, files_of
 
 FROZEN = ("reports/", "attempts/")
 FLIGHTS, PLANES, STRANGERS = "nyc.flights", "nyc.planes", "strangers.things"

@@ -31,9 +31,9 @@ from lakegate.workflow.publishing.audited import Audited
 from lakegate.workflow.receiving import shares
 from lakegate.workflow.receiving.company import Company
 from lakegate.workflow.settlement import reader, rules
-from tests.simulation.spark import StoryEngine
+from tests.world.engine import StoryEngine
 
-OURS = ("lakegate.", "tests.simulation.")
+OURS = ("lakegate.", "tests.simulation.", "tests.world.")
 
 
 class Gone(LookupError):

@@ -28,13 +28,14 @@ from tests.simulation.installation import FLIGHTS, Installation
 from tests.simulation.nessie_lake import NessieLake
 from tests.simulation.schedule import Mixture, Schedule
 from tests.simulation.simulation import LONGEST_WAIT
-from tests.simulation.spark import Lake, Story
 from tests.simulation.volume import PORTION, Tally, run_some
 from tests.simulation.worker import Call, Worker, stopping, working
 from tests.support.guarded import AUDIENCE, Held
 from tests.support.issuer import Issuer, issuing
 from tests.support.nessie import WAREHOUSE, running
 from tests.support.proxy import Fault, Proxy, Request, proxy, reads
+from tests.world.engine import Lake
+from tests.world.stories import Story
 
 HTTP = "nessie"
 FAULTS = tuple(fault for fault in Fault if fault is not Fault.NONE)

@@ -15,8 +15,9 @@ from lakegate.landing.ingestion import Reuploads
 from lakegate.ports import MAIN
 from tests.simulation.installation import FLIGHTS, NAMESAKES, PLANES, WINDOW, Terms, Violation
 from tests.simulation.simulation import Simulation
-from tests.simulation.spark import KEY, ExpressRun, SparkRun, Story
+from tests.simulation.spark import ExpressRun, SparkRun
 from tests.simulation.worker import CHANNEL, PORTS, Fate, Worker
+from tests.world.stories import KEY, Story
 
 FAULTS = (Fate.THROTTLED, Fate.LOST, Fate.UNANSWERED, Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
 SPANS = (

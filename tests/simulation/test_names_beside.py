@@ -7,8 +7,8 @@ from lakegate.workflow.ledger.names import PREFIX
 from tests.simulation.installation import NAMESAKES, Terms
 from tests.simulation.invariants import AUDITS, QUARANTINES, table_at, tables_in
 from tests.simulation.simulation import Simulation
-from tests.simulation.spark import Story, file_of, files_of
 from tests.simulation.worker import Fate, Worker
+from tests.world.stories import Story, file_of, files_of
 
 FIRST, SECOND = (table.partition(".")[2] for table in NAMESAKES)
 STEPS_OF_NAMING = {"read", "create"}

@@ -16,8 +16,8 @@ from lakegate.testing import TableState
 from lakegate.testing.lake import Key, KeyKind
 from tests.simulation.installation import FLIGHTS, Terms
 from tests.simulation.simulation import Simulation
-from tests.simulation.spark import Story, files_of
 from tests.simulation.worker import Fate
+from tests.world.stories import Story, files_of
 
 AUDITS = audits_of(FLIGHTS)
 GOOD, BAD = Story(rows=2), Story(rows=3, bad=True)

@@ -21,8 +21,9 @@ from lakegate.audit.run import Run, append_and_audit
 from lakegate.contracts import load
 from lakegate.ports import MAIN
 from tests.simulation.installation import Installation, Terms
-from tests.simulation.spark import Story, StoryEngine
 from tests.support.plans import none_of
+from tests.world.engine import StoryEngine
+from tests.world.stories import Story
 
 BATCHES = 150
 LINES = Metric(id="malformed", kind=MetricKind.MALFORMED)

@@ -20,8 +20,9 @@ from tests.simulation.installation import FLIGHTS, Installation, Terms, Violatio
 from tests.simulation.mutations import MUTATIONS, Mutation
 from tests.simulation.schedule import REUPLOADS
 from tests.simulation.simulation import Simulation
-from tests.simulation.spark import ExpressRun, Story
+from tests.simulation.spark import ExpressRun
 from tests.simulation.worker import Fate
+from tests.world.stories import Story
 
 ODD = ("", "", "", "bad", "nulls", "warn", "unreadable")
 FATES = (*[Fate.DONE] * 3, *Fate)

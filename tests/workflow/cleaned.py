@@ -10,7 +10,7 @@ from lakegate.ports import MAIN, Ref
 from lakegate.testing import MemoryClock, MemoryLake, MemoryWarehouse, TableState
 from lakegate.testing.lake import KeyKind
 from lakegate.workflow.cleaning.clean import CleaningResult, clean
-from tests.workflow.world import World
+from tests.world.world import World
 
 DAYS = 30
 

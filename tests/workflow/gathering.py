@@ -5,7 +5,7 @@ from __future__ import annotations
 from lakegate.landing.attempts import Attempt
 from lakegate.workflow.receive import settle_and_gather
 from lakegate.workflow.receiving.queued import PREFIX
-from tests.workflow.world import World
+from tests.world.world import World
 
 
 def claimed(world: World) -> list[list[str]]:

@@ -18,7 +18,7 @@ from lakegate.workflow.publish import publish_rejected
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.status import status
-from tests.workflow.world import TABLE, World
+from tests.world.world import TABLE, World
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from lakegate.audit.model.job import Job
 from lakegate.audit.model.plan import Check, Comparison, Drift, Metric, MetricKind, Operator, Plan, Severity
 from lakegate.audit.model.report import CheckResult, Report, Source, Verdict
 from lakegate.workflow.attempts.baseline import baseline
-from tests.workflow.world import TABLE, World
+from tests.world.world import TABLE, World
 
 ROWS = Metric(id="rows-1", kind=MetricKind.ROWS)
 MEAN = Metric(id="value-1", kind=MetricKind.VALUE, columns=("a",), sql="avg(`a`)")

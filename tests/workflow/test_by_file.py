@@ -17,7 +17,7 @@ from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
 from tests.workflow.test_crashes import Crash, Dying
 from tests.workflow.test_crashes_of_people import dying_service
-from tests.workflow.world import World
+from tests.world.world import World
 
 NAMES = "12345678"
 WHY, BY = "the vendor said so", "ann"

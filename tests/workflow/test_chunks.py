@@ -15,7 +15,7 @@ from lakegate.workflow.status import status
 from tests.workflow.test_crashes import Crash, Dying
 from tests.workflow.test_crashes_of_people import dying_service
 from tests.workflow.test_interleavings import interleave, retried
-from tests.workflow.world import World
+from tests.world.world import World
 
 NAMES = ["1", "2", "3", "4", "5"]
 NEVER = 1_000_000

@@ -11,7 +11,7 @@ from lakegate.landing.receipts import Receipt
 from lakegate.ports import Ref
 from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.service import Service
-from tests.workflow.world import PLANES, World
+from tests.world.world import PLANES, World
 
 KEPT = ["1", "2", "3"]
 

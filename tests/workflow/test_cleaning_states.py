@@ -25,7 +25,7 @@ from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import settle
 from tests.workflow.cleaned import DAYS, CleanedWorld
-from tests.workflow.world import TABLE
+from tests.world.world import TABLE
 
 SETTINGS = settings(
     max_examples=120,

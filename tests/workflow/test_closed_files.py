@@ -21,7 +21,7 @@ from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
-from tests.workflow.world import World
+from tests.world.world import World
 
 
 @pytest.fixture

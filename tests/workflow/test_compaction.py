@@ -26,7 +26,7 @@ from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
 from tests.workflow.test_interleavings import Worker
-from tests.workflow.world import World
+from tests.world.world import World
 
 DAY = timedelta(days=1).total_seconds()
 

@@ -10,7 +10,7 @@ from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
-from tests.workflow.world import World
+from tests.world.world import World
 
 PORTS = ("branches", "ledger", "publisher", "tables", "runner", "landing", "store", "notifier")
 

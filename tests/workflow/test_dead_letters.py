@@ -7,7 +7,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.ports import DeadLetter
 from lakegate.workflow import reconcile as sweep
 from lakegate.workflow.reconcile import reconcile
-from tests.workflow.world import World
+from tests.world.world import World
 
 
 @pytest.fixture

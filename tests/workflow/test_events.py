@@ -23,7 +23,7 @@ from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard
 from tests.workflow.test_closed_files import again
 from tests.workflow.test_crashes import Crash, Dying
-from tests.workflow.world import TABLE, World
+from tests.world.world import TABLE, World
 
 TOLD = {EventKind.PUBLISHED: Decision.PUBLISHED, EventKind.REJECTED: Decision.REJECTED}
 

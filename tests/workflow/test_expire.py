@@ -14,7 +14,7 @@ from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
-from tests.workflow.world import CONTRACT, World
+from tests.world.world import CONTRACT, World
 
 DAY = timedelta(days=1).total_seconds()
 

@@ -20,7 +20,7 @@ from lakegate.workflow.status import status
 from tests.workflow.test_crashes import Crash, Dying
 from tests.workflow.test_crashes_of_people import dying_service
 from tests.workflow.test_interleavings import NEVER, interleave
-from tests.workflow.world import TABLE, World
+from tests.world.world import TABLE, World
 
 Kills = Callable[[frozenset[str]], bool]
 NO_KEYS: Mapping[str, str] = {}

@@ -15,7 +15,7 @@ from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
-from tests.workflow.world import CONTRACT, World
+from tests.world.world import CONTRACT, World
 
 PLAN = load(CONTRACT.encode(), "flights.yaml").plan
 EXPRESS = Express(most_bytes=1000, most_files=2, spark_only=lambda _: "")

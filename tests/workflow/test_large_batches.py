@@ -17,7 +17,7 @@ from lakegate.ports import MAIN, Note, Ref
 from lakegate.publishing.nessie.notes import decided, properties
 from lakegate.workflow.attempts.reports import report_name
 from lakegate.workflow.retry import discard, retry
-from tests.workflow.world import World
+from tests.world.world import World
 
 LONG = "year=2013/month=01/day=31/vendor=" + 40 * "v"
 

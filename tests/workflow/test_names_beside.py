@@ -11,7 +11,7 @@ from lakegate.testing.lake import Key, KeyKind, TableState
 from lakegate.workflow.ledger.names import PREFIX
 from lakegate.workflow.registry import contract_name, push
 from lakegate.workflow.status import status
-from tests.workflow.world import CONTRACT, World
+from tests.world.world import CONTRACT, World
 
 FIRST, SECOND = "nyc.late_flights", "nyc_late.flights"
 PLAIN = "_quarantine.nyc_late_flights"

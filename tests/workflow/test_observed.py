@@ -11,7 +11,7 @@ from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
 from tests.workflow.test_references import PLANE, together
-from tests.workflow.world import CONTRACT, DRIFT, TABLE, World
+from tests.world.world import CONTRACT, DRIFT, TABLE, World
 
 OBSERVE = "    customProperties: [{property: mode, vendor: lakegate, value: observe}]\n"
 DRIFTING = CONTRACT + DRIFT + OBSERVE

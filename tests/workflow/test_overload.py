@@ -18,7 +18,7 @@ from lakegate.workflow.receive import settle_and_gather
 from lakegate.workflow.receiving.queued import PREFIX
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import push
-from tests.workflow.world import CONTRACT, World
+from tests.world.world import CONTRACT, World
 
 STEP = timedelta(minutes=5)
 TABLES, SLOTS, JOB = 20, 2, 3  # steps of a job

@@ -10,7 +10,7 @@ from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.settlement.backoff import LONGEST
 from lakegate.workflow.status import status
-from tests.workflow.world import World
+from tests.world.world import World
 
 BATCHES = 32
 

@@ -6,7 +6,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.ports import Reach
 from lakegate.workflow.attempts.job import reach_of
 from lakegate.workflow.settle import settle
-from tests.workflow.world import PLANES, TABLE, World
+from tests.world.world import PLANES, TABLE, World
 
 QUARANTINE = "_quarantine.nyc_flights"
 

@@ -15,7 +15,7 @@ from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import Registry, contract_name, contract_of, push
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.status import status
-from tests.workflow.world import CONTRACT, TABLE, World
+from tests.world.world import CONTRACT, TABLE, World
 
 
 def test_a_contract_that_does_not_load_holds_on_to_nobody_who_met_it() -> None:

@@ -12,7 +12,7 @@ from lakegate.audit.model.plan import MetricKind, Plan, Severity
 from lakegate.audit.model.report import CheckResult, DataFile, FileReport, Report, Source, Verdict
 from lakegate.contracts import load
 from lakegate.workflow.settlement.keys import failed_after_quarantine, failed_and_compared, with_released_keys
-from tests.workflow.world import CONTRACT
+from tests.world.world import CONTRACT
 
 NOW = datetime(2013, 1, 31, tzinfo=UTC)
 WHOLE = "customProperties: [{property: scope, vendor: lakegate, value: table}]"

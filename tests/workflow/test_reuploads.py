@@ -21,7 +21,7 @@ from lakegate.workflow.registry import push
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
-from tests.workflow.world import CONTRACT, TABLE, Story, World
+from tests.world.world import CONTRACT, TABLE, Story, World
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.ports import Signal
 from lakegate.testing.jobs import USAGE
 from lakegate.workflow.reconcile import reconcile
-from tests.workflow.world import TABLE, World
+from tests.world.world import TABLE, World
 
 
 @pytest.fixture

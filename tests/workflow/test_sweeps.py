@@ -18,7 +18,7 @@ from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.receive import note_unrouted
 from lakegate.workflow.reconcile import BRANCHES, reconcile
 from lakegate.workflow.status import status
-from tests.workflow.world import World
+from tests.world.world import World
 
 
 class TimeIsUpError(BaseException):

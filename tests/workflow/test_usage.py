@@ -10,7 +10,7 @@ from lakegate.workflow.attempts.usage import note_usage, usage_of
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status, with_usage
-from tests.workflow.world import World
+from tests.world.world import World
 
 
 @pytest.fixture

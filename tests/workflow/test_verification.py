@@ -16,7 +16,7 @@ from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.verification.verify import verify
 from tests.workflow.cleaned import CleanedWorld
-from tests.workflow.world import TABLE
+from tests.world.world import TABLE
 
 DAY = 24 * 60 * 60.0
 

@@ -18,7 +18,7 @@ from lakegate.workflow.registry import push
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
-from tests.workflow.world import CONTRACT, World
+from tests.world.world import CONTRACT, World
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from lakegate.workflow.settlement.backoff import Crash
 from lakegate.workflow.settlement.facts import AttemptEnd, Facts
 from lakegate.workflow.settlement.references import MOST_AUDITS, PATIENCE
 from lakegate.workflow.settlement.rules import Settlement, goes_first, settlement
-from tests.workflow.world import CONTRACT
+from tests.world.world import CONTRACT
 
 NOW = datetime(2013, 1, 31, tzinfo=UTC)
 WHOLE = "customProperties: [{property: scope, vendor: lakegate, value: table}]"
