@@ -21,12 +21,12 @@ from lakegate.audit.model.report import CheckResult
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import Struct
-from spark_jobs.appending import noting
+from spark_jobs.appending import audits
 from spark_jobs.appending.append import append
 from spark_jobs.appending.faults import find_faulty
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm import hadoop, identity
-from spark_jobs.jvm.session import AUDIT, BASE, LAKE, LEFT, NOTED, check_iceberg, open_catalog, tune_for_size
+from spark_jobs.jvm.session import AUDIT, BASE, LAKE, LEDGER, REST, check_iceberg, open_catalog, tune_for_size
 from spark_jobs.metrics import malformed, measure, quarantine, samples
 from spark_jobs.metrics.keys import Batch
 from spark_jobs.tables import ddl, iceberg, nessie, rewritten
@@ -158,7 +158,7 @@ class SparkEngine:
         quarantine, and the one that notes the audits.
         """
         if ref not in self.catalogs:
-            self._open(next(name for name in (AUDIT, LEFT, NOTED) if name not in self.catalogs.values()), ref)
+            self._open(next(name for name in (AUDIT, REST, LEDGER) if name not in self.catalogs.values()), ref)
         return self.catalogs[ref]
 
     def _open(self, name: str, ref: Ref) -> None:
@@ -216,4 +216,4 @@ class SparkEngine:
         quarantine.quarantine_rows(self.spark, self.job, view.view, order, failures, rows)
 
     def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
-        noting.note(self.spark, self.job, rows)
+        audits.append(self.spark, self.job, rows)

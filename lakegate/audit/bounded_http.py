@@ -35,22 +35,22 @@ class _LimitedStream(RawIOBase):
     """A socket's stream that waits, at each read, no longer than the time left for the whole answer."""
 
     def __init__(self, sock: socket, raw: RawIOBase, seconds: float, deadline: float) -> None:
-        self._sock, self._raw, self._seconds, self._until, self._seen = sock, raw, seconds, deadline, 0
+        self._sock, self._raw, self._seconds, self._deadline, self._size = sock, raw, seconds, deadline, 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int | None:
         late = TimeoutError(f"no whole answer came in {self._seconds:g} s")
-        if (remaining := self._until - time.monotonic()) <= 0:
+        if (remaining := self._deadline - time.monotonic()) <= 0:
             raise late
         self._sock.settimeout(remaining)
         try:
             came = self._raw.readinto(buffer)
         except TimeoutError:
             raise late from None
-        self._seen += came or 0
-        if self._seen > LARGEST:
+        self._size += came or 0
+        if self._size > LARGEST:
             raise EndlessError(f"the answer has more than {LARGEST:,} bytes")
         return came
 
@@ -64,13 +64,13 @@ class _BoundedHandler(HTTPHandler, HTTPSHandler):
 
     def __init__(self, seconds: float, context: SSLContext | None) -> None:
         HTTPSHandler.__init__(self, context=context)
-        self._its, self._bounds = context, (seconds, time.monotonic() + seconds)
+        self._context, self._bounds = context, (seconds, time.monotonic() + seconds)
 
     def http_open(self, req: Request) -> HTTPResponse:
         return self.do_open(partial(self._connection, HTTPConnection), req)
 
     def https_open(self, req: Request) -> HTTPResponse:
-        return self.do_open(partial(self._connection, HTTPSConnection), req, context=self._its)
+        return self.do_open(partial(self._connection, HTTPSConnection), req, context=self._context)
 
     def _connection(self, kind: type[HTTPConnection], *address: Any, **options: Any) -> HTTPConnection:
         connection: Any = kind(*address, **options)

@@ -36,7 +36,7 @@ from lakegate.audit.evaluation.audits import audit_rows, audits_of
 from lakegate.audit.evaluation.malformed import malformed_metrics
 from lakegate.audit.evaluation.mask import masked_columns
 from lakegate.audit.evaluation.moment import bind_now
-from lakegate.audit.evaluation.observed import as_observed, rows_aside, rows_leaving, rows_observed
+from lakegate.audit.evaluation.observation import as_observed, rows_aside, rows_leaving, rows_observed
 from lakegate.audit.evaluation.quarantine import (
     BUDGET,
     Results,
@@ -85,7 +85,7 @@ class Run:
     removed_rows: RemovedRows = field(default_factory=RemovedRows)
     parsed_rows: Mapping[str, int] = field(default_factory=dict)
     checks: dict[str, tuple[CheckResult, ...]] = field(default_factory=dict)
-    unnoted: str = ""
+    audits_error: str = ""
     sets_aside: bool = True
 
     def __post_init__(self) -> None:
@@ -116,8 +116,8 @@ class Run:
         return [inspection for inspection in self.inspections if not inspection.faults]
 
     def load(self, table: str, ref: Ref) -> Table:
-        [loaded] = self.engine.load(table, ref)
-        return self.required(table, loaded)
+        [state] = self.engine.load(table, ref)
+        return self.required(table, state)
 
     def required(self, name: str, table: Table | None) -> Table:
         """Return a table that must be there. Raise JobError if it is not."""
@@ -333,7 +333,7 @@ def _record_audits(run: Run, files: Sequence[FileReport]) -> list[FileReport]:
         try:
             run.engine.note_audits(rows)
         except Unfit as error:
-            run.unnoted = str(error)
+            run.audits_error = str(error)
             return list(files)
         run.audited_commit = run.engine.head()
         files_by_id = _prove_own(
@@ -418,7 +418,7 @@ def _prove_table(run: Run, table: Table, files: Sequence[str]) -> ProvedTable[An
         difference=difference,
         columns=columns,
         files={inspection.id: run.files[inspection.id] for inspection in run.good if inspection.id in files},
-        replaced_files=run.job.replaced,
+        replaced_files=run.job.replaced_files,
         rewritten=run.removed_rows.rows,
     )
 
@@ -448,14 +448,14 @@ def _prove(run: Run, table: Table, difference: Difference, columns: Mapping[str,
     all_rows = {file: number + quarantine_rows.get(file, 0) for file, number in rows_by_file.items()}
     parsed_rows = expected(run.good, run.engine.files.count_malformed(run.plan_with_columns, run.good, all_rows))
     rows_to_stay = {file: number - quarantine_rows.get(file, 0) for file, number in parsed_rows.items()}
-    prove(job, difference, files_by_id, rows_to_stay, (*job.replaced, *run.removed_rows.files.data_files))
+    prove(job, difference, files_by_id, rows_to_stay, (*job.replaced_files, *run.removed_rows.files.data_files))
     run.files = {inspection.id: files_by_id.get(inspection.id, []) for inspection in run.good}
     return parsed_rows
 
 
 def _count_removed(run: Run, table: Table, difference: Difference, leftovers: Iterable[str]) -> RemovedRows:
     """Return the rows removed from data files of the base. Raise JobError unless the batch replaces just these."""
-    lost_files = difference.lost_files.but({data.path for data in run.job.replaced})
+    lost_files = difference.lost_files.but({data.path for data in run.job.replaced_files})
     new_files = difference.new_files.but(difference.new_files.statistics.keys() - set(leftovers))
     if lost_files.statistics and run.base and run.base.has_deletes():
         raise JobError(delete_files_message(run.job))
@@ -491,7 +491,7 @@ def _report(run: Run, files: Iterable[FileReport]) -> Report:
         lane=job.lane,
         lane_why=job.lane_why,
         mode=plan.mode,
-        unnoted=run.unnoted,
+        unnoted=run.audits_error,
         distinct=job.distinct,
     )
 

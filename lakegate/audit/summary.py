@@ -22,7 +22,7 @@ def checks_of(file: FileReport, *, every_check: bool) -> list[CheckResult]:
 
 def faults_with_advice(file: FileReport) -> list[tuple[str, Advice]]:
     """Return the file's faults, each with what to write next; in an older report that is nothing."""
-    advice_by_fault = file.advised
+    advice_by_fault = file.advice_by_reason
     return [(fault, advice_by_fault.get(fault, NO_ADVICE)) for fault in file.faults]
 
 

@@ -107,7 +107,7 @@ def _read_masked(
     try:
         answer = run(lake, Statement.parse(listing.sql), ref, files, [STRICTLY])
     except Misconfigured:
-        if not (mask.masked or mask.fault):
+        if not (mask.columns or mask.fault):
             raise
         batch = failing_check.report.batch
         message = f"DuckDB cannot read these rows on {ref}, and its error is hidden because the contract masks values"
@@ -139,7 +139,7 @@ def remarks(listing: RowListing) -> list[str]:
     difference = (
         reason if len(listing.answer.rows) != failing_check.counted and (reason := _why_others(failing_check)) else ""
     )
-    mask_text = ", ".join(listing.mask.masked)
+    mask_text = ", ".join(listing.mask.columns)
     return [
         *([audit_text + difference] if difference else []),
         *([f"No value is shown, because {listing.mask.fault}"] if listing.mask.fault else []),

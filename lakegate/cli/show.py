@@ -172,7 +172,7 @@ def _checks(checks: list[CheckResult]) -> Iterator[RenderableType]:
     grid = terminal.table("", "check", "found", "expected", "from")
     for check in checks:
         state = terminal.state(str(check.verdict))
-        grid.add_row(state, clean(check.name), check.found, clean(check.expected), str(check.source))
+        grid.add_row(state, clean(check.name), check.result, clean(check.expected), str(check.source))
     yield indent(grid, 4)
 
 

@@ -224,7 +224,7 @@ def check_near_limits(plan: Plan, metric: Metric, value: float, rows: int, past:
         for error in (-_NEAR, 0, _NEAR)
     }
     texts = {
-        tuple(result.found for result in _results_near(own_plan, metric, value, error, rows, past))
+        tuple(check.result for check in _results_near(own_plan, metric, value, error, rows, past))
         for error in (-_DISPLAY_ERROR, 0, _DISPLAY_ERROR)
     }
     if len(verdicts) > 1 or (len(texts) > 1 and any(verdict is not Verdict.PASS for verdict in next(iter(verdicts)))):

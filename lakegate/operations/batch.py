@@ -141,7 +141,7 @@ def _try(service: Service, attempt: Attempt, mask: Mask, *, is_open: bool) -> Tr
         job=job,
         usage=usage,
         report=masked_report(report, mask) if report else None,
-        lane=frozen.lane.named if frozen else "",
+        lane=frozen.lane.label if frozen else "",
         lane_why=frozen.lane_why if frozen else "",
     )
 

@@ -35,12 +35,12 @@ def _mask_of_attempt(store: Store, attempt: Attempt) -> Mask:
         report = read_report(store, attempt)
     except (Misconfigured, Refused):  # a newer release's
         return plan_mask
-    return plan_mask | Mask(masked=report.masked, named=report.columns) if report else plan_mask
+    return plan_mask | Mask(columns=report.masked, plan_columns=report.columns) if report else plan_mask
 
 
 def masked_report(report: Report, mask: Mask) -> Report:
     """Return the report with the samples masked by a mask of today, too."""
-    if not mask.masked:
+    if not mask.columns:
         return report
     files = tuple(
         replace(file, checks=tuple(_masked_check(check, mask) for check in file.checks)) for file in report.files

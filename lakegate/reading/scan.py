@@ -85,4 +85,4 @@ def _scan_objects(form: FileFormat, source: BoundedSource) -> Scan:
         if len(keys) <= limit:
             keys |= dict.fromkeys(line_keys)
     first_keys = tuple(sorted(keys)[: limit + 1])
-    return Scan(rows=rows, keys=first_keys, twice=is_repeated, widest=widest, longest=longest)
+    return Scan(rows=rows, keys=first_keys, repeats=is_repeated, widest=widest, longest=longest)

@@ -63,4 +63,4 @@ def _patterns(counted: pa.Table, keys: Sequence[str], *, taken: bool) -> Iterato
     for row in counted.to_pylist():
         by_key.setdefault(tuple(row[name] for name in keys), {})[row[_FILE]] = row[_ROWS]
     for counts in by_key.values():
-        yield Pattern(counts=counts, keys=1, taken=taken)
+        yield Pattern(counts=counts, keys=1, in_table=taken)

@@ -78,7 +78,7 @@ def _file(report: Report, file: FileReport) -> Iterator[str]:
     yield from (_clean(f"    {line}") for line in (*file.changes, *file.unread))
     checks = checks_of(file, every_check=False)
     if checks:
-        yield from _table(_HEADS, [(str(it.verdict), it.name, it.found, it.expected) for it in checks], 4)
+        yield from _table(_HEADS, [(str(it.verdict), it.name, it.result, it.expected) for it in checks], 4)
     for check in checks:
         yield from _sample(report, check)
 

@@ -35,16 +35,16 @@ def _append(spark: SparkSession, job: Job, inspections: Sequence[Inspection], *,
             raise
         is_large = text_sizes.is_beyond_share(error)
         # Nothing else that reads all rows is asked of files that are too large: it might never end.
-        found = (
+        files = (
             check_sizes(spark, job.plan, inspections) if is_large else find_faulty(spark, job.plan, inspections, error)
         )
-        if not is_large and not any(each.faults for each in found):
+        if not is_large and not any(file.faults for file in files):
             raise
         # The error of one file may have hidden another file's, so the rest is appended in the same careful way.
-        fine = [each for each in found if not each.faults]
-        again = _append(spark, job, fine, is_sized=is_sized or is_large) if fine else ()
-        known = {each.id: each for each in again}
-        return [known.get(each.id, each) for each in found]
+        fine = [file for file in files if not file.faults]
+        rest = _append(spark, job, fine, is_sized=is_sized or is_large) if fine else ()
+        by_id = {file.id: file for file in rest}
+        return [by_id.get(file.id, file) for file in files]
     return list(inspections)
 
 
@@ -54,8 +54,8 @@ def _head(spark: SparkSession, job: Job) -> str:
 
 def _write(spark: SparkSession, plan: Plan, inspections: Sequence[Inspection], *, is_sized: bool) -> None:
     rows = rows_of(spark, plan, inspections)
-    bounded = rows if is_sized else text_sizes.fail_beyond_share(plan, inspections, rows)
-    bounded.writeTo(table_name(LAKE, plan.table)).append()
+    sized_rows = rows if is_sized else text_sizes.fail_beyond_share(plan, inspections, rows)
+    sized_rows.writeTo(table_name(LAKE, plan.table)).append()
 
 
 def _is_surely_not_committed(error: Exception, before: str, after: str) -> bool:

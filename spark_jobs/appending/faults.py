@@ -28,39 +28,39 @@ def find_faulty(
     After the `error` of an append, only faults that lead to it are looked for.
     """
     fit = check_sizes(spark, plan, inspections) if error is None else list(inspections)
-    known = {found.id: found for found in find_corrupt(spark, plan, [each for each in fit if not each.faults])}
-    found = [known.get(each.id, each) for each in fit]
+    by_id = {file.id: file for file in find_corrupt(spark, plan, [file for file in fit if not file.faults])}
+    files = [by_id.get(file.id, file) for file in fit]
     for leads_to, find in _UNWRITABLE:
         if error is None or leads_to(error):
-            found = _with_faults(spark, plan, found, find)
+            files = _with_faults(spark, plan, files, find)
     # Too many partitions exhaust memory or file handles, and the errors of that do not name them. So they are counted
     # only if nothing else explains the error.
-    if error is None or not any(each.faults for each in found):
-        found = _with_faults(spark, plan, found, partition_counts.too_many)
-    return found
+    if error is None or not any(file.faults for file in files):
+        files = _with_faults(spark, plan, files, partition_counts.too_many)
+    return files
 
 
 def check_sizes(spark: SparkSession, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
     """Return the same files, with a fault on each whose texts exceed the limit. A file that cannot be read has none."""
-    found = per_file(inspections, lambda each: text_sizes.too_large(plan, rows_of(spark, plan, [each])), _THREADS)
+    results = per_file(inspections, lambda file: text_sizes.too_large(plan, rows_of(spark, plan, [file])), _THREADS)
     return [
-        each if isinstance(faults, Exception) else replace(each, faults=faults.get(each.id, each.faults))
-        for each, faults in zip(inspections, found, strict=True)
+        file if isinstance(faults, Exception) else replace(file, faults=faults.get(file.id, file.faults))
+        for file, faults in zip(inspections, results, strict=True)
     ]
 
 
 def find_corrupt(spark: SparkSession, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
     """Return the same files, with a fault on each that cannot be read to its end."""
     errors = per_file(
-        inspections, lambda each: rows_of(spark, plan, [each]).write.format("noop").mode("overwrite").save(), _THREADS
+        inspections, lambda file: rows_of(spark, plan, [file]).write.format("noop").mode("overwrite").save(), _THREADS
     )
     pairs = zip(inspections, errors, strict=True)
-    return [unreadable(spark, plan, each, error) if error else each for each, error in pairs]
+    return [unreadable(spark, plan, file, error) if error else file for file, error in pairs]
 
 
 def _with_faults(
     spark: SparkSession, plan: Plan, inspections: Sequence[Inspection], find: _FindFaults
 ) -> list[Inspection]:
-    readable = [each for each in inspections if not each.faults]
+    readable = [file for file in inspections if not file.faults]
     faults = find(plan, rows_of(spark, plan, readable)) if readable else {}
-    return [replace(each, faults=faults.get(each.id, each.faults)) for each in inspections]
+    return [replace(file, faults=faults.get(file.id, file.faults)) for file in inspections]

@@ -20,27 +20,27 @@ from spark_jobs.jvm.session import LAKE
 from spark_jobs.jvm.spark_sql import sql_type
 from spark_jobs.tables.ddl import table_name
 
-_REFUSED = "Null value appeared in non-nullable field"
+_NULL_ERROR = "Null value appeared in non-nullable field"
 _Place = tuple[str, ...]
 _HasNull = Callable[[Column], Column]
 
 
 def is_null_error(error: Exception) -> bool:
     """Return True if the error is of a null that the table does not take."""
-    return mentions(error, _REFUSED)
+    return mentions(error, _NULL_ERROR)
 
 
 def find_nulls(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[Fault, ...]]:
     """Return the faults of files that have nulls which the table does not take, by file version."""
     schema = rows.sparkSession.table(table_name(LAKE, plan.table)).schema
-    asked = dict(_required_places(schema))
-    if not asked:
+    conditions = dict(_required_places(schema))
+    if not conditions:
         return {}
     whole = F.struct(*(F.col(spark_identifier(name)) for name in rows.columns))
-    found = rows.groupBy(FILE_COLUMN).agg(*(F.max(has_null(whole)) for has_null in asked.values())).collect()
+    flags = rows.groupBy(FILE_COLUMN).agg(*(F.max(has_null(whole)) for has_null in conditions.values())).collect()
     labels = {place: label for label, place in places(sql_type(schema.jsonValue()))}
-    faults = [_fault(plan.table, labels[place], place) for place in asked]
-    return {file: tuple(fault for fault, is_so in zip(faults, wrong, strict=True) if is_so) for file, *wrong in found}
+    faults = [_fault(plan.table, labels[place], place) for place in conditions]
+    return {file: tuple(fault for fault, is_so in zip(faults, wrong, strict=True) if is_so) for file, *wrong in flags}
 
 
 def _required_places(kind: DataType) -> Iterator[tuple[_Place, _HasNull]]:

@@ -14,7 +14,7 @@ from lakegate.audit.schema.partitions import IDENTITY, Partition, partition
 from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.jvm.session import LAKE
 
-MOST = 1_000
+LIMIT = 1_000
 """Of one file. This many open data files, each with a buffer per column, fit in an executor's memory and in the handles
 of a process; three years of days are about as many.
 """
@@ -29,18 +29,18 @@ _FEWER = Advice(
 
 def too_many(plan: Plan, rows: DataFrame) -> dict[str, tuple[Fault, ...]]:
     """Return the faults of files with rows in too many partitions, by file version."""
-    names = ", ".join(display_name(each.column) for each in map(partition, plan.partitions))
+    names = ", ".join(display_name(part.column) for part in map(partition, plan.partitions))
     of = f"its values of the partition columns {names}"
     return {
-        file: (Fault(f"{of} make {number:,} partitions, and the most is {MOST:,}", _FEWER),)
+        file: (Fault(f"{of} make {number:,} partitions, and the most is {LIMIT:,}", _FEWER),)
         for file, number in count_partitions(plan, rows).items()
-        if number > MOST
+        if number > LIMIT
     }
 
 
 def count_partitions(plan: Plan, rows: DataFrame) -> dict[str, int]:
     """Return the number of partitions by file version; nothing if the table is not partitioned."""
-    values = [F.expr(_partition_sql(each)) for each in map(partition, plan.partitions)]
+    values = [F.expr(_partition_sql(part)) for part in map(partition, plan.partitions)]
     if not values:
         return {}
     return dict(rows.select(FILE_COLUMN, F.struct(*values)).distinct().groupBy(FILE_COLUMN).count().collect())

@@ -57,10 +57,10 @@ def longest_values(plan: Plan, rows: DataFrame) -> dict[str, int]:
 
 def _written_texts(plan: Plan) -> Mapping[str, str]:
     """Return the SQL of the text that Iceberg writes, by partition column of text or bytes."""
-    kinds, found = {column.name: column.type for column in plan.columns}, {}
-    for each in map(partition, plan.partitions):
-        kind, value = kinds.get(each.column), spark_identifier(each.column)
-        if kind in ("string", "binary") and each.transform in (IDENTITY, "truncate"):
-            written = f"substring({value}, 1, {each.width})" if each.width else value
-            found[each.column] = f"replace(base64({written}), '\\r\\n', '')" if kind == "binary" else written
-    return found
+    kinds, texts = {column.name: column.type for column in plan.columns}, {}
+    for part in map(partition, plan.partitions):
+        kind, value = kinds.get(part.column), spark_identifier(part.column)
+        if kind in ("string", "binary") and part.transform in (IDENTITY, "truncate"):
+            text = f"substring({value}, 1, {part.width})" if part.width else value
+            texts[part.column] = f"replace(base64({text}), '\\r\\n', '')" if kind == "binary" else text
+    return texts

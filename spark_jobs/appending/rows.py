@@ -19,7 +19,7 @@ from spark_jobs.formats.registry import FORMATS
 from spark_jobs.formats.text.rows import parse_files
 from spark_jobs.jvm.failures import FAILURES, is_caused_by, root_cause
 
-_KNOWN = Advice(vendor="write it with another compression or encoding: none, snappy, gzip, zstd and lz4 are read")
+_CODECS = Advice(vendor="write it with another compression or encoding: none, snappy, gzip, zstd and lz4 are read")
 _UNKNOWN_ENCODING = ("ClassNotFoundException", "UnsupportedOperationException")  # of a codec or an encoding
 
 
@@ -39,8 +39,8 @@ def rows_of(spark: SparkSession, plan: Plan, inspections: Iterable[Inspection]) 
 
 def _rows(spark: SparkSession, plan: Plan, types: dict[str, str], uris: Sequence[str]) -> DataFrame:
     read = _read(spark, plan, types, uris)
-    found = {name: F.expr(decimals.checked(name, kind)) for name, kind in types.items()}
-    columns = [found.get(each.name, F.lit(None)).cast(each.type).alias(each.name) for each in plan.columns]
+    values = {name: F.expr(decimals.checked_sql(name, kind)) for name, kind in types.items()}
+    columns = [values.get(column.name, F.lit(None)).cast(column.type).alias(column.name) for column in plan.columns]
     return utf8.fail_at_broken(_read_types(plan, types), read).select(*columns, origin(read))
 
 
@@ -65,9 +65,9 @@ def unreadable(spark: SparkSession, plan: Plan, inspection: Inspection, error: E
         except FAILURES as worse:
             error = worse
     cause, form = root_cause(error), FORMATS[plan.files.kind]
-    if known := decimals.explain(cause) or form.explain(cause):
-        return replace(inspection, faults=(known,))
+    if fault := decimals.explain(cause) or form.explain(cause):
+        return replace(inspection, faults=(fault,))
     is_strange = is_caused_by(error, *_UNKNOWN_ENCODING)
-    why = "Spark does not know how it is written" if is_strange else form.corrupt
-    said = f"its rows cannot be read to the end, {why} ({raw(plan.columns, cause)})"
-    return replace(inspection, faults=(Fault(said, _KNOWN if is_strange else WRITTEN_ANEW),))
+    reason = "Spark does not know how it is written" if is_strange else form.corrupt
+    message = f"its rows cannot be read to the end, {reason} ({raw(plan.columns, cause)})"
+    return replace(inspection, faults=(Fault(message, _CODECS if is_strange else WRITTEN_ANEW),))

@@ -44,8 +44,8 @@ def too_large(plan: Plan, rows: DataFrame) -> Mapping[str, tuple[Fault, ...]]:
     size = _row_size_sql(plan)
     if not size:
         return {}
-    found = rows.groupBy(FILE_COLUMN).agg(F.sum(F.expr(size))).collect()
-    faults_of = {file: beyond_limits(plan.files.limits, uncompressed=int(total or 0)) for file, total in found}
+    sums = rows.groupBy(FILE_COLUMN).agg(F.sum(F.expr(size))).collect()
+    faults_of = {file: beyond_limits(plan.files.limits, uncompressed=int(total or 0)) for file, total in sums}
     return {file: faults for file, faults in faults_of.items() if faults}
 
 
@@ -74,5 +74,5 @@ def _bytes_sql(value: str, kind: Type) -> Iterator[str]:
 
 def _sum_sql(values: str, kind: Type) -> Iterator[str]:
     item = f"it{values.count('(')}"  # lambdas within each other need names of their own
-    for each_one in _bytes_sql(item, kind):
-        yield f"COALESCE(AGGREGATE({values}, 0D, (so_far, {item}) -> so_far + {each_one}), 0D)"
+    for size in _bytes_sql(item, kind):
+        yield f"COALESCE(AGGREGATE({values}, 0D, (so_far, {item}) -> so_far + {size}), 0D)"

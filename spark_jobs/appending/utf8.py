@@ -11,33 +11,33 @@ from lakegate.audit.schema.types import Array, Map, Struct, Type, label_within, 
 from spark_jobs.jvm.failures import mentions
 from spark_jobs.jvm.spark_sql import literal
 
-_BROKEN = "lakegate: a row has text that is not UTF-8"
+_BAD_TEXT = "lakegate: a row has text that is not UTF-8"
 _VALIDATING = 4  # Spark's first major version that validates texts by itself
 
 
 def fail_at_broken(types: Mapping[str, str], rows: DataFrame) -> DataFrame:
     """Return the rows, whose reading fails at text that is not UTF-8 in these columns."""
-    broken = [sql for _, sql in _broken_sql(types, rows)]
-    if not broken:
+    bad_texts = [sql for _, sql in _broken_sql(types, rows)]
+    if not bad_texts:
         return rows
-    return rows.where(f"CASE WHEN {' OR '.join(broken)} THEN raise_error({literal(_BROKEN)}) ELSE true END")
+    return rows.where(f"CASE WHEN {' OR '.join(bad_texts)} THEN raise_error({literal(_BAD_TEXT)}) ELSE true END")
 
 
 def is_broken(error: Exception) -> bool:
     """Return True if the error is of text that is not UTF-8."""
-    return mentions(error, _BROKEN)
+    return mentions(error, _BAD_TEXT)
 
 
 def faults(types: Mapping[str, str], rows: DataFrame) -> tuple[Fault, ...]:
     """Return the faults of one file's rows: the columns, and parts of them, with text that is not UTF-8."""
-    broken = dict(_broken_sql(types, rows))
-    labels = F.expr(f"array_compact(array({', '.join(_labelled(*each) for each in broken.items())}))")
+    bad_texts = dict(_broken_sql(types, rows))
+    labels = F.expr(f"array_compact(array({', '.join(_label_sql(*pair) for pair in bad_texts.items())}))")
     counts = dict[str, int](rows.select(F.explode(labels).alias("label")).groupBy("label").count().collect())
-    return broken_text({label: counts[label] for label in broken if label in counts})
+    return broken_text({label: counts[label] for label in bad_texts if label in counts})
 
 
-def _labelled(label: str, broken: str) -> str:
-    return f"CASE WHEN {broken} THEN {literal(label)} END"
+def _label_sql(label: str, condition: str) -> str:
+    return f"CASE WHEN {condition} THEN {literal(label)} END"
 
 
 def _broken_sql(types: Mapping[str, str], rows: DataFrame) -> Iterator[tuple[str, str]]:
@@ -63,5 +63,5 @@ def _parts_sql(label: str, value: str, kind: Type, text: str) -> Iterator[tuple[
 
 def _items_sql(label: str, values: str, kind: Type, text: str) -> Iterator[tuple[str, str]]:
     item = f"it{values.count('(')}"  # lambdas within each other need names of their own
-    for inner, broken in _parts_sql(label, item, kind, text):
-        yield inner, f"exists({values}, {item} -> {broken})"
+    for inner, condition in _parts_sql(label, item, kind, text):
+        yield inner, f"exists({values}, {item} -> {condition})"

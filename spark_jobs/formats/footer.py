@@ -15,17 +15,17 @@ from spark_jobs.jvm.spark_sql import sql_type
 class Unreadable(Exception):
     """The file is not of its format, or contradicts itself.
 
-    `why` is the fault, in a person's words, with its own advice if it is a Fault; by default the file is to be written
+    `text` is the fault, in a person's words, with its own advice if it is a Fault; by default the file is to be written
     anew. `detail` is a reader's own message, which may quote the file.
     """
 
-    def __init__(self, message: str, detail: str = "", advice: Advice = WRITTEN_ANEW) -> None:
-        super().__init__(message)
-        self.why, self.detail, self.advice = message, detail, message.advice if isinstance(message, Fault) else advice
+    def __init__(self, text: str, detail: str = "", advice: Advice = WRITTEN_ANEW) -> None:
+        super().__init__(text)
+        self.text, self.detail, self.advice = text, detail, text.advice if isinstance(text, Fault) else advice
 
     def fault(self, columns: Iterable[TableColumn]) -> Fault:
         """Return the fault of a file with these columns; the detail is hidden if any of them is masked."""
-        return Fault(f"{self.why}: {raw(columns, self.detail)}" if self.detail else self.why, self.advice)
+        return Fault(f"{self.text}: {raw(columns, self.detail)}" if self.detail else self.text, self.advice)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -67,8 +67,8 @@ def _metadata(spark: SparkSession, uri: str, start: int, length: int) -> Any:
     with hadoop.open_stream(spark, uri) as stream:
         stream.seek(start)
         content = jvm(spark).org.apache.commons.io.input.BoundedInputStream(stream, length)
-        buffered = jvm(spark).java.io.BufferedInputStream(content)
-        transport = thrift.transport.TIOStreamTransport(thrift.TConfiguration(length, length, _DEEPEST), buffered)
+        buffer = jvm(spark).java.io.BufferedInputStream(content)
+        transport = thrift.transport.TIOStreamTransport(thrift.TConfiguration(length, length, _DEEPEST), buffer)
         about = jvm(spark).org.apache.parquet.format.FileMetaData()
         about.read(thrift.protocol.TCompactProtocol(transport, length, length))
     return about

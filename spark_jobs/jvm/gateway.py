@@ -18,10 +18,10 @@ class Package:
     """
 
     def __init__(self, package: JavaPackage) -> None:
-        self._found = package
+        self._package = package
 
     def __getattr__(self, name: str) -> Any:
-        member = _wrap(getattr(self._found, name))
+        member = _wrap(getattr(self._package, name))
         setattr(self, name, member)
         return member
 

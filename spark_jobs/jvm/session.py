@@ -12,7 +12,7 @@ from spark_jobs.jvm import identity, trust
 from spark_jobs.jvm.gateway import jvm, remember_classes
 
 ICEBERG = "1.11.0"  # of the job's jar; in 1.10 a commit that is sent twice loses its manifest list
-LAKE, BASE, AUDIT, LEFT, NOTED = "lake", "base", "audit", "left", "noted"
+LAKE, BASE, AUDIT, REST, LEDGER = "lake", "base", "audit", "rest", "ledger"
 SPLIT = 128 * 1024 * 1024
 _SMALL, _PIECE = 64 * 1024 * 1024, 2 * 1024 * 1024
 OPTIONS = {
@@ -68,7 +68,7 @@ def build(name: str) -> SparkSession:
     builder = SparkSession.builder.appName(name)
     # Spark's event log hides a secret option of a session only if the whole application has one of that name, too.
     secret_options = {
-        _option(name, option): "" for name in (LAKE, BASE, AUDIT, LEFT, NOTED) for option in identity.SECRET
+        _option(name, option): "" for name in (LAKE, BASE, AUDIT, REST, LEDGER) for option in identity.SECRET
     }
     for option, value in {**OPTIONS, **secret_options}.items():
         builder = builder.config(option, value)

@@ -254,7 +254,7 @@ def _patterns(rows: DataFrame, names: Sequence[str]) -> Repeats:
     counts = F.sort_array(F.collect_list(F.struct(FILE_COLUMN, "rows"))).alias("counts")
     per_key = per_file.groupBy(*names, "taken").agg(counts)
     patterns_found = per_key.groupBy("counts", "taken").agg(F.count("*").alias("keys")).collect()
-    patterns = (Pattern(counts=dict(row["counts"]), keys=row["keys"], taken=row["taken"]) for row in patterns_found)
+    patterns = (Pattern(counts=dict(row["counts"]), keys=row["keys"], in_table=row["taken"]) for row in patterns_found)
     return Repeats(patterns=tuple(patterns))
 
 

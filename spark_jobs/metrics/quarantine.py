@@ -25,7 +25,7 @@ from spark_jobs.metrics.failing_keys import PLACE, KeySearch, by_file, with_plac
 from spark_jobs.metrics.keys import Batch, Read
 from spark_jobs.metrics.kinds import KINDS, failing_condition
 from spark_jobs.metrics.malformed import LINE, REASON
-from spark_jobs.tables import iceberg, own
+from spark_jobs.tables import iceberg, own_tables
 from spark_jobs.tables.base import Base
 from spark_jobs.tables.ddl import table_name
 from spark_jobs.tables.overwrite import overwrite
@@ -70,7 +70,7 @@ def quarantine_rows(
     """
     name = quarantine_of(job.plan.table, distinct=job.distinct)
     replaced_paths = {data.path for data in job.replaced_quarantined}
-    own.prepare(spark, job, name, QUARANTINE, replaced_paths)
+    own_tables.prepare(spark, job, name, QUARANTINE, replaced_paths)
     of_rows = _failed_in_table(job.plan, failures)
     parts = [] if malformed is None else [_quarantined_lines(job, malformed)]
     if of_rows:

@@ -84,9 +84,9 @@ def evolve_sql(plan: Plan, current: Shape, columns: Sequence[TableColumn]) -> li
     docs = {column.name: column.doc for column in columns}
     target = Struct({column.name: storage_of(parse(column.type)) for column in columns})
     differences_of_types = [
-        pair for pair in pairs(current.own_columns, target) if pair.other is not None and pair.one != pair.other
+        pair for pair in pairs(current.own_columns, target) if pair.other is not None and pair.base != pair.other
     ]
-    additions = [_added_sql(pair, docs) for pair in differences_of_types if pair.one is None]
+    additions = [_added_sql(pair, docs) for pair in differences_of_types if pair.base is None]
     # Someone else has created the table, so its rows are of no file version.
     additions += [] if FILE_COLUMN in current.columns else [_column_sql(FILE)]
     return [
@@ -94,7 +94,7 @@ def evolve_sql(plan: Plan, current: Shape, columns: Sequence[TableColumn]) -> li
         *(
             f"{alter} ALTER COLUMN {_path(pair)} TYPE {pair.other}"
             for pair in differences_of_types
-            if pair.one is not None
+            if pair.base is not None
         ),
         *set_properties_sql(plan.table, properties(plan, columns, current), current.properties),
     ]
@@ -151,7 +151,7 @@ def _contract_mismatch(pair: Pair) -> str:
     """Return how the contract differs from its earlier self: a column that is gone or of a type that is no widening."""
     if pair.other is None:
         return f'column "{pair.label}" is in the table and not in the contract'
-    if pair.one is None or _promotion(pair) == pair.other:
+    if pair.base is None or _promotion(pair) == pair.other:
         return ""
     return _type_mismatch(pair)
 
@@ -160,19 +160,19 @@ def _table_mismatch(pair: Pair) -> str:
     """Return how the table differs from the contract. Wider columns are fine: files made them so."""
     if pair.other is None:
         return ""
-    if pair.one is None:
-        return f'column "{pair.label}" is new, and the keys of a map cannot change' if pair.keyed else ""
+    if pair.base is None:
+        return f'column "{pair.label}" is new, and the keys of a map cannot change' if pair.in_key else ""
     return "" if _promotion(pair) else _type_mismatch(pair)
 
 
 def _promotion(pair: Pair) -> Type | None:
-    if isinstance(pair.one, Atom) and isinstance(pair.other, Atom) and not pair.keyed:
-        return promotion(pair.one, pair.other)
-    return pair.one if pair.one == pair.other else None
+    if isinstance(pair.base, Atom) and isinstance(pair.other, Atom) and not pair.in_key:
+        return promotion(pair.base, pair.other)
+    return pair.base if pair.base == pair.other else None
 
 
 def _type_mismatch(pair: Pair) -> str:
-    table_type, contract_type = (kind(part) for part in (pair.one, pair.other) if part)
+    table_type, contract_type = (kind(part) for part in (pair.base, pair.other) if part)
     return f'column "{pair.label}" is {table_type} in the table, the contract says {contract_type}'
 
 

@@ -43,9 +43,9 @@ def fields(spark: SparkSession, table: Any) -> dict[str, IcebergField]:
     return {column.name: column for column in columns}
 
 
-def _same_rows(left: Any | None, other: Any) -> bool:
+def _same_rows(before: Any | None, after: Any) -> bool:
     """Return True if two states of a table are the same snapshot, or both have none."""
-    snapshots = [table.currentSnapshot() if table is not None else None for table in (left, other)]
+    snapshots = [table.currentSnapshot() if table is not None else None for table in (before, after)]
     first, second = (None if snapshot is None else snapshot.snapshotId() for snapshot in snapshots)
     return bool(first == second)
 
@@ -196,17 +196,17 @@ class TableState:
     """A loaded table, or none. A data file is a pair: its statistics, and Iceberg's object of it."""
 
     spark: SparkSession
-    own: Any | None
+    handle: Any | None
 
     @property
     def table(self) -> str:
-        return str(self.own.name()) if self.own is not None else ""
+        return str(self.handle.name()) if self.handle is not None else ""
 
     def manifests(self) -> Iterable[ListedManifest]:
-        snapshot = self.own.currentSnapshot() if self.own is not None else None
-        if self.own is None or snapshot is None:
+        snapshot = self.handle.currentSnapshot() if self.handle is not None else None
+        if self.handle is None or snapshot is None:
             return ()
-        return map(ListedManifest, snapshot.allManifests(self.own.io()))
+        return map(ListedManifest, snapshot.allManifests(self.handle.io()))
 
     def data_files(self, listing: Sequence[ListedManifest]) -> Iterator[tuple[str, tuple[DataFileStatistics, Any]]]:
         for content, entry in self._files(listing):
@@ -223,12 +223,12 @@ class TableState:
         java = jvm(self.spark).org.apache.iceberg
         for manifest in listing:
             read = java.ManifestFiles.readDeleteManifest if manifest.holds_deletes else java.ManifestFiles.read
-            reader = read(manifest.manifest, self.own.io(), self.own.specs())  # type: ignore[union-attr]
+            reader = read(manifest.manifest, self.handle.io(), self.handle.specs())  # type: ignore[union-attr]
             try:
                 iterator = reader.iterator()
                 while iterator.hasNext():
                     entry = iterator.next().copy()
-                    spec = self.own.specs()[entry.specId()]  # type: ignore[union-attr]
+                    spec = self.handle.specs()[entry.specId()]  # type: ignore[union-attr]
                     yield java.ContentFileParser.toJson(entry, spec), entry
             finally:
                 reader.close()

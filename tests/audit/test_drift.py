@@ -36,13 +36,13 @@ def test_a_rate_is_in_percent_of_the_mean_of_the_files_before() -> None:
     assert judged(15, (9, 11)).verdict is Verdict.PASS
     assert judged(15.1, (9, 11)).verdict is Verdict.FAIL
     assert judged(-15, (-9, -11)).value == pytest.approx(-50)
-    assert judged(15, (9, 11)).found == "50%"
+    assert judged(15, (9, 11)).result == "50%"
 
 
 def test_a_difference_is_in_the_metrics_own_unit() -> None:
     assert judged(60.5, (9, 11), Comparison.DIFFERENCE).value == pytest.approx(50.5)
     assert judged(60.5, (9, 11), Comparison.DIFFERENCE).verdict is Verdict.FAIL
-    assert judged(60.5, (9, 11), Comparison.DIFFERENCE).found == "50.5"
+    assert judged(60.5, (9, 11), Comparison.DIFFERENCE).result == "50.5"
 
 
 def test_a_z_score_is_in_standard_deviations() -> None:

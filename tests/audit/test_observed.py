@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.evaluation.observed import as_observed, rows_leaving, rows_observed
+from lakegate.audit.evaluation.observation import as_observed, rows_leaving, rows_observed
 from lakegate.audit.evaluation.quarantine import BUDGET, budget_check
 from lakegate.audit.evaluation.verdicts import verdict
 from lakegate.audit.model.plan import Budget, Metric, MetricKind, Mode, Severity

@@ -12,9 +12,9 @@ KEYS_OF_FILE, KEYS_OF_TABLE = duplicates("a"), duplicates("b", scope=Scope.TABLE
 def test_only_metrics_of_table_scope_about_the_table_itself_compare_files() -> None:
     metrics = [ROWS, OF_TABLE, OWN_ROWS, OTHER_ROWS, KEYS_OF_FILE, KEYS_OF_TABLE]
     compared = plan("shop.orders", {"a": "int", "b": "int"}, metrics)
-    assert compared.comparing(Relation.NEEDED) == {OF_TABLE.id, OWN_ROWS.id}
-    assert compared.comparing(Relation.REPEATED) == {KEYS_OF_TABLE.id}
-    assert compared.comparing(Relation.IGNORED) == frozenset()
+    assert compared.comparing(Relation.SUPPORT) == {OF_TABLE.id, OWN_ROWS.id}
+    assert compared.comparing(Relation.CONFLICT) == {KEYS_OF_TABLE.id}
+    assert compared.comparing(Relation.NO_EFFECT) == frozenset()
 
 
 def test_a_kind_counts_rows_that_fail_or_is_a_number_about_all() -> None:

@@ -138,7 +138,7 @@ def test_what_was_found_reads_as_a_person_would_say_it(
     value: float | None, failing: int, unit: Unit, said: str
 ) -> None:
     [result] = evaluate(plan(check()), [file(rows=2000)], {})["f1"]
-    assert replace(result, value=value, failing_rows=failing, unit=unit).found == said
+    assert replace(result, value=value, failing_rows=failing, unit=unit).result == said
 
 
 def test_a_row_count_that_fails_has_no_failing_rows() -> None:
@@ -219,7 +219,7 @@ def test_blame_is_what_reading_the_rows_in_turn_would_say(rows: list[list[int]])
 
 def test_a_key_that_the_table_has_is_a_duplicate_in_every_file() -> None:
     taken = Repeats(
-        patterns=(Pattern(counts={"f1": 1, "f2": 2}, keys=3, taken=True), Pattern(counts={"f2": 2}, keys=1))
+        patterns=(Pattern(counts={"f1": 1, "f2": 2}, keys=3, in_table=True), Pattern(counts={"f2": 2}, keys=1))
     )
     assert taken.count("f1", []) == 3
     assert taken.count("f2", []) == 7

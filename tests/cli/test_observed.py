@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from lakegate.audit.evaluation.observed import as_observed, rows_observed
+from lakegate.audit.evaluation.observation import as_observed, rows_observed
 from lakegate.audit.evaluation.verdicts import verdict
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.plan import Mode

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from lakegate.audit.model.plan import Metric, MetricKind, Plan, Proof
+from lakegate.audit.schema.owners import reserved_for
 from lakegate.audit.schema.partitions import partition
-from lakegate.audit.schema.reserved import reserved_for
 from lakegate.contracts import load
 from lakegate.contracts.regex.portable import portable
 from tests.contracts.texts import PATTERNS, REFUSED, TEXTS, Texts

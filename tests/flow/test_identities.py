@@ -38,7 +38,7 @@ from spark_jobs.append_and_audit import append_and_audit, last_word, record_cut_
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, is_of_issuer, is_refused
 from spark_jobs.jvm.gateway import jvm
-from spark_jobs.jvm.session import LEFT, open_catalog
+from spark_jobs.jvm.session import REST, open_catalog
 from tests.flow.conftest import Installation, installed, settings
 from tests.support.guarded import AUDIENCE, Guarded, Held, act_as
 from tests.support.issuer import client
@@ -302,7 +302,7 @@ def test_a_catalog_of_a_client_has_a_new_token_before_its_own_ends(
     issuer, lake = guarded.issuer, guarded.lake
     spark, own = reaching(cluster, lake), client(issuer, Role.SPARK)
     monkeypatch.setattr(issuer, "life", timedelta(seconds=5))  # Iceberg asks for another half a second before its end
-    open_catalog(spark, LEFT, catalog_of(lake, client=own), Ref(MAIN))
+    open_catalog(spark, REST, catalog_of(lake, client=own), Ref(MAIN))
     until = time.monotonic() + 120
     while not is_listed(spark) and time.monotonic() < until:  # on a slow machine, the first token may be over at once
         time.sleep(0.1)
@@ -322,11 +322,11 @@ def test_what_an_issuer_echoes_to_iceberg_s_own_client_is_in_no_last_word_and_re
     job = from_json(Job, hadoop.read(spark, own.runner.jobs["run-0"]))
     secret = issuer.passwords[Role.SPARK]
     # The job's own request is granted, and Iceberg's that follows is not.
-    open_catalog(spark, LEFT, job.catalog, Ref(MAIN))
+    open_catalog(spark, REST, job.catalog, Ref(MAIN))
     echo = {"error": "invalid_grant", "error_description": f"no: {secret}"}
     monkeypatch.setattr(issuer, "grant", lambda _: (400, echo))
     with pytest.raises(FAILURES, match=secret) as caught, record_cut_off(spark, job):  # so Iceberg does quote it
-        spark.sql(f"SHOW NAMESPACES IN {LEFT}").collect()
+        spark.sql(f"SHOW NAMESPACES IN {REST}").collect()
     assert not has_begun(own.lake, job)
     assert is_of_issuer(caught.value)
     for hidden in (True, False):
@@ -341,7 +341,7 @@ def test_what_an_issuer_echoes_to_iceberg_s_own_client_is_in_no_last_word_and_re
 def is_listed(spark: SparkSession) -> bool:
     """Return True if the catalog answers, and False if it is refused for its token."""
     try:
-        spark.sql(f"SHOW NAMESPACES IN {LEFT}").collect()
+        spark.sql(f"SHOW NAMESPACES IN {REST}").collect()
     except FAILURES as error:
         if not is_refused(error):
             raise

@@ -59,10 +59,10 @@ def test_a_report_of_format_2_has_what_to_write_next() -> None:
     _, failed, encrypted = report.files
     assert (report.format, report.mode) == (2, Mode.ENFORCE)
     assert [advice.operator for advice in report.advice] == ["run lakegate retry"]
-    assert {said: advice.vendor for said, advice in failed.advised.items()} == {
+    assert {said: advice.vendor for said, advice in failed.advice_by_reason.items()} == {
         "id unique in the table: 1 of 50 rows, expected none": 'send each value of "id" once'
     }
-    assert {said: advice.vendor for said, advice in encrypted.advised.items()} == {
+    assert {said: advice.vendor for said, advice in encrypted.advice_by_reason.items()} == {
         "it is encrypted": "write it without encryption"
     }
     assert from_json(Report, to_json(report)) == report
@@ -89,7 +89,7 @@ def test_a_report_of_format_4_names_its_data_files_in_the_audits_table() -> None
 
 def test_a_report_of_format_1_has_no_advice() -> None:
     report = from_json(Report, kept("report-1"))
-    assert (report.advice, [file.advised for file in report.files]) == ((), [{}, {}])
+    assert (report.advice, [file.advice_by_reason for file in report.files]) == ((), [{}, {}])
 
 
 def test_a_job_of_format_2_is_read() -> None:
@@ -103,7 +103,7 @@ def test_a_job_of_format_2_is_read() -> None:
         (),
         ["it is gone from the landing bucket"],
     )
-    assert ([data.rows for data in job.replaced], [data.rows for data in job.replaced_quarantined]) == ([40], [2])
+    assert ([data.rows for data in job.replaced_files], [data.rows for data in job.replaced_quarantined]) == ([40], [2])
     assert (job.rewritten, job.reuses, job.baseline) == (frozenset(), "", {"rows-df19b0086ef7": (50.0, 60.0)})
     assert from_json(Job, to_json(job)) == job
     client = Client(id="job-1", secret="oidc/spark", endpoint="https://issuer/token")

@@ -21,7 +21,7 @@ from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.job import JobFile
 from lakegate.audit.schema.fit import faults
 from lakegate.audit.schema.names import fold
-from lakegate.audit.schema.reserved import reserved_for
+from lakegate.audit.schema.owners import reserved_for
 from lakegate.audit.schema.types import canonical
 from lakegate.contracts import Contract, load
 from lakegate.express import footer

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from lakegate.audit.evaluation.observed import as_observed, rows_observed
+from lakegate.audit.evaluation.observation import as_observed, rows_observed
 from lakegate.audit.evaluation.verdicts import Measurement, Measurements, evaluate, verdict
 from lakegate.audit.model.plan import (
     Budget,

@@ -44,11 +44,11 @@ def test_a_sample_of_then_is_shown_by_the_mask_of_today() -> None:
     raw = check("malformed-1", {"line": 3, "why": "4 fields", "text": "a,b"})
     row = check("failing-1", {"text": "a", "SSN": "078", "id": None, "other": 1})
     before = replace(report((Verdict.FAIL, (raw, row))), columns=("text", "SSN", "id", "other"), masked=("other",))
-    shown = masked_report(before, Mask(masked=("ssn", "id")))
+    shown = masked_report(before, Mask(columns=("ssn", "id")))
     samples = [check.sample[0] for file in shown.files for check in file.checks]
     assert samples == [
         {"line": 3, "why": "4 fields", "text": MASK},
         {"text": "a", "SSN": MASK, "id": None, "other": 1},
     ]
     assert shown.masked == ("other", "SSN", "id")
-    assert masked_report(before, Mask(named=("ssn",))) == before
+    assert masked_report(before, Mask(plan_columns=("ssn",))) == before

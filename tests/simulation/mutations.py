@@ -15,7 +15,7 @@ from typing import Any
 from lakegate.adapters.http import status_error
 from lakegate.audit import completeness
 from lakegate.audit import run as audit
-from lakegate.audit.evaluation import observed
+from lakegate.audit.evaluation import observation
 from lakegate.landing import lane, standing
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.receipts import Receipt
@@ -373,7 +373,9 @@ MUTATIONS = (
     Mutation(
         says="what a contract observes is rejected",
         edits=(
-            Edit(function=observed._observe_check, old="_WOULD.get(check.verdict, check.verdict)", new="check.verdict"),
+            Edit(
+                function=observation._observe_check, old="_WOULD.get(check.verdict, check.verdict)", new="check.verdict"
+            ),
         ),
         seeds_from=20,
     ),

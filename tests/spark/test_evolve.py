@@ -15,7 +15,7 @@ from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.plan import Plan, SchemaPolicy, Stance
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import fit_all
-from lakegate.audit.schema.reserved import reserved_for
+from lakegate.audit.schema.owners import reserved_for
 from lakegate.contracts.columns.fields import Field
 from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics import aggregates

@@ -98,7 +98,7 @@ PARTS: dict[str, list[Row]] = {
         row("nesting", DEFAULTS.nesting, INSPECT, limits.SETTINGS["nesting"]),
         row("bytes of a footer or header", size(DEFAULTS.footer), INSPECT, limits.SETTINGS["footer"]),
         row("bytes of a line of text", size(DEFAULTS.line), INSPECT, limits.SETTINGS["line"]),
-        row("partitions that one file writes", partition_counts.MOST, "the append; the file is rejected"),
+        row("partitions that one file writes", partition_counts.LIMIT, "the append; the file is rejected"),
     ],
     "Contracts": [
         row("bytes", size(document.LARGEST), PUSH),

@@ -62,7 +62,7 @@ def tried(text: str, body: bytes, folder: Path) -> FileReport:
 
 
 def advices(file: FileReport) -> list[Advice]:
-    return [advice for advice in file.advised.values() if advice]
+    return [advice for advice in file.advice_by_reason.values() if advice]
 
 
 def pasted(text: str, advice: Advice) -> str:

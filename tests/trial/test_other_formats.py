@@ -82,7 +82,7 @@ def test_a_file_of_another_format_is_told_which_with_the_line_to_write(
         assert file.faults == ()
         return
     assert file.verdict is Verdict.FAIL
-    [advice] = file.advised.values()
+    [advice] = file.advice_by_reason.values()
     assert advice.lines == f"format: {kind}"
     assert load(CONTRACT.format(form=advice.lines), "pasted").plan.files.kind is kind
 

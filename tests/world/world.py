@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from lakegate.audit.completeness import delete_files_message
-from lakegate.audit.evaluation.observed import as_observed
+from lakegate.audit.evaluation.observation import as_observed
 from lakegate.audit.evaluation.quarantine import Results, quarantine_of
 from lakegate.audit.evaluation.reuse import of_table_scope, with_new_results
 from lakegate.audit.evaluation.verdicts import verdict as worst
@@ -580,7 +580,7 @@ class World:
     def _prove_replaced(self, job: Job) -> None:
         """As the real job does: of its base, the branch lacks what its files replace, and nothing else."""
         for table, lost in (
-            (job.plan.table, job.replaced),
+            (job.plan.table, job.replaced_files),
             (quarantine_of(job.plan.table, distinct=job.distinct), job.replaced_quarantined),
         ):
             before, now = (self.service.tables.paths(ref, table) for ref in (Ref(MAIN, job.base), Ref(job.branch)))

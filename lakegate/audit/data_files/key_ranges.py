@@ -160,11 +160,11 @@ def _comparison(operator: str, column: IcebergField, value: Any) -> Any:
     return {"type": operator, "term": column.name, "value": value}
 
 
-def _and(left: Any, other: Any) -> Any:
-    return other if left is True else {"type": "and", "left": left, "right": other}
+def _and(first: Any, other: Any) -> Any:
+    return other if first is True else {"type": "and", "left": first, "right": other}
 
 
-def _or(left: Any, other: Any) -> Any:
-    if left is True or other is True:
+def _or(first: Any, other: Any) -> Any:
+    if first is True or other is True:
         return True
-    return other if left is False else {"type": "or", "left": left, "right": other}
+    return other if first is False else {"type": "or", "left": first, "right": other}

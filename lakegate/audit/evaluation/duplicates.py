@@ -28,17 +28,17 @@ class OwnRepeats:
 class Pattern:
     """A number of keys that occur exactly so often in exactly these files (file id → rows of each key).
 
-    `taken` keys are in the table already.
+    Keys may be `in_table` already.
     """
 
     counts: Mapping[str, int]
     keys: int
-    taken: bool = False
+    in_table: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Repeats:
-    """Every pattern of keys that occur more than once in the batch, or that are taken."""
+    """Every pattern of keys that occur more than once in the batch, or that are in the table."""
 
     patterns: tuple[Pattern, ...] = ()
 
@@ -64,5 +64,5 @@ class Repeats:
 
 def _repeating_keys(pattern: Pattern, file: str, earlier: frozenset[str]) -> int:
     rows = pattern.counts[file]
-    is_first = not pattern.taken and earlier.isdisjoint(pattern.counts)
+    is_first = not pattern.in_table and earlier.isdisjoint(pattern.counts)
     return max(rows - 1, 0) if is_first else rows

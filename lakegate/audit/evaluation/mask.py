@@ -26,36 +26,36 @@ class Mask:
     `fault` is why a plan cannot be read, which may mask any column.
     """
 
-    masked: tuple[str, ...] = ()
-    named: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    plan_columns: tuple[str, ...] = ()
     fault: str = ""
 
     def __or__(self, other: Mask) -> Mask:
         return Mask(
-            masked=tuple(dict.fromkeys((*self.masked, *other.masked))),
-            named=tuple(dict.fromkeys((*self.named, *other.named))),
+            columns=tuple(dict.fromkeys((*self.columns, *other.columns))),
+            plan_columns=tuple(dict.fromkeys((*self.plan_columns, *other.plan_columns))),
             fault=self.fault or other.fault,
         )
 
     def hides(self, columns: Iterable[str]) -> list[bool]:
         """Return for each column True if a plan masks it."""
-        masked_names = set(map(fold, self.masked))
+        masked_names = set(map(fold, self.columns))
         return [fold(name) in masked_names for name in columns]
 
     def hides_unparsed(self, columns: Iterable[str]) -> list[bool]:
         """Return the same for rows that do not parse: any column's value may be in their text."""
-        return [name == TEXT and bool(self.masked or self.fault) for name in columns]
+        return [name == TEXT and bool(self.columns or self.fault) for name in columns]
 
     def leaves_open(self, columns: Iterable[str]) -> list[bool]:
         """Return for each column True if it is unknown whether it is masked."""
-        known_names = set[str]() if self.fault else set(map(fold, (*self.named, *self.masked)))
+        known_names = set[str]() if self.fault else set(map(fold, (*self.plan_columns, *self.columns)))
         return [fold(name) not in known_names for name in columns]
 
 
 def of_columns(columns: Iterable[TableColumn]) -> Mask:
     """Return the mask of a plan's columns."""
     all_columns = tuple(columns)
-    return Mask(masked=masked_columns(all_columns), named=tuple(column.name for column in all_columns))
+    return Mask(columns=masked_columns(all_columns), plan_columns=tuple(column.name for column in all_columns))
 
 
 def hide(row: Iterable[Any], hides_columns: Sequence[bool]) -> tuple[Any, ...]:

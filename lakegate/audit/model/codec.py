@@ -34,9 +34,9 @@ class NewerFormat(ValueError):
 class OlderFormat(ValueError):
     """Data written by an older release, which this one reads no more."""
 
-    def __init__(self, kind: str, stored: int, oldest: int) -> None:
+    def __init__(self, kind: str, actual: int, oldest: int) -> None:
         super().__init__(
-            f"this {kind.lower()} has format {stored}, of an earlier release of lakegate, and this release reads "
+            f"this {kind.lower()} has format {actual}, of an earlier release of lakegate, and this release reads "
             f"format {oldest} and later"
         )
 
@@ -151,11 +151,11 @@ def _dataclass_reader(kind: type) -> Callable[[Any], Any]:
     return read
 
 
-def _check_format(kind: str, stored: int, oldest: int, newest: int) -> None:
-    if stored > newest:
-        raise NewerFormat(kind, stored, newest)
-    if stored < oldest:
-        raise OlderFormat(kind, stored, oldest)
+def _check_format(kind: str, actual: int, oldest: int, newest: int) -> None:
+    if actual > newest:
+        raise NewerFormat(kind, actual, newest)
+    if actual < oldest:
+        raise OlderFormat(kind, actual, oldest)
 
 
 def _non_null_kind(kind: Any) -> Any:

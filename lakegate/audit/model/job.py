@@ -86,7 +86,7 @@ class Job:
     oldest_format: ClassVar[int] = 2
 
     @property
-    def replaced(self) -> tuple[DataFile, ...]:
+    def replaced_files(self) -> tuple[DataFile, ...]:
         """Data files that were removed from the branch's table before the job."""
         return tuple(data for file in self.files for data in file.replaces.data_files)
 

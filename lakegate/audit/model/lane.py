@@ -10,6 +10,6 @@ class Lane(StrEnum):
     EXPRESS = "express"
 
     @property
-    def named(self) -> str:
+    def label(self) -> str:
         """Return the name as a sentence has it, before "lane" or "job"."""
         return "Spark" if self is Lane.SPARK else str(self)

@@ -77,11 +77,11 @@ def more_than(limits: Limits, name: str) -> Fault:
     return _fault(name, f"more than {limit:,}", limit, 2 * limit)
 
 
-def _fault(name: str, measure: str, limit: int, needed: int) -> Fault:
+def _fault(name: str, measure: str, limit: int, size: int) -> Fault:
     advice = Advice(
         vendor=_SMALLER.get(name, _USUALLY),
         contract="raise the limit, at the contract's landing server",
-        lines=setting(SETTINGS[name], needed),
+        lines=setting(SETTINGS[name], size),
     )
     return Fault(f"{_SENTENCES[name].format(found=measure)}, and the limit is {limit:,}", advice)
 

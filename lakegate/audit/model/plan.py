@@ -16,29 +16,29 @@ from lakegate.audit.model.files import PARQUET, FileFormat
 class Relation(StrEnum):
     """Effect of other files' rows on a metric of table scope about the table itself."""
 
-    IGNORED = "it never looks at them"
-    NEEDED = "once they leave, a file that passed may fail"
-    REPEATED = "once they leave, a file that failed may pass"
+    NO_EFFECT = "it never looks at them"
+    SUPPORT = "once they leave, a file that passed may fail"
+    CONFLICT = "once they leave, a file that failed may pass"
 
 
 class MetricKind(StrEnum):
     """A way of computing a metric, per file version. It counts failing rows, or is a number about all rows."""
 
     counts_rows: bool
-    others: Relation
+    relation: Relation
 
-    def __new__(cls, value: str, counts_rows: bool, relation: Relation = Relation.IGNORED) -> Self:  # noqa: FBT001
+    def __new__(cls, value: str, counts_rows: bool, relation: Relation = Relation.NO_EFFECT) -> Self:  # noqa: FBT001
         kind = str.__new__(cls, value)
-        kind._value_, kind.counts_rows, kind.others = value, counts_rows, relation
+        kind._value_, kind.counts_rows, kind.relation = value, counts_rows, relation
         return kind
 
-    ROWS = "rows", False, Relation.NEEDED  # how many rows
+    ROWS = "rows", False, Relation.SUPPORT  # how many rows
     NULLS = "nulls", True  # how many rows are null in the one column
     FAILING = "failing", True  # how many rows satisfy `sql`, the condition of a failing row
     # how many rows repeat an earlier row's `columns` (rows with a null among them don't count)
-    DUPLICATES = "duplicates", True, Relation.REPEATED
+    DUPLICATES = "duplicates", True, Relation.CONFLICT
     # how many rows have a key in `columns` that no row of `refers_to` has (a null makes it no key)
-    ORPHANS = "orphans", True, Relation.NEEDED
+    ORPHANS = "orphans", True, Relation.SUPPORT
     MALFORMED = (
         "malformed",
         True,
@@ -292,6 +292,6 @@ class Plan:
     def comparing(self, relation: Relation) -> frozenset[str]:
         """Return the metrics, by id, that compare files of a batch with each other in this way."""
         table_metrics = (
-            metric for metric in self.metrics if metric.scope is Scope.TABLE and metric.kind.others is relation
+            metric for metric in self.metrics if metric.scope is Scope.TABLE and metric.kind.relation is relation
         )
         return frozenset(m.id for m in table_metrics if m.refers_to is None or m.refers_to.table == self.table)

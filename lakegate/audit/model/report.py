@@ -83,10 +83,10 @@ class CheckResult:
     @property
     def reason(self) -> str:
         """One line for a person: the check, how often it failed, out of how many rows."""
-        return f"{self.name}: {self.found}, expected {self.expected}"
+        return f"{self.name}: {self.result}, expected {self.expected}"
 
     @property
-    def found(self) -> str:
+    def result(self) -> str:
         """A result in words: `12 of 2,000 rows`, `4% (80 of 2,000 rows)`, `17.25`, `no value`."""
         if self.value is None:
             return "no value"
@@ -171,7 +171,7 @@ class FileReport:
     would_quarantine: int = 0
 
     @property
-    def advised(self) -> dict[str, Advice]:
+    def advice_by_reason(self) -> dict[str, Advice]:
         """The advice for each of the reasons and warnings that has any."""
         checks = {check.reason: check.advice for check in self.checks if check.advice}
         return dict(zip(self.faults, self.advice, strict=False)) | checks  # an older report has none
@@ -197,10 +197,10 @@ class FileReport:
         """Remarks on a file, its rejection aside: what enforcing would do, quarantined rows, warnings, changes to the
         table.
         """
-        return (*self.observed, *self._in_quarantine, *self._reasons(Verdict.WARN), *self.changes)
+        return (*self.observations, *self._in_quarantine, *self._reasons(Verdict.WARN), *self.changes)
 
     @property
-    def observed(self) -> tuple[str, ...]:
+    def observations(self) -> tuple[str, ...]:
         """Effects of enforcing on a file that is published because its contract observes: them, and the reasons."""
         if not self.would:
             return ()

@@ -2,5 +2,5 @@
 
 Start reading at `fit`. It compares `types`, by `names` as engines compare them; `inspection` applies it to files.
 `faults` are the kinds of misfits, each with advice, and `lines` are a contract's words for columns, as YAML.
-`reserved` names are no column's, and `partitions` have names of their own.
+Names with `owners` are no column's, and `partitions` have names of their own.
 """

@@ -15,8 +15,8 @@ from lakegate.audit.advice import Fault
 from lakegate.audit.model.plan import Plan, SchemaPolicy, Stance, TableColumn
 from lakegate.audit.schema import faults as messages
 from lakegate.audit.schema.names import REPLACEMENT, display_name, fold
+from lakegate.audit.schema.owners import reserved_for
 from lakegate.audit.schema.partitions import IDENTITY, partition
-from lakegate.audit.schema.reserved import reserved_for
 from lakegate.audit.schema.types import (
     Array,
     Atom,
@@ -105,9 +105,9 @@ def agree(
             neighbours=neighbours,
             is_text=plan.files.kind.is_text,
         )
-        merged = comparison.file(columns, contract, table)
+        union = comparison.file(columns, contract, table)
         by_itself = _Comparison(policy=plan.policy, partitions=plan.partitions).file(columns, contract, before)
-        table, evolves = (table, ()) if comparison.faults else (merged, tuple(_changes(before, by_itself)))
+        table, evolves = (table, ()) if comparison.faults else (union, tuple(_changes(before, by_itself)))
         fits.append(
             Fit(faults=tuple(dict.fromkeys(comparison.faults)), evolves=evolves, discards=tuple(comparison.discards))
         )
@@ -130,7 +130,7 @@ class _Comparison:
     partitions: Sequence[str] = ()
     is_new: bool = True
     neighbours: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    says: str = "the contract says"
+    phrase: str = "the contract says"
     is_text: bool = False
     faults: list[Fault] = field(default_factory=list)
     discards: list[str] = field(default_factory=list)
@@ -150,30 +150,30 @@ class _Comparison:
         self.faults += _repeat_faults(names)
         if self.policy.reordered_columns is Stance.FREEZE:
             self.faults += _order_faults([name for name in names if name in contract.fields], list(contract.fields))
-        merged = self.struct("", Struct(types), contract, table)
-        self.faults += [] if self.faults or merged == table else name_clashes(table, merged)
-        return merged
+        union = self.struct("", Struct(types), contract, table)
+        self.faults += [] if self.faults or union == table else name_clashes(table, union)
+        return union
 
     def _lacks(self, matches: Sequence[str]) -> bool:
         """Return True if columns of the contract that a file lacks are a fault."""
         return self.policy.missing_columns is not Stance.ALLOW or not matches
 
     def struct(self, label: str, actual: Struct, contract: Struct, table: Struct) -> Struct:
-        merged = dict(table.fields)
-        self.faults += self.missing(label, actual, contract)
+        union = dict(table.fields)
+        self.faults += self.absent_columns(label, actual, contract)
         self.faults += self.unknown(label, actual, contract)
         for name, part in actual.fields.items():
             if name not in contract.fields and (
                 new := self.new(label_within(label, actual, name), name, part, contract, table)
             ):
-                merged[name] = new
+                union[name] = new
         for name, part in actual.fields.items():
             if name in contract.fields and (label or part != Atom(UNKNOWN_TYPE)):
                 inner = label_within(label, actual, name)
-                merged[name] = self.part(inner, part, contract.fields[name], table.fields[name], name)
-        return Struct(merged)
+                union[name] = self.part(inner, part, contract.fields[name], table.fields[name], name)
+        return Struct(union)
 
-    def missing(self, label: str, actual: Struct, contract: Struct) -> Iterator[Fault]:
+    def absent_columns(self, label: str, actual: Struct, contract: Struct) -> Iterator[Fault]:
         """Yield faults of missing columns. A near match of a column's name is a fault under any policy: its values must
         not become nulls.
         """
@@ -225,7 +225,7 @@ class _Comparison:
         if name in table.fields:
             policy = replace(self.policy, missing_columns=Stance.ALLOW)  # the contract requires none of it
             kind = table.fields[name]
-            return replace(self, policy=policy, says="the table has").part(label, part, kind, kind, name)
+            return replace(self, policy=policy, phrase="the table has").part(label, part, kind, kind, name)
         wrong = self.why_not_new(name, part, table)
         self.faults += [messages.not_new(label, wrong)] if wrong else []
         return None if wrong else storage_of(part)
@@ -260,15 +260,15 @@ class _Comparison:
             )
         if isinstance(actual, Atom) and isinstance(contract, Atom) and isinstance(table, Atom):
             return self.atom(label, actual, contract, table, name)
-        self.faults.append(self.mistyped(label, actual, contract, table, name))
+        self.faults.append(self.type_fault(label, actual, contract, table, name))
         return table
 
-    def mistyped(self, label: str, actual: Type, contract: Type, table: Type, name: str) -> Fault:
+    def type_fault(self, label: str, actual: Type, contract: Type, table: Type, name: str) -> Fault:
         if isinstance(actual, Atom) and _NANOSECONDS.search(actual.name):
             return messages.nanoseconds(label)
         are_atoms = isinstance(table, Atom) and isinstance(actual, Atom)
         is_fixed = not (self.is_new or (are_atoms and promotion(cast(Atom, table), cast(Atom, actual))))
-        return messages.wrong_type(label, name, actual, contract, self.says, is_fixed=is_fixed)
+        return messages.wrong_type(label, name, actual, contract, self.phrase, is_fixed=is_fixed)
 
     def key(self) -> "_Comparison":
         """Return the comparison of a map's keys, which lets no key evolve: Iceberg cannot change a map's keys."""
@@ -278,11 +278,11 @@ class _Comparison:
     def atom(self, label: str, actual: Atom, contract: Atom, table: Atom, name: str) -> Atom:
         if holds(contract, actual):
             if actual != contract and self.policy.narrowed_types is Stance.FREEZE:
-                self.faults.append(messages.narrower(label, actual, contract, self.says))
+                self.faults.append(messages.narrower(label, actual, contract, self.phrase))
             return table
         wider = promotion(table, actual) if self.policy.widened_types is Stance.EVOLVE else None
         if wider is None:
-            self.faults.append(self.mistyped(label, actual, contract, table, name))
+            self.faults.append(self.type_fault(label, actual, contract, table, name))
         return wider or table
 
 
@@ -398,13 +398,13 @@ def _short_places(of: Type, at: _Place = ()) -> Iterator[_Place]:
         yield from _short_places(part, inner)
 
 
-def name_clashes(table: Struct, merged: Struct) -> Iterator[Fault]:
+def name_clashes(table: Struct, union: Struct) -> Iterator[Fault]:
     """Yield the faults of new parts whose name collides with another's: Iceberg writes a place with dots, and engines
     ignore case.
     """
     known_places = {place for _, place in places(table)}
     place_by_name = {fold(".".join(place)): place for place in (*_short_places(table), *known_places)}
-    for _, place in places(merged):
+    for _, place in places(union):
         name = fold(".".join(place))
         if place not in known_places and name in place_by_name:
             yield messages.name_clash(_place_text(place), _place_text(place_by_name[name]))

@@ -195,33 +195,33 @@ def digits(of: Atom) -> tuple[int, int] | None:
 @dataclass(frozen=True, kw_only=True)
 class Pair:
     """One place in two types. None: that type has no such part; if both have it they differ in kind, or are atoms.
-    `label` is for people (`address.zip`, `tags[]`), `path` is Spark SQL's; `keyed` is inside a map's key.
+    `label` is for people (`address.zip`, `tags[]`), `path` is Spark SQL's; `in_key` is inside a map's key.
     """
 
     label: str
     path: tuple[str, ...]
-    one: Type | None
+    base: Type | None
     other: Type | None
-    keyed: bool = False
+    in_key: bool = False
 
 
 def pairs(
-    left: Type, other: Type, label: str = "", path: tuple[str, ...] = (), *, is_in_key: bool = False
+    base: Type, other: Type, label: str = "", path: tuple[str, ...] = (), *, is_in_key: bool = False
 ) -> Iterator[Pair]:
     """Yield the places where two types meet or part, outermost first. A part that one of them lacks is not descended
     into.
     """
-    if isinstance(left, Atom) or type(left) is not type(other):
-        yield Pair(label=label, path=path, one=left, other=other, keyed=is_in_key)
+    if isinstance(base, Atom) or type(base) is not type(other):
+        yield Pair(label=label, path=path, base=base, other=other, in_key=is_in_key)
         return
-    first, second = dict(parts(left)), dict(parts(other))
+    first, second = dict(parts(base)), dict(parts(other))
     for name in [*first, *(name for name in second if name not in first)]:
-        inner, place = label_within(label, left, name), (*path, name)
-        in_key = is_in_key or (isinstance(left, Map) and name == "key")
+        inner, place = label_within(label, base, name), (*path, name)
+        in_key = is_in_key or (isinstance(base, Map) and name == "key")
         if name in first and name in second:
             yield from pairs(first[name], second[name], inner, place, is_in_key=in_key)
         else:
-            yield Pair(label=inner, path=place, one=first.get(name), other=second.get(name), keyed=in_key)
+            yield Pair(label=inner, path=place, base=first.get(name), other=second.get(name), in_key=in_key)
 
 
 def leaves(of: Type, label: str = "") -> Iterator[tuple[str, Atom]]:

@@ -49,14 +49,14 @@ class Scan:
     """One file as its lines show it, without parsing a value.
 
     `longest` is in bytes. `keys` are those of JSON objects, at most one more than the limit of columns; `widest` is the
-    most keys that one object has, and `twice` is true if an object repeats a key. Of CSV whose fields may hold line
+    most keys that one object has, and `repeats` is true if an object repeats a key. Of CSV whose fields may hold line
     ends, `left_open` is true if a quote is never closed, and `sound` if all bytes are text of the encoding.
     """
 
     rows: int = 0
     header: str = ""
     keys: tuple[str, ...] = ()
-    twice: bool = False
+    repeats: bool = False
     left_open: bool = False
     sound: bool = False
     widest: int = 0
@@ -97,7 +97,7 @@ def _sound(plan: Plan, file: JobFile, scan: Scan, layout: Sequence[str]) -> Insp
     types = {column.name: column.type for column in plan.columns}
     names = layout if is_positional(plan.files) else dict.fromkeys([*types, *layout])
     columns = tuple(FileColumn(name=name, type=types.get(name, "string")) for name in names)
-    repeated_key = (_REPEATED_KEY,) if scan.twice else ()
+    repeated_key = (_REPEATED_KEY,) if scan.repeats else ()
     return Inspection(
         file=file, rows=scan.rows, columns=columns, layout=tuple(layout), sound=scan.sound, faults=repeated_key
     )

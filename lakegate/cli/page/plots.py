@@ -65,7 +65,7 @@ def scale(check: CheckResult) -> Scale | None:
         value=_place(check.value, least, greatest),
         low=0 if check.low is None else _place(check.low, least, greatest),
         high=100 if check.high is None else _place(check.high, least, greatest),
-        says=f"{check.found}, expected {check.expected}",
+        says=f"{check.result}, expected {check.expected}",
     )
 
 

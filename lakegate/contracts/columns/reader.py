@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lakegate.audit.schema.names import fold
-from lakegate.audit.schema.reserved import reserved_for
+from lakegate.audit.schema.owners import reserved_for
 from lakegate.audit.schema.types import Array, Map, Struct, parse, places
 from lakegate.contracts.columns.fields import Field, Into, Step
 from lakegate.contracts.columns.types import LOGICAL, TYPES, Type, agree, logical_of, nested_type, physical, widening

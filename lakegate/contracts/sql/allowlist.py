@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from lakegate.audit.model.plan import ROWS_VIEW
 from lakegate.audit.schema.names import fold
-from lakegate.audit.schema.reserved import reserved_for
+from lakegate.audit.schema.owners import reserved_for
 from lakegate.contracts.columns.fields import Field, Fields
 from lakegate.contracts.columns.types import TYPES, Type, physical
 from lakegate.contracts.odcs.vocabulary import hint

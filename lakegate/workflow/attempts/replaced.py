@@ -69,7 +69,7 @@ def paths_of(files: Iterable[DataFile]) -> frozenset[str]:
 
 def remove_replaced(service: Service, job: Job) -> None:
     """Remove what the job's files replace from its branch, before the job starts. Done again, it changes nothing."""
-    _remove(service, job, job.plan.table, paths_of(job.replaced))
+    _remove(service, job, job.plan.table, paths_of(job.replaced_files))
     _remove(service, job, quarantine_of(job.plan.table, distinct=job.distinct), paths_of(job.replaced_quarantined))
 
 

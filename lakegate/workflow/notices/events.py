@@ -164,6 +164,6 @@ def _check(check: CheckResult) -> EventCheck:
         severity=check.severity,
         verdict=check.verdict,
         expected=check.expected[:TEXT],
-        found=check.found[:TEXT],
+        found=check.result[:TEXT],
         failing_rows=check.failing_rows,
     )

@@ -91,7 +91,7 @@ def _lane(service: Service, end: AttemptEnd) -> str:
     report = end.report
     if report is None or report.lane is None or (service.express is None and report.lane is Lane.SPARK):
         return ""
-    return f"{report.lane.named}: {report.lane_why}"
+    return f"{report.lane.label}: {report.lane_why}"
 
 
 def notify_waiting(service: Service, facts: Facts, plan: Settlement) -> None:
@@ -139,7 +139,7 @@ def _message_file(file: FileVersion, entry: Entry | None, report: FileReport | N
     failing_rows = (
         failures[0] if len(failures) == 1 else 0
     )  # of several checks, the same row may have failed more than one
-    reasons, advice_by_reason = entry.reasons if entry else (), report.advised if report else {}
+    reasons, advice_by_reason = entry.reasons if entry else (), report.advice_by_reason if report else {}
     return MessageFile(
         key=file.key,
         reasons=_with_first_rows(reasons, report, key),
@@ -181,7 +181,7 @@ def _published(attempt: Attempt, reports: Iterable[FileReport]) -> Message:
 
 def _warned_file(file: FileVersion, report: FileReport, key: Sequence[str]) -> MessageFile:
     quarantine_rows = report.quarantined_rows
-    reasons, advice_by_reason = (*report.warnings, *report.unread), report.advised if report.would else {}
+    reasons, advice_by_reason = (*report.warnings, *report.unread), report.advice_by_reason if report.would else {}
     return MessageFile(
         key=file.key,
         reasons=_with_first_rows(reasons, report, key),

@@ -82,11 +82,11 @@ def ending(run: JobRun) -> str:
 
 
 def why_no_report(run: JobRun) -> str:
-    return f"the {run.lane.named} job {ending(run)}{_run(run)}"
+    return f"the {run.lane.label} job {ending(run)}{_run(run)}"
 
 
 def _not_through(run: JobRun) -> str:
-    return f"the {run.lane.named} job ended before it read a file{_run(run)}"
+    return f"the {run.lane.label} job ended before it read a file{_run(run)}"
 
 
 def _run(run: JobRun) -> str:

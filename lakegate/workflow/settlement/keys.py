@@ -12,7 +12,7 @@ from lakegate.audit.model.report import FileReport, Report, Verdict
 def failed_after_quarantine(plan: Plan, report: Report) -> frozenset[str]:
     """Return the file versions, by id, that failed once rows were quarantined: their own, or those of other files."""
     has_quarantine = any(entry.quarantined for entry in report.files)
-    metrics = plan.comparing(Relation.NEEDED)
+    metrics = plan.comparing(Relation.SUPPORT)
     failures = [entry for entry in report.files if entry.verdict is Verdict.FAIL and not entry.faults]
     return frozenset(
         entry.id for entry in failures if entry.quarantined or (has_quarantine and _fails_only_by(entry, metrics))
@@ -24,7 +24,7 @@ def with_released_keys(plan: Plan, report: Report) -> frozenset[str]:
     key of a rejected file is free. Empty if no file failed after quarantine.
     """
     failed_late = failed_after_quarantine(plan, report)
-    keys = plan.comparing(Relation.REPEATED) if failed_late else frozenset[str]()
+    keys = plan.comparing(Relation.CONFLICT) if failed_late else frozenset[str]()
     return frozenset(entry.id for entry in report.files if entry.id not in failed_late and _fails_only(entry, keys))
 
 
@@ -32,7 +32,7 @@ def failed_and_compared(plan: Plan, report: Report) -> frozenset[str]:
     """Return the files that failed after quarantine, by id, if verdicts of other files may depend on them: by a
     repeated key, or by a reference to their rows.
     """
-    keys = plan.comparing(Relation.REPEATED)
+    keys = plan.comparing(Relation.CONFLICT)
     metrics_by_file = (failing_metrics(entry) | quarantined_metrics(entry) for entry in report.files)
     hangs = any(_refers_to_own(plan, metric) for metric in plan.metrics) or any(
         metrics & keys for metrics in metrics_by_file

@@ -93,14 +93,14 @@ class _Window:
 
     def __init__(self, read: Read, length: int) -> None:
         self._read, self._length = read, length
-        self._from, self._held, self._size = 0, b"", _LEAST
+        self._from, self._bytes, self._size = 0, b"", _LEAST
 
     def take(self, at: int, size: int) -> bytes:
         """Return `size` bytes from `at`, or as many as the file has left."""
         end = min(at + size, self._length)
-        held_to = self._from + len(self._held)
+        held_to = self._from + len(self._bytes)
         if not self._from <= at <= end <= held_to:
             is_next = self._from <= at <= held_to
             self._size = min(2 * self._size, _GREATEST_READ) if is_next else _LEAST
-            self._from, self._held = at, self._read(at, min(self._size, self._length - at))
-        return self._held[at - self._from : end - self._from]
+            self._from, self._bytes = at, self._read(at, min(self._size, self._length - at))
+        return self._bytes[at - self._from : end - self._from]

@@ -38,7 +38,7 @@ def size(schema: Any) -> Size:
 class _Sizes:
     """Sizes of named types; None while a definition is open."""
 
-    named: dict[str, Size | None] = field(default_factory=dict)
+    by_name: dict[str, Size | None] = field(default_factory=dict)
 
     def of(self, schema: Any) -> Size:
         if isinstance(schema, list):
@@ -51,12 +51,12 @@ class _Sizes:
         if kind == "record":
             return self._of_record(schema)
         if kind in ("enum", "fixed"):
-            size = self.named[schema["name"]] = Size(least=1 if kind == "enum" else int(schema["size"]))
+            size = self.by_name[schema["name"]] = Size(least=1 if kind == "enum" else int(schema["size"]))
             return size
         return self.of(kind)
 
     def _of_name(self, name: str) -> Size:
-        size = self.named.get(name, Size(least=_LEAST.get(name, 0)))
+        size = self.by_name.get(name, Size(least=_LEAST.get(name, 0)))
         if size is None:
             message = f"its schema cannot be read: {name[:60]!r} is a part of itself"
             raise Unreadable(message, advice=Advice(vendor="write it by a schema that does not contain itself"))
@@ -78,9 +78,9 @@ class _Sizes:
         return Size(columns=inner.columns, nesting=inner.nesting + 1, least=1)
 
     def _of_record(self, schema: Any) -> Size:
-        self.named[schema["name"]] = None
+        self.by_name[schema["name"]] = None
         parts = [self.of(field["type"]) for field in schema["fields"]]
-        size = self.named[schema["name"]] = Size(
+        size = self.by_name[schema["name"]] = Size(
             columns=len(parts) + sum(part.columns for part in parts),
             nesting=1 + max((part.nesting for part in parts), default=-1),
             least=sum(part.least for part in parts),

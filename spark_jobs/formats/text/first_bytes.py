@@ -50,5 +50,5 @@ def _count_uncompressed(spark: SparkSession, uri: str, limit: int) -> int:
     path, java = hadoop.path(spark, uri), jvm(spark).org.apache
     codec = java.hadoop.io.compress.CompressionCodecFactory(hadoop.configuration(spark)).getCodec(path)
     sink = java.commons.io.output.NullOutputStream()
-    with hadoop.open_stream(spark, uri) as stream, closing(codec.createInputStream(stream)) as unpacked:
-        return int(java.commons.io.IOUtils.copyLarge(unpacked, sink, 0, limit))
+    with hadoop.open_stream(spark, uri) as stream, closing(codec.createInputStream(stream)) as content:
+        return int(java.commons.io.IOUtils.copyLarge(content, sink, 0, limit))

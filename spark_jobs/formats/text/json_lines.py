@@ -14,7 +14,7 @@ from lakegate.audit.text.objects import HALF, HALF_PAIR, NO_HALF, NO_OBJECT
 from lakegate.audit.text.scan import Scan, row_faults
 from spark_jobs.formats.format import Format
 from spark_jobs.formats.text.lines import AT, BLOCK, TEXT, is_short_sql, lines
-from spark_jobs.formats.text.parsed import ParsedFiles, Value, parsed_rows
+from spark_jobs.formats.text.parsed_files import ParsedFiles, Value, parsed_rows
 from spark_jobs.formats.text.parsing import scientific, value
 from spark_jobs.formats.text.text_format import Layout, TextFormat
 from spark_jobs.jvm.spark_sql import literal
@@ -60,7 +60,7 @@ def scan(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str
     scans = by_key.withColumn("place", place).groupBy(FILE_COLUMN).agg(F.sum("rows").alias("rows"), *greatest, first)
     return {
         row[FILE_COLUMN]: Scan(
-            rows=row["rows"], keys=tuple(row["keys"]), twice=row["twice"], widest=row["wide"], longest=row["long"]
+            rows=row["rows"], keys=tuple(row["keys"]), repeats=row["twice"], widest=row["wide"], longest=row["long"]
         )
         for row in scans.collect()
     }

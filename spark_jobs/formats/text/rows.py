@@ -8,7 +8,7 @@ from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.text.scan import is_positional
 from spark_jobs.formats.registry import FORMATS
-from spark_jobs.formats.text.parsed import ParsedFiles
+from spark_jobs.formats.text.parsed_files import ParsedFiles
 from spark_jobs.formats.text.text_format import Layout
 
 

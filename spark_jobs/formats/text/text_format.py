@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from lakegate.audit.model.files import FileFormat
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.text.scan import Scan
-from spark_jobs.formats.text.parsed import ParsedFiles
+from spark_jobs.formats.text.parsed_files import ParsedFiles
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -62,13 +62,13 @@ def parsed_rows(
     plan: Plan,
     rows: DataFrame,
     values: Sequence[Value],
-    broken: Mapping[str, str],
+    row_faults: Mapping[str, str],
     also_bad: Mapping[str, str] = MappingProxyType({}),
 ) -> ParsedFiles:
     """Return rows that hold the plan's columns as t0, t1, … with their values, in the plan's order.
 
-    `broken` has a condition for each fault of a row. A row with a condition of `also_bad` is left out as well, with the
-    faults of its values; without any, with the condition's own.
+    `row_faults` has a condition for each fault of a row. A row with a condition of `also_bad` is left out as well, with
+    the faults of its values; without any, with the condition's own.
     """
     # Spark would push the conditions below the parsing and parse each row once for each; it pushes nothing past an id.
     row_id = F.monotonically_increasing_id().alias("once")
@@ -82,8 +82,8 @@ def parsed_rows(
     return ParsedFiles(
         rows=rows,
         values={column.name: f"v{at}" for at, column in enumerate(plan.columns)},
-        fault_conditions=broken,
+        fault_conditions=row_faults,
         other_fault="; ".join(also_bad),
         wrong=wrong,
-        bad=" OR ".join(f"({condition})" for condition in (*broken.values(), *also_bad.values(), *malformed)),
+        bad=" OR ".join(f"({condition})" for condition in (*row_faults.values(), *also_bad.values(), *malformed)),
     )

@@ -1,7 +1,7 @@
-"""Observation: verdicts of enforcing, told of files that are published all the same.
+"""Observation: verdicts of enforcing, of files that are published all the same.
 
-Rows that do not parse are in no table, so the checks that rows parse are enforced. A file that these reject is told as
-enforcing tells it.
+Rows that do not parse are in no table, so the checks that rows parse are enforced. A file that these reject has
+the verdict of enforcing.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _WOULD = {Verdict.FAIL: Verdict.WOULD_FAIL, Verdict.QUARANTINE: Verdict.WOULD_QU
 
 
 def as_observed(plan: Plan, results: Results) -> dict[str, tuple[CheckResult, ...]]:
-    """Return what enforcing says of each file, as an observing contract has it."""
+    """Return the results of each file under enforcing, as an observing contract has them."""
     return {file: _observe_checks(plan, checks) for file, checks in results.items()}
 
 

@@ -15,7 +15,7 @@ from lakegate.audit.text.scan import Scan, row_faults
 from spark_jobs.formats.format import Format
 from spark_jobs.formats.origin import origin
 from spark_jobs.formats.text.lines import AT, BLOCK, TEXT, is_short_sql, lines, number_in_block
-from spark_jobs.formats.text.parsed import ParsedFiles, Value, parsed_rows
+from spark_jobs.formats.text.parsed_files import ParsedFiles, Value, parsed_rows
 from spark_jobs.formats.text.parsing import value, whole
 from spark_jobs.formats.text.text_format import Layout, TextFormat
 from spark_jobs.jvm.spark_sql import literal
