@@ -164,7 +164,7 @@ def days(*numbers: int | None) -> pa.Table:
 
 @pytest.fixture
 def three_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partition_counts, "MOST", 3)
+    monkeypatch.setattr(partition_counts, "LIMIT", 3)
 
 
 @pytest.mark.spark
