@@ -15,7 +15,7 @@ MOST = {
     "infra": 1,
     "lakegate": 2,
     "lakegate/adapters": 21,
-    "lakegate/audit": 53,
+    "lakegate/audit": 15,
     "lakegate/cli": 24,
     "lakegate/contracts": 22,
     "lakegate/dashboard": 7,
@@ -33,7 +33,7 @@ MOST = {
     "lakegate/trial": 6,
     "lakegate/wap": 264,
     "lakegate/workflow": 139,
-    "spark_jobs": 78,
+    "spark_jobs": 1,
 }
 
 

@@ -201,7 +201,7 @@ class StoryView:
         keys, there = {file: self.stories[file].key for file in ids}, self._keys(self.plan.table)
         return Repeats(
             patterns=tuple(
-                Pattern(counts={file: 1 for file in ids if keys[file] == key}, keys=1, taken=key in there)
+                Pattern(counts={file: 1 for file in ids if keys[file] == key}, keys=1, in_table=key in there)
                 for key in dict.fromkeys(keys.values())
                 if key is not None
             )
