@@ -23,7 +23,7 @@ EXITS = (
 )
 
 
-ALONE = frozenset({"check", "contract", "demo", "deploy", "generate", "init", "local", "try"})  # ask no installation
+OFFLINE = frozenset({"check", "contract", "demo", "deploy", "generate", "init", "local", "try"})  # ask no installation
 
 
 class Asking(TyperGroup):
@@ -31,7 +31,7 @@ class Asking(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         command = super().get_command(ctx, cmd_name)
-        return command if command is None or cmd_name in ALONE else _take_installation(command)
+        return command if command is None or cmd_name in OFFLINE else _take_installation(command)
 
 
 def _choose(name: str) -> None:
@@ -149,6 +149,7 @@ FileKeys = Annotated[
     typer.Option("--file", metavar="KEY", help="A rejected file's landing key, and no other file; may be given again."),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before several files are decided.")]
+Reason = Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason, kept in main's log with your name.")]
 Batches = Annotated[list[str], typer.Argument(metavar="BATCH", help="Batches' ids, which status and Slack print.")]
 
 
@@ -379,7 +380,7 @@ def approve(
     ctx: typer.Context,
     batch: Batch,
     *,
-    why: Annotated[str, typer.Option(metavar="TEXT", help="The reason, kept in main's log with your name.")],
+    reason: Reason,
     file: FileKeys = None,
     yes: Yes = False,
     as_json: AsJson = False,
@@ -387,7 +388,7 @@ def approve(
     """Publish a batch's rejected files in spite of their audit, exactly as they were audited: all, or each --file."""
     from lakegate.cli import batches
 
-    raise typer.Exit(batches.approve(_installation(ctx), batch, why, file or (), yes=yes, as_json=as_json))
+    raise typer.Exit(batches.approve(_installation(ctx), batch, reason, file or (), yes=yes, as_json=as_json))
 
 
 @app.command()
@@ -395,7 +396,7 @@ def discard(
     ctx: typer.Context,
     batch: Batch,
     *,
-    why: Annotated[str, typer.Option(metavar="TEXT", help="The reason, kept in main's log.")],
+    reason: Reason,
     file: FileKeys = None,
     yes: Yes = False,
     as_json: AsJson = False,
@@ -403,7 +404,7 @@ def discard(
     """Give up a batch's rejected files for good, all or each --file, and delete the branches that keep no other."""
     from lakegate.cli import batches
 
-    raise typer.Exit(batches.discard(_installation(ctx), batch, why, file or (), yes=yes, as_json=as_json))
+    raise typer.Exit(batches.discard(_installation(ctx), batch, reason, file or (), yes=yes, as_json=as_json))
 
 
 @app.command()
@@ -445,7 +446,7 @@ def readers(
 @app.command()
 def generate(
     contract: Annotated[Path, typer.Argument(metavar="CONTRACT", exists=True, dir_okay=False, readable=True)],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", dir_okay=False, writable=True)],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", dir_okay=False, writable=True)],
     *,
     rows: Annotated[int, typer.Option("--rows", "-n", metavar="N", min=0, help="The number of rows.")] = 1000,
     seed: Annotated[int, typer.Option(metavar="S", help="The same seed makes the same rows.")] = 1,
@@ -466,7 +467,7 @@ def generate(
     from lakegate.cli.installation import quiet_logs
 
     quiet_logs()
-    raise typer.Exit(run(contract, out, rows, seed, fault, as_json=as_json))
+    raise typer.Exit(run(contract, target, rows, seed, fault, as_json=as_json))
 
 
 @app.command()
@@ -521,11 +522,11 @@ def deploy(
     """Deploy an environment's settings to AWS, and examine the installation. Refuse (exit 1) to drop or change a
     deployed setting unless --accept names it. Where AWS asks that no job runs, files wait until it is over.
     """
-    from lakegate.cli import away
+    from lakegate.cli import home_commands
     from lakegate.cli.deploy import choices_of_file
     from lakegate.cli.deploy import deploy as run
 
-    away.deploy(lambda: choices_of_file(settings), *sys.argv[2:])
+    home_commands.deploy(lambda: choices_of_file(settings), *sys.argv[2:])
     raise typer.Exit(run(settings, accept or [], probe=probe))
 
 
@@ -534,33 +535,33 @@ def demo() -> None:
     """Show the whole loop on a local cloud: a year of flights on main, and a doctored month on its branch. Sets up what
     it needs first, in the user's cache, or in a checkout by `make setup`.
     """
-    from lakegate.cli import away
+    from lakegate.cli import home_commands
 
-    away.demo()
+    home_commands.demo()
 
 
 @local.command("up")
 def local_up() -> None:
     """Start a local cloud and deploy lakegate to it. Sets up what it needs first, in the user's cache."""
-    from lakegate.cli import away
+    from lakegate.cli import home_commands
 
-    away.local("up")
+    home_commands.local("up")
 
 
 @local.command("down")
 def local_down() -> None:
     """Stop the local cloud, and remove its data. What was set up stays."""
-    from lakegate.cli import away
+    from lakegate.cli import home_commands
 
-    away.local("down")
+    home_commands.local("down")
 
 
 @local.command("slack")
 def local_slack(*, as_json: AsJson = False) -> None:
     """Print the messages that were sent to the local cloud's stand-in for Slack, oldest first."""
-    from lakegate.cli import away
+    from lakegate.cli import home_commands
 
-    away.local("slack", *(["--json"] if as_json else []))
+    home_commands.local("slack", *(["--json"] if as_json else []))
 
 
 @app.command()

@@ -37,7 +37,7 @@ def status(installation: Installation, *, as_json: bool) -> Exit:
         now = installation.operations.run(ShowStatus())
     if as_json:
         say_json(now)
-        return Exit.DONE
+        return Exit.SUCCESS
     at = installation.clock.now()
     for part in (
         *_in_flight(now, at),
@@ -50,7 +50,7 @@ def status(installation: Installation, *, as_json: bool) -> Exit:
     ):
         print_lines(part)
     print_lines(*_next(now))
-    return Exit.DONE
+    return Exit.SUCCESS
 
 
 def _in_flight(now: Status, at: datetime) -> list[RenderableType]:
@@ -262,9 +262,9 @@ def discard(
         files = installation.operations.run(Discard(batch=batch, why=reason, files=tuple(files_chosen)))
     if as_json:
         say_json({"batch": batch, "files": files, "why": reason})
-        return Exit.DONE
+        return Exit.SUCCESS
     print_lines(f"{count(files, 'file')} of {batch} discarded for good: {reason}")
-    return Exit.DONE
+    return Exit.SUCCESS
 
 
 def approve(
@@ -277,11 +277,11 @@ def approve(
         result = installation.operations.run(Approve(batch=batch, why=reason, files=tuple(keys)))
     if as_json:
         say_json({"batch": batch, "files": result.files, "why": reason, "left": dict(result.left)})
-        return Exit.DONE
+        return Exit.SUCCESS
     print_lines(
         f"{count(result.files, 'file')} of {batch} published as audited: {reason}", *left_as_rejected(result.left)
     )
-    return Exit.DONE
+    return Exit.SUCCESS
 
 
 def reconcile(installation: Installation, *, as_json: bool) -> Exit:
@@ -291,4 +291,4 @@ def reconcile(installation: Installation, *, as_json: bool) -> Exit:
         say_json({"reconciled": True})
     else:
         print_lines("Reconciled. Next: lakegate status")
-    return Exit.DONE
+    return Exit.SUCCESS

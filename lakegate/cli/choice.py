@@ -47,4 +47,4 @@ def is_attended() -> bool:
 
 def leave_undecided(batch: str) -> Exit:
     print_lines(f"Nothing was decided. Next: lakegate show {batch}")
-    return Exit.DONE
+    return Exit.SUCCESS

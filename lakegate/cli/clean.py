@@ -24,9 +24,9 @@ def clean(installation: Installation, days: int, names: Sequence[str], *, delete
         result = installation.clean(days=days, delete=delete, names=names)
     if as_json:
         say_json({**_plain(result), "deleted": delete})
-        return Exit.DONE
+        return Exit.SUCCESS
     print_lines(_folders(result), *_unknown(result.unknown), *_next(result, is_done=delete))
-    return Exit.DONE
+    return Exit.SUCCESS
 
 
 def _plain(result: CleaningResult) -> dict[str, object]:

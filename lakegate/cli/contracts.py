@@ -37,7 +37,7 @@ def check(paths: Sequence[Path], *, as_json: bool) -> Exit:
     contracts, results = _judge(_read(paths))
     clashes = overlaps(contracts)
     _report(results, clashes, as_json=as_json, verdict="is sound")
-    return Exit.REJECTED if clashes or any(item.faults for item in results) else Exit.DONE
+    return Exit.REJECTED if clashes or any(item.faults for item in results) else Exit.SUCCESS
 
 
 def push(installation: Installation, paths: Sequence[Path], *, as_json: bool) -> Exit:
@@ -51,7 +51,7 @@ def push(installation: Installation, paths: Sequence[Path], *, as_json: bool) ->
         contracts = tuple(ContractFile(name=name, text=text.decode()) for name, text in files)
         take_up = installation.operations.run(PushContracts(contracts=contracts))
     _report(results, [], as_json=as_json, verdict="is pushed", take_up=take_up)
-    return Exit.DONE
+    return Exit.SUCCESS
 
 
 def _read(paths: Sequence[Path]) -> list[tuple[str, bytes]]:

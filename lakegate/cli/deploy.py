@@ -1,6 +1,6 @@
 """`lakegate deploy`: what a settings file changes of what is deployed, then the cdk command, in stillness if needed.
 
-Deploying needs `infra`, which is in a home and no part of the installed package: there, `away` goes to it first.
+Deploying needs `infra`, which is in a home and no part of the installed package: `home_commands` goes there first.
 """
 
 import re

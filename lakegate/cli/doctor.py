@@ -67,7 +67,7 @@ def print_findings(findings: Iterable[Finding]) -> None:
 
 
 def code(findings: Iterable[Finding]) -> Exit:
-    return Exit.REJECTED if any(finding.verdict is Verdict.WRONG for finding in findings) else Exit.DONE
+    return Exit.REJECTED if any(finding.verdict is Verdict.WRONG for finding in findings) else Exit.SUCCESS
 
 
 def _lines(finding: Finding) -> Iterator[str]:

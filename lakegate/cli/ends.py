@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from lakegate.landing.lifecycle import State
-from lakegate.operations.sights import ALREADY_PUBLISHED, DELETED, PASSED_OVER
+from lakegate.operations.sights import ABSENT, ALREADY_PUBLISHED, PASSED_OVER
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +21,7 @@ ENDS: dict[str, End] = {
     State.DISCARDED: End(mark="-", colour="dim"),
     PASSED_OVER: End(mark="-", colour="dim"),
     State.UNROUTED: End(mark="‖", colour="yellow"),
-    DELETED: End(mark="✗", colour="red", fails=True),
+    ABSENT: End(mark="✗", colour="red", fails=True),
     State.SUPERSEDED: End(mark="-", colour="dim", fails=True),
     State.REJECTED: End(mark="✗", colour="red", fails=True),
 }

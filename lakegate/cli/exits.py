@@ -10,7 +10,7 @@ from lakegate.operations.wire import FunctionFault
 class Exit(IntEnum):
     """Exit codes that a script may rely on."""
 
-    DONE = 0
+    SUCCESS = 0
     REJECTED = 1  # a file was rejected, a contract has faults, or an invariant forbids it
     MISUSE = 2  # the command, its arguments or the settings must change
     UNREACHABLE = 3  # a service does not answer, or work is not finished: try again

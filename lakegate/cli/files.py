@@ -46,7 +46,7 @@ def drop(
         say_json({"files": list(tracker.sights.values())})
     else:
         print_lines(*(f"landed  {key}" for key in keys), "Next: lakegate wait   (or: lakegate status)")
-    return Exit.DONE
+    return Exit.SUCCESS
 
 
 def keys_of(operations: Operations, paths: Sequence[Path], table: str | None, to: str | None) -> list[str]:
@@ -127,8 +127,8 @@ def wait(installation: Installation, targets: Sequence[str], timeout: float | No
     """Follow batches, keys, or everything in flight."""
     if not targets:
         with busy("looking"):  # once: listing a large bucket takes minutes
-            landed = installation.operations.run(ListUnclaimed())
-        return watch(installation, Tracker.of(landed, all_moving=True), timeout, as_json=as_json)
+            versions = installation.operations.run(ListUnclaimed())
+        return watch(installation, Tracker.of(versions, all_moving=True), timeout, as_json=as_json)
     with busy("looking"):
         pairs = installation.operations.run(FindVersions(targets=tuple(targets)))
     return watch(installation, Tracker.of(pairs), timeout, as_json=as_json)
@@ -144,11 +144,11 @@ def watch(installation: Installation, tracker: Tracker, timeout: float | None, *
         print_lines(*outcome(list(tracker.sights.values())))
     if not is_finished:
         raise Retryable(_still_moving(tracker, timeout))
-    return Exit.REJECTED if tracker.has_failed else Exit.DONE
+    return Exit.REJECTED if tracker.has_failed else Exit.SUCCESS
 
 
 def _still_moving(tracker: Tracker, timeout: float | None) -> str:
-    in_flight = tracker.moving
+    in_flight = tracker.pending
     names = [
         f"{sight.file} ({': '.join(filter(None, (sight.state, sight.waits)))})" for sight in in_flight[:MOST_NAMES]
     ]

@@ -18,12 +18,12 @@ SILENT_LOOKS = 6  # failed looks in a row before following gives up
 @dataclass(kw_only=True)
 class Tracker:
     """File versions that are followed, in the order they were asked for. With `all_moving`, versions that a status
-    shows under way join. `settled` are branches that need no second look.
+    shows under way join. `branches` need no second look.
     """
 
     sights: dict[Version, Sight] = field(default_factory=dict)
     all_moving: bool = False
-    settled: set[Branch] = field(default_factory=set)
+    branches: set[Branch] = field(default_factory=set)
 
     @classmethod
     def of(cls, versions: Iterable[Version], *, all_moving: bool = False) -> "Tracker":
@@ -31,21 +31,21 @@ class Tracker:
         return cls(sights=sights, all_moving=all_moving)
 
     @property
-    def moving(self) -> list[Sight]:
+    def pending(self) -> list[Sight]:
         return [sight for sight in self.sights.values() if not sight.at_end]
 
     @property
     def has_failed(self) -> bool:
         return any(sight.at_end and ENDS[sight.state].fails for sight in self.sights.values())
 
-    def look(self, operations: Operations) -> None:
+    def update(self, operations: Operations) -> None:
         """Update the state of each version. Once nothing moves, each file has its own rows and reasons."""
         final_pairs = tuple(pair for pair, sight in self.sights.items() if sight.at_end)
         operation = Follow(
-            moving=tuple(self.moving), ended=final_pairs, settled=tuple(self.settled), all_moving=self.all_moving
+            moving=tuple(self.pending), ended=final_pairs, settled=tuple(self.branches), all_moving=self.all_moving
         )
         answer = operations.run(operation)
-        self.settled |= set(answer.settled)
+        self.branches |= set(answer.settled)
         by_pair = {sight.pair: sight for sight in answer.sights}
         if self.all_moving:
             self.sights = {pair: sight for pair, sight in by_pair.items() if not sight.at_end} | self.sights
@@ -60,14 +60,14 @@ def follow(
     silent, pause = 0, FIRST_PAUSE
     while True:
         try:
-            tracker.look(installation.operations)
+            tracker.update(installation.operations)
             silent = 0
         except (Retryable, Conflict):  # Conflict: a branch vanished between two reads of one look
             silent += 1
             if silent >= SILENT_LOOKS:
                 raise
         show(tracker)
-        if not silent and not tracker.moving:
+        if not silent and not tracker.pending:
             return True
         remaining = LONGEST_PAUSE if timeout is None else timeout - (clock.now() - start).total_seconds()
         if remaining <= 0:

@@ -29,7 +29,7 @@ def generate(contract: Path, target: Path, rows: int, seed: int, fault: str | No
     }
     with busy("making up rows"), TemporaryDirectory() as folder:
         maker, part = Maker(without(plan, unasked_checks), seed, rows), Path(folder) / target.name
-        file_rows = maker.failing(fault) if fault else maker.good()
+        file_rows = maker.bad(fault) if fault else maker.good()
         write(file_rows, plan, part)
         # Text may say less than was drawn, so it is judged as it is read.
         fails = maker.fails(text.rows(part, plan) if plan.files.kind.is_text else file_rows) if rows else []
@@ -45,7 +45,7 @@ def generate(contract: Path, target: Path, rows: int, seed: int, fault: str | No
             f"; not asked, for want of other files: {_names_text(unasked_checks.values())}" if unasked_checks else ""
         )
         print_lines(f"{target}: {count(rows, 'row')} for {plan.table}, which {verdict}{nulls}{remark_text}")
-    return Exit.DONE
+    return Exit.SUCCESS
 
 
 def _names_text(names: Iterable[str]) -> str:

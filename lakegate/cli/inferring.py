@@ -25,7 +25,7 @@ def init(paths: Sequence[Path], table: str, form: str, freshness: str, output: P
         with output.open("x", encoding="utf-8") as file:
             file.write(text)
     _print_result(text, load(text, str(output or paths[0])), output, as_json=as_json)
-    return Exit.DONE
+    return Exit.SUCCESS
 
 
 def _print_result(text: str, contract: Contract, output: Path | None, *, as_json: bool) -> None:

@@ -33,7 +33,7 @@ class Board:
     """A table of files with their states and the time since the start; moving ones come first if not all fit."""
 
     def __init__(self) -> None:
-        self._started = time.monotonic()
+        self._start = time.monotonic()
         self._spinner = Spinner("dots")
         self._sights: list[Sight] = []
 
@@ -51,7 +51,7 @@ class Board:
         )
 
     def _head(self) -> Text:
-        seconds = int(time.monotonic() - self._started)
+        seconds = int(time.monotonic() - self._start)
         text = Text(f"{seconds // 60}:{seconds % 60:02}  ", style="bold")
         return text.append(tally(self._sights) or "looking", style="dim")
 
@@ -73,13 +73,13 @@ class Log:
 
     def __init__(self, screen: Console) -> None:
         self._screen = screen
-        self._started = time.monotonic()
+        self._start = time.monotonic()
         self._last = ""
 
     def show(self, tracker: Tracker) -> None:
         now = tally(tracker.sights.values())
         if now and now != self._last:
-            self._screen.print(f"{time.monotonic() - self._started:5.0f} s  {now}")
+            self._screen.print(f"{time.monotonic() - self._start:5.0f} s  {now}")
             self._last = now
 
 

@@ -18,14 +18,14 @@ def list_contracts(installation: Installation, *, as_json: bool) -> Exit:
         contracts = installation.operations.run(ListContracts())
     if as_json:
         say_json(contracts)
-        return Exit.DONE
+        return Exit.SUCCESS
     for contract in contracts:
         print_lines(clean(f"{contract.table}: {contract.route or 'does not load'}"))
         if contract.fault:
             print_lines(indent(clean(contract.fault), 4, "yellow"))
     if not contracts:
         print_lines("No contract is pushed. Next: lakegate contract push CONTRACT")
-    return Exit.DONE
+    return Exit.SUCCESS
 
 
 def show(installation: Installation, table: str, *, as_json: bool) -> Exit:
@@ -35,7 +35,7 @@ def show(installation: Installation, table: str, *, as_json: bool) -> Exit:
         say_json(contract)
     else:
         typer.echo(contract.text, nl=not contract.text.endswith("\n"))
-    return Exit.DONE
+    return Exit.SUCCESS
 
 
 def delete(installation: Installation, table: str, *, yes: bool, as_json: bool) -> Exit:
@@ -45,14 +45,14 @@ def delete(installation: Installation, table: str, *, yes: bool, as_json: bool) 
         print_lines(*_fates(contract))
     if not yes and not as_json and is_attended() and not typer.confirm(f"Delete the contract of {clean(table)}?"):
         print_lines("Nothing was deleted.")
-        return Exit.DONE
+        return Exit.SUCCESS
     with busy(f"deleting the contract of {table}"):
         installation.operations.run(DeleteContract(table=table))
     if as_json:
         say_json({"deleted": table, "rejected": contract.rejected})
     else:
         print_lines(clean(f"The contract of {table} is deleted"))
-    return Exit.DONE
+    return Exit.SUCCESS
 
 
 def _fates(contract: ContractText) -> list[str]:

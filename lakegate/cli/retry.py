@@ -30,10 +30,10 @@ def _retry_single(installation: Installation, batch: str, keys: Sequence[str], *
     result = _start_attempt(installation, batch, keys)
     if as_json:
         say_json(_plain(result))
-        return Exit.DONE
+        return Exit.SUCCESS
     print_lines(*_result_lines(result))
     print_lines(f"Next: lakegate wait {batch}")
-    return Exit.DONE
+    return Exit.SUCCESS
 
 
 def _start_attempt(installation: Installation, batch: str, keys: Sequence[str] = ()) -> RetryResult:
@@ -68,27 +68,27 @@ def _plain(result: RetryResult) -> dict[str, object]:
 class _Outcomes:
     """An outcome for each batch; a batch that is worked on already counts as under way."""
 
-    retried: list[RetryResult] = field(default_factory=list)
+    results: list[RetryResult] = field(default_factory=list)
     under_way: list[str] = field(default_factory=list)
-    left: dict[str, Exception] = field(default_factory=dict)
+    errors: dict[str, Exception] = field(default_factory=dict)
 
     def add(self, installation: Installation, batch: str) -> list[RenderableType]:
         """Try the batch again. Return the lines to print."""
         try:
-            self.retried.append(_start_attempt(installation, batch))
+            self.results.append(_start_attempt(installation, batch))
         except UnderWay as error:
             self.under_way.append(batch)
             return [f"Not retried: {error}"]
         except Exception as error:  # noqa: BLE001 (a fault of ours is raised when all were tried)
-            self.left[batch] = error
+            self.errors[batch] = error
             first, *further = paragraph(error).split("\n")
             return [f"Not retried: {batch}: {first}", *(indent(line, 4) for line in further)]
-        return _result_lines(self.retried[-1])
+        return _result_lines(self.results[-1])
 
     @property
     def plain(self) -> dict[str, object]:
-        texts = {batch: paragraph(error) for batch, error in self.left.items()}
-        return {"retried": [_plain(result) for result in self.retried], "under_way": self.under_way, "left": texts}
+        texts = {batch: paragraph(error) for batch, error in self.errors.items()}
+        return {"retried": [_plain(result) for result in self.results], "under_way": self.under_way, "left": texts}
 
 
 def _all(installation: Installation, batches: Sequence[str], as_json: bool) -> Exit:  # noqa: FBT001
@@ -101,7 +101,7 @@ def _all(installation: Installation, batches: Sequence[str], as_json: bool) -> E
         say_json(outcomes.plain)
     else:
         print_lines(
-            f"In progress: {len(batches) - len(outcomes.left):,} of {len(batches):,} batches. Next: lakegate wait"
+            f"In progress: {len(batches) - len(outcomes.errors):,} of {len(batches):,} batches. Next: lakegate wait"
         )
-    foreseen(outcomes.left.values())
-    return max(map(exit_code, outcomes.left.values()), default=Exit.DONE)
+    foreseen(outcomes.errors.values())
+    return max(map(exit_code, outcomes.errors.values()), default=Exit.SUCCESS)

@@ -55,7 +55,7 @@ class FailingCheck:
     report: Report
     check: CheckResult
     files: tuple[FileReport, ...]
-    counted: int
+    row_count: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class RowListing:
     """All rows that fail a check, where they were read, and the statement that reads them."""
 
     answer: Result
-    failing: FailingCheck
+    failure: FailingCheck
     ref: Ref
     sql: str
     mask: Mask
@@ -77,7 +77,7 @@ def show_rows(installation: Installation, batch: str, check: str, *, as_json: bo
         say_json([dict(zip(columns, map(plain, row), strict=True)) for row in listing.answer.rows])
     else:
         _print_listing(listing)
-    return Exit.DONE
+    return Exit.SUCCESS
 
 
 def list_rows(installation: Installation, view: BatchView, check: str) -> RowListing:
@@ -89,7 +89,7 @@ def list_rows(installation: Installation, view: BatchView, check: str) -> RowLis
     attempt = Attempt(table=view.table, batch=view.batch, number=tried_attempt.attempt)
     mask = installation.operations.run(ShowMask(table=view.table, attempt=attempt))
     answer = _read_masked(installation.lake, listing, ref, _read(plan, failing_check), failing_check, mask)
-    return RowListing(answer=answer, failing=failing_check, ref=ref, sql=listing.sql, mask=mask)
+    return RowListing(answer=answer, failure=failing_check, ref=ref, sql=listing.sql, mask=mask)
 
 
 def _has_parents(lake: Lake, ref: Ref, plan: Plan, failing_check: FailingCheck) -> bool:
@@ -123,7 +123,7 @@ def _hides(mask: Mask, check: CheckResult, columns: Sequence[str]) -> list[bool]
 
 
 def _print_listing(listing: RowListing) -> None:
-    answer, failing_check = listing.answer, listing.failing
+    answer, failing_check = listing.answer, listing.failure
     print_lines(grid(answer.columns, answer.rows[:MOST_ROWS], console().width))
     rest = len(answer.rows) - MOST_ROWS
     rest_text = f"; {rest:,} more are not shown (--json prints all)" if rest > 0 else ""
@@ -134,10 +134,10 @@ def _print_listing(listing: RowListing) -> None:
 
 def remarks(listing: RowListing) -> list[str]:
     """Return what a person must know of the rows: whether the audit counted others, what is masked, the query."""
-    failing_check = listing.failing
-    audit_text = f"The audit counted {failing_check.counted:,}: "
+    failing_check = listing.failure
+    audit_text = f"The audit counted {failing_check.row_count:,}: "
     difference = (
-        reason if len(listing.answer.rows) != failing_check.counted and (reason := _why_others(failing_check)) else ""
+        reason if len(listing.answer.rows) != failing_check.row_count and (reason := _why_others(failing_check)) else ""
     )
     mask_text = ", ".join(listing.mask.columns)
     return [
@@ -197,7 +197,7 @@ def _failing_checks(report: Report) -> dict[str, FailingCheck]:
             report=report,
             check=pairs[0][0],
             files=tuple(file for _, file in pairs),
-            counted=sum(check.failing_rows for check, _ in pairs),
+            row_count=sum(check.failing_rows for check, _ in pairs),
         )
         for name, pairs in pairs_by_check.items()
     }
@@ -294,14 +294,14 @@ def _quarantine_value(name: str, kind: str) -> str:
 
 def _wrong(metric: Metric, plan: Plan, report: Report, file: FileReport) -> str:
     """Return the condition of a failing row."""
-    if (to_sql := KINDS[metric.kind].shown) is None:
+    if (to_sql := KINDS[metric.kind].sample) is None:
         raise Misconfigured(
             f"rows that fail a check of kind {metric.kind} can't be listed; the report has some of them"
         )
     table, before = plan.table, _among(metric, report, file)
     types = frozenset((column.name, canonical(column.type)) for column in plan.columns)
     return to_sql(
-        metric, Rows(relation=duckdb_table(table), table=table, named=duckdb_table, before=before, types=types)
+        metric, Rows(relation=duckdb_table(table), table=table, spell=duckdb_table, before=before, types=types)
     )
 
 

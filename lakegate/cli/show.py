@@ -41,7 +41,7 @@ def show(installation: Installation, batch: str, *, every_check: bool, as_json: 
         say_json(view)
     else:
         print_lines(*_pages(view, every_check=every_check))
-    return Exit.DONE
+    return Exit.SUCCESS
 
 
 def _pages(view: BatchView, *, every_check: bool) -> Iterator[RenderableType]:
@@ -119,8 +119,8 @@ def verdicts(
         f"; decided since: {len(decided_files):,} of those that failed" if decided_files else ""
     )
     files = [file for file in files_of(report) if file not in decided_files]
-    passing = [file for file in files if file.verdict is Verdict.PASS]
-    rest = [] if every_check else passing[MOST_PASSING:]
+    good_files = [file for file in files if file.verdict is Verdict.PASS]
+    rest = [] if every_check else good_files[MOST_PASSING:]
     for file in files[: len(files) - len(rest)]:
         yield from _file(batch, report, file, every_check=every_check)
     if rest:

@@ -28,12 +28,12 @@ def try_(words: Sequence[str], *, every_check: bool, as_json: bool) -> Exit:
         trial = try_files(contract.plan, files)
     strays = [file for file in files if not _is_routed(contract.route, file.name)]
     if as_json:
-        members = {"unrouted": list(map(str, strays)), "route": contract.route.pattern, "unasked": trial.unasked}
+        members = {"unrouted": list(map(str, strays)), "route": contract.route.pattern, "unasked": trial.omissions}
         say_json({"table": contract.table, "contract": str(path), "report": trial.report, **members})
     else:
         print_lines(*_pages(contract, trial, strays, every_check=every_check))
     is_rejected = any(file.verdict is Verdict.FAIL for file in trial.report.files)
-    return Exit.REJECTED if trial.report.error or is_rejected else Exit.DONE
+    return Exit.REJECTED if trial.report.error or is_rejected else Exit.SUCCESS
 
 
 def _split_words(words: Sequence[str]) -> tuple[list[Path], Path]:
@@ -86,9 +86,9 @@ def _pages(contract: Contract, trial: Trial, strays: Sequence[Path], *, every_ch
     yield from verdicts(report, every_check=every_check)
     if report.masked:
         yield Text(clean(f"  masked by the contract: {', '.join(report.masked)}"), style="dim")
-    if trial.unasked:
+    if trial.omissions:
         yield Text("\nNot asked here", style="bold")
-        yield from (indent(f"{check.check}: {check.why}", 2) for check in trial.unasked)
+        yield from (indent(f"{check.check}: {check.why}", 2) for check in trial.omissions)
     if strays:
         names = ", ".join(path.name for path in strays[:3]) + (f" and {len(strays) - 3:,} more" if strays[3:] else "")
         yield indent(f"The table's route {contract.route.pattern} takes no file called {names}", 0, "yellow")

@@ -42,8 +42,8 @@ def _approve(batch: str, reason: str, files: Keys) -> list[str]:
     return [f"{count(result.files, 'file')} of {batch} published as audited: {reason}", *_refusal_lines(result.left)]
 
 
-def _discard(batch: str, reason: str, chosen: Keys) -> list[str]:
-    files = session.act(Discard(batch=batch, why=reason, files=chosen))
+def _discard(batch: str, reason: str, keys: Keys) -> list[str]:
+    files = session.act(Discard(batch=batch, why=reason, files=keys))
     return [f"{count(files, 'file')} of {batch} discarded for good: {reason}"]
 
 

@@ -41,8 +41,8 @@ class Event:
     """Something that happened to a batch."""
 
     at: datetime
-    says: str
-    more: str = ""
+    text: str
+    detail: str = ""
     kind: str = "moving"
 
 
@@ -62,7 +62,7 @@ class Fault:
         return max(min(100.0, 100 * self.failing_rows / self.rows), 0.5) if self.rows else 100.0
 
     @property
-    def says(self) -> str:
+    def share(self) -> str:
         return f"{100 * self.failing_rows / self.rows:.3g}% of {count(self.rows, 'row')}" if self.rows else "no rows"
 
 
@@ -91,7 +91,7 @@ def _files(lines: Iterable[Line]) -> int:
 
 def timeline(view: BatchView) -> list[Event]:
     """Return what happened to a batch, oldest first: an audit has a beginning and an end, and a decision is last."""
-    landing_events = [Event(at=named_minute(view.batch), says="its first file landed")]
+    landing_events = [Event(at=named_minute(view.batch), text="its first file landed")]
     events = [
         *landing_events,
         *(event for attempt in view.attempts for event in _attempt(attempt)),
@@ -103,8 +103,8 @@ def timeline(view: BatchView) -> list[Event]:
 def _attempt(attempt: Try) -> Iterator[Event]:
     if report := attempt.report:
         lane = f" on the {attempt.lane} lane" if attempt.lane else ""
-        yield Event(at=report.started_at, says=f"attempt a{attempt.attempt} began{lane}", more=attempt.lane_why)
-        yield Event(at=report.finished_at, says=f"a{attempt.attempt} audited: {tally(report)}", kind=_worst(report))
+        yield Event(at=report.started_at, text=f"attempt a{attempt.attempt} began{lane}", detail=attempt.lane_why)
+        yield Event(at=report.finished_at, text=f"a{attempt.attempt} audited: {tally(report)}", kind=_worst(report))
 
 
 def _worst(report: Report) -> str:
@@ -116,7 +116,7 @@ def _decision_event(decision: Decided) -> Event:
     commit_note = decision.note
     files, *remarks = decision_words(commit_note)
     sentence = f"{files} {decision.state}" + (f" (a{commit_note.attempt})" if commit_note.attempt else "")
-    return Event(at=decision.at, says=sentence, more=", ".join(remarks), kind=KINDS[decision.state])
+    return Event(at=decision.at, text=sentence, detail=", ".join(remarks), kind=KINDS[decision.state])
 
 
 def faults(report: Report) -> list[Fault]:
@@ -175,7 +175,7 @@ class MeasureText:
 
     name: str
     verdict: Verdict
-    says: str
+    value: str
     passes: str
     failing_rows: int
 
@@ -187,7 +187,7 @@ def measure_texts(numbers: Iterable[Number]) -> list[MeasureText]:
         MeasureText(
             name=measure.name,
             verdict=measure.verdict,
-            says=_range_text(measure.least, measure.most, measure.unit),
+            value=_range_text(measure.least, measure.most, measure.unit),
             passes=_bounds(measure.low, measure.high, measure.unit),
             failing_rows=measure.failing_rows,
         )

@@ -34,12 +34,12 @@ NO_VALUES: Mapping[str, Sequence[float]] = {}
 
 
 def show(macro: str, past: Mapping[str, Sequence[float]] = NO_VALUES, **values: object) -> None:
-    """Show a macro of shown.html with these values."""
+    """Show a macro of macros.html with these values."""
     st.html(Markup('<div class="lakegate">{}</div>').format(render(macro, past, **values)))
 
 
 def render(macro: str, past: Mapping[str, Sequence[float]] = NO_VALUES, **values: object) -> Markup:
-    template = (_environment() if past is NO_VALUES else _of(past)).get_template("shown.html")
+    template = (_environment() if past is NO_VALUES else _of(past)).get_template("macros.html")
     return Markup(DRAWING.sub(_picture, getattr(template.module, macro)(**values)))  # noqa: S704 (escaped by then)
 
 
@@ -64,7 +64,7 @@ def _of(past: Mapping[str, Sequence[float]]) -> Environment:
 @cache
 def style() -> str:
     """Return the style of the report's page, for what is inside of our elements, and ours."""
-    own_style = Path(__file__).with_name("shown.css").read_text(encoding="utf-8")
+    own_style = Path(__file__).with_name("macros.css").read_text(encoding="utf-8")
     of_report = (Path(report.__path__[0]) / "style.css").read_text(encoding="utf-8")
     return f"<style>.lakegate {{ {of_report.replace(':root', '&')} }}\n{own_style}</style>"
 

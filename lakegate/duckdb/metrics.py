@@ -14,7 +14,7 @@ from lakegate.duckdb.dialect import UNKNOWN, duckdb_identifier, to_duckdb
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """Rows of a metric: the `relation` that holds them, and the column that gives their `order` of landing. `named`
+    """Rows of a metric: the `relation` that holds them, and the column that gives their `order` of landing. `spell`
     spells another table's name. `before` is the condition of the rows of `table`, the plan's own, that a row may repeat
     or refer to. `types` are Spark's types of the columns, by name, as far as they are known.
     """
@@ -22,7 +22,7 @@ class Rows:
     relation: str
     order: str = ""
     table: str = ""
-    named: Callable[[str], str] = duckdb_identifier
+    spell: Callable[[str], str] = duckdb_identifier
     before: str = "true"
     types: frozenset[tuple[str, str]] = UNKNOWN
 
@@ -33,14 +33,14 @@ ToSql = Callable[[Metric, Rows], str]
 @dataclass(frozen=True, kw_only=True)
 class DuckDBKind:
     """One kind of metric in SQL. Its number is an `aggregate` over the relation, for several of which one pass is
-    enough, or else a `query` of its own. `failing` is the condition of a row that counts, and `shown` the condition of
+    enough, or else a `query` of its own. `condition` is that of a row that counts, and `sample` that of
     a row to show a person; None for a kind without such rows in a table.
     """
 
     aggregate: ToSql | None = None
     query: ToSql | None = None
-    failing: ToSql = lambda _, __: "false"
-    shown: ToSql | None = None
+    condition: ToSql = lambda _, __: "false"
+    sample: ToSql | None = None
 
     def number(self, metric: Metric, rows: Rows) -> str:
         """Return the number as a subquery."""
@@ -53,7 +53,7 @@ class DuckDBKind:
 
 def _count(metric: Metric, rows: Rows) -> str:
     """Count the failing rows. The result is null if only Spark knows whether one of the rows fails."""
-    wrong = f"({KINDS[metric.kind].failing(metric, rows)})"
+    wrong = f"({KINDS[metric.kind].condition(metric, rows)})"
     return f"CASE WHEN bool_and({wrong} IS NOT NULL) IS NOT FALSE THEN count_if({wrong}) END"
 
 
@@ -90,7 +90,7 @@ def _orphan_condition(metric: Metric, rows: Rows) -> str:
     if (target := metric.refers_to) is None:
         return condition
     target_rows = whole(target.columns) + (f" AND {rows.before}" if target.table == rows.table else "")
-    keys = f"SELECT {name_list(target.columns)} FROM {rows.named(target.table)} WHERE {target_rows}"
+    keys = f"SELECT {name_list(target.columns)} FROM {rows.spell(target.table)} WHERE {target_rows}"
     return f"{condition} AND ({name_list(metric.columns)}) NOT IN ({keys})"
 
 
@@ -106,10 +106,10 @@ def name_list(columns: Sequence[str]) -> str:
 
 KINDS: Mapping[MetricKind, DuckDBKind] = {
     MetricKind.ROWS: DuckDBKind(aggregate=lambda _, __: "count(*)"),
-    MetricKind.NULLS: DuckDBKind(aggregate=_count, failing=_null, shown=_null),
-    MetricKind.FAILING: DuckDBKind(aggregate=_count, failing=_break_condition, shown=_break_condition),
-    MetricKind.DUPLICATES: DuckDBKind(query=_repeats, failing=_repeat_condition, shown=_repeat_keys),
-    MetricKind.ORPHANS: DuckDBKind(aggregate=_count, failing=_orphan_condition, shown=_orphan_condition),
+    MetricKind.NULLS: DuckDBKind(aggregate=_count, condition=_null, sample=_null),
+    MetricKind.FAILING: DuckDBKind(aggregate=_count, condition=_break_condition, sample=_break_condition),
+    MetricKind.DUPLICATES: DuckDBKind(query=_repeats, condition=_repeat_condition, sample=_repeat_keys),
+    MetricKind.ORPHANS: DuckDBKind(aggregate=_count, condition=_orphan_condition, sample=_orphan_condition),
     MetricKind.MALFORMED: DuckDBKind(query=lambda _, __: "0"),  # rows of a relation have been parsed
     MetricKind.VALUE: DuckDBKind(aggregate=lambda metric, rows: to_duckdb(metric.sql, rows.types)),
     MetricKind.QUERY: DuckDBKind(

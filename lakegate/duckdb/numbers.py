@@ -128,16 +128,16 @@ def _is_of_days(interval: exp.Expr) -> bool:
     return unit is not None and unit.name.upper().removesuffix("S") in ("YEAR", "MONTH", "WEEK", "DAY")
 
 
-def _of_arithmetic(node: exp.Expr, left: Number | None, other: Number | None) -> Number | None:
-    if left is None or other is None:
+def _of_arithmetic(node: exp.Expr, first: Number | None, other: Number | None) -> Number | None:
+    if first is None or other is None:
         return None
-    if left.is_decimal or other.is_decimal:
-        if {left, other} & {FLOAT, DOUBLE}:
+    if first.is_decimal or other.is_decimal:
+        if {first, other} & {FLOAT, DOUBLE}:
             return DOUBLE
-        return _fit(_exactly(node, left, other))
-    if isinstance(node, exp.Div) or DOUBLE in (left, other):
+        return _fit(_exactly(node, first, other))
+    if isinstance(node, exp.Div) or DOUBLE in (first, other):
         return DOUBLE
-    return FLOAT if FLOAT in (left, other) else BIGINT if BIGINT in (left, other) else INT
+    return FLOAT if FLOAT in (first, other) else BIGINT if BIGINT in (first, other) else INT
 
 
 def _operand(node: exp.Expr, kind: Number) -> Number:
@@ -148,9 +148,9 @@ def _operand(node: exp.Expr, kind: Number) -> Number:
     return decimal(len(bare.name) if isinstance(bare, exp.Literal) else _AS_DECIMAL[kind], 0)
 
 
-def _exactly(node: exp.Expr, left: Number, other: Number) -> Number:
+def _exactly(node: exp.Expr, first: Number, other: Number) -> Number:
     """Return the type of the result before it is fitted in 38 digits."""
-    a, b = _operand(node.this, left), _operand(node.expression, other)
+    a, b = _operand(node.this, first), _operand(node.expression, other)
     places = max(a.places, b.places)
     if isinstance(node, exp.Mul):
         return decimal(a.digits + b.digits + 1, a.places + b.places)
@@ -179,16 +179,16 @@ def common(kinds: Iterable[Number | None]) -> Number | None:
     return widest
 
 
-def _wider(left: Number, other: Number) -> Number:
-    if left == other:
-        return left
-    if left.is_decimal or other.is_decimal:
-        if {left, other} & {FLOAT, DOUBLE}:
+def _wider(first: Number, other: Number) -> Number:
+    if first == other:
+        return first
+    if first.is_decimal or other.is_decimal:
+        if {first, other} & {FLOAT, DOUBLE}:
             return DOUBLE
-        a, b = (kind if kind.is_decimal else decimal(_AS_DECIMAL[kind], 0) for kind in (left, other))
+        a, b = (kind if kind.is_decimal else decimal(_AS_DECIMAL[kind], 0) for kind in (first, other))
         places = max(a.places, b.places)
         return decimal(max(a.digits - a.places, b.digits - b.places) + places, places)
-    return DOUBLE if DOUBLE in (left, other) else FLOAT if FLOAT in (left, other) else BIGINT
+    return DOUBLE if DOUBLE in (first, other) else FLOAT if FLOAT in (first, other) else BIGINT
 
 
 def branches(node: exp.Expr) -> list[exp.Expr]:
@@ -288,12 +288,12 @@ def _sql(kind: Number) -> str:
     return f"decimal({kind.digits},{kind.places})" if kind.is_decimal else kind.name
 
 
-def _plain(node: exp.Expr, left: exp.Expr, other: exp.Expr) -> exp.Expr:
+def _plain(node: exp.Expr, first: exp.Expr, other: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.Div | exp.Mod):
         other = exp.Nullif(this=exp.Paren(this=other), expression=exp.Literal.number(0))
     if isinstance(node, exp.Div):
-        left, other = cast(left, "double"), cast(other, "double")
-    return type(node)(this=left, expression=other)
+        first, other = cast(first, "double"), cast(other, "double")
+    return type(node)(this=first, expression=other)
 
 
 def _divide(node: exp.Expr, kind: Number, kinds: Sequence[Number], parts: Sequence[exp.Expr]) -> exp.Expr:

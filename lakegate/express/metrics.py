@@ -101,7 +101,7 @@ class DuckDB:
             return [()] * rows.num_rows
         at = duckdb_identifier(AT)
         source = _rows_with_types(rows)
-        conditions = ", ".join(KINDS[metric.kind].failing(metric, source) for metric in metrics)
+        conditions = ", ".join(KINDS[metric.kind].condition(metric, source) for metric in metrics)
         with self._over(_with_places(rows)) as connection:
             return connection.execute(f"SELECT {conditions} FROM {_ROWS.relation} ORDER BY {at}").fetchall()
 
@@ -162,7 +162,7 @@ def _number(metric: Metric, value: Any) -> float | None:
 
 def _places_sql(metric: Metric, rows: Rows) -> str:
     at = duckdb_identifier(AT)
-    return f"SELECT {at} FROM {rows.relation} WHERE {KINDS[metric.kind].failing(metric, rows)} ORDER BY {at}"
+    return f"SELECT {at} FROM {rows.relation} WHERE {KINDS[metric.kind].condition(metric, rows)} ORDER BY {at}"
 
 
 def _keys_sql(metric: Metric, rows: Rows, limit: int) -> str:

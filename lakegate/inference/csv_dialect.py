@@ -170,8 +170,8 @@ def _texts(path: Path, form: FileFormat, width: int) -> pa.Table | str:
 
 
 def _reason(form: FileFormat, width: int, row: Malformed) -> str:
-    if "field" not in row.why:
-        return f"{place_of(form, row)}: {row.why}: close each quote, and double the quotes within a value"
+    if "field" not in row.reason:
+        return f"{place_of(form, row)}: {row.reason}: close each quote, and double the quotes within a value"
     fields = count(len(quoted_fields(form)(row.text)), "field")
     return f"{place_of(form, row)} has {fields}, not {width}: mend it, or remove it"
 

@@ -114,7 +114,7 @@ def rows(path: Path, plan: Plan) -> pa.Table:
     batches = list[pa.RecordBatch]()
     for part in read(path, plan):
         for row in part.malformed[:1]:
-            raise unfit(path.name, f"{place_of(plan.files, row)}: {row.why}")
+            raise unfit(path.name, f"{place_of(plan.files, row)}: {row.reason}")
         batches.append(part.rows)
     return pa.Table.from_batches(batches)
 

@@ -18,7 +18,7 @@ from lakegate.workflow.status import Status, status
 Version = tuple[str, str]  # landing key, version id
 BATCH = re.compile(r"[0-9]{8}T[0-9]{4}-[0-9a-f]{8}")
 MARKER = "it has no bytes and a marker's name, so lakegate passes it over"
-ALREADY_PUBLISHED, DELETED, PASSED_OVER = "already published", "gone", "passed over"
+ALREADY_PUBLISHED, ABSENT, PASSED_OVER = "already published", "gone", "passed over"
 ENDS = frozenset(
     {
         State.PUBLISHED,
@@ -26,7 +26,7 @@ ENDS = frozenset(
         State.DISCARDED,
         PASSED_OVER,
         State.UNROUTED,
-        DELETED,
+        ABSENT,
         State.SUPERSEDED,
         State.REJECTED,
     }
@@ -67,21 +67,21 @@ class Sights:
 
 def view_sights(
     service: Service,
-    moving: Iterable[Sight],
-    ended: Iterable[Version],
-    settled: Iterable[Branch],
+    pending: Iterable[Sight],
+    ends: Iterable[Version],
+    branches: Iterable[Branch],
     *,
     all_moving: bool,
 ) -> Sights:
-    """Return the present sight of each version that was `moving`, and of those that `ended` before and are in a list
+    """Return the present sight of each version that was `pending`, and of those at their `ends` that are in a list
     now. With `all_moving`, versions that a status shows under way come first. A version that no list shows for a
     moment, between two lists, keeps its sight.
     """
-    known_settled = set(settled)
+    known_settled = set(branches)
     by_version = sights(status(service, known_settled))
     shown_sights = {pair: sight for pair, sight in by_version.items() if all_moving and not sight.at_end}
-    shown_sights |= {pair: by_version[pair] for pair in ended if pair in by_version}
-    shown_sights |= {before.pair: by_version.get(before.pair) or sight_by_receipt(service, before) for before in moving}
+    shown_sights |= {pair: by_version[pair] for pair in ends if pair in by_version}
+    shown_sights |= {sight.pair: by_version.get(sight.pair) or sight_by_receipt(service, sight) for sight in pending}
     if all(sight.at_end for sight in shown_sights.values()):
         shown_sights |= _final_sights(service, shown_sights)
     return Sights(sights=tuple(shown_sights.values()), settled=tuple(known_settled))
@@ -151,7 +151,7 @@ def sight_by_receipt(service: Service, before: Sight) -> Sight:
             reasons=entry.reasons,
         )
     if file is None:
-        return replace(before, state=DELETED, reasons=("it was deleted from the landing bucket before it was decided",))
+        return replace(before, state=ABSENT, reasons=("it was deleted from the landing bucket before it was decided",))
     return before
 
 

@@ -118,8 +118,8 @@ def _letters(text: str) -> str:
 
 def _is_adjacent(pieces: list[str]) -> bool:
     """Return True if a number of no certain length stands beside another number."""
-    pairs = [(left, other) for left, other in pairwise(pieces) if _is_number(left) and _is_number(other)]
-    return any(len(left) == 1 or other == "yyyy" for left, other in pairs)
+    pairs = [(first, other) for first, other in pairwise(pieces) if _is_number(first) and _is_number(other)]
+    return any(len(first) == 1 or other == "yyyy" for first, other in pairs)
 
 
 def _is_number(piece: str) -> bool:

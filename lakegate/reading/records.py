@@ -75,14 +75,14 @@ class _Parser:
         first = _ENDS.search(start, 0, _LOOKED_AT)
         if not first and len(start) >= _LOOKED_AT:
             raise HandedOver("Only Spark can say where the lines of a file end whose first one is so long.")
-        self.end, self.most = first[0] if first else "\n", most_fields(width)
+        self.end, self.limit = first[0] if first else "\n", most_fields(width)
         if self.end == "\r":
             raise HandedOver("Only Spark can say where lines end by \\r alone, if fields may hold line ends.")
         quote, inner, delimiter = quoting(form, atomic) if form.quote else ("", "", re.escape(form.delimiter))
         self.quote, self.delimiter = form.quote, form.delimiter
-        self.quoted = re.compile(f"(?s){quote}({inner}){quote} *+") if quote else None
+        self.quote_pattern = re.compile(f"(?s){quote}({inner}){quote} *+") if quote else None
         self.plain = re.compile(f"[^{delimiter}\r\n]*+")
-        self.unescaped = unescape(form)
+        self.unescape = unescape(form)
 
     def record(self, text: str, start: int, *, is_last: bool) -> tuple[Record | None, int]:
         """Return the record that begins at a place, None for an empty line, and where the next one begins."""
@@ -92,7 +92,7 @@ class _Parser:
         while True:
             value, at, left_open = self.field(text, at, is_last=is_last)
             fields.append(value)
-            if len(fields) > self.most:
+            if len(fields) > self.limit:
                 raise BrokenFile("a row has too many fields")
             if at == len(text) or not text.startswith(self.delimiter, at):
                 break
@@ -114,10 +114,10 @@ class _Parser:
 
     def field(self, text: str, at: int, *, is_last: bool) -> tuple[str | None, int, bool]:
         """Return a field, where it ends, and whether its quote is never closed."""
-        if not self.quoted or not text.startswith(self.quote, at):
+        if not self.quote_pattern or not text.startswith(self.quote, at):
             match = self.plain.match(text, at)
             return (match[0] or None, match.end(), False) if match else (None, at, False)
-        match = self.quoted.match(text, at)
+        match = self.quote_pattern.match(text, at)
         if not match or match.end() == len(text):
             if not is_last:
                 raise _Open
@@ -127,7 +127,7 @@ class _Parser:
             if text[match.end()] <= " ":
                 raise HandedOver("Only Spark can say what it makes of white space behind a quote.")
             raise BrokenFile("a quote is out of place")
-        return self.with_line_ends(self.unescaped(match[1])), match.end(), False
+        return self.with_line_ends(self.unescape(match[1])), match.end(), False
 
     def with_line_ends(self, text: str) -> str:
         """Return a text between quotes with its line ends as the parser leaves them."""

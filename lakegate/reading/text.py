@@ -38,7 +38,7 @@ class Malformed:
     """
 
     number: int
-    why: str
+    reason: str
     text: str
 
 
@@ -97,7 +97,7 @@ def _parts(plan: Plan, rows: Iterable[Row]) -> Iterator[Part]:
     malformed, letters, count, has_parts = list[Malformed](), 0, 0, False
     for number, text, values in rows:
         if isinstance(values, str):
-            malformed.append(Malformed(number=number, why=values, text=text))
+            malformed.append(Malformed(number=number, reason=values, text=text))
         else:
             for column, value in zip(columns, values, strict=True):
                 column.append(value)

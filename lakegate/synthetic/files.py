@@ -23,16 +23,16 @@ _PYTHON = "%Y %y %b %m %-m %d %-d %H %-H %I %-I %M %-M %S %-S %p Z Z Z +00 +0000
 _SPELLINGS = dict(zip(_JAVA.split(), _PYTHON.split(), strict=True))  # of dates, in the letters of strftime
 
 
-def write(rows: pa.Table, plan: Plan, out: Path) -> None:
+def write(rows: pa.Table, plan: Plan, target: Path) -> None:
     """Write the rows, and text packed as the contract or `out` says. Raise Misconfigured beyond its limits."""
     if plan.files.kind is FileKind.PARQUET:
-        parquet.write_table(rows, out)
+        parquet.write_table(rows, target)
     elif plan.files.kind.is_text:
-        with pa.output_stream(out, compression=_CODECS.get(Path(plan.files.suffix(out.name)).suffix)) as stream:
+        with pa.output_stream(target, compression=_CODECS.get(Path(plan.files.suffix(target.name)).suffix)) as stream:
             stream.write(_text(rows, plan.files).encode(plan.files.encoding, "replace"))
     else:
         raise Misconfigured(f"{plan.table}: generate writes no {plan.files.kind}: say format: parquet in a copy of it")
-    if faults := beyond_limits(plan.files.limits, rows=rows.num_rows, bytes=out.stat().st_size):
+    if faults := beyond_limits(plan.files.limits, rows=rows.num_rows, bytes=target.stat().st_size):
         raise Misconfigured(f"{plan.table}: such a file is rejected: {faults[0]}; or ask for fewer with --rows")
 
 
@@ -40,9 +40,9 @@ def _text(rows: pa.Table, form: FileFormat) -> str:
     lines = ({name: _plain(of, form.patterns.get(name, "")) for name, of in row.items()} for row in rows.to_pylist())
     if form.kind is FileKind.JSON:
         return "".join(f"{json.dumps(line)}\n" for line in lines)
-    doubled, quoting = form.escape == form.quote, csv.QUOTE_MINIMAL if form.quote else csv.QUOTE_NONE
+    doubles, quoting = form.escape == form.quote, csv.QUOTE_MINIMAL if form.quote else csv.QUOTE_NONE
     options: dict[str, Any] = {"delimiter": form.delimiter, "quotechar": form.quote or None, "quoting": quoting}
-    options |= {"doublequote": doubled, "escapechar": None if doubled else form.escape, "lineterminator": "\n"}
+    options |= {"doublequote": doubles, "escapechar": None if doubles else form.escape, "lineterminator": "\n"}
     writer = csv.writer(text := StringIO(), **options)
     writer.writerows([rows.column_names] if form.header else [])
     nulls = {name: "".join(form.nulls_of(name)[:1]) for name in rows.column_names}
@@ -53,8 +53,8 @@ def _text(rows: pa.Table, form: FileFormat) -> str:
 def _plain(value: Any, pattern: str) -> Any:
     """Return a value as text files have it: dates as the contract spells them, decimals without an exponent."""
     if isinstance(value, date):
-        spelled = value.isoformat().replace("+00:00", "Z")
-        return "".join(_piece(value, piece) for piece in PIECE.findall(pattern)) or spelled
+        text = value.isoformat().replace("+00:00", "Z")
+        return "".join(_piece(value, piece) for piece in PIECE.findall(pattern)) or text
     return format(value, "f") if isinstance(value, Decimal) else value
 
 

@@ -18,26 +18,26 @@ def tree(pattern: str) -> Nodes:
     return nodes
 
 
-def matching(nodes: Nodes, random: Random, more: int) -> str:
+def example(nodes: Nodes, random: Random, slack: int) -> str:
     """Return a text. One of the repetitions may add so many letters to what it has to."""
-    chosen = random.randrange(len(nodes) or 1)
-    spare = [more if place == chosen else random.choice((0, 0, 1, 3)) for place in range(len(nodes))]
-    return "".join(_piece(*node, random, added) for node, added in zip(nodes, spare, strict=True))
+    looser = random.randrange(len(nodes) or 1)
+    spare = [slack if place == looser else random.choice((0, 0, 1, 3)) for place in range(len(nodes))]
+    return "".join(_piece(*node, random, extra) for node, extra in zip(nodes, spare, strict=True))
 
 
-def _piece(kind: Any, value: Any, random: Random, more: int) -> str:
+def _piece(kind: Any, value: Any, random: Random, slack: int) -> str:
     if kind in SINGLE_OPS:
         return random.choice(_letters(kind, value))
     if kind in REPEATS:
         low, high, body = value
-        added = random.choice((0, random.randint(0, more), more))
+        extra = random.choice((0, random.randint(0, slack), slack))
         if is_one(body):
-            return "".join(random.choices(_letters(*body[0]), k=min(low + added, high)))
-        added //= len(matching(body, random, 0)) or 1
-        return "".join(matching(body, random, 1) for _ in range(min(low + added, high)))
+            return "".join(random.choices(_letters(*body[0]), k=min(low + extra, high)))
+        extra //= len(example(body, random, 0)) or 1
+        return "".join(example(body, random, 1) for _ in range(min(low + extra, high)))
     if kind is op.BRANCH:
-        return matching(random.choice(value[1]), random, more)
-    return matching(value[3], random, more) if kind is op.SUBPATTERN else ""
+        return example(random.choice(value[1]), random, slack)
+    return example(value[3], random, slack) if kind is op.SUBPATTERN else ""
 
 
 def _letters(kind: Any, value: Any) -> Sequence[str]:

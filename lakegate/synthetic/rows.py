@@ -30,10 +30,10 @@ def table_of(plan: Plan, rows: Mapping[str, Sequence[Any]]) -> pa.Table:
 
 
 class Maker:
-    """Makes `many` rows for a plan whose checks can all be asked of the rows; the same for the same seed."""
+    """Makes a `number` of rows for a plan whose checks can all be asked of the rows; the same for the same seed."""
 
-    def __init__(self, plan: Plan, seed: int, many: int) -> None:
-        self._plan, self._many, self._random = plan, many, Random(seed)  # noqa: S311 - nothing here is secret
+    def __init__(self, plan: Plan, seed: int, number: int) -> None:
+        self._plan, self._number, self._random = plan, number, Random(seed)  # noqa: S311 - nothing here is secret
         self._evaluator = Evaluator(plan)
         self._good: dict[str, list[Any]] = {}  # values by column
         self._bad: dict[str, Any] = {metric.id: None for metric in plan.metrics if _is_key(metric)}  # by metric
@@ -42,65 +42,65 @@ class Maker:
 
     def good(self) -> pa.Table:
         """Return rows that keep all rules. Raise Misconfigured if too few were found."""
-        rules = [it for it in self._plan.metrics if _is_key(it) or (len(it.columns) > 1 and it.kind in _OF_VALUES)]
-        rows = self._drawn(0)
+        rules = [m for m in self._plan.metrics if _is_key(m) or (len(m.columns) > 1 and m.kind in _OF_VALUES)]
+        rows = self._draw(0)
         for _ in range(_ROUNDS):
-            rows = pa.concat_tables([rows, self._drawn(self._many)])
+            rows = pa.concat_tables([rows, self._draw(self._number)])
             sound = [set(marks) <= {False} for marks in self._evaluator.marks(rows, rules)]
-            rows = rows.filter(pa.array(sound, pa.bool_())).slice(0, self._many)
-            if rows.num_rows == self._many:
+            rows = rows.filter(pa.array(sound, pa.bool_())).slice(0, self._number)
+            if rows.num_rows == self._number:
                 return rows
         names = ", ".join(repr(check.name) for check in self._plan.checks if self._plan.metric(check.metric) in rules)
-        most = count(rows.num_rows, "row")
-        raise Misconfigured(f"{self._plan.table}: only {most} were found that pass {names}; ask for fewer with --rows")
+        size = count(rows.num_rows, "row")
+        raise Misconfigured(f"{self._plan.table}: only {size} were found that pass {names}; ask for fewer with --rows")
 
-    def failing(self, fault: str) -> pa.Table:
+    def bad(self, fault: str) -> pa.Table:
         """Return rows of which enough break a rule that this check fails. Raise Misconfigured if none do."""
-        known = {check.name: check for check in self._plan.checks if check.metric in self._bad}
-        if check := known.get(fault):
-            for rows in self._broken(self.good(), self._plan.metric(check.metric)):
+        checks = {check.name: check for check in self._plan.checks if check.metric in self._bad}
+        if check := checks.get(fault):
+            for rows in self._break(self.good(), self._plan.metric(check.metric)):
                 if check.id in self._evaluator.failing_checks(rows):
                     return rows
-        names = "".join(f"\n  {name}" for name in known) or " none at all"
+        names = "".join(f"\n  {name}" for name in checks) or " none at all"
         raise Misconfigured(
-            f"{self._plan.table} has no check {fault!r} that {count(self._many, 'row')} with a fault fail"
-            f"{hint(fault, list(known))}; faults are of:{names}"
+            f"{self._plan.table} has no check {fault!r} that {count(self._number, 'row')} with a fault fail"
+            f"{hint(fault, list(checks))}; faults are of:{names}"
         )
 
     def fails(self, rows: pa.Table) -> list[str]:
         """Return the names of the checks that the rows do not pass."""
-        failing = self._evaluator.failing_checks(rows)
-        return [check.name for check in self._plan.checks if check.id in failing] or sorted(failing)
+        ids = self._evaluator.failing_checks(rows)
+        return [check.name for check in self._plan.checks if check.id in ids] or sorted(ids)
 
     def _fill(self, column: TableColumn) -> None:
         """Find the column's values that pass its rules, and for each rule those that fail it and few others."""
         rules = [metric for metric in self._plan.metrics if metric.columns == (column.name,)]
-        many = _CANDIDATES + 3 * self._many * any(map(_is_key, rules))
+        number = _CANDIDATES + 3 * self._number * any(map(_is_key, rules))
         rules = [metric for metric in rules if metric.kind in _OF_VALUES]
-        values = candidates(self._plan, column, self._random, many)
-        marked = self._evaluator.marks(table_of(self._plan, {column.name: values}), rules)
-        ranked = sorted(zip(values, marked, strict=True), key=lambda pair: len(pair[1]) - pair[1].count(False))
-        self._good[column.name] = [value for value, marks in ranked if set(marks) <= {False}]
+        values = candidates(self._plan, column, self._random, number)
+        all_marks = self._evaluator.marks(table_of(self._plan, {column.name: values}), rules)
+        ranking = sorted(zip(values, all_marks, strict=True), key=lambda pair: len(pair[1]) - pair[1].count(False))
+        self._good[column.name] = [value for value, marks in ranking if set(marks) <= {False}]
         if not self._good[column.name]:
             raise Misconfigured(
                 f"{self._plan.table}: no value of column {column.name!r} was found that passes its checks"
             )
         for at, metric in enumerate(rules):
-            if bad := [value for value, marks in ranked if marks[at]]:
+            if bad := [value for value, marks in ranking if marks[at]]:
                 self._bad[metric.id] = bad[0]
 
-    def _drawn(self, many: int) -> pa.Table:
-        return table_of(self._plan, {name: self._choices(values, many) for name, values in self._good.items()})
+    def _draw(self, number: int) -> pa.Table:
+        return table_of(self._plan, {name: self._choices(values, number) for name, values in self._good.items()})
 
-    def _choices(self, good: Sequence[Any], many: int) -> list[Any]:
+    def _choices(self, good: Sequence[Any], number: int) -> list[Any]:
         weights = [1 if value is not None else len(good) * _NULLS for value in good]
-        return self._random.choices(good, weights, k=many)
+        return self._random.choices(good, weights, k=number)
 
-    def _broken(self, rows: pa.Table, metric: Metric) -> Iterator[pa.Table]:
+    def _break(self, rows: pa.Table, metric: Metric) -> Iterator[pa.Table]:
         """Yield the rows with one that breaks the rule, and then with twice as many each time."""
-        most = rows.num_rows - _is_key(metric)
-        for many in sorted({min(2**power, most) for power in range(most.bit_length() + 1)} - {0}):
-            values, places = rows.to_pydict(), self._random.sample(range(rows.num_rows), many + _is_key(metric))
+        limit = rows.num_rows - _is_key(metric)
+        for number in sorted({min(2**power, limit) for power in range(limit.bit_length() + 1)} - {0}):
+            values, places = rows.to_pydict(), self._random.sample(range(rows.num_rows), number + _is_key(metric))
             for name in metric.columns:
                 fault = values[name][places[0]] if _is_key(metric) else self._bad[metric.id]
                 for place in places:

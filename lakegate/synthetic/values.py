@@ -19,7 +19,7 @@ from lakegate.audit.model.plan import MetricKind, Plan, TableColumn
 from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, digits, parse
 from lakegate.duckdb.dialect import backtracking
 from lakegate.reading.moments import iso
-from lakegate.synthetic.patterns import matching, tree
+from lakegate.synthetic.patterns import example, tree
 
 _NUMBER = re.compile("[0-9]+([.][0-9]*)?([eE]-?[0-9]+)?")
 _EPOCH, _USUAL = datetime(1970, 1, 1, tzinfo=UTC), Decimal(1_704_067_200 * 10**6)  # a moment that no rule names
@@ -43,16 +43,16 @@ _ORDERS: Mapping[str, tuple[int, Decimal, Callable[[Decimal], Any]]] = {
 }
 
 
-def candidates(plan: Plan, column: TableColumn, random: Random, many: int) -> list[Any]:
-    """Return at most `many` different values of a column: null, then those that its rules name, then others."""
-    rules = [it.sql for it in plan.metrics if it.kind is MetricKind.FAILING and column.name in it.columns]
+def candidates(plan: Plan, column: TableColumn, random: Random, number: int) -> list[Any]:
+    """Return at most a `number` of different values of a column: null, then those that its rules name, then others."""
+    rules = [m.sql for m in plan.metrics if m.kind is MetricKind.FAILING and column.name in m.columns]
     nodes = [node for rule in rules for node in sqlglot.parse_one(rule, read="spark").walk()]
     patterns = {backtracking(node.expression.name) for node in nodes if isinstance(node, exp.RegexpLike)}
-    named = {node.name for node in nodes if isinstance(node, exp.Literal) and not _is_cap(node)} - patterns
-    named |= {_FUTURE for node in nodes if isinstance(node, exp.CurrentTimestamp | exp.CurrentDate)}
+    texts = {node.name for node in nodes if isinstance(node, exp.Literal) and not _is_cap(node)} - patterns
+    texts |= {_FUTURE for node in nodes if isinstance(node, exp.CurrentTimestamp | exp.CurrentDate)}
     with localcontext(prec=_DIGITS):
-        values = islice(_Values(sorted(named), sorted(patterns), random).of(parse(column.type)), 4 * many)
-        return list({repr(value): value for value in (None, *values)}.values())[:many]
+        values = islice(_Values(sorted(texts), sorted(patterns), random).of(parse(column.type)), 4 * number)
+        return list({repr(value): value for value in (None, *values)}.values())[:number]
 
 
 def _is_cap(literal: exp.Literal) -> bool:
@@ -68,15 +68,15 @@ def _is_cap(literal: exp.Literal) -> bool:
 class _Values:
     """Draws values of any type, by the texts and patterns that a column's rules name."""
 
-    def __init__(self, named: Sequence[str], patterns: Sequence[str], random: Random) -> None:
-        self._named, self._patterns, self._random = named, list(map(tree, patterns)), random
-        numbers = [Decimal(text) for text in named if _NUMBER.fullmatch(text)]
+    def __init__(self, texts: Sequence[str], patterns: Sequence[str], random: Random) -> None:
+        self._literals, self._patterns, self._random = texts, list(map(tree, patterns)), random
+        numbers = [Decimal(text) for text in texts if _NUMBER.fullmatch(text)]
         self._numbers = sorted({Decimal(0), *numbers, *(-number for number in numbers)})
-        self._moments = sorted({_USUAL, *(Decimal(micros) for text in named if (micros := iso(text)) is not None)})
+        self._moments = sorted({_USUAL, *(Decimal(micros) for text in texts if (micros := iso(text)) is not None)})
 
     def of(self, kind: Type) -> Iterator[Any]:
         if isinstance(kind, Atom):
-            return self._texts() if kind.name in ("string", "binary") else self._ordered(kind)
+            return self._texts() if kind.name in ("string", "binary") else self._numeric(kind)
         return iter(self._drawer(kind), self)  # which no value is
 
     def _drawer(self, kind: Type) -> Callable[[], Any]:
@@ -95,31 +95,31 @@ class _Values:
         return lambda: self._random.choice(values)
 
     def _texts(self) -> Iterator[str]:
-        yield from self._named
+        yield from self._literals
         lengths = [int(number) for number in self._numbers if 0 < number <= _LONGEST] or [3, 8]
         while True:
             length = self._random.choice(lengths) + self._random.randint(-1, 1)
             for pattern in self._patterns:
-                text = matching(pattern, self._random, self._random.choice((3, length)))
+                text = example(pattern, self._random, self._random.choice((3, length)))
                 at = self._random.randrange(len(text) + 1)  # where it becomes another
                 yield from (text, text[:at] + self._random.choice(("", "!", "x", "0")) + text[at + 1 :])
             for letters in (length, self._random.randint(lengths[0], lengths[-1])):
                 yield "".join(self._random.choices(ascii_lowercase, k=letters))
 
-    def _ordered(self, kind: Atom) -> Iterator[Any]:
+    def _numeric(self, kind: Atom) -> Iterator[Any]:
         if parts := digits(kind):
             step = Decimal(1).scaleb(-parts[1])
-            decimals = (number.quantize(step) for number in self._around(self._numbers, step))
+            decimals = (number.quantize(step) for number in self._neighbours(self._numbers, step))
             return (number for number in decimals if abs(number) < 10 ** (parts[0] - parts[1]))
         end, step, of = _ORDERS[kind.name]
-        named = self._moments if step > _REACH else self._numbers
-        return (of(number) for number in self._around(named, step) if -end <= number < end)
+        numbers = self._moments if step > _REACH else self._numbers
+        return (of(number) for number in self._neighbours(numbers, step) if -end <= number < end)
 
-    def _around(self, named: Sequence[Decimal], step: Decimal) -> Iterator[Decimal]:
+    def _neighbours(self, numbers: Sequence[Decimal], step: Decimal) -> Iterator[Decimal]:
         """Yield what is named and its neighbours, and then numbers between and beyond, at random and counted on."""
-        for number in named:
+        for number in numbers:
             yield from (number, number + step, number - step)
-        first, last = named[0], named[-1]
+        first, last = numbers[0], numbers[-1]
         for steps in count(1):
             for end in (last, last + _REACH * step):
                 yield first + (end - first) * Decimal(self._random.random()) // step * step

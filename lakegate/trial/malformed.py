@@ -58,4 +58,4 @@ def _with_sample(
 def _row(plan: Plan, row: Malformed) -> dict[str, Any]:
     """Return a row as the job shows it. Its text may hold the value of any column."""
     text = MASK if raw(plan.columns, "") == MASK else row.text[: samples.TEXT]
-    return {"row" if plan.files.multiline else "line": row.number, "why": row.why, "text": text}
+    return {"row" if plan.files.multiline else "line": row.number, "why": row.reason, "text": text}

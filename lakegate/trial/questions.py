@@ -11,7 +11,7 @@ PARTITIONS = "pip install 'lakegate[wap]'"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unasked:
+class Omission:
     """A check that was not asked, or not of all rows that the service asks it of."""
 
     check: str
@@ -20,7 +20,7 @@ class Unasked:
 
 def askable(plan: Plan) -> tuple[Plan, dict[str, str]]:
     """Return the plan of what can be asked of files alone, and the other checks, by id, each with the reason."""
-    reasons = {check.id: why for check in plan.checks if (why := _reason(plan, check))}
+    reasons = {check.id: reason for check in plan.checks if (reason := _reason(plan, check))}
     plan_to_ask = without(plan, reasons)
     by_order = any(_goes_by_order(plan_to_ask, check) for check in plan_to_ask.checks)
     return plan_to_ask if by_order else replace(plan_to_ask, partitions=()), reasons
@@ -55,11 +55,11 @@ def _reason(plan: Plan, check: Check) -> str:
     return asks_spark(plan, metric)
 
 
-def unasked(plan: Plan, reasons: Mapping[str, str]) -> tuple[Unasked, ...]:
+def omissions(plan: Plan, reasons: Mapping[str, str]) -> tuple[Omission, ...]:
     """Return the checks with reasons, and those that were asked of too few rows."""
     reasons_by_id = {check.id: reasons.get(check.id) or _half_asked(plan, check) for check in plan.checks}
     return tuple(
-        Unasked(check=check.name, why=reasons_by_id[check.id]) for check in plan.checks if reasons_by_id[check.id]
+        Omission(check=check.name, why=reasons_by_id[check.id]) for check in plan.checks if reasons_by_id[check.id]
     )
 
 

@@ -17,7 +17,7 @@ from lakegate.errors import Misconfigured
 from lakegate.express.plan import spark_only
 from lakegate.publishing.iceberg.refs import NOTHING
 from lakegate.trial.local import LocalFiles, job_files, map_file
-from lakegate.trial.questions import Unasked, askable, unasked, without
+from lakegate.trial.questions import Omission, askable, omissions, without
 from lakegate.trial.scratch import BRANCH, Scratch
 from lakegate.wap.engine import RunEngine, job_of
 
@@ -27,7 +27,7 @@ class Trial:
     """A report, in which no row has left its file, and the checks that were not asked."""
 
     report: Report
-    unasked: tuple[Unasked, ...]
+    omissions: tuple[Omission, ...]
 
 
 def try_files(plan: Plan, paths: Sequence[Path]) -> Trial:
@@ -46,7 +46,7 @@ def try_files(plan: Plan, paths: Sequence[Path]) -> Trial:
             report = files.malformed.among(plan_to_ask, _audit_by(run, without(plan_to_ask, spark_reasons)))
         except HandedOver as error:
             raise _unable(plan, error.reason) from error
-    return Trial(report=report, unasked=unasked(plan, unknown | spark_reasons))
+    return Trial(report=report, omissions=omissions(plan, unknown | spark_reasons))
 
 
 def _unable(plan: Plan, reason: str) -> Misconfigured:

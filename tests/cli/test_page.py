@@ -20,7 +20,7 @@ from lakegate.audit.model.plan import Check, Operator, Severity, Unit
 from lakegate.audit.model.report import CheckResult, FileReport, Report, Source, Verdict
 from lakegate.cli.page.document import page
 from lakegate.cli.page.plots import HIGH, WIDE, bar, scale, trend
-from lakegate.cli.page.summary import failures, folded, unfolded
+from lakegate.cli.page.summary import failures, files_with_remarks, quiet_files
 from lakegate.operations.batch import BatchView, Try, view_batch
 from lakegate.operations.past import past_values
 from tests.cli.desk import Desk
@@ -94,7 +94,7 @@ def test_files_that_passed_are_one_line_that_opens(text: str) -> None:
 def test_a_file_with_a_remark_is_not_folded_away() -> None:
     quiet = FileReport(id="1", key="1", verdict=Verdict.PASS)
     files = [quiet, replace(quiet, discards=("note",)), replace(quiet, evolves=('"zip" string',))]
-    assert (folded(files), [at for at, _ in unfolded(files)]) == ([quiet], [1, 2])
+    assert (quiet_files(files), [at for at, _ in files_with_remarks(files)]) == ([quiet], [1, 2])
 
 
 def test_a_check_that_failed_in_several_files_is_named_once_with_its_rows() -> None:
@@ -161,7 +161,7 @@ def test_all_text_stands_out_from_its_ground(where: str) -> None:
 def test_a_share_is_as_wide_as_it_is_and_never_too_narrow_to_see() -> None:
     rows = {"unit": Unit.ROWS, "rows": 2_000}
     found = [bar(check(failing_rows=failing, **rows)) for failing in (1000, 1, 0)]
-    assert [it and (it.width, it.says) for it in found] == [(50.0, "50% of its rows"), (0.5, "0.05% of its rows"), None]
+    assert [it and (it.width, it.text) for it in found] == [(50.0, "50% of its rows"), (0.5, "0.05% of its rows"), None]
     assert bar(check(failing_rows=1, rows=0)) is None
 
 
@@ -189,7 +189,7 @@ def test_a_trend_ends_with_the_file_itself_and_needs_a_past() -> None:
     points = [tuple(map(float, point.split(","))) for point in made.line.split()]
     assert (len(points), points[-1]) == (4, made.last)
     assert made.last[1] < made.top < made.bottom
-    assert made.says == "60 after 20, 30, 25"
+    assert made.text == "60 after 20, 30, 25"
     assert trend(check(), {"value-1": (20.0,)}) is None
     assert trend(check(), {}) is None
 

@@ -72,7 +72,7 @@ def test_all_engines_are_printed_with_what_nobody_has_run(desk: Desk) -> None:
     told = desk.run("readers", "--table", "nyc.flights").stdout
     for engine in ENGINES:
         assert f"{engine.comment} {engine.name}: nyc.flights on main, at https://nessie.example.com." in told
-    assert told.count("Nobody has run this text") == sum(not engine.tried for engine in ENGINES)
+    assert told.count("Nobody has run this text") == sum(not engine.remark for engine in ENGINES)
 
 
 def test_one_engine_s_output_is_its_text_and_nothing_else(desk: Desk) -> None:
@@ -238,7 +238,7 @@ def spoken(value: str) -> Any:
 def test_each_engine_s_page_says_as_its_text_does_whether_anybody_has_run_it(engine: Engine) -> None:
     page = (ROOT / engine.page).read_text()
     assert f"readers --engine {engine.word}" in page or f"--engine {engine.word}" in page
-    assert bool(engine.tried) == ("Nobody has run" not in page)
+    assert bool(engine.remark) == ("Nobody has run" not in page)
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.word)

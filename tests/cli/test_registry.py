@@ -48,7 +48,7 @@ def test_a_table_without_a_contract_is_misuse(desk: Desk, command: str) -> None:
 def test_a_deleted_contract_leaves_the_table_and_says_what_becomes_of_its_files(desk: Desk) -> None:
     desk.rejected()
     told = desk.run("contract", "delete", "nyc.flights")
-    assert told.exit_code == Exit.DONE
+    assert told.exit_code == Exit.SUCCESS
     assert "are unrouted" in told.stdout
     assert "1 rejected file can be approved or discarded" in " ".join(told.stdout.split())
     assert desk.world.store.read(NAME) is None

@@ -244,7 +244,7 @@ def test_a_key_of_an_earlier_good_file_is_found_and_one_of_a_bad_file_is_not(des
     assert report is not None
     [repeated] = [check for check in report.files[2].checks if check.name.startswith("primary key id unique")]
     third = replace(report.files[2], checks=(replace(repeated, verdict=Verdict.FAIL, failing_rows=1),))
-    failing = FailingCheck(report=report, check=repeated, files=(third,), counted=1)
+    failing = FailingCheck(report=report, check=repeated, files=(third,), row_count=1)
     for by, ids in ((shop, [1]), (SHOP, [])):
         plan = load(by, "shop.yaml").plan
         metric = next(check.metric for check in plan.checks if check.name.startswith("primary key id unique"))
@@ -259,7 +259,7 @@ def test_rows_ahead_of_the_audit_are_those_ahead_of_when_it_began(desk: Desk) ->
     check = report.files[0].checks[0]
     late = in_future(Field(label="placed", name="placed", type=TYPES["timestamp"]))
     plan = replace(load(SHOP, "shop.yaml").plan, metrics=(late,))
-    failing = FailingCheck(report=report, check=replace(check, metric=late.id), files=report.files, counted=1)
+    failing = FailingCheck(report=report, check=replace(check, metric=late.id), files=report.files, row_count=1)
 
     said = statement_for(plan, failing).sql
 

@@ -114,4 +114,4 @@ def test_the_page_has_every_type_and_logical_type() -> None:
 def test_the_page_has_every_format_of_a_text() -> None:
     page = text("how-to/checks.md")
 
-    assert [name for name, known in FORMATS.items() if f"| `{name}` | {known.note}" not in page] == []
+    assert [name for name, known in FORMATS.items() if f"| `{name}` | {known.remark}" not in page] == []

@@ -38,7 +38,7 @@ def report(*files: tuple[Verdict, tuple[CheckResult, ...]]) -> Report:
 def test_faults_are_added_up_over_files_by_column_and_check() -> None:
     both = check("both", ("a", "b"))
     found = faults(report((Verdict.FAIL, (both, check("warned", verdict=Verdict.WARN))), (Verdict.FAIL, (both,))))
-    assert [(it.column, it.check, it.failing_rows, it.says) for it in found] == [
+    assert [(it.column, it.check, it.failing_rows, it.share) for it in found] == [
         ("a", "both", 2, "10% of 20 rows"),
         ("b", "both", 2, "10% of 20 rows"),
         ("a", "warned", 1, "10% of 10 rows"),
@@ -61,7 +61,7 @@ def test_numbers_are_told_with_their_units_and_bounds_and_the_worst_first() -> N
     share = check("share", value=2.5, unit=Unit.PERCENT, high=5.0, verdict=Verdict.PASS)
     none = check("none", value=None, low=1.0, high=2.0)
     numbers = audit_of(report((Verdict.FAIL, (share, none)))).numbers
-    assert [(it.name, it.says, it.passes) for it in measure_texts(numbers)] == [
+    assert [(it.name, it.value, it.passes) for it in measure_texts(numbers)] == [
         ("none", "no value", "1 to 2"),
         ("share", "2.5%", "up to 5%"),
     ]
@@ -69,7 +69,7 @@ def test_numbers_are_told_with_their_units_and_bounds_and_the_worst_first() -> N
 
 def test_a_batch_is_told_from_its_landing_to_its_decision(desk: Desk) -> None:
     view: BatchView = view_batch(desk.world.service, desk.rejected())
-    told = [event.says for event in timeline(view)]
+    told = [event.text for event in timeline(view)]
     assert told == [
         "its first file landed",
         "attempt a1 began on the Spark lane",

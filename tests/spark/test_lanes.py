@@ -183,7 +183,7 @@ def tried(by: Plan, folder: Path) -> Report:
     for path, body in zip(paths, FILES, strict=True):
         path.write_bytes(body)
     trial = try_files(by, paths)
-    assert trial.unasked == ()
+    assert trial.omissions == ()
     return from_json(Report, to_json(trial.report).encode())
 
 

@@ -117,7 +117,7 @@ def metric_of(query: str) -> Metric:
     found = scalar(query, list(FIELDS.values()), ())
     if found.form is Form.QUERY:
         return query_metric(found.columns, found.sql)
-    return aggregate_metric(found.columns, found.sql, alone=found.form is Form.HEAVY)
+    return aggregate_metric(found.columns, found.sql, is_alone=found.form is Form.HEAVY)
 
 
 def test_numbers_of_files_are_what_python_makes_of_their_values(spark: SparkSession) -> None:

@@ -48,7 +48,7 @@ def by_reader(plan: Plan, body: bytes, key: str = "landed") -> Told | None:
     except HandedOver:
         return None
     rows = pa.Table.from_batches([part.rows for part in read])
-    bad = tuple((it.number, it.why, it.text[: samples.TEXT]) for part in read for it in part.malformed)
+    bad = tuple((it.number, it.reason, it.text[: samples.TEXT]) for part in read for it in part.malformed)
     assert rows.num_rows + len(bad) == fitted.rows
     return Told(rows=comparable(rows), malformed=bad)
 

@@ -18,9 +18,9 @@ PAGE = DOCS / "reference/contract-words.md"
 BEGIN, END = "<!-- words: begin -->", "<!-- words: end -->"
 
 MEANS = {
-    vocabulary.Answer.ENFORCED: "files and tables are held to it",
+    vocabulary.Answer.RULE: "files and tables are held to it",
     vocabulary.Answer.DESCRIBES: "it is for people and other tools, and changes nothing",
-    vocabulary.Answer.REFUSED: "it would constrain data, and lakegate does not check it: `contract check` and "
+    vocabulary.Answer.ERROR: "it would constrain data, and lakegate does not check it: `contract check` and "
     "`contract push` say so with its line",
 }
 

@@ -23,7 +23,7 @@ from lakegate.duckdb.dialect import backtracking
 from lakegate.errors import Misconfigured
 from lakegate.inference import text
 from lakegate.synthetic.files import write
-from lakegate.synthetic.patterns import matching, tree
+from lakegate.synthetic.patterns import example, tree
 from lakegate.synthetic.rows import Maker
 from tests.support.duck import failed_checks
 from tests.support.plans import plan as plan_by
@@ -63,22 +63,22 @@ def test_each_null_value_and_key_can_be_the_one_fault(name: str, tmp_path: Path)
             continue
         if metric.kind is MetricKind.FAILING and len(metric.columns) > 1:
             with pytest.raises(Misconfigured, match=r"has no check .* that 30 rows with a fault fail"):
-                maker.failing(check.name)
+                maker.bad(check.name)
         else:
-            assert failed(plan, maker.failing(check.name), tmp_path) == {check.name}
+            assert failed(plan, maker.bad(check.name), tmp_path) == {check.name}
 
 
 def test_parts_of_nested_columns_pass_and_fail_like_columns() -> None:
     maker = Maker(NESTED, 7, ROWS)
     assert failed_parts(maker.good()) == set()
     for check in NESTED.checks:
-        assert failed_parts(maker.failing(check.name)) == {check.name}
+        assert failed_parts(maker.bad(check.name)) == {check.name}
 
 
 def test_a_fault_of_a_share_of_the_rows_is_as_large_as_it_has_to_be() -> None:
     column = "{name: a, logicalType: string, quality: [{metric: nullValues, mustBeLessThan: 100, unit: percent}]}"
     plan = load(f"{HEAD}      - {column}\n", "share.yaml").plan
-    assert Maker(plan, 1, ROWS).failing(plan.checks[0].name)["a"].null_count == ROWS
+    assert Maker(plan, 1, ROWS).bad(plan.checks[0].name)["a"].null_count == ROWS
 
 
 def test_the_same_seed_makes_the_same_rows_and_another_one_others() -> None:
@@ -168,7 +168,7 @@ def test_a_text_of_a_pattern_matches_it(pattern: str, whole: bool, more: int, se
         written = portable(asked).text
     except ValueError:
         return  # a contract may not say it
-    drawn = matching(tree(backtracking(written)), Random(seed), more)
+    drawn = example(tree(backtracking(written)), Random(seed), more)
     assert re.search(asked, drawn, re.ASCII), drawn
 
 
@@ -177,4 +177,4 @@ def test_a_text_of_a_pattern_matches_it(pattern: str, whole: bool, more: int, se
 )
 def test_a_text_of_a_pattern_can_have_about_a_length(pattern: str, length: int) -> None:
     nodes, random = tree(portable(pattern).text), Random(1)
-    assert {len(matching(nodes, random, length)) for _ in range(500)} & {*range(length - 2, length + 3)}
+    assert {len(example(nodes, random, length)) for _ in range(500)} & {*range(length - 2, length + 3)}

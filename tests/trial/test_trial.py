@@ -58,7 +58,7 @@ def differing(drawn: Table, each: Contract, told: Told, folder: Path) -> Iterato
     plan = load(each.text, "drawn").plan
     files = {name: rows for name, rows in drawn.files.items() if rows}
     trial = try_files(plan, written(plan, files, [column.name for column in drawn.columns], folder))
-    unasked = {it.check for it in trial.unasked if it.why != HALF}
+    unasked = {it.check for it in trial.omissions if it.why != HALF}
     words = settled(each, told) if each.budget else judged(each, told)
     known = {name: [said for said in words[name] if _name(plan, said) not in unasked] for name in files}
     found = {Path(file.key).stem: file.checks for file in trial.report.files}
@@ -130,7 +130,7 @@ def test_a_check_that_duckdb_cannot_compute_with_these_values_is_left_out_and_th
         (metrics[0].id, Verdict.FAIL),
         (metrics[2].id, Verdict.PASS),
     ]
-    assert [each.why for each in trial.unasked] == ["Only Spark has the places of a mean of decimals."]
+    assert [each.why for each in trial.omissions] == ["Only Spark has the places of a mean of decimals."]
 
 
 @pytest.mark.parametrize("bad", [b"\xff", b"\xc3", b"\xed\xa0\x80", b"ok\xf5"])

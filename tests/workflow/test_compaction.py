@@ -14,7 +14,7 @@ from lakegate.errors import Conflict, Misconfigured
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, entry_of
-from lakegate.operations.sights import DELETED, Sight, sight_by_receipt
+from lakegate.operations.sights import ABSENT, Sight, sight_by_receipt
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.backlog import LANDED_NOTE, MOST_FILES, unclaimed_files
 from lakegate.workflow.ledger.compaction import compact
@@ -479,4 +479,4 @@ def test_who_asks_for_a_version_that_was_taken_out_of_its_receipt_is_told_what_b
     assert {sight_by_receipt(world.service, sight).state for sight in asked} == {"published"}
     world.landing.landed.clear()
     assert {sight_by_receipt(world.service, sight).state for sight in asked} == {"published"}
-    assert sight_by_receipt(world.service, Sight(file=files[0].key, version="never")).state == DELETED
+    assert sight_by_receipt(world.service, Sight(file=files[0].key, version="never")).state == ABSENT

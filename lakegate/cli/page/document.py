@@ -25,7 +25,7 @@ from lakegate.audit.summary import (
 from lakegate.cli.exits import Exit
 from lakegate.cli.installation import Installation
 from lakegate.cli.page.plots import bar, scale, trend
-from lakegate.cli.page.summary import failures, folded, parts, unfolded
+from lakegate.cli.page.summary import failures, files_with_remarks, parts, quiet_files
 from lakegate.cli.report import decision_words, lane, took
 from lakegate.cli.terminal import busy, clean, complain
 from lakegate.counts import count
@@ -41,11 +41,11 @@ OF_A_FILE = (
     checks_of,
     columns_of,
     failures,
-    folded,
+    quiet_files,
     parts,
     scale,
     sample_text,
-    unfolded,
+    files_with_remarks,
 )
 NEWLINE = Markup("\n")
 """The line end between two of a contract's lines: any within a text is a stranger's, and is spelt out."""
@@ -61,7 +61,7 @@ def write(installation: Installation, batch: str, to: Path) -> Exit:
     else:
         to.write_text(text, encoding="utf-8")
         complain(f"written to {to}")
-    return Exit.DONE
+    return Exit.SUCCESS
 
 
 def page(view: BatchView) -> str:

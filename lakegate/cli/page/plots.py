@@ -22,7 +22,7 @@ class Bar:
     """A share of a file's rows as a bar: its width, never too narrow to see, and the share in words."""
 
     width: float
-    says: str
+    text: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class Scale:
     value: float
     low: float
     high: float
-    says: str
+    text: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class Trend:
     last: tuple[float, float]
     top: float
     bottom: float
-    says: str
+    text: str
 
 
 def bar(check: CheckResult) -> Bar | None:
@@ -52,7 +52,7 @@ def bar(check: CheckResult) -> Bar | None:
         return None
     share = min(100.0, 100 * check.failing_rows / check.rows)
     percent = f"{share:.3g}%" if share >= 0.01 else "less than 0.01%"  # noqa: PLR2004 - what two digits show
-    return Bar(width=max(round(share, 2), 0.5), says=f"{percent} of its rows")
+    return Bar(width=max(round(share, 2), 0.5), text=f"{percent} of its rows")
 
 
 def scale(check: CheckResult) -> Scale | None:
@@ -65,7 +65,7 @@ def scale(check: CheckResult) -> Scale | None:
         value=_place(check.value, least, greatest),
         low=0 if check.low is None else _place(check.low, least, greatest),
         high=100 if check.high is None else _place(check.high, least, greatest),
-        says=f"{check.result}, expected {check.expected}",
+        text=f"{check.result}, expected {check.expected}",
     )
 
 
@@ -84,7 +84,7 @@ def trend(check: CheckResult, past: Mapping[str, Sequence[float]]) -> Trend | No
         last=points[-1],
         top=0 if check.high is None else _height(check.high, least, greatest),
         bottom=HIGH if check.low is None else _height(check.low, least, greatest),
-        says=f"{_number(check, values[-1])} after {', '.join(_number(check, value) for value in values[:-1][-3:])}",
+        text=f"{_number(check, values[-1])} after {', '.join(_number(check, value) for value in values[:-1][-3:])}",
     )
 
 

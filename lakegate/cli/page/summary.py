@@ -45,12 +45,12 @@ def failures(files: Iterable[FileReport]) -> list[Failure]:
     return sorted(by_name.values(), key=lambda failure: (WORST_FIRST.index(failure.verdict), -len(failure.files)))
 
 
-def unfolded(files: Iterable[FileReport]) -> list[tuple[int, FileReport]]:
+def files_with_remarks(files: Iterable[FileReport]) -> list[tuple[int, FileReport]]:
     """Return the files of which there is something to say, with their places in the order given."""
     return [(at, file) for at, file in enumerate(files) if not _is_quiet(file)]
 
 
-def folded(files: Iterable[FileReport]) -> list[FileReport]:
+def quiet_files(files: Iterable[FileReport]) -> list[FileReport]:
     """Return the other files, which are told in one line."""
     return [file for file in files if _is_quiet(file)]
 

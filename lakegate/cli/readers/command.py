@@ -49,7 +49,7 @@ def facts(engine: Engine, reading: Reading) -> Mapping[str, object]:
         "engine": engine.word,
         "table": reading.table,
         "ref": str(reading.ref),
-        "tried": bool(engine.tried),
+        "tried": bool(engine.remark),
         "page": engine.page,
         "text": engine.text(reading),
     }

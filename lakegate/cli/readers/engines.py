@@ -44,7 +44,7 @@ class Engine:
     template: str
     page: str
     comment: str = "#"
-    tried: str = ""
+    remark: str = ""
     reads_branches: bool = True
     is_python: bool = False
 
@@ -72,7 +72,7 @@ def _environment() -> Environment:
 
 def _program(word: str, name: str, page: str, template: str = "pyiceberg") -> Engine:
     page = f"{PAGES}/{page}.md"
-    return Engine(word=word, name=name, page=page, template=template, tried=TESTED_REMARK, is_python=True)
+    return Engine(word=word, name=name, page=page, template=template, remark=TESTED_REMARK, is_python=True)
 
 
 ENGINES = (
@@ -86,7 +86,7 @@ ENGINES = (
         template="duckdb-sql",
         page=f"{PAGES}/duckdb.md",
         comment="--",
-        tried=TRIED_ON_MAIN,
+        remark=TRIED_ON_MAIN,
         reads_branches=False,
     ),
     _program("spark", "Spark", "spark", "spark"),

@@ -146,7 +146,7 @@ def _rule_by_name(implementation: Item, level: str) -> Choice | None:
     words = {word for word, _ in CUSTOM}
     check_words(
         implementation,
-        {word: Word(answer=Answer.ENFORCED) for word in (*words, *OPERATORS)},
+        {word: Word(answer=Answer.RULE) for word in (*words, *OPERATORS)},
         vocabulary=f"{OWN_VENDOR}'s checks",
     )
     rule_words = [word for word in implementation.value if word in words]

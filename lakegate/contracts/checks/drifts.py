@@ -45,7 +45,7 @@ def drift(value: Item) -> Drift | None:
     if not isinstance(value.value, dict):
         value.fault("drift takes a mapping, such as {of: rowCount, files: 30, as: rate}")
         return None
-    check_words(value, {word: Word(answer=Answer.ENFORCED) for word in _WORDS}, vocabulary="a drift")
+    check_words(value, {word: Word(answer=Answer.RULE) for word in _WORDS}, vocabulary="a drift")
     files = _whole(value, "files", FILES)
     least = _whole(value, "atLeast", min(AT_LEAST, files or AT_LEAST))
     comparison = one_of(entry, Comparison, "as") if (entry := value.get("as")) else Comparison.RATE

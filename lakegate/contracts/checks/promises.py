@@ -36,7 +36,7 @@ def promise_checks(root: Item, table: str, fields: Fields) -> list[CheckWithMetr
 def _promise(promise: Item, table: str, fields: Fields) -> CheckWithMetric | None:
     name = promise.plain("property")
     word = vocabulary.SLA.get(name) if name is not None else None
-    if name is not None and (word is None or word.answer is vocabulary.Answer.REFUSED):
+    if name is not None and (word is None or word.answer is vocabulary.Answer.ERROR):
         promise.fault(
             f"the promise {name!r} is not enforced{vocabulary.hint(name, vocabulary.SLA) if word is None else ''}"
         )

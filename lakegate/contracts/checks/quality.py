@@ -230,7 +230,7 @@ def _of(query: Scalar) -> Metric:
             return row_count()
         case Form.QUERY:
             return query_metric(query.columns, query.sql)
-    return aggregate_metric(query.columns, query.sql, alone=query.form is Form.HEAVY)
+    return aggregate_metric(query.columns, query.sql, is_alone=query.form is Form.HEAVY)
 
 
 def _custom(item: Item, level: str, fields: Fields) -> CheckWithMetric | None:
@@ -355,7 +355,7 @@ def _arguments(item: Item, name: str, words: Sequence[str]) -> dict[str, Item] |
     arguments = item.get("arguments")
     if arguments:
         check_words(
-            arguments, {word: Word(answer=Answer.ENFORCED) for word in words}, vocabulary=f"the arguments of {name}"
+            arguments, {word: Word(answer=Answer.RULE) for word in words}, vocabulary=f"the arguments of {name}"
         )
     arguments_by_word = {word: argument for word in words if arguments and (argument := arguments.get(word))}
     if words and not arguments_by_word:

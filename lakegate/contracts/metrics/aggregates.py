@@ -56,7 +56,7 @@ def total(field: Field) -> Metric:
 def quantile(field: Field, at: float) -> Metric:
     """Return the value below which that part of the values lies, between two values in proportion."""
     number = exp.Literal.number(repr(float(at)))
-    return _value(field, _without_nan(field, exp.Quantile(this=column(field.name), quantile=number)), alone=True)
+    return _value(field, _without_nan(field, exp.Quantile(this=column(field.name), quantile=number)), is_alone=True)
 
 
 def median(field: Field) -> Metric:
@@ -64,20 +64,20 @@ def median(field: Field) -> Metric:
 
 
 def least(field: Field) -> Metric:
-    return _value(field, _without_nan(field, exp.Min(this=column(field.name))), bound="lower")
+    return _value(field, _without_nan(field, exp.Min(this=column(field.name))), side="lower")
 
 
 def greatest(field: Field) -> Metric:
-    return _value(field, _without_nan(field, exp.Max(this=column(field.name))), bound="upper")
+    return _value(field, _without_nan(field, exp.Max(this=column(field.name))), side="upper")
 
 
 def distinct(field: Field) -> Metric:
-    return _value(field, _distinct(field), alone=True)
+    return _value(field, _distinct(field), is_alone=True)
 
 
 def distinct_percent(field: Field) -> Metric:
     """Return how many of the values, in percent, would be left without those that repeat."""
-    return _value(field, _percent(_distinct(field), exp.Count(this=column(field.name))), alone=True)
+    return _value(field, _percent(_distinct(field), exp.Count(this=column(field.name))), is_alone=True)
 
 
 def count_of_values(field: Field, values: Sequence[Comparable]) -> Metric:
@@ -137,5 +137,5 @@ def _without_nan(field: Field, number: exp.Expr) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=has_no_nan, true=number)])
 
 
-def _value(field: Field, aggregate: exp.Expr, *, alone: bool = False, bound: str = "") -> Metric:
-    return aggregate_metric((field.name,), aggregate.sql(dialect="spark"), alone=alone, bound=bound)
+def _value(field: Field, aggregate: exp.Expr, *, is_alone: bool = False, side: str = "") -> Metric:
+    return aggregate_metric((field.name,), aggregate.sql(dialect="spark"), is_alone=is_alone, side=side)

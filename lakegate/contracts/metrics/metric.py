@@ -35,9 +35,9 @@ def any_of(metrics: Sequence[Metric]) -> Metric:
     return with_id(Metric(id="", kind=MetricKind.FAILING, columns=metrics[0].columns, sql=wrong))
 
 
-def aggregate_metric(columns: tuple[str, ...], aggregate: str, *, alone: bool = False, bound: str = "") -> Metric:
+def aggregate_metric(columns: tuple[str, ...], aggregate: str, *, is_alone: bool = False, side: str = "") -> Metric:
     """Return the number that an aggregate in Spark's SQL gives."""
-    return with_id(Metric(id="", kind=MetricKind.VALUE, columns=columns, sql=aggregate, alone=alone, bound=bound))
+    return with_id(Metric(id="", kind=MetricKind.VALUE, columns=columns, sql=aggregate, alone=is_alone, bound=side))
 
 
 def query_metric(columns: tuple[str, ...], query: str) -> Metric:

@@ -47,10 +47,10 @@ class Format:
     """
 
     pattern: str
-    note: str
+    remark: str
     usual: str = ""
     longest: int | None = None
-    besides: Callable[[exp.Expr], exp.Expr] | None = None
+    condition: Callable[[exp.Expr], exp.Expr] | None = None
 
 
 def _is_day(text: exp.Expr) -> exp.Expr:
@@ -65,25 +65,25 @@ FORMATS: Mapping[str, Format] = {
         pattern=rf"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]+@{_LABEL}(?:\.{_LABEL})*",
         usual=f"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]+@{_USUAL}",
         longest=320,
-        note="as HTML's forms take it, of 320 characters at most",
+        remark="as HTML's forms take it, of 320 characters at most",
     ),
     "uuid": Format(
-        pattern="-".join(f"[0-9A-Fa-f]{{{digits}}}" for digits in (8, 4, 4, 4, 12)), note="with its hyphens"
+        pattern="-".join(f"[0-9A-Fa-f]{{{digits}}}" for digits in (8, 4, 4, 4, 12)), remark="with its hyphens"
     ),
     "uri": Format(
         pattern=rf"[A-Za-z][A-Za-z0-9+.-]*:(?:{_URI}|%[0-9A-Fa-f]{{2}}){_URI}*(?:%[0-9A-Fa-f]{{2}}{_URI}*)*",
         longest=2_048,
-        note="a scheme, a colon and characters that RFC 3986 allows, of 2,048 characters at most",
+        remark="a scheme, a colon and characters that RFC 3986 allows, of 2,048 characters at most",
     ),
-    "hostname": Format(pattern=rf"{_LABEL}(?:\.{_LABEL})*", usual=_USUAL, longest=253, note="RFC 1123"),
-    "ipv4": Format(pattern=_IPV4, note="four numbers to 255, without leading zeros"),
-    "ipv6": Format(pattern=_ipv6(), note="RFC 4291's spellings, without a zone"),
+    "hostname": Format(pattern=rf"{_LABEL}(?:\.{_LABEL})*", usual=_USUAL, longest=253, remark="RFC 1123"),
+    "ipv4": Format(pattern=_IPV4, remark="four numbers to 255, without leading zeros"),
+    "ipv6": Format(pattern=_ipv6(), remark="RFC 4291's spellings, without a zone"),
     "byte": Format(
-        pattern="(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", note="base64, with its padding"
+        pattern="(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?", remark="base64, with its padding"
     ),
-    "date": Format(pattern=_DAY, besides=_is_day, note="`2013-12-31`"),
-    "time": Format(pattern=f"{_CLOCK}{_OFFSET}?", note="`23:59:59`, with or without an offset"),
-    "date-time": Format(pattern=f"{_DAY}[Tt]{_CLOCK}{_OFFSET}", besides=_is_day, note="RFC 3339, with its offset"),
+    "date": Format(pattern=_DAY, condition=_is_day, remark="`2013-12-31`"),
+    "time": Format(pattern=f"{_CLOCK}{_OFFSET}?", remark="`23:59:59`, with or without an offset"),
+    "date-time": Format(pattern=f"{_DAY}[Tt]{_CLOCK}{_OFFSET}", condition=_is_day, remark="RFC 3339, with its offset"),
 }
 DESCRIBING = ("password", "binary")
 """Formats that say nothing about which texts are right."""
@@ -159,10 +159,10 @@ def not_of_format(field: Field, name: str) -> Metric:
     known_format = FORMATS[name]
     text = portable(whole(name)).text
     wrong = _without(field, text, known_format.longest)
-    if known_format.besides:
+    if known_format.condition:
         has_value = exp.Not(this=exp.Is(this=field.value, expression=exp.null()))
         breaks_rule = exp.And(
-            this=has_value, expression=exp.Not(this=exp.Paren(this=known_format.besides(field.value)))
+            this=has_value, expression=exp.Not(this=exp.Paren(this=known_format.condition(field.value)))
         )
         return failing_rows(field, exp.Or(this=wrong, expression=exp.Paren(this=breaks_rule)))
     if known_format.usual:

@@ -20,9 +20,9 @@ Member = TypeVar("Member", bound=StrEnum)
 class Answer(StrEnum):
     """Answers to a word."""
 
-    ENFORCED = "enforced"  # it decides where data goes or which data is let through
+    RULE = "enforced"  # it decides where data goes or which data is let through
     DESCRIBES = "description"  # it is for people and other tools: accepted, changes nothing
-    REFUSED = "refused"  # it would constrain data and is not enforced: an error when the contract is loaded
+    ERROR = "refused"  # it would constrain data and is not enforced: an error when the contract is loaded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +37,11 @@ Place = Mapping[str, Word]
 
 
 def _enforced_words(**remarks: str) -> dict[str, Word]:
-    return {word: Word(answer=Answer.ENFORCED, remark=remark) for word, remark in remarks.items()}
+    return {word: Word(answer=Answer.RULE, remark=remark) for word, remark in remarks.items()}
 
 
 def _refused_words(**remarks: str) -> dict[str, Word]:
-    return {word: Word(answer=Answer.REFUSED, remark=remark) for word, remark in remarks.items()}
+    return {word: Word(answer=Answer.ERROR, remark=remark) for word, remark in remarks.items()}
 
 
 def _describes(*words: str, **remarks: str) -> dict[str, Word]:
@@ -349,7 +349,7 @@ def check_words(item: Item, place: Place, *, vocabulary: str = "ODCS") -> None:
             continue
         if word not in place:
             item.document.close(path, f"{word!r} is not a word of {vocabulary}{hint(word, place)}")
-        elif place[word].answer is Answer.REFUSED:
+        elif place[word].answer is Answer.ERROR:
             item.document.close(path, f"{word!r} is refused: {place[word].remark}")
 
 

@@ -68,9 +68,9 @@ class Outcomes:
         self._cuts: dict[Any, set[Exact]] = {}
         self._bases: dict[Any, Values] = {}
         self._ids: dict[int, int] = {}
-        self._known: dict[Any, int] = {}
+        self._numbers: dict[Any, int] = {}
         self._memory: dict[int, Values] = {}
-        self._unchanged: dict[int, exp.Expr] = {}
+        self._operands: dict[int, exp.Expr] = {}
         self._uses: Counter[Any] = Counter()
         kinds = {
             name.lower(): _number_type(column_type)
@@ -86,10 +86,10 @@ class Outcomes:
         """Give each node a number, which is the same for those that are alike."""
         for node in reversed(list(tree.walk())):  # a node comes after its parent
             if self._is_unchanged(node):
-                self._unchanged[id(node)], self._ids[id(node)] = node.this, self.key(node.this)
+                self._operands[id(node)], self._ids[id(node)] = node.this, self.key(node.this)
                 continue
             parts = [(word, self._plain(value)) for word, value in node.args.items() if value not in (None, False)]
-            key = self._ids[id(node)] = self._known.setdefault((type(node), tuple(parts)), len(self._known))
+            key = self._ids[id(node)] = self._numbers.setdefault((type(node), tuple(parts)), len(self._numbers))
             if isinstance(node, exp.AggFunc) or any(map(self.is_over_rows, node.iter_expressions())):
                 self._over_rows.add(key)
 
@@ -128,8 +128,8 @@ class Outcomes:
 
     def inner(self, node: exp.Expr) -> exp.Expr:
         """Return the node within all that changes nothing."""
-        while id(node) in self._unchanged:
-            node = self._unchanged[id(node)]
+        while id(node) in self._operands:
+            node = self._operands[id(node)]
         return node
 
     def is_over_rows(self, node: exp.Expr) -> bool:
@@ -152,7 +152,7 @@ class Outcomes:
 
     def known_length(self, node: exp.Expr) -> Values | None:
         """Return the lengths of a text that are known of the piece of now."""
-        key = self._known.get((exp.Length, (("this", self.key(node)),)))
+        key = self._numbers.get((exp.Length, (("this", self.key(node)),)))
         lengths = self.world.get(key)
         return lengths if lengths is not None and lengths.exist else None
 
@@ -163,7 +163,7 @@ class Outcomes:
         widest, outcome = self.of(node), list[Values]()
         for condition in conditions:
             self.of(condition)
-        parts = [part for tree in (node, *conditions) for part in tree.walk() if id(part) not in self._unchanged]
+        parts = [part for tree in (node, *conditions) for part in tree.walk() if id(part) not in self._operands]
         counts = Counter(self.key(part) for part in parts)
         for world in self._worlds(counts):
             self.world = world

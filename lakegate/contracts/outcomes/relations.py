@@ -68,13 +68,13 @@ def is_part(outcomes: "Outcomes", part: exp.Expr, whole: exp.Expr, of: type[exp.
     """Return True if a text has another in every row: at its beginning, at its end or anywhere."""
     is_right, places = _PARTS.get(of, (bool, slice(None)))
     keys, parts, wholes = {outcomes.key(part)}, [part.unnest()], [whole.unnest()]
-    for each in parts:
-        if isinstance(each, exp.Nullif) or (isinstance(each, CUT_TYPES) and is_right(each)):
-            parts.append(each.this.unnest())
-            keys.add(outcomes.key(each.this))
-    for each in wholes:
-        if isinstance(each, JOIN_TYPES):
-            wholes += [inner.unnest() for inner in list(each.iter_expressions())[places]]
+    for text in parts:
+        if isinstance(text, exp.Nullif) or (isinstance(text, CUT_TYPES) and is_right(text)):
+            parts.append(text.this.unnest())
+            keys.add(outcomes.key(text.this))
+    for text in wholes:
+        if isinstance(text, JOIN_TYPES):
+            wholes += [inner.unnest() for inner in list(text.iter_expressions())[places]]
     firsts = [part.this for part in wholes if isinstance(part, exp.Coalesce | exp.Nullif)]
     return any(outcomes.key(part) in keys for part in (*wholes, *firsts))
 

@@ -21,11 +21,11 @@ _LONG = 16  # characters; with shorter texts the engine is as fast
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """A run of characters, each one of these; `most` is None if there is no end."""
+    """A run of characters, each one of these; `greatest` is None if there is no end."""
 
     characters: frozenset[int]
     least: int = 1
-    most: int | None = 1
+    greatest: int | None = 1
 
 
 def has(text: exp.Expr, pattern: str) -> exp.Expr | None:
@@ -36,7 +36,7 @@ def has(text: exp.Expr, pattern: str) -> exp.Expr | None:
     real_blocks = [block for block in blocks if block]
     if len(real_blocks) == 1:
         return _of_one_class(text, real_blocks[0])
-    is_fixed = all(block.least == block.most for block in real_blocks)
+    is_fixed = all(block.least == block.greatest for block in real_blocks)
     return _by_place(text, real_blocks) if is_fixed and sum(block.least for block in real_blocks) >= _LONG else None
 
 
@@ -90,15 +90,15 @@ def _repeat_block(low: int, high: Any, body: Any) -> Block | None:
     body_blocks = list(_blocks(body))
     if len(body_blocks) != 1 or body_blocks[0] is None or body_blocks[0] != Block(characters=body_blocks[0].characters):
         return None
-    return Block(characters=body_blocks[0].characters, least=low, most=None if high is op.MAXREPEAT else high)
+    return Block(characters=body_blocks[0].characters, least=low, greatest=None if high is op.MAXREPEAT else high)
 
 
 def _of_one_class(text: exp.Expr, block: Block) -> exp.Expr:
     """Return the condition that nothing of the text is outside the class, and that it has the length."""
     tests: list[exp.Expr] = [exp.GTE(this=octets(text), expression=exp.Literal.number(block.least))]
-    if block.most is not None:
-        tests.append(exp.LTE(this=octets(text), expression=exp.Literal.number(block.most)))
-    is_whole_bytes = block.least == block.most and block.least % 2 == 0
+    if block.greatest is not None:
+        tests.append(exp.LTE(this=octets(text), expression=exp.Literal.number(block.greatest)))
+    is_whole_bytes = block.least == block.greatest and block.least % 2 == 0
     test = _CASE_TESTS.get(block.characters) if is_whole_bytes else None
     return exp.and_(*tests, test(text) if test else _none_outside(text, block.characters))
 

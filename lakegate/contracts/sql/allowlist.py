@@ -87,8 +87,8 @@ class Reader:
     aliases: set[str] = field(default_factory=set)
     bare: Collection[str] | None = None
     aggregates: bool = False
-    seen: dict[str, None] = field(default_factory=dict)
-    derived: bool = False
+    read_columns: dict[str, None] = field(default_factory=dict)
+    is_derived: bool = False
 
     def want(self, node: exp.Expr, kind: Kind, asker: exp.Expr | str) -> Kind:
         """Return the kind that the node gives, which must be the wanted one; a null is of any. `asker` wants it."""
@@ -128,7 +128,7 @@ class Reader:
         is_grouped = keys is not None or any(item.find(exp.AggFunc) for item in select.expressions)
         if not select.expressions:
             raise NotAllowed("selects nothing")
-        with self._where(bare=(keys or []) if is_grouped else None, aggregates=is_grouped):
+        with self._scope(bare=(keys or []) if is_grouped else None, aggregates=is_grouped):
             if having_clause := select.args.get("having"):
                 self.want(having_clause.this, Kind.TRUTH, "HAVING")
             columns = [(self._name(item), self.kind(item.unalias())) for item in select.expressions]
@@ -145,9 +145,9 @@ class Reader:
             self.aliases.add(alias.name.lower())
         if isinstance(inner, exp.Subquery) and isinstance(inner.this, exp.Select):
             require_arguments(inner, "this", "alias")
-            inner_reader = Reader(columns=self.columns, tables=self.tables, seen=self.seen)
+            inner_reader = Reader(columns=self.columns, tables=self.tables, read_columns=self.read_columns)
             inner_columns = inner_reader.select(inner.this)
-            self.columns, self.derived = {fold(name): (name, kind) for name, kind in inner_columns if name}, True
+            self.columns, self.is_derived = {fold(name): (name, kind) for name, kind in inner_columns if name}, True
             inner.set("alias", None)
             return
         self._table(inner)
@@ -175,7 +175,7 @@ class Reader:
         return [key.name for key in group.expressions]
 
     @contextmanager
-    def _where(self, *, bare: Collection[str] | None, aggregates: bool) -> Iterator[None]:
+    def _scope(self, *, bare: Collection[str] | None, aggregates: bool) -> Iterator[None]:
         """Set which columns may stand bare, and whether there may be aggregates, within the block."""
         before = self.bare, self.aggregates
         self.bare, self.aggregates = bare, aggregates
@@ -214,8 +214,8 @@ class Reader:
             raise NotAllowed(f"the column {name!r} stands outside an aggregate and is no key of GROUP BY")
         node.set("this", exp.Identifier(this=name, quoted=True))
         node.set("table", None)
-        if not self.derived:
-            self.seen[name] = None
+        if not self.is_derived:
+            self.read_columns[name] = None
         return kind
 
     def literal(self, node: exp.Expr) -> Kind:
@@ -284,7 +284,7 @@ class Reader:
         kind = self._alike([node.this, node.expression])
         return kind if isinstance(node, exp.Nullif) else Kind.TRUTH
 
-    def between(self, node: exp.Expr) -> Kind:
+    def in_range(self, node: exp.Expr) -> Kind:
         require_arguments(node, "this", "low", "high")
         _refuse_loose([node.this, node.args["low"], node.args["high"]])
         self._alike([node.this, node.args["low"], node.args["high"]])
@@ -382,19 +382,19 @@ class Reader:
             raise NotAllowed("the function count takes * or a value")
         if isinstance(node.this, exp.Star):
             require_arguments(node.this)
-            return self._inside(node, [])
+            return self._arguments(node, [])
         if isinstance(node.this, exp.Distinct):
             require_arguments(node.this, "expressions")
-            return self._inside(node, node.this.expressions)
-        return self._inside(node, [node.this])
+            return self._arguments(node, node.this.expressions)
+        return self._arguments(node, [node.this])
 
-    def _inside(self, node: exp.Expr, parts: Sequence[exp.Expr]) -> Kind:
+    def _arguments(self, node: exp.Expr, parts: Sequence[exp.Expr]) -> Kind:
         with self._in_aggregate(node):
             for part in parts:
                 self.kind(part)
         return Kind.NUMBER
 
-    def filtered(self, node: exp.Expr) -> Kind:
+    def aggregate_filter(self, node: exp.Expr) -> Kind:
         """Return the kind of an aggregate with FILTER (WHERE …)."""
         require_arguments(node, "this", "expression")
         if type(node.this) not in AGGREGATES:
@@ -412,7 +412,7 @@ class Reader:
     def _in_aggregate(self, node: exp.Expr) -> AbstractContextManager[None]:
         if not self.aggregates:
             raise NotAllowed(f"{_node_name(node)} is an aggregate, and there can be none here")
-        return self._where(bare=None, aggregates=False)
+        return self._scope(bare=None, aggregates=False)
 
     def _call(self, node: exp.Expr, signature: Signature) -> Kind:
         require_arguments(node, *signature.takes, *signature.flags)
@@ -472,7 +472,7 @@ _SPECIAL: Mapping[type[exp.Expr], Callable[[Reader, Any], Kind]] = {
     exp.Coalesce: Reader.first,
     exp.Greatest: Reader.first,
     exp.Least: Reader.first,
-    exp.Between: Reader.between,
+    exp.Between: Reader.in_range,
     exp.In: Reader.among,
     exp.Is: Reader.state,
     exp.Like: Reader.like,
@@ -484,7 +484,7 @@ _SPECIAL: Mapping[type[exp.Expr], Callable[[Reader, Any], Kind]] = {
     exp.DateTrunc: Reader.truncation,
     exp.TsOrDsAdd: Reader.shift,
     exp.Count: Reader.count,
-    exp.Filter: Reader.filtered,
+    exp.Filter: Reader.aggregate_filter,
 }
 
 

@@ -70,12 +70,12 @@ def predicate(text: str, fields: Sequence[Field]) -> tuple[exp.Expr, tuple[str, 
     refuse_quoted_columns(quoted_texts, tree, fields, ())
     holder, reader = exp.Paren(this=tree), Reader(columns=columns_of(fields))  # the root, too, may be replaced
     reader.want(holder.this, Kind.TRUTH, "a rule about a row")
-    if not reader.seen:
+    if not reader.read_columns:
         raise NotAllowed("names no column, so it is the same for every row")
     check_pieces(holder.this)
     refuse_constant_rule(holder.this, fields)
     check_growth(holder.this, fields)
-    return holder.this, tuple(reader.seen)
+    return holder.this, tuple(reader.read_columns)
 
 
 def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Field | None = None) -> Scalar:
@@ -98,7 +98,7 @@ def scalar(text: str, fields: Sequence[Field], tables: Collection[str], of: Fiel
     check_growth(tree, fields)
     value = tree.expressions[0].unalias()
     counts = isinstance(value.this if isinstance(value, exp.Filter) else value, exp.Count | exp.CountIf)
-    cheap = _as_cheap_as_can_be(tree, value, tuple(reader.seen))
+    cheap = _as_cheap_as_can_be(tree, value, tuple(reader.read_columns))
     return replace(cheap, counts=counts, values=values)
 
 

@@ -70,7 +70,7 @@ def _show_failing(view: BatchView) -> None:
     markup.show("remark", text=label + (f", the first {MOST_ROWS} are shown" if len(rows) > MOST_ROWS else ""))
     at_fault = listing.failing.check.columns
     cells = [[cell(value) for value in row] for row in rows[:MOST_ROWS]]
-    markup.show("rows", says=label, columns=columns, rows=cells, at_fault=at_fault)
+    markup.show("rows", label=label, columns=columns, rows=cells, at_fault=at_fault)
     for remark in remarks(listing):
         markup.show("remark", text=remark)
 

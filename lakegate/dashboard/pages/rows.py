@@ -40,12 +40,12 @@ class Part:
     report: Report | None = None
 
     @property
-    def where(self) -> str:
+    def place(self) -> str:
         return "main" if self.ref.branch == MAIN else "this branch"
 
     @property
-    def says(self) -> str:
-        return f"rows of {self.table} on {self.where}"
+    def title(self) -> str:
+        return f"rows of {self.table} on {self.place}"
 
     @property
     def digest(self) -> str:
@@ -119,7 +119,7 @@ def _rows(part: Part, mask: Mask, at_fault: set[str]) -> None:
     """Show some rows of a table: on a branch those of the batch, if its files are known."""
     has_failing = part.report is not None and part.report.rows <= READ and bool(listed_checks(part.report))
     of_batch = " (the batch's own" + (", those that fail first)" if has_failing else ")") if part.files else ""
-    markup.show("title", text=f"On {part.where}", number=f"the first {MOST_ROWS} rows{of_batch}")
+    markup.show("title", text=f"On {part.place}", number=f"the first {MOST_ROWS} rows{of_batch}")
     try:
         at = str(pin(session.installation(), part.ref))
         types = session.columns(at, part.table)
@@ -128,7 +128,7 @@ def _rows(part: Part, mask: Mask, at_fault: set[str]) -> None:
         hides = _hides(part, mask, columns)
         if all(hides):
             column_types = [(name, types[name]) for name in columns]
-            markup.show("rows", says=part.says, columns=["column", "type"], rows=column_types, at_fault=())
+            markup.show("rows", label=part.title, columns=["column", "type"], rows=column_types, at_fault=())
             return
         rows = session.rows(at, _sql(part.table, part.files)).rows
         first = _failing_rows(part.report, columns) if part.report and has_failing else []
@@ -138,7 +138,7 @@ def _rows(part: Part, mask: Mask, at_fault: set[str]) -> None:
     rest = [hide([cell(row[place]) for place in places], hides) for row in rows]
     rows_to_show = failing_first([[hide(row, hides) for row in rows] for rows in first], rest, MOST_ROWS)
     faulty = {name for name in columns if fold(name) in at_fault}
-    markup.show("rows", says=part.says, columns=columns, rows=rows_to_show, at_fault=faulty)
+    markup.show("rows", label=part.title, columns=columns, rows=rows_to_show, at_fault=faulty)
 
 
 def _failing_rows(report: Report, columns: Sequence[str]) -> list[list[Row]]:

@@ -13,7 +13,7 @@ from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from lakegate.cli import app as commands
-from lakegate.cli import away
+from lakegate.cli import home_commands
 from lakegate.cli.exits import Exit
 from lakegate.home import Home
 
@@ -35,9 +35,9 @@ def ran(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
         noted.append(words)
         raise Became
 
-    monkeypatch.setattr(away, "home", lambda: Home(root=tmp_path, is_checkout=False))
-    monkeypatch.setattr(away, "is_installed", lambda: True)
-    monkeypatch.setattr(away, "unpack", lambda root: noted.append(["unpack", str(root)]))
+    monkeypatch.setattr(home_commands, "home", lambda: Home(root=tmp_path, is_checkout=False))
+    monkeypatch.setattr(home_commands, "is_installed", lambda: True)
+    monkeypatch.setattr(home_commands, "unpack", lambda root: noted.append(["unpack", str(root)]))
     monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.setattr(os, "execv", become)
     monkeypatch.setattr(commands, "_plugins", dict)
