@@ -18,7 +18,7 @@ from lakegate.audit.model.codec import from_json, to_json
 from lakegate.audit.model.job import CUT_OFF, Job
 from lakegate.audit.model.probe import PROBE, Probe
 from lakegate.audit.model.report import Report
-from spark_jobs.engine import SparkEngine
+from spark_jobs.engine import SparkAttempt, SparkEngine
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES, class_names, is_of_issuer, is_refused, is_unreachable, root_cause
 from spark_jobs.jvm.session import build
@@ -27,7 +27,7 @@ from spark_jobs.probe import report_of
 
 def append_and_audit(spark: SparkSession, job: Job) -> Report:
     """Carry out the job, from staged files to the report."""
-    engine = SparkEngine.start(spark, job)
+    engine = SparkEngine(source=SparkAttempt.start(spark, job))
     return run.append_and_audit(run.Run(job=job, engine=engine, now=lambda: datetime.now(UTC)))
 
 

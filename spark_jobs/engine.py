@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
+from lakegate.audit import engine
 from lakegate.audit.completeness import RowCounts
 from lakegate.audit.data_files.difference import DataFiles, Difference
 from lakegate.audit.data_files.statistics import IcebergField
@@ -78,6 +79,10 @@ class SparkTable:
     def fields(self) -> dict[str, IcebergField]:
         return iceberg.fields(self.spark, self.table)
 
+    def read(self, entries: Mapping[str, Any], files: Mapping[str, str], *, per_file: bool) -> DataFrame:  # noqa: ARG002 - for tables without the column
+        """Return the rows of these data files with the file versions, of which `files` has the id for each path."""
+        return iceberg.read(self.spark, self.table, entries, per_file=per_file)
+
     def has_deletes(self) -> bool:
         return iceberg.has_deletes(self.spark, self.table)
 
@@ -114,23 +119,33 @@ class SparkView:
         return malformed.with_samples(self.spark, plan, inspections, results_with_samples)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SparkEngine:
-    """One job on one session. `catalogs` has the catalog at each Nessie reference."""
+class SparkSource(engine.Source[SparkTable, SparkView], Protocol):
+    """Files and a branch for Spark."""
+
+    job: Job
+    spark: SparkSession
+
+    def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        """See `Engine`."""
+
+
+@dataclass(kw_only=True)
+class SparkAttempt:
+    """`SparkSource` of an attempt. `catalogs` has the catalog at each Nessie reference."""
 
     spark: SparkSession
     job: Job
     catalogs: dict[Ref, str] = field(default_factory=dict)
 
     @classmethod
-    def start(cls, spark: SparkSession, job: Job) -> "SparkEngine":
-        """Return the engine of a session that has the Iceberg which the job is made for."""
+    def start(cls, spark: SparkSession, job: Job) -> "SparkAttempt":
+        """Return the attempt in a session that has the Iceberg which the job is made for."""
         check_iceberg(spark, job)
-        engine = cls(spark=spark, job=job)
-        engine._open(LAKE, Ref(job.branch))
-        engine._open(BASE, Ref(job.branch, job.base))
+        source = cls(spark=spark, job=job)
+        source._open(LAKE, Ref(job.branch))
+        source._open(BASE, Ref(job.branch, job.base))
         tune_for_size(spark, job)
-        return engine
+        return source
 
     @property
     def storage(self) -> SparkStorage:
@@ -165,36 +180,6 @@ class SparkEngine:
         open_catalog(self.spark, name, self.job.catalog, ref)
         self.catalogs[ref] = name
 
-    def check_references(self, plan: Plan) -> None:
-        check_references(Base(spark=self.spark, catalog=BASE), plan)
-
-    def view(self, plan: Plan, proof: ProvedTable[SparkTable]) -> SparkView:
-        name, base, entries = self.job.plan.table, proof.base, proof.difference.new_files.entries
-        read = self._reader(proof)
-        batch = Batch(files=proof.files, columns=proof.columns, read=read)
-        known_base = Base(
-            spark=self.spark,
-            catalog=BASE,
-            tables={name: base and base.table},
-            replaced_files={name: proof.replaced_files},
-            rewritten={name: proof.rewritten},
-        )
-        view = quarantine.View(
-            plan=plan, batch=batch, base=known_base, read=partial(read, per_file=True), entries=entries
-        )
-        return SparkView(spark=self.spark, view=view)
-
-    def _reader(self, proof: ProvedTable[SparkTable]) -> Any:
-        """Return a function that reads the rows of file versions, by id, from their data files."""
-        table = proof.table
-
-        def read(ids: Iterable[str], *, per_file: bool = False) -> DataFrame:
-            paths = [data.path for file in ids for data in proof.files.get(file, [])]
-            entries = {path: proof.difference.new_files.entries[path] for path in paths}
-            return iceberg.read(self.spark, table.table, entries, per_file=per_file)
-
-        return read
-
     def prepare(self, table: SparkTable | None, columns: Sequence[TableColumn]) -> None:
         ddl.prepare(self.spark, self.job.plan, table and table.table, columns)
 
@@ -217,3 +202,40 @@ class SparkEngine:
 
     def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
         audits.append(self.spark, self.job, rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkEngine:
+    """One job, or one append or audit of a run without the service, on one session."""
+
+    source: SparkSource
+
+    def check_references(self, plan: Plan) -> None:
+        check_references(Base(spark=self.source.spark, catalog=BASE, tables=self._other_tables(plan)), plan)
+
+    def _other_tables(self, plan: Plan) -> dict[str, Any]:
+        """Return the tables that the plan refers to, as they are at the base."""
+        source, names = self.source, [name for name in plan.depends_on if name != plan.table]
+        base = Ref(source.job.branch, source.job.base)
+        return {name: table and table.table for name in names for table in source.load(name, base)}
+
+    def view(self, plan: Plan, proof: ProvedTable[SparkTable]) -> SparkView:
+        name, entries = plan.table, proof.difference.new_files.entries
+
+        def read(ids: Iterable[str], *, per_file: bool = False) -> DataFrame:
+            files = {data.path: file for file in ids for data in proof.files.get(file, ())}
+            return proof.table.read({path: entries[path] for path in files}, files, per_file=per_file)
+
+        base = Base(
+            spark=self.source.spark,
+            catalog=BASE,
+            tables={**self._other_tables(plan), name: proof.base and proof.base.table},
+            replaced_files={name: proof.replaced_files},
+            rewritten={name: proof.rewritten},
+        )
+        batch = Batch(files=proof.files, columns=proof.columns, read=read)
+        view = quarantine.View(plan=plan, batch=batch, base=base, read=partial(read, per_file=True), entries=entries)
+        return SparkView(spark=self.source.spark, view=view)
+
+    def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        return self.source.append(plan, inspections)

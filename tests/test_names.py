@@ -25,8 +25,8 @@ MOST = {
     "lakegate/ports": 29,
     "lakegate/publishing": 160,
     "lakegate/testing": 41,
-    "lakegate/trial": 2,
-    "lakegate/wap": 264,
+    "lakegate/trial": 1,
+    "lakegate/wap": 191,
     "lakegate/workflow": 139,
     "spark_jobs": 1,
 }

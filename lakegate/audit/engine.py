@@ -1,7 +1,8 @@
 """An engine: what the audit's steps need of whoever reads and writes rows, by subject. It orders no steps: `run` does.
 
-A new engine implements five protocols. `Storage` holds JSON objects, `StagedFiles` are the files to append, a `Table`
-is the table at one commit, a `View` is what is measured of it, and the `Engine` itself finds tables and writes them.
+A new engine implements six protocols. `Storage` holds JSON objects, `StagedFiles` are the files to append, a `Table` is
+the table at one commit, and a `View` is what is measured of it. A `Source` has the files and the branch of an attempt,
+or of a run without the service. The `Engine` itself measures and appends the rows of any source.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -88,6 +89,7 @@ class View(Protocol):
 
 T = TypeVar("T", bound=Table)
 V = TypeVar("V", bound=View)
+V_contra = TypeVar("V_contra", bound=View, contravariant=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +108,8 @@ class ProvedTable(Generic[T]):
     rewritten: Mapping[str, int] = field(default_factory=dict)
 
 
-class Engine(Protocol[T, V]):
-    """One job's engine, with its own tables and views."""
+class Source(Protocol[T, V_contra]):
+    """The files and the branch of one job, with its own tables and views: where rows come from, and where they go."""
 
     @property
     def storage(self) -> Storage: ...
@@ -121,23 +123,15 @@ class Engine(Protocol[T, V]):
     def load(self, table: str, *refs: Ref) -> list[T | None]:
         """Return the table at each `branch` or `branch@hash`, None if there is none."""
 
-    def check_references(self, plan: Plan) -> None:
-        """Raise Unfit if a foreign key does not fit the table that it refers to."""
-
-    def view(self, plan: Plan, proof: ProvedTable[T]) -> V: ...
-
     def prepare(self, table: T | None, columns: Sequence[TableColumn]) -> None:
         """Make the branch's table, or bring it up to these columns. Raise Unfit, and change nothing, if it cannot."""
 
     def remove_replaced(self, table: T, files: Mapping[str, Any]) -> None:
         """Put, in the place of these data files, what they hold without the rows that the job replaces."""
 
-    def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
-        """Append these files in one commit. Return them, with a fault on each that could not be written."""
-
     def quarantine(
         self,
-        view: V,
+        view: V_contra,
         order: Sequence[str],
         failures: Mapping[str, Sequence[str]],
         plan: Plan,
@@ -152,3 +146,18 @@ class Engine(Protocol[T, V]):
         files of its own. Raise Unfit, and change nothing, if the table is not as lakegate makes it, and JobError or
         HandedOver if an earlier run has written there.
         """
+
+
+class Engine(Protocol[T, V]):
+    """A reader, writer and measurer of the rows of one source."""
+
+    @property
+    def source(self) -> Source[T, V]: ...
+
+    def check_references(self, plan: Plan) -> None:
+        """Raise Unfit if a foreign key does not fit the table that it refers to."""
+
+    def view(self, plan: Plan, proof: ProvedTable[T]) -> V: ...
+
+    def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
+        """Append these files in one commit. Return them, with a fault on each that could not be written."""

@@ -30,7 +30,7 @@ from lakegate.audit.completeness import (
 )
 from lakegate.audit.data_files.difference import Difference
 from lakegate.audit.data_files.statistics import IcebergField
-from lakegate.audit.engine import Engine, ProvedTable, Table, View
+from lakegate.audit.engine import Engine, ProvedTable, Source, Table, View
 from lakegate.audit.errors import JobError, Unfit
 from lakegate.audit.evaluation.audits import audit_rows, audits_of
 from lakegate.audit.evaluation.malformed import malformed_metrics
@@ -75,6 +75,7 @@ class Run:
     inspections: list[Inspection] = field(default_factory=list)
     table: Table | None = None
     base: Table | None = None
+    view: View | None = None
     audited_commit: str = ""
     error: str = ""
     advice: tuple[Advice, ...] = ()
@@ -108,6 +109,10 @@ class Run:
         return replace(self.job.plan, columns=self.columns) if self.columns else self.job.plan
 
     @property
+    def source(self) -> Source[Any, Any]:
+        return self.engine.source
+
+    @property
     def observes(self) -> bool:
         return self.job.plan.mode is Mode.OBSERVE
 
@@ -116,7 +121,7 @@ class Run:
         return [inspection for inspection in self.inspections if not inspection.faults]
 
     def load(self, table: str, ref: Ref) -> Table:
-        [state] = self.engine.load(table, ref)
+        [state] = self.source.load(table, ref)
         return self.required(table, state)
 
     def required(self, name: str, table: Table | None) -> Table:
@@ -158,7 +163,7 @@ def append_files(run: Run) -> None:
 
 def audit_appended(run: Run) -> Report:
     """Audit what the branch holds of the inspected files, and report."""
-    run.audited_commit = run.engine.head()
+    run.audited_commit = run.source.head()
     if run.good and not run.error:
         _audit(run)
     return _report(run, _record_audits(run, [_file_report(run, inspection) for inspection in run.inspections]))
@@ -168,23 +173,23 @@ def _begin(run: Run) -> None:
     """Load the tables, and note that the job comes to its files: what ends it before is no fault of theirs, and their
     batch is not rejected for it.
     """
-    job, engine = run.job, run.engine
+    job, source = run.job, run.source
     try:
-        engine.head()
+        source.head()
     except OSError as error:
         subject = f"batch {job.batch} of {job.plan.table}, branch {job.branch}"
         raise JobError(f"{subject}: Nessie at {job.catalog.uri} does not return the branch: {error}") from error
-    run.table, run.base = engine.load(job.plan.table, Ref(job.branch), run.base_ref)
-    engine.storage.write(job.begun_uri, b"")
+    run.table, run.base = source.load(job.plan.table, Ref(job.branch), run.base_ref)
+    source.storage.write(job.begun_uri, b"")
 
 
 def _audit_reused(run: Run) -> Report:
     """Run the checks of table scope again, and no others: an earlier attempt has appended and audited the rest."""
     job = run.job
     with run.step("load"):
-        run.audited_commit = run.engine.head()
+        run.audited_commit = run.source.head()
         table = run.load(job.plan.table, run.audited_ref)
-        earlier = from_json(Report, run.engine.storage.read(job.reuses))
+        earlier = from_json(Report, run.source.storage.read(job.reuses))
     entries_by_id = {entry.id: entry for entry in earlier.files}
     entries = [entries_by_id[file.id] for file in job.files]
     try:
@@ -219,14 +224,14 @@ def _evaluate_reused(run: Run, table: Table, entries: Sequence[FileReport]) -> d
 def _inspect(run: Run) -> None:
     """Inspect the files, and fit them and the table to each other."""
     columns = None if run.base is None else run.base.columns()
-    agreement, run.inspections = fit_all(run.job.plan, columns, run.engine.files.inspect(), run.job.neighbours)
+    agreement, run.inspections = fit_all(run.job.plan, columns, run.source.files.inspect(), run.job.neighbours)
     run.columns, run.evolves = agreement.columns, agreement.evolves
 
 
 def _append(run: Run) -> None:
     with run.step("prepare"):
         run.engine.check_references(run.job.plan)
-        run.engine.prepare(run.table, run.columns)
+        run.source.prepare(run.table, run.columns)
     if run.job.rewritten:
         with run.step("remove"):
             _remove_replaced(run)
@@ -247,7 +252,7 @@ def _remove_replaced(run: Run) -> None:
         return
     if table.has_deletes():
         raise Unfit(delete_files_message(run.job))
-    run.engine.remove_replaced(table, data_files)
+    run.source.remove_replaced(table, data_files)
 
 
 def _rows_beyond_base(run: Run) -> dict[str, int]:
@@ -266,14 +271,14 @@ def resume(run: Run, rows_by_file: Mapping[str, int]) -> list[Inspection]:
     rest = [inspection for inspection in run.good if inspection.id not in rows_by_file]
     faulty = {
         inspection.id: inspection
-        for inspection in run.engine.files.find_faulty(run.plan_with_columns, rest)
+        for inspection in run.source.files.find_faulty(run.plan_with_columns, rest)
         if inspection.faults
     }
     sound = [inspection for inspection in run.good if inspection.id not in faulty]
     prove_appended(
         run.job,
         rows_by_file,
-        expected(sound, run.engine.files.count_malformed(run.plan_with_columns, sound, rows_by_file)),
+        expected(sound, run.source.files.count_malformed(run.plan_with_columns, sound, rows_by_file)),
     )
     return [faulty.get(inspection.id, inspection) for inspection in run.good]
 
@@ -308,8 +313,8 @@ def _quarantine(run: Run, view: View) -> None:
     before = run.checks
     failures = _leaving_by_file(before)
     with run.step("quarantine"):
-        run.engine.quarantine(view, good(before), failures, run.plan_with_columns, _malformed(run, failures))
-        run.audited_commit = run.engine.head()
+        run.source.quarantine(view, good(before), failures, run.plan_with_columns, _malformed(run, failures))
+        run.audited_commit = run.source.head()
         run.quarantine_files = _prove_quarantine(run, {file: _count_leaving(run, before[file]) for file in failures})
     table = run.load(run.job.plan.table, run.audited_ref)
     if run.observes:  # these rows were in no table, so there is nothing to measure again
@@ -331,11 +336,11 @@ def _record_audits(run: Run, files: Sequence[FileReport]) -> list[FileReport]:
         at = run.now()
         rows = {report.id: audit_rows(job, audited_commit, at, report, run.error) for report in files}
         try:
-            run.engine.note_audits(rows)
+            run.source.note_audits(rows)
         except Unfit as error:
             run.audits_error = str(error)
             return list(files)
-        run.audited_commit = run.engine.head()
+        run.audited_commit = run.source.head()
         files_by_id = _prove_own(
             run,
             audits_of(job.plan.table, distinct=job.distinct),
@@ -351,7 +356,7 @@ def _prove_unchanged(run: Run, audited_ref: Ref) -> None:
     """
     name = run.job.plan.table
     for table in (name, quarantine_of(name, distinct=run.job.distinct)) if run.quarantine_files else (name,):
-        before, now = run.engine.load(table, audited_ref, run.audited_ref)
+        before, now = run.source.load(table, audited_ref, run.audited_ref)
         if not _is_unchanged(before, now):
             raise JobError(
                 f"batch {run.job.batch}: branch {run.job.branch}, table {table} changed after its audit. "
@@ -393,7 +398,7 @@ def _prove_own(run: Run, name: str, rows: dict[str, int], replaced_files: Iterab
     """Return the data files that the quarantine or the audits table has gained, proved to hold just these rows, in the
     place of what is replaced.
     """
-    base, current = run.engine.load(name, run.base_ref, run.audited_ref)
+    base, current = run.source.load(name, run.base_ref, run.audited_ref)
     table = run.required(name, current)
     difference = table.changes_since(base)
     files_by_id = by_file(run.job, difference, table.fields())
@@ -403,9 +408,9 @@ def _prove_own(run: Run, name: str, rows: dict[str, int], replaced_files: Iterab
 
 def audit_table(run: Run, table: Table, files: Sequence[str], *, is_left: bool = False) -> View:
     """Prove a loaded table; measure, evaluate and sample these files. `is_left`: no more rows may leave it."""
-    view: View = run.engine.view(run.plan, _prove_table(run, table, files))
-    _judge(run, view, files, is_left=is_left)
-    return view
+    run.view = run.engine.view(run.plan, _prove_table(run, table, files))
+    _judge(run, run.view, files, is_left=is_left)
+    return run.view
 
 
 def _prove_table(run: Run, table: Table, files: Sequence[str]) -> ProvedTable[Any]:
@@ -446,7 +451,7 @@ def _prove(run: Run, table: Table, difference: Difference, columns: Mapping[str,
         run.removed_rows = _count_removed(run, table, difference, leftovers)
     quarantine_rows, rows_by_file = rows_of(run.quarantine_files), rows_of(files_by_id)
     all_rows = {file: number + quarantine_rows.get(file, 0) for file, number in rows_by_file.items()}
-    parsed_rows = expected(run.good, run.engine.files.count_malformed(run.plan_with_columns, run.good, all_rows))
+    parsed_rows = expected(run.good, run.source.files.count_malformed(run.plan_with_columns, run.good, all_rows))
     rows_to_stay = {file: number - quarantine_rows.get(file, 0) for file, number in parsed_rows.items()}
     prove(job, difference, files_by_id, rows_to_stay, (*job.replaced_files, *run.removed_rows.files.data_files))
     run.files = {inspection.id: files_by_id.get(inspection.id, []) for inspection in run.good}

@@ -1,265 +1,127 @@
-"""The engine of one job: a module carries out each method. The order of steps is in `lakegate.audit.run`."""
+"""DuckDB and PyIceberg as the engine of one job, in this process. The order of steps is in `lakegate.audit.run`.
 
-# ruff: noqa: ARG002 - the arguments are a protocol's
+An attempt of the express lane and a run without the service differ in their `Source` alone. What this engine cannot
+compute exactly it does not compute: it raises HandedOver, and says so.
+"""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
-import requests
+import pyarrow as pa
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.manifest import DataFile
-from pyiceberg.table import Table as IcebergTable
+from pyiceberg.table import Table
 
-from lakegate.adapters.http import TimeoutAdapter, mount
-from lakegate.adapters.iceberg import RefCatalog, iceberg_errors
-from lakegate.adapters.refs import segment
-from lakegate.audit.definition import AUDITS, QUARANTINE
+from lakegate.audit import engine
 from lakegate.audit.engine import ProvedTable
-from lakegate.audit.errors import HandedOver, JobError
-from lakegate.audit.evaluation.audits import Row, audits_of
-from lakegate.audit.evaluation.quarantine import quarantine_of
-from lakegate.audit.model.job import Job, JobFile
-from lakegate.audit.model.plan import Plan, TableColumn
+from lakegate.audit.errors import Unfit
+from lakegate.audit.model.job import Job
+from lakegate.audit.model.plan import Plan
 from lakegate.audit.ref import Ref
-from lakegate.audit.run import utc_now
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
-from lakegate.counts import count
-from lakegate.errors import Conflict, OutcomeUnknown
-from lakegate.express import appending, footer, noting, own, quarantine
-from lakegate.express.creating import create
+from lakegate.audit.schema.names import display_name
 from lakegate.express.keys import Base
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
-from lakegate.express.objects import Objects
-from lakegate.express.plan import spark_only
-from lakegate.express.process import Process
 from lakegate.express.reading import Reader
-from lakegate.express.rows import rows_of
-from lakegate.express.tables import ExpressTable, fit, shape
+from lakegate.express.rows import BrokenText
+from lakegate.express.tables import ExpressTable
 from lakegate.express.view import ExpressView
 
-_AT_ONCE = 8  # staged files that are fetched concurrently
+
+class Files(engine.StagedFiles, Protocol):
+    """Files whose rows Arrow has."""
+
+    def rows(self, plan: Plan, inspection: Inspection, schema: pa.Schema, limit: int) -> Iterable[pa.Table]:
+        """Return a file's rows as the table will hold them, in parts of at most, or about, so many bytes in memory."""
+
+    def with_faults(self, inspection: Inspection, error: BrokenText) -> Inspection:
+        """Return a file that cannot be appended with its faults. Raise an error if then no file is to be appended."""
 
 
-@dataclass(kw_only=True)
-class ExpressFiles:
-    """The job's staged files, each fetched once."""
-
-    job: Job
-    limits: Limits
-    objects: Objects
-    bodies: dict[str, bytes] = field(default_factory=dict)
-
-    def inspect(self) -> list[Inspection]:
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            bodies = list(pool.map(self._fetch, self.job.files))
-        self.bodies = {file.id: body for file, body in zip(self.job.files, bodies, strict=True)}
-        limits = self.job.plan.files.limits
-        inspections = [footer.inspect(file, self.bodies[file.id], limits) for file in self.job.files]
-        self._check_sizes([inspection for inspection in inspections if not inspection.faults])
-        return inspections
-
-    def _fetch(self, file: JobFile) -> bytes:
-        try:
-            return self.objects.read(file.uri, file.size) if file.size else b""
-        except FileNotFoundError as error:
-            raise HandedOver(f"The staged copy of {file.key} is gone.") from error
-
-    def _check_sizes(self, inspections: Sequence[Inspection]) -> None:
-        rows = sum(inspection.rows for inspection in inspections)
-        if rows > self.limits.rows:
-            raise HandedOver(f"The batch has {count(rows, 'row')}, and the express engine takes {self.limits.rows:,}.")
-        size = sum(footer.uncompressed_size(self.bodies[inspection.id]) for inspection in inspections)
-        if size > self.limits.uncompressed:
-            limit = self.limits.uncompressed
-            raise HandedOver(
-                f"The batch has {count(size, 'byte')} uncompressed, and the express engine takes {limit:,}."
-            )
-
-    def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
-        if inspections:
-            raise HandedOver("An earlier run of this attempt has appended a part of its files.")
-        return []
-
-    def count_malformed(
-        self, plan: Plan, inspections: Sequence[Inspection], rows_by_file: Mapping[str, int]
-    ) -> dict[str, int]:
-        return {}  # every row of a parquet file parses
-
-
-@dataclass(kw_only=True)
-class ExpressEngine:
-    """One job. `http` reaches Nessie, with the job's identity."""
+class Source(engine.Source[ExpressTable, ExpressView], Protocol):
+    """Files and a branch for this engine. A source that `counts_keys` wants keys at fault counted, not handed over."""
 
     job: Job
-    process: Process
-    http: TimeoutAdapter
-    duckdb: DuckDB
-    catalogs: dict[Ref, RefCatalog] = field(default_factory=dict)
-    current: ExpressTable | None = None
-
-    @classmethod
-    @contextmanager
-    def start(cls, job: Job, process: Process) -> Iterator["ExpressEngine"]:
-        """Yield the engine. Raise HandedOver if the job itself tells that Spark must take it."""
-        _check(job, process.limits)
-        with process.duckdb() as duckdb:
-            yield cls(job=job, process=process, http=process.http(job), duckdb=duckdb)
+    counts_keys: bool
 
     @property
-    def limits(self) -> Limits:
-        return self.process.limits
+    def files(self) -> Files: ...
 
     @property
-    def objects(self) -> Objects:
-        return self.process.objects
+    def limits(self) -> Limits: ...
 
     @property
-    def storage(self) -> Objects:
-        return self.objects
+    def duckdb(self) -> DuckDB: ...
 
-    @cached_property
-    def files(self) -> ExpressFiles:
-        return ExpressFiles(job=self.job, limits=self.limits, objects=self.objects)
+    def reader(self, table: ExpressTable, names: Collection[str]) -> Reader:
+        """Return a reader of these columns, at least, of a table's data files."""
 
-    def head(self) -> str:
-        """See the protocol. Errors of Requests are OSErrors."""
-        url = f"{self.job.catalog.uri}/api/v2/trees/{segment(Ref(self.job.branch))}"
-        answer = mount(requests.Session(), self.http).get(url)
-        answer.raise_for_status()
-        return str(answer.json()["reference"]["hash"])
+    def target(self, plan: Plan) -> Table:
+        """Return the prepared table of the branch, with the settings by which data files are written."""
 
-    def load(self, table: str, *refs: Ref) -> list[ExpressTable | None]:
-        with ThreadPoolExecutor(len(refs)) as pool:
-            return list(pool.map(lambda ref: self._load(ref, table), refs))
+    def write(self, table: Table, rows: pa.Table, file: str, part: int) -> list[DataFile]:
+        """Write a part of a file's rows as data files of the table, without a commit."""
 
-    def _load(self, ref: Ref, name: str) -> ExpressTable | None:
-        with iceberg_errors(f"reading {name} at {ref}"):
-            table = self._catalog(ref).find_table(name)
-        return None if table is None else ExpressTable(table=table)
+    def commit(self, inspections: Sequence[Inspection], files: Mapping[str, Sequence[DataFile]]) -> None:
+        """Append the data files, by file version, in one commit."""
 
-    def _catalog(self, ref: Ref) -> RefCatalog:
-        if ref not in self.catalogs:
-            job = self.job
-            metadata = self.process.metadata
-            self.catalogs[ref] = RefCatalog(job.catalog.uri, job.catalog.warehouse, ref, http=self.http, files=metadata)
-        return self.catalogs[ref]
+
+@dataclass(frozen=True, kw_only=True)
+class DuckDBEngine:
+    """One job, or one append or audit of a run."""
+
+    source: Source
 
     def check_references(self, plan: Plan) -> None:
         """See the protocol. A foreign key that does not fit is found when it is compared, and handed over."""
 
     def view(self, plan: Plan, proof: ProvedTable[ExpressTable]) -> ExpressView:
-        schema = schema_to_pyarrow(proof.table.table.schema(), include_field_ids=False)
-        reader = Reader(self.objects.read, proof.columns, schema, proof.table.names())
-        return ExpressView.of(plan, proof, reader, self.duckdb, self._base(proof), self.job.baseline)
-
-    def _base(self, proof: ProvedTable[ExpressTable]) -> Base:
-        tables: dict[str, ExpressTable | None] = {self.job.plan.table: proof.base}
+        source, job = self.source, self.source.job
+        tables = {job.plan.table: proof.base}
 
         def load(name: str) -> ExpressTable | None:
             if name not in tables:
-                tables[name] = self._load(Ref(self.job.branch, self.job.base), name)
+                [tables[name]] = source.load(name, Ref(job.branch, job.base))
             return tables[name]
 
-        return Base(load=load, fetch=self.objects.read, limits=self.limits, replaced_files=proof.replaced_files)
-
-    def prepare(self, table: ExpressTable | None, columns: Sequence[TableColumn]) -> None:
-        if table is None:
-            table = ExpressTable(table=create(self._catalog(Ref(self.job.branch)), self.job.plan, columns))
-        if changes := fit(self.job.plan, table.table, columns):
-            appending.set_properties(table.table, changes)
-        self.current = table
-
-    def remove_replaced(self, table: ExpressTable, files: Mapping[str, Any]) -> None:
-        raise HandedOver("The batch replaces rows that somebody has rewritten, which only Spark takes out.")
+        base = Base(
+            load=load,
+            reader=source.reader,
+            limits=source.limits,
+            replaced_files=proof.replaced_files,
+            counts_keys=source.counts_keys,
+        )
+        reader = source.reader(proof.table, [column.name for column in job.plan.columns])
+        return ExpressView.of(plan, proof, reader, source.duckdb, base, job.baseline)
 
     def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
-        if self.current is None:
-            raise JobError(f"batch {self.job.batch}: no table was prepared. Run: lakegate retry {self.job.batch}")
-        table, memory = self.current.table, self.limits.arrow
-        schema, files = schema_to_pyarrow(table.schema(), include_field_ids=False), []
+        source, table = self.source, self.source.target(plan)
+        files, faulty = dict[str, list[DataFile]](), dict[str, Inspection]()
         for inspection in inspections:
-            rows = rows_of(plan, inspection, self.files.bodies.pop(inspection.id), schema, memory)
-            memory -= rows.nbytes
-            files += appending.write(table, rows, self.process.data, self.limits.partitions)
-        self._commit(self.job.plan.table, table, files)
-        return list(inspections)
+            try:
+                files[inspection.id] = self._write(plan, table, inspection)
+            except BrokenText as error:
+                faulty[inspection.id] = source.files.with_faults(inspection, error)
+        source.commit([inspection for inspection in inspections if inspection.id in files], files)
+        return [faulty.get(inspection.id, inspection) for inspection in inspections]
 
-    def _commit(self, name: str, table: IcebergTable, files: Sequence[DataFile]) -> None:
-        try:
-            appending.commit(table, files)
-        except (Conflict, OutcomeUnknown):  # a request that is delivered twice is told that it came too late
-            if not self._is_there(name, {file.file_path for file in files}):
-                raise
-
-    def _is_there(self, name: str, paths: Collection[str]) -> bool:
-        """Return True if a table on the branch has just these data files beyond its base: the answer was lost, and not
-        the commit.
-        """
-        table, base = self._with_base(name)
-        return table is not None and table.changes_since(base).new_files.entries.keys() == set(paths)
-
-    def quarantine(
-        self,
-        view: ExpressView,
-        order: Sequence[str],
-        failures: Mapping[str, Sequence[str]],
-        plan: Plan,
-        inspections: Sequence[Inspection],
-    ) -> None:
-        job, ref = self.job, Ref(self.job.branch)
-        name = quarantine_of(plan.table, distinct=job.distinct)
-        replaced_paths = {data.path for data in job.replaced_quarantined}
-        current, base = self._with_base(name)
-        quarantine_table = own.table_for(self._catalog(ref), name, QUARANTINE, current, base, replaced_paths)
-        [table] = self.load(plan.table, ref)
-        if table is None:
-            raise JobError(f"batch {job.batch}: branch {job.branch} has no table {plan.table}")
-        kinds = {column: kind for column, kind in shape(table.table).columns.items() if column != FILE_COLUMN}
-        quarantine_files, old_files, new_files = [], [], []
-        for file, checks in failures.items():
-            row_reasons, rows = view.reasons(file, checks), view.read(file, [*kinds, FILE_COLUMN])
-            quarantine_files += quarantine.leave(
-                quarantine_table,
-                job,
-                file,
-                quarantine.row_texts(rows, kinds),
-                row_reasons,
-                utc_now(),
-                self.process.data,
-            )
-            old_files += [view.entries[data.path] for data in view.files[file]]
-            new_files += quarantine.write_rest(table.table, rows, row_reasons, self.process.data, self.limits)
-        appending.commit(quarantine_table, quarantine_files)
-        appending.replace(table.table, old_files, new_files)
-
-    def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
-        name = audits_of(self.job.plan.table, distinct=self.job.distinct)
-        current, base = self._with_base(name)
-        own.check(name, AUDITS, current)
-        table = own.table_for(self._catalog(Ref(self.job.branch)), name, AUDITS, current, base)
-        self._commit(name, table, noting.write(table, rows, self.process.data))
-
-    def _with_base(self, name: str) -> list[ExpressTable | None]:
-        """Return a table as it is on the branch, and as it is at the base."""
-        return self.load(name, Ref(self.job.branch), Ref(self.job.branch, self.job.base))
+    def _write(self, plan: Plan, table: Table, inspection: Inspection) -> list[DataFile]:
+        source, schema = self.source, schema_to_pyarrow(table.schema(), include_field_ids=False)
+        names = schema.names
+        if FILE_COLUMN not in names:
+            schema = schema.append(pa.field(FILE_COLUMN, pa.string()))
+        files = list[DataFile]()
+        for part, rows in enumerate(source.files.rows(plan, inspection, schema, source.limits.arrow)):
+            _check_nulls(table, rows)
+            files += source.write(table, rows.select(names), inspection.id, part)
+        return files
 
 
-def _check(job: Job, limits: Limits) -> None:
-    if reason := spark_only(job.plan):
-        raise HandedOver(reason)
-    if job.reuses:
-        raise HandedOver("The attempt reuses data files of an earlier one, which only Spark does.")
-    if job.rewritten:
-        raise HandedOver("The batch replaces rows that somebody has rewritten, which only Spark takes out.")
-    if len(job.files) > limits.files:
-        raise HandedOver(
-            f"The batch has {count(len(job.files), 'file')}, and the express engine takes {limits.files:,}."
-        )
-    if (size := sum(file.size for file in job.files)) > limits.bytes:
-        raise HandedOver(f"The batch has {count(size, 'byte')}, and the express engine takes {limits.bytes:,}.")
+def _check_nulls(table: Table, rows: pa.Table) -> None:
+    """Raise Unfit if a column of the table takes no null, and the rows have one."""
+    for field in table.schema().fields:
+        if field.required and rows.column(field.name).null_count:
+            raise Unfit(f"column {display_name(field.name)} of the table takes no null, and the data has some")

@@ -17,7 +17,7 @@ from lakegate.audit.model.job import CUT_OFF, Job, parse_job
 from lakegate.audit.model.report import Report
 from lakegate.audit.run import Run, append_and_audit, utc_now
 from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retryable
-from lakegate.express.engine import ExpressEngine
+from lakegate.express.attempt import Attempt
 from lakegate.express.objects import Objects
 from lakegate.express.process import Process
 
@@ -73,7 +73,7 @@ def _log(job: Job, outcome: Outcome, error: Exception) -> None:
 
 
 def _report(job: Job, process: Process, now: Callable[[], datetime]) -> Report:
-    with ExpressEngine.start(job, process) as engine:
+    with Attempt.start(job, process) as engine:
         return append_and_audit(Run(job=job, engine=engine, now=now))
 
 

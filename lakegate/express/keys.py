@@ -1,15 +1,15 @@
-"""Checks of table scope where nothing is wrong: no key repeats in the batch or the table, and all that refer are there.
+"""Checks of table scope: no key repeats in the batch or the table, and all that refer to another table are there.
 
-One that is at fault is handed over: Spark says which rows have it, and against which file it counts.
+Where one is at fault, Spark says which rows have it, and against which file it counts. So an attempt is handed over
+then. A run is published as a whole or not at all, so there it is enough to count the rows (`faulty_keys`).
 """
 
 # ruff: noqa: S608 - columns are quoted
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyiceberg.io.pyarrow import schema_to_pyarrow
 
 from lakegate.audit.completeness import PerFile
 from lakegate.audit.data_files.difference import DataFiles
@@ -24,6 +24,7 @@ from lakegate.audit.model.report import DataFile
 from lakegate.audit.schema.types import canonical
 from lakegate.counts import count
 from lakegate.duckdb.metrics import name_list, whole
+from lakegate.express import faulty_keys
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.reading import Reader
@@ -32,8 +33,12 @@ from lakegate.express.tables import ExpressTable
 _WHOLE = ("int", "long")
 
 
-class AtFault(HandedOver):
-    """A key is at fault: which file that counts against is another question."""
+class _AtFault(HandedOver):
+    """A key is at fault. `count` returns the metric from the keys of each file's rows and those of the table."""
+
+    def __init__(self, count: Callable[[Mapping[str, pa.Table], pa.Table | None], Dependent]) -> None:
+        super().__init__("A key repeats, or refers to nothing, and only Spark says against which file that counts.")
+        self.count = count
 
 
 _BATCH_KEYS, _TABLE_KEYS = "_lakegate_mine", "_lakegate_theirs"
@@ -41,15 +46,15 @@ _BATCH_KEYS, _TABLE_KEYS = "_lakegate_mine", "_lakegate_theirs"
 
 @dataclass(frozen=True, kw_only=True)
 class Base:
-    """Tables at the attempt's base, by name. The plan's own counts without the data files that are `replaced_files`,
-    and `reading` makes the reader of data files.
+    """Tables at the attempt's base, by name. The plan's own counts without the data files that are `replaced_files`.
+    `reader` returns the reader of some columns of a table. `counts_keys`: keys at fault are counted.
     """
 
     load: Callable[[str], ExpressTable | None]
-    fetch: Callable[[str], bytes]
+    reader: Callable[[ExpressTable, Collection[str]], Reader]
     limits: Limits
     replaced_files: Sequence[DataFile] = ()
-    reading: Callable[..., Reader] = Reader
+    counts_keys: bool = False
 
     def data(self, plan: Plan, name: str) -> DataFiles:
         """Return the data files of a table, none if it is not there. Raise HandedOver if delete files hide rows."""
@@ -63,53 +68,67 @@ class Base:
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """The batch's data files by file version, their columns, and a way to read some columns of all rows."""
+    """The batch's data files by file version, their columns, and a way to read some columns of one's rows."""
 
     files: PerFile
     columns: Mapping[str, IcebergField]
-    read: Callable[[Sequence[str]], pa.Table]
+    read: Callable[[str, Sequence[str]], pa.Table]
 
     @property
     def data(self) -> list[DataFileStatistics]:
         return [data for files in self.files.values() for data in files]
 
+    def keys(self, names: Sequence[str]) -> pa.Table:
+        return pa.concat_tables([self.read(file, names) for file in self.files])
+
 
 def resolve(plan: Plan, metric: Metric, batch: Batch, base: Base, duckdb: DuckDB) -> Dependent:
-    """Return the metric for the whole batch. Raise HandedOver if a key is at fault, or the tables are too large."""
-    if metric.kind is MetricKind.ROWS:
-        before = sum(data.rows for data in base.data(plan, plan.table).statistics.values())
-        return TableRows(
-            before=before,
-            rows={file: sum(statistics.rows for statistics in data) for file, data in batch.files.items()},
-        )
-    if metric.kind is MetricKind.DUPLICATES:
-        return _repeats(plan, metric, batch, base, duckdb)
-    return _orphans(plan, metric, batch, base, duckdb)
+    """Return the metric for the whole batch. Raise HandedOver if a key is at fault and not to be counted, or the tables
+    are too large.
+    """
+    try:
+        return KINDS[metric.kind](plan, metric, batch, base, duckdb)
+    except _AtFault as fault:
+        if not base.counts_keys:
+            raise
+        keys_by_file = {file: batch.read(file, metric.columns) for file in batch.files}
+        return fault.count(keys_by_file, _keys_of(plan, metric, batch, base))
+
+
+def _rows(plan: Plan, _: Metric, batch: Batch, base: Base, __: DuckDB) -> TableRows:
+    before = sum(data.rows for data in base.data(plan, plan.table).statistics.values())
+    return TableRows(
+        before=before, rows={file: sum(data.rows for data in files) for file, files in batch.files.items()}
+    )
 
 
 def _repeats(plan: Plan, metric: Metric, batch: Batch, base: Base, duckdb: DuckDB) -> Repeats:
-    batch_keys = batch.read(metric.columns)
+    batch_keys = batch.keys(metric.columns)
     if duckdb.numbers([metric], batch_keys)[metric.id]:
-        raise AtFault(_AT_FAULT)
-    table_keys = keys_of(plan, metric, Reference(table=plan.table, columns=metric.columns), batch, base)
+        raise _AtFault(faulty_keys.repeats)
+    table_keys = _keys_of(plan, metric, batch, base)
     if table_keys is not None and duckdb.count(
         _among(metric.columns, is_there=True), {_BATCH_KEYS: batch_keys, _TABLE_KEYS: table_keys}
     ):
-        raise AtFault(_AT_FAULT)
+        raise _AtFault(faulty_keys.repeats)
     return Repeats()
 
 
 def _orphans(plan: Plan, metric: Metric, batch: Batch, base: Base, duckdb: DuckDB) -> Orphans:
     if metric.refers_to is None or metric.refers_to.table == plan.table:
         raise HandedOver("The table refers to itself, and only Spark looks for its keys among earlier files.")
-    batch_keys, table_keys = batch.read(metric.columns), keys_of(plan, metric, metric.refers_to, batch, base)
+    batch_keys, table_keys = batch.keys(metric.columns), _keys_of(plan, metric, batch, base)
     other_keys = batch_keys.schema.empty_table() if table_keys is None else table_keys
     if duckdb.count(_among(metric.columns, is_there=False), {_BATCH_KEYS: batch_keys, _TABLE_KEYS: other_keys}):
-        raise AtFault(_AT_FAULT)
+        raise _AtFault(faulty_keys.orphans)
     return Orphans()
 
 
-_AT_FAULT = "A key repeats, or refers to nothing, and only Spark says against which file that counts."
+KINDS: Mapping[MetricKind, Callable[[Plan, Metric, Batch, Base, DuckDB], Dependent]] = {
+    MetricKind.ROWS: _rows,
+    MetricKind.DUPLICATES: _repeats,
+    MetricKind.ORPHANS: _orphans,
+}
 
 
 def _among(columns: Sequence[str], *, is_there: bool) -> str:
@@ -119,8 +138,11 @@ def _among(columns: Sequence[str], *, is_there: bool) -> str:
     return f"SELECT count(*) FROM {_BATCH_KEYS} WHERE {is_key} AND {among}"
 
 
-def keys_of(plan: Plan, metric: Metric, target: Reference, batch: Batch, base: Base) -> pa.Table | None:
-    """Return the target's keys that the batch may share, by the batch's names and types; None if there are none."""
+def _keys_of(plan: Plan, metric: Metric, batch: Batch, base: Base) -> pa.Table | None:
+    """Return the keys that the batch may share with the table that it is compared with, by the batch's names and types;
+    None if there are none.
+    """
+    target = metric.refers_to or Reference(table=plan.table, columns=metric.columns)
     table = base.load(target.table)
     if table is None:
         return None
@@ -132,8 +154,7 @@ def keys_of(plan: Plan, metric: Metric, target: Reference, batch: Batch, base: B
     _check_types(plan, batch_fields, table_fields)
     near = _near(base.data(plan, target.table), key_ranges(batch.data, batch_fields), table_fields)
     _check_size(near, base.limits)
-    types = schema_to_pyarrow(table.table.schema().select(*target.columns), include_field_ids=False)
-    rows = base.reading(base.fetch, fields, types, table.names()).rows(near.statistics.values(), target.columns)
+    rows = base.reader(table, target.columns).rows(near.statistics.values(), target.columns)
     return rows.rename_columns(list(metric.columns))
 
 

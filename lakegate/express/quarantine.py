@@ -3,7 +3,7 @@
 It judges nothing. Each data file that it writes has rows of one file version, and the audit proves that again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 import pyarrow as pa
@@ -25,7 +25,7 @@ Reasons = Sequence[tuple[str, ...]]
 """The names of the checks that each row of a file fails, in the order of the rows."""
 
 
-def reasons(plan: Plan, rows: pa.Table, checks: Sequence[str], duckdb: DuckDB) -> Reasons:
+def reasons(plan: Plan, rows: pa.Table, checks: Collection[str], duckdb: DuckDB) -> Reasons:
     """Return for each row of a file which of these checks, by id, it fails. Of rows with one key the first stays."""
     rejects = [check for check in plan.checks if check.id in checks]
     marks = duckdb.marks([plan.metric(check.metric) for check in rejects], rows)

@@ -1,6 +1,6 @@
 """Rows that a branch holds, read back from its data files: what is judged is what main will hold."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from operator import attrgetter
 from typing import Any
@@ -10,25 +10,19 @@ import pyarrow.parquet as pq
 from pyiceberg.io.pyarrow import PYARROW_PARQUET_FIELD_ID_KEY
 
 from lakegate.adapters.decoding import TooLarge, parquet_batches, within_limit
-from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
+from lakegate.audit.data_files.statistics import DataFileStatistics
 from lakegate.audit.errors import HandedOver
+from lakegate.express.tables import ExpressTable
 
 _AT_ONCE = 8  # data files that are fetched concurrently
 
 
 class Reader:
-    """A reader of data files, each fetched once. `types` are Arrow's types of the columns, `names` the field ids that
-    the table has for names in files without ids.
-    """
+    """A reader of a table's data files, each fetched once."""
 
-    def __init__(
-        self,
-        fetch: Callable[[str], bytes],
-        columns: Mapping[str, IcebergField],
-        types: pa.Schema,
-        names: Mapping[str, int] | None = None,
-    ) -> None:
-        self._fetch, self._columns, self._types, self._names = fetch, columns, types, names or {}
+    def __init__(self, fetch: Callable[[str], bytes], table: ExpressTable) -> None:
+        self._fetch, self._columns, self._types = fetch, table.fields(), table.types()
+        self._names = table.names()  # the field ids that the table has for names in files without ids
         self._bodies: dict[str, bytes] = {}
 
     def rows(self, files: Iterable[DataFileStatistics], names: Sequence[str]) -> pa.Table:

@@ -6,7 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 from pyiceberg import types as iceberg
+from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
@@ -57,6 +59,10 @@ class ExpressTable:
             )
             for field in self.table.schema().fields
         }
+
+    def types(self) -> pa.Schema:
+        """Return Arrow's types of its columns."""
+        return schema_to_pyarrow(self.table.schema(), include_field_ids=False)
 
     def names(self) -> dict[str, int]:
         """Return the field ids that the table has for names of columns, in data files without ids."""

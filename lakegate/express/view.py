@@ -14,8 +14,8 @@ from lakegate.audit.engine import ProvedTable
 from lakegate.audit.evaluation.drift import Past
 from lakegate.audit.evaluation.duplicates import OwnRepeats
 from lakegate.audit.evaluation.quarantine import Results
-from lakegate.audit.evaluation.verdicts import Dependent, Measurement, Measurements
-from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
+from lakegate.audit.evaluation.verdicts import Dependent, Measurement, Measurements, malformed_checks
+from lakegate.audit.model.plan import Metric, MetricKind, Plan, Relation, Scope
 from lakegate.audit.model.report import CheckResult, Source
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import canonical
@@ -82,14 +82,8 @@ class ExpressView:
 
     def _of_tables(self) -> dict[str, Dependent]:
         table_metrics = [metric for metric in self.plan.metrics if metric.scope is Scope.TABLE]
-        batch = Batch(files=self.files, columns=self.columns, read=self._read_all)
-        return {metric.id: self._dependent(metric, batch) for metric in table_metrics}
-
-    def _dependent(self, metric: Metric, batch: Batch) -> Dependent:
-        return resolve(self.plan, metric, batch, self.base, self.duckdb)
-
-    def _read_all(self, names: Sequence[str]) -> pa.Table:
-        return pa.concat_tables([self.read(file, names) for file in self.files])
+        batch = Batch(files=self.files, columns=self.columns, read=self.read)
+        return {metric.id: resolve(self.plan, metric, batch, self.base, self.duckdb) for metric in table_metrics}
 
     def _rows(self, file: str) -> int:
         return sum(data.rows for data in self.files[file])
@@ -118,18 +112,27 @@ class ExpressView:
             check_near_limits(self.plan, metric, value, self._rows(file), self.past)
 
     def failing_rows(self, file: str, earlier: Sequence[str], checks: Sequence[str]) -> int:
-        return sum(map(bool, self.reasons(file, checks)))
+        return sum(map(bool, self.reasons(file, earlier, checks)))
 
-    def reasons(self, file: str, checks: Sequence[str]) -> Reasons:
-        """Return for each row of a file which of these checks it fails."""
-        return reasons(self.plan, self.read(file, self._all), checks, self.duckdb)
+    def reasons(self, file: str, earlier: Sequence[str], checks: Sequence[str]) -> Reasons:
+        """Return for each row of a file which of these checks it fails, given the good files before it: a key of theirs
+        repeats in the file. A row that does not parse is none of them.
+        """
+        ids, metrics = {*checks} - malformed_checks(self.plan), self.plan.comparing(Relation.CONFLICT)
+        among = {check.id for check in self.plan.checks if earlier and check.id in ids and check.metric in metrics}
+        rows = self.read(file, self._all)
+        single = reasons(self.plan, rows, ids - among, self.duckdb)
+        if not among:
+            return single
+        rows = pa.concat_tables([*(self.read(other, self._all) for other in earlier), rows])
+        by_key = reasons(self.plan, rows, among, self.duckdb)[-self._rows(file) :]
+        return [(*names, *key_names) for names, key_names in zip(single, by_key, strict=True)]
 
     def without(self, order: Sequence[str], failures: Mapping[str, Sequence[str]]) -> Self:
-        return self.without_rows(order, {file: self.reasons(file, checks) for file, checks in failures.items()})
-
-    def without_rows(self, order: Sequence[str], row_reasons: Mapping[str, Reasons]) -> Self:
-        """Return the view of these files without the rows that have reasons to leave."""
-        stay = {file: [not names for names in rows] for file, rows in row_reasons.items()}
+        stay = {
+            file: [not names for names in self.reasons(file, order[: order.index(file)], checks)]
+            for file, checks in failures.items()
+        }
 
         def read(file: str, names: Sequence[str]) -> pa.Table:
             rows = self.read(file, names)

@@ -13,17 +13,17 @@ import pyarrow as pa
 
 from lakegate.audit.advice import Fault
 from lakegate.audit.evaluation.mask import raw
-from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.job import JobFile
 from lakegate.audit.model.limits import beyond_limits
 from lakegate.audit.model.plan import Plan
 from lakegate.audit.schema.inspection import EMPTY, WRITTEN_ANEW, Inspection
 from lakegate.audit.schema.kinds import FIRST
 from lakegate.audit.schema.parquet import TAIL, footer_length
 from lakegate.express import footer
-from lakegate.express.rows import BrokenText, parts_of, tables_of
+from lakegate.express.files import ParquetFiles
+from lakegate.express.rows import BrokenText, tables_of
 from lakegate.reading import text
 from lakegate.trial.malformed import MalformedRows
-from lakegate.wap.engine import RunFiles
 
 
 def job_files(paths: Sequence[Path]) -> tuple[JobFile, ...]:
@@ -43,11 +43,10 @@ def map_file(path: Path) -> Any:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-@dataclass(frozen=True, kw_only=True)
-class LocalFiles(RunFiles):
+@dataclass(kw_only=True)
+class LocalFiles(ParquetFiles):
     """Files of this machine, as `bodies` their mapped bytes. Those of text have rows that may not parse."""
 
-    job: Job
     malformed: MalformedRows = field(default_factory=MalformedRows)
 
     def inspect(self) -> list[Inspection]:
@@ -80,7 +79,7 @@ class LocalFiles(RunFiles):
 
     def rows(self, plan: Plan, inspection: Inspection, schema: pa.Schema, limit: int) -> Iterable[pa.Table]:
         if not plan.files.kind.is_text:
-            return parts_of(plan, inspection, self.bodies[inspection.id], schema, limit)
+            return super().rows(plan, inspection, schema, limit)
         batches = self.malformed.part(inspection, text.parts(plan, inspection, Path(inspection.file.key)))
         return tables_of(inspection, batches, schema, limit)
 
@@ -89,5 +88,5 @@ class LocalFiles(RunFiles):
     ) -> dict[str, int]:
         return {inspection.id: self.malformed.counts.get(inspection.id, 0) for inspection in inspections}
 
-    def refused(self, inspection: Inspection, error: BrokenText) -> Inspection:
+    def with_faults(self, inspection: Inspection, error: BrokenText) -> Inspection:
         return replace(inspection, faults=error.faults)

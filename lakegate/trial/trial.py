@@ -1,7 +1,7 @@
 """The page: a contract and files in, a report out. It changes nothing, and asks no service."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,12 +14,13 @@ from lakegate.audit.model.plan import Check, Plan
 from lakegate.audit.model.report import Report
 from lakegate.audit.run import Run, append_files, audit_appended
 from lakegate.errors import Misconfigured
+from lakegate.express.engine import DuckDBEngine
 from lakegate.express.plan import spark_only
 from lakegate.publishing.iceberg.refs import NOTHING
 from lakegate.trial.local import LocalFiles, job_files, map_file
 from lakegate.trial.questions import Omission, askable, omissions, without
 from lakegate.trial.scratch import BRANCH, Scratch
-from lakegate.wap.engine import RunEngine, job_of
+from lakegate.wap.source import DuckDBRun, job_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +40,7 @@ def try_files(plan: Plan, paths: Sequence[Path]) -> Trial:
     if reason := spark_only(read):
         raise _unable(plan, reason)
     with _engine(plan_to_ask, paths) as (engine, files):
-        run = Run(job=engine.job, engine=engine, sets_aside=False)
+        run = Run(job=files.job, engine=engine, sets_aside=False)
         try:
             append_files(run)
             spark_reasons = _find_spark_only(run, plan_to_ask.checks)
@@ -82,20 +83,12 @@ def _audit_by(run: Run, plan: Plan) -> Report:
 
 
 @contextmanager
-def _engine(plan: Plan, paths: Sequence[Path]) -> Iterator[tuple[RunEngine, LocalFiles]]:
+def _engine(plan: Plan, paths: Sequence[Path]) -> Iterator[tuple[DuckDBEngine, LocalFiles]]:
     with TemporaryDirectory(prefix="lakegate-try-") as place:
         scratch, of_job = Scratch(folder=Path(place)), job_files(paths)
         job = job_of(BRANCH, BRANCH, NOTHING, plan, of_job, Lane.EXPRESS)
         bodies = {file.id: map_file(path) for file, path in zip(of_job, paths, strict=True)}
         files = LocalFiles(job=job, bodies=bodies)
-        engine = RunEngine(
-            job=job,
-            branches=scratch,
-            branch=scratch.branch,
-            key=str(uuid4()),
-            files=files,
-        )
-        try:
-            yield engine, files
-        finally:
-            engine.close()
+        run = DuckDBRun(job=job, branches=scratch, branch=scratch.branch, key=str(uuid4()), files=files)
+        with closing(run):
+            yield DuckDBEngine(source=run), files

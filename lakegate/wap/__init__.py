@@ -18,10 +18,10 @@ at any step leaves main as it was, or published, and a branch that `discard_aban
 Begin with `block`, the context manager and its single steps; `branch` carries out a step each. `publishing` is what
 makes it safe, by the guards and proofs of `lakegate.publishing`. `place` is what a run needs of a catalog beside that:
 `iceberg` has it of Iceberg's own branches, `nessie` of Nessie's. `history` reads and writes what snapshots say of a
-run, `engine` and `table` are the audit's engine, whose rows are on disk (`spool`), `data` makes files of what is given,
-`narrowing` brings a frame's values to the contract's types, `mending` has the lines for those that do not fit, and
-`refusal` and `report` are what a person reads. `checks` are a person's own functions. `spark` is the same engine in a
-Spark session, for those who give one.
+run, `source` and `table` are a run for the express engine, with rows on disk (`spool`), `data` makes files of what is
+given, `narrowing` brings a frame's values to the contract's types, `mending` has the lines for those that do not fit,
+and `refusal` and `report` are what a person reads. `checks` are a person's own functions. `spark` is a run for Spark's
+engine, for those who give a session.
 """
 
 from importlib import import_module

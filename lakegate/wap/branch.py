@@ -2,13 +2,15 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from typing import Any, Self
 from uuid import UUID, uuid4, uuid5
+
+import pyarrow as pa
 
 from lakegate.adapters.decoding import TooLarge
 from lakegate.audit.errors import HandedOver, JobError
@@ -20,16 +22,18 @@ from lakegate.audit.ref import Ref
 from lakegate.audit.run import Run, append_files, audit_appended
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.errors import Conflict, Misconfigured, Refused
+from lakegate.express.engine import DuckDBEngine
+from lakegate.express.files import ParquetFiles
 from lakegate.publishing.iceberg.refs import commit_of, snapshot_of
 from lakegate.wap.checks import Check, checked, id_of
 from lakegate.wap.data import Given, files_of
-from lakegate.wap.engine import RunEngine, RunFiles, job_of
 from lakegate.wap.history import appends_on, noted_appends
 from lakegate.wap.names import branch_name
 from lakegate.wap.place import Open, Place
 from lakegate.wap.publishing import Published, Publishing, discard, look
 from lakegate.wap.refusal import refusal
 from lakegate.wap.report import Report
+from lakegate.wap.source import DuckDBRun, job_of
 
 _APPENDS = UUID("6f1d2c0e-8a53-4b8e-9a2e-5b8f0a6f9a31")
 _NOT_HERE = (
@@ -130,7 +134,7 @@ class Branch:
         job = replace(self._job(branch, branch.at, files), plan=self._plan_of(new.values()))
         with self._engine(job, replace(branch, base=branch.head), new) as engine:
             run = Run(job=job, engine=engine, now=self._terms.now)
-            run.table, run.base = engine.load(self.table, Ref(branch.name), Ref(branch.name, job.base))
+            run.table, run.base = run.source.load(self.table, Ref(branch.name), Ref(branch.name, job.base))
             append_files(run)
         if run.error:
             raise Refused(f"{self.table}: nothing is appended: {run.error}")
@@ -238,26 +242,26 @@ class Branch:
         with self._engine(job, branch, {}) as engine:
             inspections = [Inspection(file=file, rows=it.rows) for file, it in zip(files, appends, strict=True)]
             run = Run(job=job, engine=engine, now=self._terms.now, inspections=inspections)
-            [run.base] = engine.load(self.table, Ref(branch.name, job.base))
+            [run.base] = run.source.load(self.table, Ref(branch.name, job.base))
             report = Report.of(audit_appended(run))
-            self._seen = engine.seen
-            return self._with_checks(engine, report)
+            self._seen = engine.source.states
+            return self._with_checks(report, partial(engine.source.rows, run.view))
 
-    def _with_checks(self, engine: RunEngine, report: Report) -> Report:
-        """Return the report with the results of a person's own functions."""
+    def _with_checks(self, report: Report, rows: Callable[[str], pa.Table]) -> Report:
+        """Return the report with the results of a person's own functions, of the `rows` of each append."""
         if not self._terms.checks or report.error:
             return report
-        files = [checked(self._terms.plan, self._terms.checks, entry, engine.rows(entry.id)) for entry in report.files]
+        files = [checked(self._terms.plan, self._terms.checks, entry, rows(entry.id)) for entry in report.files]
         return replace(report, files=tuple(files))
 
     def _job(self, branch: Open, base: str, files: tuple[JobFile, ...]) -> Job:
         return job_of(branch.name, self.key, base, self._terms.plan, files)
 
     @contextmanager
-    def _engine(self, job: Job, branch: Open, given: Mapping[str, Given]) -> Iterator[RunEngine]:
+    def _engine(self, job: Job, branch: Open, given: Mapping[str, Given]) -> Iterator[Any]:
         terms, spark = self._terms, self._terms.spark
-        asked_for = terms.allow_new_columns
-        more = {"branches": terms.place, "branch": branch, "key": self.key, "asked_for": asked_for}
+        columns = terms.allow_new_columns
+        more = {"branches": terms.place, "branch": branch, "key": self.key, "allow_new_columns": columns}
         try:
             with (_in_duckdb if spark is None else _in_spark(spark))(job, given, **more) as engine:
                 yield engine
@@ -278,17 +282,14 @@ class Branch:
 
 
 @contextmanager
-def _in_duckdb(job: Job, given: Mapping[str, Given], **more: Any) -> Iterator[RunEngine]:
+def _in_duckdb(job: Job, given: Mapping[str, Given], **more: Any) -> Iterator[DuckDBEngine]:
     """Yield the engine of one append, or one audit, in this process."""
-    files = RunFiles(job=job, bodies={key: each.body for key, each in given.items()})
-    engine = RunEngine(job=job, files=files, **more)
-    try:
-        yield engine
-    finally:
-        engine.close()
+    files = ParquetFiles(job=job, bodies={key: file.body for key, file in given.items()})
+    with closing(DuckDBRun(job=job, files=files, **more)) as source:
+        yield DuckDBEngine(source=source)
 
 
-def _in_spark(session: Any) -> Callable[..., AbstractContextManager[RunEngine]]:
+def _in_spark(session: Any) -> Callable[..., AbstractContextManager[Any]]:
     """Return the same in a Spark session, which alone imports Spark."""
     from lakegate.wap.spark.engine import opened  # noqa: PLC0415
 

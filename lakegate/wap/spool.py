@@ -1,27 +1,24 @@
 """A reader whose rows are on disk, mapped into memory: checks of a large file take the memory that there is."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from lakegate.adapters.spool import spool
 from lakegate.audit.data_files.statistics import DataFileStatistics
 from lakegate.express.reading import Reader
+from lakegate.express.tables import ExpressTable
 
 _AT_ONCE = 8  # data files that are fetched concurrently
 
 
 class Spool:
-    """A maker of readers, which share what was read once."""
+    """Tables of rows on disk, which readers share."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._tables = folder, dict[tuple[str, ...], pa.Table]()
-
-    def __call__(self, *of: Any) -> "SpooledReader":
-        return SpooledReader(self, *of)
 
     def table(self, paths: Sequence[str], schema: pa.Schema, parts: Iterable[pa.Table]) -> pa.Table:
         """Return these parts as one table, whose values are read where they are asked for."""
@@ -32,10 +29,13 @@ class Spool:
 
 
 class SpooledReader(Reader):
-    """A reader that decodes each data file once, all of its own columns, and then keeps it in the spool."""
+    """A reader that decodes each data file once, all columns of these names, and then keeps it in the spool."""
 
-    def __init__(self, spool: Spool, *of: Any) -> None:
-        super().__init__(*of)
+    def __init__(
+        self, spool: Spool, fetch: Callable[[str], bytes], table: ExpressTable, names: Collection[str]
+    ) -> None:
+        super().__init__(fetch, table)
+        self._types = pa.schema([column for column in self._types if column.name in names])
         self._spool = spool
 
     def rows(self, files: Iterable[DataFileStatistics], names: Sequence[str]) -> pa.Table:

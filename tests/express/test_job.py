@@ -44,7 +44,7 @@ from lakegate.audit.model.report import DataFile, ReplacedFiles, Report, Source,
 from lakegate.audit.ref import Ref
 from lakegate.audit.schema.fit import CONTRACT_HASH
 from lakegate.cli.terminal import sound
-from lakegate.express.engine import ExpressEngine
+from lakegate.express.attempt import Attempt
 from lakegate.express.job import RUN_MARK, Outcome, run_job
 from lakegate.express.limits import Limits
 from lakegate.express.process import Process
@@ -562,13 +562,13 @@ def test_a_commit_that_comes_between_the_audit_and_its_note_ends_the_job(
 ) -> None:
     """As one that the network repeats late."""
     uri, job = job_for(lake, a_plan(), rows(1), notes_audits=True)
-    noted = ExpressEngine.note_audits
+    noted = Attempt.note_audits
 
-    def late(engine: ExpressEngine, rows: Any) -> None:
+    def late(engine: Attempt, rows: Any) -> None:
         noted(engine, rows)
         table = RefCatalog(lake.nessie_uri, lake.warehouse, Ref(job.branch)).load_table(job.plan.table)
         with table.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
             append.append_data_file(data_file(f"s3://{lake.bucket}/late.parquet", 1))
 
-    monkeypatch.setattr(ExpressEngine, "note_audits", late)
+    monkeypatch.setattr(Attempt, "note_audits", late)
     assert run_job(uri, Process()) is Outcome.FAILED

@@ -28,7 +28,7 @@ from lakegate.audit.schema.inspection import Inspection, fit_all
 from spark_jobs.appending import append as appending
 from spark_jobs.appending import partition_counts, path_lengths, text_sizes
 from spark_jobs.appending.rows import rows_of
-from spark_jobs.engine import SparkEngine
+from spark_jobs.engine import SparkAttempt, SparkEngine
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import iceberg, nessie
@@ -53,7 +53,7 @@ def inspections(spark: SparkSession, folder: Path, by: Plan, tables: list[pa.Tab
 
 def resumed(spark: SparkSession, by: Plan, seen: list[Inspection], there: dict[str, int]) -> list[Inspection]:
     its = replace(job(), plan=by)
-    return resume(Run(job=its, engine=SparkEngine(spark=spark, job=its), inspections=seen), there)
+    return resume(Run(job=its, engine=SparkEngine(source=SparkAttempt(spark=spark, job=its)), inspections=seen), there)
 
 
 @pytest.fixture

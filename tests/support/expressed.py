@@ -80,7 +80,7 @@ class Expressed:
         self.types = schema_to_pyarrow(schema, include_field_ids=False)
         self.fields = ExpressTable(table=table).fields()
         self.data = self._written(table)
-        self.reader = Reader(_local, self.fields, self.types)
+        self.reader = Reader(_local, ExpressTable(table=table))
         self.duckdb = DuckDB(Limits())
 
     def _written(self, table: Table) -> list[DataFileStatistics]:
@@ -127,7 +127,7 @@ class Expressed:
             columns=self.fields,
             read=self.read,
             duckdb=Known(numbers),
-            base=Base(load=lambda _: None, fetch=_local, limits=Limits()),
+            base=Base(load=lambda _: None, reader=lambda table, _: Reader(_local, table), limits=Limits()),
             past=past,
         )
 

@@ -238,6 +238,10 @@ class StoryEngine:
     wanted: TableIdentity = field(init=False)
 
     @property
+    def source(self) -> "StoryEngine":
+        return self
+
+    @property
     def storage(self) -> StoryStorage:
         return StoryStorage(store=self.cluster.store, did=self.did)
 

@@ -9,7 +9,7 @@ from lakegate.audit.model.job import Job
 from lakegate.audit.run import Run, audit_table
 from lakegate.audit.schema.inspection import Inspection, fit_all
 from spark_jobs.appending.rows import rows_of
-from spark_jobs.engine import SparkEngine, SparkTable
+from spark_jobs.engine import SparkAttempt, SparkEngine, SparkTable
 from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import ddl, iceberg
@@ -21,7 +21,7 @@ def version() -> str:
 
 def append_and_audit(spark: SparkSession, job: Job) -> Run:
     """Do the job's work without Nessie's branch and the report's file. Return the run, with timings and results."""
-    run = Run(job=job, engine=SparkEngine(spark=spark, job=job))
+    run = Run(job=job, engine=SparkEngine(source=SparkAttempt(spark=spark, job=job)))
     with run.step("inspect"):
         run.inspections = inspected(spark, job)
     with run.step("prepare"):
@@ -41,7 +41,7 @@ def audit(spark: SparkSession, job: Job, appended: str) -> Run:
     """Audit a table that another append has filled. The audit includes the files' inspection, which judges columns."""
     name = appended.removeprefix(f"{LAKE}.")
     job = replace(job, plan=replace(job.plan, table=name))
-    run = Run(job=job, engine=SparkEngine(spark=spark, job=job), inspections=inspected(spark, job))
+    run = Run(job=job, engine=SparkEngine(source=SparkAttempt(spark=spark, job=job)), inspections=inspected(spark, job))
     _audit(spark, run)
     return run
 

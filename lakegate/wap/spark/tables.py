@@ -5,14 +5,15 @@ Spark reads their data files, and writes new ones that no commit names yet. PyIc
 
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyiceberg.io import FileIO, InputFile, InputStream, OutputFile
 from pyiceberg.manifest import DataFile, ManifestContent, ManifestFile
 from pyiceberg.table import Table
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.adapters.lake import storage
 from lakegate.audit.data_files.difference import Difference
@@ -36,6 +37,11 @@ class SparkRunTable(SparkTable):
 
     def fields(self) -> dict[str, IcebergField]:
         return with_append(super().fields())
+
+    def read(self, entries: Mapping[str, Any], files: Mapping[str, str], *, per_file: bool) -> DataFrame:
+        ids = F.create_map(*(F.lit(part) for pair in files.items() for part in pair))
+        rows = super().read(entries, files, per_file=per_file)
+        return rows.withColumn(FILE_COLUMN, F.element_at(ids, F.col("_file")))
 
     def changes_since(self, before: SparkTable | None) -> Difference:
         return told(super().changes_since(before), self.fields()[FILE_COLUMN].id, self.appends)
