@@ -25,7 +25,8 @@ from lakegate.workflow.cleaning.clean import clean
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.verification.verify import verify
 from tests.support.function_urls import Called
-from tests.world.world import CONTRACT, Story, World
+from tests.world.stories import Story
+from tests.world.world import CONTRACT, World
 
 ROWS = 10  # of every file
 PLACE = Place(
@@ -142,7 +143,7 @@ class Desk:
     def _learn(self, file: FileVersion) -> None:
         is_bad = self.world.landing.bodies[file.key, file.version_id].startswith(b"bad")
         self.world.names.setdefault(file.id, file.id)
-        self.world.stories.setdefault(file.id, Story(rows=ROWS, bad="carrier required: 0 nulls" if is_bad else ""))
+        self.world.stories.setdefault(file.id, Story(rows=ROWS, bad="carrier required" if is_bad else ""))
 
     def published(self, name: str = "1.parquet") -> str:
         """A file that was dropped and published; its batch."""

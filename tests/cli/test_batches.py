@@ -47,7 +47,7 @@ def test_status_as_json_describes_every_entry_alike(desk: Desk) -> None:
         assert set(entry) >= MEMBERS
     assert told["published"][0]["rows"] == ROWS
     assert told["published"][0]["files"] == ["nyc/flights/1.parquet"]
-    assert told["rejected"][0]["reasons"] == ["carrier required: no value, expected 0 nulls"]
+    assert told["rejected"][0]["reasons"] == ["carrier required: 1, expected none"]
     assert told["rejected"][0]["branch"] in desk.world.branches()
     assert told["unrouted"][0]["files"] == ["elsewhere/x.parquet"]
     assert told["in_flight"][0]["state"] == "queued"
@@ -58,7 +58,7 @@ def test_status_shows_a_person_each_list(desk: Desk) -> None:
     told = desk.run("status").stdout
     for words in ("In flight (1 file)", "Unrouted (1 file)", "Rejected (1 file)", f"Published (1 file, {ROWS} rows)"):
         assert words in told
-    assert "carrier required: no value, expected 0 nulls" in told
+    assert "carrier required: 1, expected none" in told
     assert "Next: lakegate wait" in told
 
 
@@ -172,7 +172,7 @@ def test_reasons_that_differ_name_their_files(desk: Desk) -> None:
     desk.world.run()
     [entry] = desk.json("status")["rejected"]
     assert sorted(entry["reasons"]) == [
-        "nyc/flights/1.parquet: x: no value, expected 0 rows",
+        "nyc/flights/1.parquet: x: 1, expected none",
         "nyc/flights/2.parquet: it is empty",
     ]
     assert "nyc/flights/2.parquet: it is empty" in desk.run("status").stdout
@@ -210,7 +210,7 @@ def test_show_tells_a_rejected_files_checks_and_what_to_do(desk: Desk) -> None:
     told = desk.run("show", batch)
     [branch] = desk.world.branches()
     assert told.exit_code == 0
-    for words in (batch, branch, "carrier required", "0 nulls", "statistics", f"lakegate retry {batch}", "--ref"):
+    for words in (batch, branch, "carrier required", "none", "statistics", f"lakegate retry {batch}", "--ref"):
         assert words in told.stdout
 
 

@@ -43,7 +43,7 @@ def ask(operation: Operation[Any], by: str = ANN) -> Any:
 
 
 def rejected(world: World) -> str:
-    world.drop("bad.parquet", rows=3, bad="carrier required: 0 nulls")
+    world.drop("bad.parquet", rows=3, bad="carrier required")
     world.run()
     [line] = ask(ShowStatus()).rejected
     return str(line.batch)

@@ -433,7 +433,7 @@ def verdicts_are_true_of_the_main_they_are_published_to(step: Step) -> Iterator[
             yield f"{report.branch} refers to rows {needed} of {table}, where there are {seen}"
 
 
-def _keys_at(world: Installation, commit: Commit, table: str) -> set[int]:
+def _keys_at(world: Installation, commit: Commit, table: str) -> set[int | str]:
     state = table_at(commit, table)
     return keys_of(rows_at(world, commit, table), state.deletes if state else frozenset(), world.stories)
 
@@ -454,7 +454,7 @@ def _is_published(step: Step, file: FileReport) -> bool:
 def no_key_is_there_twice(step: Step) -> Iterator[str]:
     if not step.world.unique:
         return
-    seen: set[int] = set()
+    seen: set[int | str] = set()
     for file_id in sorted({file_of(path) for path in rows_at(step.world, step.after, FLIGHTS)}):
         key = step.world.stories[file_id].key
         if let_through(step, file_id):

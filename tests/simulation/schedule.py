@@ -17,7 +17,7 @@ from tests.simulation.installation import FLIGHTS, NAMESAKES, PLANES, WINDOW, Te
 from tests.simulation.simulation import Simulation
 from tests.simulation.spark import ExpressRun, SparkRun
 from tests.simulation.worker import CHANNEL, PORTS, Fate, Worker
-from tests.world.stories import KEY, Story
+from tests.world.stories import KEY, Story, odd_in
 
 FAULTS = (Fate.THROTTLED, Fate.LOST, Fate.UNANSWERED, Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
 SPANS = (
@@ -315,7 +315,7 @@ class Schedule(Simulation):
         key = self._late_key()
         world.upload(RUSH[0], b"rush", Story(rows=3, key=key, needs=needs, column=self._column()))
         if again or self.chance.random() < 0.5:
-            odd = Story(rows=2, column=self._column(), **{self._what_is_odd(): True})
+            odd = Story(rows=2, column=self._column(), **odd_in(self._what_is_odd()))
             world.upload(RUSH[1], b"beside", odd)
         self._repeat(key)
         batch = [arrival for arrival in world.queue if arrival.key in (LATE, *RUSH, LAST)]
@@ -352,7 +352,7 @@ class Schedule(Simulation):
         if not self.terms.unique or self.mixture.files % 2:
             return None
         late = KEY if self.mixture.files == FEW else KEY + 1
-        self.world.upload(LATE, b"late", Story(rows=2, key=late, bad=True, aside=1))
+        self.world.upload(LATE, b"late", Story(rows=2, key=late, bad="bad", aside=1))
         return KEY
 
     def _repeat(self, key: int | None) -> None:
@@ -423,7 +423,7 @@ class Schedule(Simulation):
             files=chance.choice((1, 1, 2)),
             key=chance.randrange(2) if kind == "planes" else chance.randrange(4) if self.terms.unique else number,
             needs=chance.randrange(2) if kind == "flights" and chance.random() < 0.5 else None,
-            **{self._what_is_odd(): True} if chance.random() < 0.35 else {},
+            **odd_in(self._what_is_odd() if chance.random() < 0.35 else ""),
             aside=chance.choice((0, 0, 0, 1)),
             column=self._column(),
         )

@@ -20,7 +20,7 @@ from tests.simulation.worker import Fate
 from tests.world.stories import Story, files_of
 
 AUDITS = audits_of(FLIGHTS)
-GOOD, BAD = Story(rows=2), Story(rows=3, bad=True)
+GOOD, BAD = Story(rows=2), Story(rows=3, bad="odd")
 
 
 class World(Simulation):

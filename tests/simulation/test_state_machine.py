@@ -22,7 +22,7 @@ from tests.simulation.schedule import REUPLOADS
 from tests.simulation.simulation import Simulation
 from tests.simulation.spark import ExpressRun
 from tests.simulation.worker import Fate
-from tests.world.stories import Story
+from tests.world.stories import Story, odd_in
 
 ODD = ("", "", "", "bad", "nulls", "warn", "unreadable")
 FATES = (*[Fate.DONE] * 3, *Fate)
@@ -190,8 +190,7 @@ class Lakegate(RuleBasedStateMachine):
         return found
 
     def _upload(self, key: int, body: bytes, odd: str, aside: int) -> None:
-        odds: dict[str, Any] = {odd: True} if odd else {}
-        self.world.upload(f"flights/{key}", body, Story(rows=2, key=key, aside=aside, **odds))
+        self.world.upload(f"flights/{key}", body, Story(rows=2, key=key, aside=aside, **odd_in(odd)))
 
     def _finish_workers(self) -> None:
         while self.world.workers:

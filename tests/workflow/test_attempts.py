@@ -19,7 +19,8 @@ from lakegate.workflow.settle import settle
 from lakegate.workflow.settlement.backoff import LONGEST, Crash
 from lakegate.workflow.settlement.facts import AttemptEnd
 from lakegate.workflow.status import status
-from tests.world.world import CONTRACT, Story, World
+from tests.world.stories import Story
+from tests.world.world import CONTRACT, World
 
 
 @pytest.fixture

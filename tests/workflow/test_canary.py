@@ -12,7 +12,8 @@ from lakegate.landing.files import FileVersion
 from lakegate.ports import MAIN, Signal
 from lakegate.workflow.receiving.canary import drop_canary
 from lakegate.workflow.registry import Registry, contract_name
-from tests.world.world import CONTRACT, Story, World
+from tests.world.stories import Story
+from tests.world.world import CONTRACT, World
 
 
 @pytest.fixture

@@ -63,7 +63,10 @@ def test_what_is_published_is_an_event_with_its_commit_its_files_and_its_contrac
     [file] = event.files
     assert (file.key, file.version_id) == (world.key("1"), world.file("1").version_id)
     assert (file.rows, file.quarantined_rows, event.rows, event.quarantined_rows) == (3, 1, 3, 1)
-    assert [(check.name, check.verdict) for check in file.checks] == [("odd", "quarantine")]
+    assert [(check.name, check.verdict) for check in file.checks] == [
+        ("odd", "quarantine"),
+        ("rows for quarantine", "pass"),
+    ]
     assert (event.contract_id, event.contract_version) == ("nyc-flights", "1.0.0")
     assert [column.name for column in event.columns] == ["a", "b"]
     assert world.store.names(OUTBOX) == []
@@ -71,7 +74,7 @@ def test_what_is_published_is_an_event_with_its_commit_its_files_and_its_contrac
 
 def test_what_is_rejected_is_an_event_of_its_own_with_its_reasons_and_the_branch_that_is_kept(world: Listened) -> None:
     world.drop("1", rows=3, deliver=False)
-    world.drop("2", rows=3, bad="broken: 1 of 3", deliver=False)
+    world.drop("2", rows=3, bad="broken", deliver=False)
     world.deliver(*world.files.values())
     world.run()
     assert sorted(world.told()) == [(EventKind.PUBLISHED, ["1"]), (EventKind.REJECTED, ["2"])]
@@ -153,7 +156,7 @@ def dies_settling(calls: int) -> bool:
 @pytest.mark.parametrize("error", [Retryable("no answer"), Misconfigured("no such bus"), RuntimeError("a bug")])
 def test_a_channel_that_fails_in_any_way_keeps_nobody_from_being_told(world: Listened, error: Exception) -> None:
     world.hook.failing = error  # type: ignore[assignment]
-    world.drop("1", rows=3, warn="odd: 1 of 3")
+    world.drop("1", rows=3, warn="odd")
     world.run()
     assert world.rows_on_main() == {"1": 3}
     assert world.branches() == []
@@ -169,7 +172,7 @@ def test_a_channel_that_fails_in_any_way_keeps_nobody_from_being_told(world: Lis
 def test_a_channel_that_stays_away_holds_up_no_message_and_is_told_of_by_the_sweep(world: Listened) -> None:
     world.hook.failing = Retryable("no answer")
     for name in "12345":
-        world.drop(name, rows=3, warn="odd: 1 of 3")
+        world.drop(name, rows=3, warn="odd")
     world.notifier_down()
     world.run()
     world.notifier_up()
@@ -287,6 +290,6 @@ def test_of_a_plain_success_people_are_told_where_the_contract_asks_for_it(world
 
 def test_of_what_is_published_with_a_remark_they_are_told_once(world: Listened) -> None:
     world.push_contract(notify=["published"])
-    world.drop("1", rows=3, warn="odd: 1 of 3")
+    world.drop("1", rows=3, warn="odd")
     world.run()
     assert [message.kind for message in world.messages()] == [MessageKind.WARNED]

@@ -51,7 +51,7 @@ def test_people_are_told_once_before_the_branch_goes_and_then_it_goes(world: Wor
     assert (expiring(world), world.branches()) == ([branch], [branch])
     sweep(world, 2)
     assert (expiring(world), world.branches()) == ([branch], [])
-    assert world.rejected() == {"bad": ("odd: no value, expected 0 rows",)}
+    assert world.rejected() == {"bad": ("odd: 1, expected none",)}
 
 
 @pytest.mark.parametrize(("unreadable", "approves"), [("", True), ("no parquet file", False)])

@@ -32,10 +32,10 @@ def world() -> World:
     return world
 
 
-def audited(world: World, *names: str, bad: str = "", aside: int = 0, rows: int = 2, evolves: str = "") -> Audited:
+def audited(world: World, *names: str, bad: str = "", aside: int = 0, rows: int = 2, column: str = "") -> Audited:
     """An attempt at these files that is audited but not settled."""
     for name in names:
-        world.drop(name, rows=rows, deliver=False, bad=bad, aside=aside, evolves=evolves)
+        world.drop(name, rows=rows, deliver=False, bad=bad, aside=aside, column=column)
     return audited_as_it_is(world, world.open_attempt(*(world.file(name) for name in names)))
 
 
@@ -459,7 +459,7 @@ def test_nothing_is_published_that_was_audited_by_an_earlier_contract(world: Wor
 
 
 def test_a_rejected_file_does_not_change_the_table_by_another_files_publishing(world: World) -> None:
-    world.drop("2.parquet", rows=5, bad="broken", evolves='"zip" string', deliver=False)
+    world.drop("2.parquet", rows=5, bad="broken", column="zip", deliver=False)
     world.drop("3.parquet", rows=6, deliver=False)
     two = world.open_attempt(world.file("2.parquet"), world.file("3.parquet"))
     world.run(settle_after=False)
@@ -472,7 +472,7 @@ def test_a_rejected_file_does_not_change_the_table_by_another_files_publishing(w
 
 def beside_one_that_fails(world: World) -> Attempt:
     """An attempt at a file 2 that fails and brings a column, and at a good file 3."""
-    world.drop("2", rows=5, bad="broken", evolves='"zip" string', deliver=False)
+    world.drop("2", rows=5, bad="broken", column="zip", deliver=False)
     world.drop("3", rows=6, deliver=False)
     return world.open_attempt(world.file("2"), world.file("3"))
 
@@ -485,28 +485,28 @@ def columns_on_main(world: World) -> list[str]:
 def test_a_file_that_brings_a_column_is_published_by_its_first_audit_though_main_got_rows_meanwhile(
     world: World,
 ) -> None:
-    one, two, three = audited(world, "1"), audited(world, "2", evolves='"zip" string'), audited(world, "3")
+    one, two, three = audited(world, "1"), audited(world, "2", column="zip"), audited(world, "3")
     for each in (one, two, three):
         settle(world.service, each.attempt)
     assert world.rows_on_main() == {"0.parquet": 1, "1": 2, "2": 2}
-    assert columns_on_main(world) == ["a", "b", '"zip"']
+    assert columns_on_main(world) == ["a", "b", "zip"]
     world.run()
     assert world.rows_on_main() == {"0.parquet": 1, "1": 2, "2": 2, "3": 2}
     assert (world.job_runs(), world.branches()) == (5, [])
 
 
 def test_two_files_that_bring_the_same_column_are_both_published_by_their_first_audit(world: World) -> None:
-    one, two = audited(world, "1", evolves='"zip" string'), audited(world, "2", evolves='"zip" string')
+    one, two = audited(world, "1", column="zip"), audited(world, "2", column="zip")
     settle(world.service, one.attempt)
     settle(world.service, two.attempt)
     assert world.rows_on_main() == {"0.parquet": 1, "1": 2, "2": 2}
-    assert columns_on_main(world) == ["a", "b", '"zip"']
+    assert columns_on_main(world) == ["a", "b", "zip"]
 
 
 def test_rows_are_not_merged_into_another_table_than_the_audited_one(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, two = audited(world, "1"), audited(world, "2", evolves='"zip" string')
+    one, two = audited(world, "1"), audited(world, "2", column="zip")
     settle(world.service, one.attempt)
     monkeypatch.setattr(world.service.tables, "evolve", lambda *_: None)
     with pytest.raises(Refused, match="not the table that was audited"):
@@ -517,17 +517,17 @@ def test_rows_are_not_merged_into_another_table_than_the_audited_one(
 def test_of_two_files_that_bring_columns_the_second_is_appended_to_the_table_that_the_first_has_made(
     world: World,
 ) -> None:
-    one, two = audited(world, "1", evolves='"zip" string'), audited(world, "2", evolves='"city" string')
+    one, two = audited(world, "1", column="zip"), audited(world, "2", column="city")
     settle(world.service, one.attempt)
     settle(world.service, two.attempt)
     assert world.rows_on_main() == {"0.parquet": 1, "1": 2}
     world.run()
     assert world.rows_on_main() == {"0.parquet": 1, "1": 2, "2": 2}
-    assert columns_on_main(world) == ["a", "b", '"zip"', '"city"']
+    assert columns_on_main(world) == ["a", "b", "zip", "city"]
 
 
 def test_a_column_that_came_and_went_meanwhile_keeps_another_from_its_field_id(world: World) -> None:
-    one = audited(world, "1", evolves='"zip" string')
+    one = audited(world, "1", column="zip")
     world.add_and_drop_a_column_on_main()
     settle(world.service, one.attempt)
     assert world.rows_on_main() == {"0.parquet": 1}
@@ -535,7 +535,7 @@ def test_a_column_that_came_and_went_meanwhile_keeps_another_from_its_field_id(w
     assert world.rows_on_main() == {"0.parquet": 1, "1": 2}
     identity = world.service.tables.identity(Ref(MAIN), TABLE)
     assert identity is not None
-    assert identity.fields[-1] == (4, '"zip"', "string")
+    assert identity.fields[-1] == (4, "zip", "string")
 
 
 def test_a_rebase_brings_no_column_of_a_file_that_stays_behind(world: World) -> None:
@@ -563,7 +563,7 @@ def test_a_new_table_that_comes_by_a_rebase_has_no_column_of_a_file_that_stays_b
     world = World()
     world.drop("2", rows=3, deliver=False)
     before = world.file("2")
-    world.drop("1", rows=5, bad="broken", evolves='"zip" string', deliver=False)
+    world.drop("1", rows=5, bad="broken", column="zip", deliver=False)
     world.drop("2", rows=6, deliver=False)
     one = world.open_attempt(world.file("1"), world.file("2"))
     world.run(settle_after=False)
@@ -575,18 +575,18 @@ def test_a_new_table_that_comes_by_a_rebase_has_no_column_of_a_file_that_stays_b
 
 
 def test_a_file_is_approved_though_its_table_got_a_column_with_another_of_its_batch(world: World) -> None:
-    world.drop("2", rows=5, evolves='"zip" string', deliver=False)
+    world.drop("2", rows=5, column="zip", deliver=False)
     world.drop("3", rows=6, bad="broken", deliver=False)
     two = world.open_attempt(world.file("2"), world.file("3"))
     world.run(settle_after=False)
     settle(world.service, two)
-    assert columns_on_main(world) == ["a", "b", '"zip"']
+    assert columns_on_main(world) == ["a", "b", "zip"]
     approve(world.service, two.batch, reason="it is known", by="ann")
     assert world.rows_on_main() == {"0.parquet": 1, "2": 5, "3": 6}
 
 
 def test_people_hear_that_a_file_made_the_table_grow(world: World) -> None:
-    world.drop("1.parquet", rows=5, evolves='"zip" string')
+    world.drop("1.parquet", rows=5, column="zip")
     world.run()
     [message] = world.messages()
     assert message.kind is MessageKind.WARNED
@@ -597,7 +597,7 @@ def test_people_hear_that_a_file_made_the_table_grow(world: World) -> None:
 
 def test_what_a_good_file_asked_of_the_table_too_is_published_with_it(world: World) -> None:
     for name, bad in (("2.parquet", "broken"), ("3.parquet", "")):
-        world.drop(name, rows=5, bad=bad, evolves='"zip" string', deliver=False)
+        world.drop(name, rows=5, bad=bad, column="zip", deliver=False)
     two = world.open_attempt(world.file("2.parquet"), world.file("3.parquet"))
     world.run(settle_after=False)
     settle(world.service, two)

@@ -21,7 +21,8 @@ from lakegate.workflow.registry import push
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
-from tests.world.world import CONTRACT, TABLE, Story, World
+from tests.world.stories import Story
+from tests.world.world import CONTRACT, TABLE, World
 
 
 @pytest.fixture

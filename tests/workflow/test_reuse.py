@@ -22,10 +22,10 @@ def world() -> World:
     return world
 
 
-def audited(world: World, *names: str, holds: str = "", warn: str = "", evolves: str = "") -> Attempt:
+def audited(world: World, *names: str, holds: str = "", warn: str = "", column: str = "") -> Attempt:
     world.clock.advance(60)  # batches of one minute are in no order that a test may know
     for name in names:
-        world.drop(name, rows=2, deliver=False, holds=holds or f"key {name}", warn=warn, evolves=evolves)
+        world.drop(name, rows=2, deliver=False, holds=holds or f"key {name}", warn=warn, column=column)
     attempt = world.open_attempt(*(world.file(name) for name in names))
     world.run(settle_after=False)
     return attempt
@@ -38,7 +38,7 @@ def test_the_next_attempt_at_audited_files_reuses_their_data_files_and_audits_th
     [run] = world.runner.running()
     job = world.runner.job(run.id)
     assert job.reuses == f"s3://service/reports/{two.branch}.json"
-    assert [file.data_files for file in job.files] == [(f"{two.branch}/{world.file('2').id}",)]
+    assert [file.data_files for file in job.files] == [(f"{two.branch}/{world.file('2').id}/0",)]
     assert not any(two.next().branch in uri for uri in world.landing.staged)
     assert world.rows_on(two.next().branch) == {"2": 2}
     world.run()
@@ -67,7 +67,7 @@ def test_a_key_that_was_published_meanwhile_rejects_the_file_with_that_reason(wo
     settle(world.service, two)
     world.run()
     assert world.rows_on_main() == {"0": 1, "1": 2, "3": 2}
-    assert world.rejected() == {"2": ("b unique in the table: 1, expected none",)}
+    assert world.rejected() == {"2": ("b unique in the table: 1 of 2 rows, expected none",)}
     assert world.branches() == [two.next().branch]
     assert world.rows_on(two.next().branch) == {"2": 2}
 
@@ -144,7 +144,7 @@ def test_a_contract_that_was_pushed_meanwhile_is_audited_by_from_the_files(world
 
 
 def test_columns_that_came_with_files_are_not_reused(world: World) -> None:
-    one, two = audited(world, "1"), audited(world, "2", evolves='"zip" string')
+    one, two = audited(world, "1"), audited(world, "2", column="zip")
     settle(world.service, one)
     settle(world.service, two)
     world.run()

@@ -231,7 +231,7 @@ def test_rows_that_are_on_main_by_two_attempts_are_named(world: RestoredWorld) -
     publish_more(world)
     first = attempt_of(world, "after")
     body = world.store.objects[f"reports/{first.branch}.json"]
-    path = f"{first.branch}/{world.file('after').id}"
+    path = f"{first.branch}/{world.file('after').id}/0"
     twin = path.replace("-a1/", "-a2/")
     world.store.objects[f"reports/{first.next().branch}.json"] = body.replace(path.encode(), twin.encode())
     state = world.lake.table(Ref(MAIN), TABLE)

@@ -21,7 +21,7 @@ from lakegate.audit.evaluation.quarantine import Results, quarantine_of
 from lakegate.audit.evaluation.table_scope import Orphans
 from lakegate.audit.evaluation.verdicts import Dependent, Measurement, Measurements, malformed_checks
 from lakegate.audit.model.job import Job, JobFile
-from lakegate.audit.model.plan import Metric, MetricKind, Plan, Severity, TableColumn
+from lakegate.audit.model.plan import Budget, Check, Metric, MetricKind, Plan, Severity, Stance, TableColumn
 from lakegate.audit.model.report import CheckResult, Source
 from lakegate.audit.schema.fit import FILE_COLUMN, FileColumn
 from lakegate.audit.schema.inspection import WRITTEN_ANEW, Inspection
@@ -30,8 +30,10 @@ from lakegate.ports import MAIN, Ref, TableIdentity
 from lakegate.testing import MemoryClock, MemoryJobRunner, MemoryStore, TableState
 from lakegate.testing.lake import Commit, Content, Key, KeyKind
 from tests.support.identities import grown
+from tests.support.plans import none_of
 from tests.world.stories import Rewrites, Story, as_written, deletes_of, file_of, files_of, keys_of
 
+NAMED = "named by a story: "
 REPEATS = "primary key a unique in the table"
 FIELDS = ((1, "a", "int"), (2, "b", "int"))
 NAMES = frozenset(name for _, name, _ in FIELDS)
@@ -54,16 +56,49 @@ class Lake(Protocol):
 class Cluster(Protocol):
     """The services that jobs reach."""
 
-    lake: Lake
     clock: MemoryClock
     runner: MemoryJobRunner
     stories: dict[str, Story]
     rewritten: Rewrites
 
     @property
+    def lake(self) -> Lake: ...
+    @property
     def store(self) -> MemoryStore: ...
 
     def new_uuid(self) -> str: ...
+
+
+def with_named_checks(job: Job, stories: Mapping[str, Story]) -> Job:
+    """The job whose plan has also the checks that the stories of its files name, which the contract does not have.
+    Rows that need others go to quarantine if a story says that any do.
+    """
+    plan, of_job = job.plan, [stories[file.id] for file in job.files]
+    named = [(MetricKind.VALUE, Severity.ERROR, story.bad) for story in of_job]
+    named += [(MetricKind.FAILING, Severity.WARNING, story.warn) for story in of_job]
+    named += [(MetricKind.FAILING, Severity.QUARANTINE, "odd") for story in of_job if story.aside and not story.needs]
+    checks = {
+        Metric(id=f"{NAMED}{severity} {name}", kind=kind, columns=("a",), sql=name): severity
+        for kind, severity, name in named
+        if name
+    }
+    if any(story.aside and story.needs for story in of_job):
+        referring = {metric.id for metric in plan.metrics if metric.refers_to}
+        plan = replace(plan, checks=tuple(_for_quarantine(it) if it.metric in referring else it for it in plan.checks))
+    return replace(
+        job,
+        plan=replace(
+            plan,
+            metrics=(*checks, *plan.metrics),
+            checks=(*(replace(none_of(it, severity), name=it.sql) for it, severity in checks.items()), *plan.checks),
+            policy=replace(plan.policy, new_columns=Stance.EVOLVE),
+            budget=plan.budget or Budget(rows=9),
+        ),
+    )
+
+
+def _for_quarantine(check: Check) -> Check:
+    return replace(check, severity=Severity.QUARANTINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +129,7 @@ class StoryFiles:
     def _inspect(self, file: JobFile) -> Inspection:
         story = self.stories[file.id]
         if story.unreadable:
-            return Inspection(file=file, faults=(Fault("it can't be read", WRITTEN_ANEW),))
+            return Inspection(file=file, faults=(Fault(story.unreadable, WRITTEN_ANEW),))
         columns = [FileColumn(name=column.name, type=column.type) for column in self.job.plan.columns]
         columns += [FileColumn(name=story.column, type="string")] if story.column else []
         return Inspection(file=file, rows=story.arrive + story.malformed or 1, columns=tuple(columns))
@@ -184,20 +219,31 @@ class StoryView:
 
     def _measured(self, metric: Metric, file: str, data: Sequence[DataFileStatistics]) -> Measurement:
         """By how bad it is to fail: an error is of a number or of nulls."""
-        story = self.stories[file]
+        story, rows = self.stories[file], sum(it.rows for it in data)
+        named = metric.sql if metric.id.startswith(NAMED) else ""
+        match metric.kind, self._severity(metric):
+            case MetricKind.ROWS, _:
+                value = rows
+            case MetricKind.VALUE, _:
+                value = int(story.bad == named if named else bool(story.bad))
+            case _, Severity.QUARANTINE:
+                value = rows - story.rows
+            case _, Severity.WARNING:
+                value = int(story.warn == named if named else bool(story.warn))
+            case _:
+                value = int(story.nulls and metric.columns == ("b",))
+        return Measurement(value=value, source=Source.STATISTICS)
+
+    def _severity(self, metric: Metric) -> Severity:
         [severity] = {check.severity for check in self.plan.checks if check.metric == metric.id}
-        value = {
-            Severity.QUARANTINE: sum(it.rows for it in data) - story.rows,
-            Severity.WARNING: int(story.warn),
-            Severity.ERROR: int(story.nulls and metric.columns == ("b",)),
-        }[severity]
-        return Measurement(value=int(story.bad) if metric.kind is MetricKind.VALUE else value, source=Source.STATISTICS)
+        return severity
 
     def _dependent(self, metric: Metric) -> Dependent:
         ids = self.proved.files
         if metric.refers_to:
             there, needs = self._keys(metric.refers_to.table), {file: self.stories[file].needs for file in ids}
-            return Orphans(rows={file: 1 for file, key in needs.items() if key is not None and key not in there})
+            lost = [file for file, key in needs.items() if key is not None and key not in there]
+            return Orphans(rows={file: self._aside(file) or 1 for file in lost if self._has_orphans(metric, file)})
         keys, there = {file: self.stories[file].key for file in ids}, self._keys(self.plan.table)
         return Repeats(
             patterns=tuple(
@@ -207,7 +253,14 @@ class StoryView:
             )
         )
 
-    def _keys(self, name: str) -> set[int]:
+    def _has_orphans(self, metric: Metric, file: str) -> bool:
+        """Return False once they have left it for quarantine."""
+        return self._severity(metric) is not Severity.QUARANTINE or self._aside(file) > 0
+
+    def _aside(self, file: str) -> int:
+        return sum(it.rows for it in self.proved.files[file]) - self.stories[file].rows
+
+    def _keys(self, name: str) -> set[int | str]:
         """The keys of a table's rows at the base, but for those that the job replaces."""
         table, own = self.at_base[name], name == self.plan.table
         if table is None:
@@ -217,7 +270,7 @@ class StoryView:
         return keys_of([path for path in there if path not in lost], table.state.deletes, self.stories)
 
     def failing_rows(self, file: str, _: Sequence[str], __: Sequence[str]) -> int:
-        return sum(it.rows for it in self.proved.files[file]) - self.stories[file].rows
+        return self._aside(file)
 
     def without(self, order: Sequence[str], failed: Mapping[str, Sequence[str]]) -> "StoryView":
         files = self.proved.files

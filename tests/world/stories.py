@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from lakegate.testing import TableState
 
@@ -15,18 +16,19 @@ class Story:
     """The content of a file: `rows` in so many data `files`, a row of `key`, `aside` rows for quarantine. Its `nulls`
     fail a contract that requires their column; it `needs` a row of the table it refers to, and brings a `column` that
     the contract does not have. Beside its rows it has `malformed` ones, which do not parse. One without rows is `bad`
-    by their number, if at all, and one with rows for quarantine once these have left it.
+    by their number, if at all, and one with rows for quarantine once these have left it. `bad` and `warn` name checks,
+    and `unreadable` is the fault.
     """
 
     rows: int
     files: int = 1
-    key: int | None = None
+    key: int | str | None = None
     aside: int = 0
-    bad: bool = False
+    bad: str = ""
     nulls: bool = False
-    warn: bool = False
-    unreadable: bool = False
-    needs: int | None = None
+    warn: str = ""
+    unreadable: str = ""
+    needs: int | str | None = None
     column: str = ""
     malformed: int = 0
     weight: int = 0  # of the memory that a job has
@@ -35,6 +37,11 @@ class Story:
     def arrive(self) -> int:
         """The rows that are appended."""
         return self.rows + self.aside
+
+
+def odd_in(word: str) -> dict[str, Any]:
+    """The word of a story that something is odd in, or none."""
+    return {word: True if word == "nulls" else word} if word else {}
 
 
 def columns_of(state: TableState | None) -> frozenset[str]:
@@ -63,7 +70,7 @@ def as_written(files: Mapping[str, int], rewritten: Rewrites) -> Mapping[str, in
     return found
 
 
-def keys_of(files: Iterable[str], deletes: frozenset[str], stories: Mapping[str, Story]) -> set[int]:
+def keys_of(files: Iterable[str], deletes: frozenset[str], stories: Mapping[str, Story]) -> set[int | str]:
     """The keys of the rows of data files, but for those that a delete file takes away."""
     found = (stories.get(file_of(path)) for path in files if deleting(path) not in deletes)
     return {story.key for story in found if story and story.key is not None}

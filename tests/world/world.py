@@ -3,37 +3,23 @@
 The job here appends and reports what the test said of each file; everything else is the product's own code.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import Any
 
-from lakegate.audit.completeness import delete_files_message
-from lakegate.audit.evaluation.observation import as_observed
-from lakegate.audit.evaluation.quarantine import Results, quarantine_of
-from lakegate.audit.evaluation.reuse import of_table_scope, with_new_results
-from lakegate.audit.evaluation.verdicts import verdict as worst
+from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.catalog import NO_CATALOG
-from lakegate.audit.model.codec import from_json
-from lakegate.audit.model.job import Job, JobFile
+from lakegate.audit.model.job import Job
 from lakegate.audit.model.lane import Lane
-from lakegate.audit.model.plan import Mode, Severity
-from lakegate.audit.model.report import (
-    CheckResult,
-    DataFile,
-    FileReport,
-    ReplacedFiles,
-    Report,
-    Rewritten,
-    Source,
-    Verdict,
-)
+from lakegate.audit.model.report import Report
+from lakegate.audit.run import Run, append_and_audit
 from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.attempts import Attempt, batch_id
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lane import Express
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.ports import MAIN, FileChanges, Message, MessageKind, Ref, TableIdentity
+from lakegate.ports import MAIN, Message, MessageKind, Ref, TableIdentity
 from lakegate.testing import (
     MemoryCatalog,
     MemoryClock,
@@ -56,13 +42,12 @@ from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import contract_name, push
 from lakegate.workflow.service import Service
 from lakegate.workflow.status import status
-from tests.support.identities import grown
-from tests.support.reports import audited_report
+from tests.world.engine import FIELDS, StoryEngine, with_named_checks
+from tests.world.stories import Rewrites, Story, as_written, file_of, files_of
 
 TABLE = "nyc.flights"
 QUARANTINE = quarantine_of(TABLE)
 PLANES = "nyc.planes"
-FIELDS = ((1, "a", "int"), (2, "b", "int"))
 CONTRACT = """
 apiVersion: v3.1.0
 kind: DataContract
@@ -85,8 +70,6 @@ schema:
 """
 
 
-_SAYS = {Severity.ERROR: Verdict.FAIL, Severity.WARNING: Verdict.WARN, Severity.QUARANTINE: Verdict.QUARANTINE}
-
 DRIFT = """
     quality:
       - {type: custom, engine: lakegate, implementation: {drift: {of: rowCount}, mustBeLessThan: 10}}
@@ -94,22 +77,6 @@ DRIFT = """
 
 MOST_SWEEPS = 40
 STILL_SWEEPS = 3  # an hour and a half: a crash is waited out for an hour at most
-
-
-@dataclass(frozen=True, kw_only=True)
-class Story:
-    """The job's findings in a file: `rows` to publish, and `aside` so many for quarantine; it `needs` the rows of a
-    file of planes, all of it or those that are put aside.
-    """
-
-    rows: int
-    aside: int = 0
-    bad: str = ""
-    warn: str = ""
-    unreadable: str = ""
-    evolves: str = ""
-    needs: str = ""
-    holds: str = ""  # a key that is unique in the table, where the contract says so
 
 
 @dataclass(kw_only=True)
@@ -125,15 +92,15 @@ class World:
     stories: dict[str, Story] = field(default_factory=dict)
     files: dict[str, FileVersion] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
-    tables_made: int = 0
+    uuids: int = 0
     reused: list[str] = field(default_factory=list)  # branches whose jobs had nothing to append
     jobs_at_once: int = 100  # so that no test but those of queued files meets a busy table
     depends_on: tuple[str, ...] = ()  # the tables that the job's verdicts depend on
-    rewritten: dict[str, dict[str, int]] = field(default_factory=dict)  # rows by file version, of data files of several
+    rewritten: Rewrites = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.landing = MemoryLanding(self.clock)
-        self.runner = MemoryJobRunner(self.store, self._spark, self.clock)
+        self.runner = MemoryJobRunner(self.store, self._work, self.clock)
         self.reminders = MemoryReminders(self.clock)
         catalog = MemoryCatalog(lake=self.lake)
         self.service = Service(
@@ -170,13 +137,17 @@ class World:
         absolute: bool = False,
         under: str = "",
         aside: int = 0,
-        **story: str,
+        holds: str = "",
+        needs: str = "",
+        **story: Any,
     ) -> FileVersion:
-        """Upload a file; `under` is its key where that is not made of its name (two versions of one key)."""
+        """Upload a file; `under` is its key where that is not made of its name (two versions of one key). A row of it
+        has the key that it `holds`, or its name.
+        """
         self.clock.advance(1)
         key = under or (name if absolute else self.key(name))
         file = self.landing.put(key, body or f"{name} {self.clock.now()}".encode())
-        self.stories[file.id] = Story(rows=rows, aside=aside, **story)
+        self.stories[file.id] = Story(rows=rows, aside=aside, key=holds or name, needs=needs or None, **story)
         self.files[name] = file
         self.names[file.id] = name
         if deliver:
@@ -189,7 +160,8 @@ class World:
     def mend(self, name: str) -> None:
         """From now on the job finds nothing wrong with it, as after a contract was mended."""
         file = self.files[name]
-        self.stories[file.id] = Story(rows=self.stories[file.id].rows, aside=self.stories[file.id].aside)
+        story = self.stories[file.id]
+        self.stories[file.id] = Story(rows=story.rows, aside=story.aside, key=story.key)
 
     def spoil(self, name: str) -> None:
         """From now on the job finds something wrong with it."""
@@ -376,7 +348,7 @@ class World:
             self.store.write(name, b'{"files": 3}')
 
     def spark_append(self, branch: str, name: str, rows: int) -> str:
-        return self.lake.spark_append(branch, TABLE, self._identity(), {f"{branch}/{name}": rows})
+        return self.lake.spark_append(branch, TABLE, self._identity(), {f"{branch}/{name}/0": rows})
 
     def meddle_with(self, table: str) -> None:
         """The next job also changes another table on its branch."""
@@ -401,27 +373,24 @@ class World:
 
     def change_on_main(self, table: str, name: str = "") -> None:
         """Somebody else publishes a file to another table."""
-        path = f"{table}/{name or len(self.lake.commits)}"
-        self.lake.spark_append(MAIN, table, self._identity(), {path: 1})
+        file = name or str(len(self.lake.commits))
+        self.stories.setdefault(file, Story(rows=1, key=file))
+        self.lake.spark_append(MAIN, table, self._identity(), {f"{table}/{file}/0": 1})
 
     def compact(self, table: str = TABLE) -> None:
         """Somebody rewrites all rows of main's table into one data file."""
         state = self.lake.table(Ref(MAIN), table)
         assert state is not None
-        whole = self._rewritten(f"compacted/{len(self.rewritten)}", self._versions(Ref(MAIN), table))
-        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): replace(state, files=whole)})
+        path = f"compacted/of-several/{len(self.rewritten)}"
+        self.rewritten[path] = as_written(state.files, self.rewritten)
+        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): replace(state, files={path: state.rows})})
 
     def delete_rows_of(self, name: str) -> None:
         """Somebody deletes all rows of a file from main's table, by leaving out its data files."""
         state, file = self.lake.table(Ref(MAIN), TABLE), self.files[name].id
         assert state is not None
-        left = {path: rows for path, rows in state.files.items() if path.rpartition("/")[2] != file}
+        left = {path: rows for path, rows in state.files.items() if file_of(path) != file}
         self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=TABLE): replace(state, files=left)})
-
-    def _rewritten(self, path: str, rows: dict[str, int]) -> dict[str, int]:
-        """A data file that holds rows of several file versions, if there are any."""
-        self.rewritten[path] = rows
-        return {path: sum(rows.values())} if rows else {}
 
     def delete_rows_on_main(self, table: str) -> None:
         """Somebody deletes rows of main's table by a delete file; its data files stay."""
@@ -457,192 +426,25 @@ class World:
         ]
         self.service.ledger.commit_receipts(MAIN, self.lake.branches[MAIN], receipts)
 
-    def _spark(self, job: Job) -> Report:
+    def _work(self, job: Job) -> Report:
+        named = with_named_checks(job, self.stories)
+        engine = StoryEngine(cluster=self, job=named, did=lambda did: self._meddle(job) if did == "appends" else None)
+        report = append_and_audit(Run(job=named, engine=engine, now=self.clock.now, ticks=float))
         if job.reuses:
-            return self._audit_reused(job)
-        self._prove_replaced(job)
-        if job.rewritten and self._has_deletes(job):
-            files = [FileReport(id=file.id, key=file.key, verdict=Verdict.FAIL) for file in job.files]
-            report = audited_report(job, self.lake.branches[job.branch], files, self.clock.now())
-            return replace(report, error=delete_files_message(job))
-        rewritten = self._take_out(job)
-        readable = [file for file in job.files if not self.stories[file.id].unreadable]
-        if readable:
-            paths = {f"{job.branch}/{file.id}": rows for file in readable if (rows := self.stories[file.id].rows)}
-            self.lake.spark_append(job.branch, job.plan.table, self._identity(), paths)
-            self._grow(job, [self.stories[file.id].evolves for file in readable])
-        leaving = [] if job.plan.mode is Mode.OBSERVE else readable
-        aside = {f"{job.branch}/aside/{file.id}": self._aside(job, self.stories[file.id]) for file in leaving}
-        if any(aside.values()):
-            moved = {path: rows for path, rows in aside.items() if rows}
-            self.lake.spark_append(
-                job.branch, quarantine_of(job.plan.table, distinct=job.distinct), self._identity(), moved
-            )
+            self.reused.append(job.branch)
+        return replace(report, plan_hash=job.plan.hash, depends_on=self.depends_on or report.depends_on)
+
+    def _meddle(self, job: Job) -> None:
         for change in self.meddling:
             self.lake.commit(job.branch, change)  # type: ignore[arg-type]
         self.meddling.clear()
-        files = [self._file_report(job, file) for file in job.files]
-        return replace(
-            audited_report(job, self.lake.branches[job.branch], files, self.clock.now()),
-            depends_on=self.depends_on or job.plan.depends_on,
-            evolves=self._evolves(job, readable),
-            rewritten=rewritten,
-        )
 
-    def _has_deletes(self, job: Job) -> bool:
-        state = self.lake.table(Ref(job.branch), job.plan.table)
-        return bool(state and state.deletes)
-
-    def _grow(self, job: Job, changes: list[str]) -> None:
-        """The table on the branch gets the columns that it does not have yet."""
-        state = self.lake.table(Ref(job.branch), job.plan.table)
-        assert state is not None
-        identity = grown(state.identity, [change.partition(" ")[0] for change in sorted(changes)])
-        if identity != state.identity:
-            self.lake.commit(
-                job.branch, {Key(kind=KeyKind.TABLE, name=job.plan.table): replace(state, identity=identity)}
-            )
-
-    def _evolves(self, job: Job, files: Iterable[JobFile]) -> tuple[str, ...]:
-        """Return what the files bring that the table at the job's base has not."""
-        base = self.lake.table(Ref(MAIN, job.base), job.plan.table)
-        there = [known for _, known, _ in base.identity.fields] if base else []
-        changes = {self.stories[file.id].evolves for file in files} - {""}
-        return tuple(change for change in sorted(changes) if change.split()[0] not in there)
-
-    def _take_out(self, job: Job) -> Rewritten:
-        """Of data files that hold rewritten rows which are replaced, what is left comes in their place."""
-        state = self.lake.table(Ref(job.branch), job.plan.table)
-        held = {path: self._held(path, rows) for path, rows in (state.files if state else {}).items()}
-        lost = {path: sum(rows.values()) for path, rows in held.items() if job.rewritten & rows.keys()}
-        if state is None or not lost:
-            return Rewritten()
-        rows = {file: n for path in lost for file, n in held[path].items() if file not in job.rewritten}
-        left = self._rewritten(f"{job.branch}/left", rows)
-        there = {path: rows for path, rows in state.files.items() if path not in lost}
-        self.lake.commit(job.branch, {Key(kind=KeyKind.TABLE, name=job.plan.table): replace(state, files=there | left)})
-        told = [tuple(DataFile(path=path, rows=rows) for path, rows in each.items()) for each in (lost, left)]
-        return Rewritten(data_files=told[0], left=told[1])
-
-    def _replaces(self, job: Job, file: JobFile) -> ReplacedFiles:
-        """With the rows that were taken out of data files of several."""
-        base = self._versions(Ref(MAIN, job.base), job.plan.table)
-        return replace(file.replaces, rewritten_rows=sum(base.get(old, 0) for old in file.replaces.rewritten))
-
-    def _audit_reused(self, job: Job) -> Report:
-        """As the job does it: the branch must hold the reused data files, and checks of table scope are found anew."""
-        before = from_json(Report, self.store.objects[self.store.name(job.reuses)])
-        known, ids = {entry.id: entry for entry in before.files}, [file.id for file in job.files]
-        there = MemoryTables(lake=self.lake).compare(job.plan.table, Ref(MAIN, job.base), Ref(job.branch))
-        assert there == FileChanges(added=frozenset(path for file in job.files for path in file.data_files))
-        self.reused.append(job.branch)
-        found = self._as_told(job, {file: self._of_table_scope(job, file) for file in ids})
-        files = [replace(known[file], checks=with_new_results(known[file].checks, found[file])) for file in ids]
-        return replace(
-            before,
-            branch=job.branch,
-            attempt=job.attempt,
-            base=job.base,
-            audited=self.lake.branches[job.branch],
-            files=tuple(replace(entry, verdict=worst(entry.checks)) for entry in files),
-            reused_from=before.branch,
-            lane=job.lane,
-            lane_why=job.lane_why,
-        )
-
-    def _of_table_scope(self, job: Job, file: str) -> tuple[CheckResult, ...]:
-        """Return what the job finds of a file by the checks that depend on tables, at its base."""
-        plan, story = of_table_scope(job.plan), self.stories[file]
-        there = self._rows(Ref(MAIN, job.base)) if plan.checks else {}
-        taken = {self.stories[it].holds for it in self.stories if self.names.get(it) in there}
-        ids = [it.id for it in job.files]
-        before = {self.stories[it].holds for it in ids[: ids.index(file)]}
-        repeats = story.holds and story.holds in taken | before
-        fails = {it.id: self._needs(job, story) if plan.metric(it.metric).refers_to else repeats for it in plan.checks}
-        failing = Verdict.QUARANTINE if story.aside else Verdict.FAIL
-        return tuple(
-            CheckResult(
-                check=check.id,
-                name=check.name,
-                columns=check.columns,
-                severity=check.severity,
-                verdict=failing if fails[check.id] else Verdict.PASS,
-                value=float(bool(fails[check.id])),
-                expected="none",
-                failing_rows=0,
-                rows=story.rows,
-                source=Source.QUERY,
-                metric=check.metric,
-            )
-            for check in plan.checks
-        )
-
-    def _prove_replaced(self, job: Job) -> None:
-        """As the real job does: of its base, the branch lacks what its files replace, and nothing else."""
-        for table, lost in (
-            (job.plan.table, job.replaced_files),
-            (quarantine_of(job.plan.table, distinct=job.distinct), job.replaced_quarantined),
-        ):
-            before, now = (self.service.tables.paths(ref, table) for ref in (Ref(MAIN, job.base), Ref(job.branch)))
-            assert before - now == {data.path for data in lost}, (
-                f"{job.branch}: {table} lacks more than what is replaced"
-            )
-
-    def _file_report(self, job: Job, file: JobFile) -> FileReport:
-        story = self.stories[file.id]
-        if story.unreadable:
-            faults = (story.unreadable,)
-            return FileReport(id=file.id, key=file.key, verdict=Verdict.FAIL, faults=faults, replaces=file.replaces)
-        put_aside = self._aside(job, story)
-        severity = Severity.ERROR if story.bad else Severity.QUARANTINE if put_aside else Severity.WARNING
-        said = story.bad or story.warn or ("odd" if put_aside and not story.needs else "")
-        name, _, counts = said.partition(": ")
-        check = CheckResult(
-            check="c1",
-            name=name,
-            columns=("a",),
-            severity=severity,
-            verdict=_SAYS[severity],
-            value=None,
-            expected=counts or "0 rows",
-            failing_rows=0,
-            rows=story.rows,
-            source=Source.STATISTICS,
-        )
-        checks = (*((check,) if said else ()), *self._of_table_scope(job, file.id))
-        checks = self._as_told(job, {file.id: checks})[file.id]
-        leaves, would = (put_aside, 0) if job.plan.mode is Mode.ENFORCE else (0, put_aside)
-        data = DataFile(path=f"{job.branch}/{file.id}", rows=story.rows)
-        aside = DataFile(path=f"{job.branch}/aside/{file.id}", rows=put_aside)
-        return FileReport(
-            id=file.id,
-            key=file.key,
-            verdict=worst(checks),
-            rows=story.rows,
-            checks=checks,
-            data_files=(data,) if story.rows else (),
-            quarantined=(aside,) if leaves else (),
-            replaces=self._replaces(job, file),
-            evolves=self._evolves(job, [file]),
-            would_quarantine=would,
-        )
-
-    def _as_told(self, job: Job, checks: Results) -> Results:
-        """As the job tells them of a contract that observes, or enforces."""
-        return as_observed(job.plan, checks) if job.plan.mode is Mode.OBSERVE else checks
-
-    def _needs(self, job: Job, story: Story) -> bool:
-        """Return True if what the file needs is not there."""
-        return bool(story.needs) and story.needs not in self._rows(Ref(MAIN, job.base), PLANES)
-
-    def _aside(self, job: Job, story: Story) -> int:
-        return story.aside if self._needs(job, story) or not story.needs else 0
+    def new_uuid(self) -> str:
+        self.uuids += 1
+        return f"uuid-{self.uuids}"
 
     def _identity(self) -> TableIdentity:
-        self.tables_made += 1  # a table that a job creates has a UUID of its own; one that exists keeps its
-        return TableIdentity(
-            uuid=f"uuid-{self.tables_made}", fields=FIELDS, last_id=2, partitions="", contract_hash="h"
-        )
+        return TableIdentity(uuid=self.new_uuid(), fields=FIELDS, last_id=2, partitions="", contract_hash="")
 
     # What can be seen.
 
@@ -672,17 +474,12 @@ class World:
 
     def _versions(self, ref: Ref, table: str) -> dict[str, int]:
         """The rows by file version."""
-        state = self.lake.table(ref, table)
-        found: dict[str, int] = {}
-        for path, whole in (state.files if state else {}).items():
-            for file, rows in self._held(path, whole).items():
-                assert file not in found, f"{self.names.get(file, file)} is there twice"
-                found[file] = rows
-        return found
-
-    def _held(self, path: str, rows: int) -> dict[str, int]:
-        """The rows of a data file by file version."""
-        return self.rewritten.get(path, {path.rpartition("/")[2]: rows})
+        rows_by_file: dict[str, int] = {}
+        for path, rows in as_written(files_of(self.lake.table(ref, table)), self.rewritten).items():
+            file = file_of(path)
+            assert file not in rows_by_file, f"{self.names.get(file, file)} is there twice"
+            rows_by_file[file] = rows
+        return rows_by_file
 
     def messages(self) -> list[Message]:
         return self.notifier.messages
