@@ -24,7 +24,7 @@ from hypothesis import settings
 
 from tests.support.image import java_home
 
-pytest_plugins = ["tests.support.nessie", "tests.support.postgres", "tests.support.guarded", "tests.support.spark"]
+pytest_plugins = ["tests.support.nessie", "tests.support.postgres", "tests.support.nessie_auth", "tests.support.spark"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

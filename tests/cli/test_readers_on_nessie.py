@@ -24,9 +24,9 @@ from lakegate.cli.readers.place import Place
 from lakegate.clients import ClientEntry
 from lakegate.ports import MAIN, Ref
 from tests.cli.desk import Desk
-from tests.support.guarded import AUDIENCE, Guarded, Held, act_as
 from tests.support.issuer import CLIENT, SCOPE, TOKENS
 from tests.support.nessie import Lake, unique
+from tests.support.nessie_auth import AUDIENCE, FixedToken, NessieAuth, act_as
 from tests.support.readers import place_of
 
 pytestmark = pytest.mark.nessie
@@ -103,13 +103,13 @@ def test_a_program_reads_in_a_plain_shell_what_was_found_by_a_file_of_variables(
     assert "UA" in done.stdout, done.stderr
 
 
-def as_role(guarded: Guarded, role: Role, monkeypatch: pytest.MonkeyPatch) -> Place:
+def as_role(guarded: NessieAuth, role: Role, monkeypatch: pytest.MonkeyPatch) -> Place:
     """The place of an installation that knows roles of IAM, for a process that has this role."""
     act_as(role, guarded, monkeypatch)
     return replace(place_of(guarded.lake), audience=AUDIENCE)
 
 
-def as_client(guarded: Guarded, role: Role, monkeypatch: pytest.MonkeyPatch) -> Place:
+def as_client(guarded: NessieAuth, role: Role, monkeypatch: pytest.MonkeyPatch) -> Place:
     """The place of an installation that knows clients of an issuer, for a process that has the secret of this one."""
     own = CLIENT.format(role)
     monkeypatch.setenv("LAKEGATE_CREDENTIAL", f"{own}:{guarded.issuer.passwords[role]}")
@@ -121,9 +121,9 @@ def as_client(guarded: Guarded, role: Role, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("become", [as_role, as_client])
 def test_a_printed_program_reads_as_the_role_that_it_names_and_no_more(
     desk: Desk,
-    guarded: Guarded,
+    guarded: NessieAuth,
     monkeypatch: pytest.MonkeyPatch,
-    become: Callable[[Guarded, Role, pytest.MonkeyPatch], Place],
+    become: Callable[[NessieAuth, Role, pytest.MonkeyPatch], Place],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     table = make(of(guarded, Role.PUBLISH, MAIN))
@@ -141,7 +141,7 @@ def test_a_printed_program_reads_as_the_role_that_it_names_and_no_more(
     assert "on the branch" in capsys.readouterr().out
 
 
-def of(guarded: Guarded, role: Role, ref: str) -> RefCatalog:
+def of(guarded: NessieAuth, role: Role, ref: str) -> RefCatalog:
     uri = guarded.lake.nessie_uri
-    http = door(uri, Held(guarded.token(role)))
+    http = door(uri, FixedToken(guarded.token(role)))
     return RefCatalog(uri, guarded.lake.warehouse, Ref(ref), storage(), http=http)

@@ -33,7 +33,7 @@ from lakegate.express.plan import spark_only
 from lakegate.reading.arrow import arrow_type
 from lakegate.synthetic.rows import table_of
 from tests.contracts.test_sql import FIELDS
-from tests.support import drawn
+from tests.support import random_tables
 from tests.support.duck import translated
 from tests.support.synthetic.evaluator import LakeEvaluator
 
@@ -53,7 +53,7 @@ def contract(column: str = "", words: dict[str, Any] | None = None, **table: Any
     """A contract with a column of each kind, with these words more at one of them, or at the table."""
     properties = [{"name": name, **shape, **(words or {} if name == column else {})} for name, shape in COLUMNS.items()]
     body = {"name": "events", "physicalName": "shop.events", "properties": properties, **table}
-    return drawn.as_text({**drawn.HEAD, "servers": [drawn.SERVER], "schema": [body]})
+    return random_tables.as_text({**random_tables.HEAD, "servers": [random_tables.SERVER], "schema": [body]})
 
 
 def of_rule(rule: str) -> str:
@@ -598,12 +598,13 @@ def _alone(plan: Plan, check: Check) -> Plan:
     )
 
 
-def _files(dice: Random, plan: Plan, check: Check, table: drawn.Table) -> Iterator[pa.Table]:
+def _files(dice: Random, plan: Plan, check: Check, table: random_tables.Table) -> Iterator[pa.Table]:
     """Files of nulls, of rows alike and of all kinds, with the check's own numbers among them."""
     own = [int(it) if it == int(it) else it for it in check.threshold if abs(it) < 2**31]
     kinds = {column.name: column.type for column in table.columns}
     pools = {
-        it.name: [None, *drawn.POOLS[kinds[it.name]], *(own if it.type in _NUMBERS else [])] for it in plan.columns
+        it.name: [None, *random_tables.POOLS[kinds[it.name]], *(own if it.type in _NUMBERS else [])]
+        for it in plan.columns
     }
     sizes = sorted({0, 1, 2, *(int(it) + more for it in own if 0 <= it < 100 for more in (0, 1))})
     for many in (2, 3, 5, 9, 20, 100):
@@ -635,10 +636,10 @@ def _fails(judge: LakeEvaluator, rows: pa.Table, check: Check) -> bool:
 @pytest.mark.parametrize("seed", [*range(2), *(pytest.param(it, marks=pytest.mark.extended) for it in range(2, 60))])
 def test_each_check_of_a_contract_that_is_accepted_has_a_file_that_fails_it(seed: int) -> None:
     dice = Random(seed)
-    parents = drawn.parents(dice)
-    table = drawn.table(dice, parents)
-    plan = load(drawn.contract(dice, table).text, "random.yaml").plan
-    none = {drawn.PARENTS: pa.table({it.name: pa.array([], arrow_type(it.type)) for it in parents.columns})}
+    parents = random_tables.parents(dice)
+    table = random_tables.table(dice, parents)
+    plan = load(random_tables.contract(dice, table).text, "random.yaml").plan
+    none = {random_tables.PARENTS: pa.table({it.name: pa.array([], arrow_type(it.type)) for it in parents.columns})}
     past = ([1.0, 2.0, 3.0, 4.0], [1e6, 1e6 + 1, 1e6, 1e6])
 
     for check in plan.checks:

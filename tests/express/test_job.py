@@ -56,7 +56,7 @@ from tests.support.lanes import for_express, handed_over, make_table
 from tests.support.nessie import ROOT, Lake, unique
 from tests.support.plans import duplicates, failing, none_of, nulls, orphans, plan
 from tests.support.proxy import Fault, Request, proxy
-from tests.support.registered import register
+from tests.support.registered_files import register
 from tests.support.schemas import of_report
 from tests.support.tables import rows_of
 

@@ -11,7 +11,7 @@ from lakegate.audit.model.plan import Plan
 from lakegate.contracts import load
 from lakegate.express.plan import spark_only
 from lakegate.landing.canary import CONTRACT
-from tests.support.expressed import Expressed, narrowed
+from tests.support.express_files import ExpressFile, narrowed
 from tests.support.synthetic.rows import Maker
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +33,7 @@ def is_handed_over(plan: Plan, seed: int, folder: Path) -> bool:
     made = Maker(plan=plan, seed=seed).good(MORE.get(plan.table, ROWS))
     rows = list(zip(*(column.to_pylist() for column in made.columns), strict=True))
     try:
-        there = Expressed(plan=plan, file=f"f{seed}", rows=rows, folder=folder)
+        there = ExpressFile(plan=plan, file=f"f{seed}", rows=rows, folder=folder)
         there.view(plan, there.numbers(), {}).measure()
     except HandedOver:
         return True

@@ -40,17 +40,17 @@ from spark_jobs.jvm.failures import FAILURES, is_of_issuer, is_refused
 from spark_jobs.jvm.gateway import jvm
 from spark_jobs.jvm.session import REST, open_catalog
 from tests.flow.conftest import Installation, installed, settings
-from tests.support.guarded import AUDIENCE, Guarded, Held, act_as
 from tests.support.issuer import client
 from tests.support.jobs import catalog_of, has_begun
 from tests.support.nessie import unique
+from tests.support.nessie_auth import AUDIENCE, FixedToken, NessieAuth, act_as
 from tests.support.spark import reaching
 
 pytestmark = [pytest.mark.nessie, pytest.mark.spark, pytest.mark.usefixtures("job_role")]
 
 
 @pytest.fixture
-def job_role(cluster: SparkSession, guarded: Guarded) -> Iterator[Any]:
+def job_role(cluster: SparkSession, guarded: NessieAuth) -> Iterator[Any]:
     """Sets the role that the JVM calls AWS as; the stand-in for AWS tells it by the access key."""
     system = jvm(cluster).java.lang.System
     names = ("aws.accessKeyId", "aws.secretAccessKey", "aws.endpointUrlSts", "aws.endpointUrlSecretsManager")
@@ -66,7 +66,7 @@ def job_role(cluster: SparkSession, guarded: Guarded) -> Iterator[Any]:
 
 
 @pytest.fixture
-def own(guarded: Guarded, cluster: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installation:
+def own(guarded: NessieAuth, cluster: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Installation:
     """An installation whose service is ingest's; `as_publisher` is the other functions'."""
     act_as(Role.INGEST, guarded, monkeypatch)
     return installed(unique("own"), guarded.lake, cluster, tmp_path, lambda landing: service(guarded.lake, landing))
@@ -79,16 +79,16 @@ def service(lake: Any, landing: str) -> Service:
     return found
 
 
-def as_publisher(own: Installation, guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> Installation:
+def as_publisher(own: Installation, guarded: NessieAuth, monkeypatch: pytest.MonkeyPatch) -> Installation:
     act_as(Role.PUBLISH, guarded, monkeypatch)
     its = replace(service(own.lake, own.landing), runner=own.runner, notifier=own.notifier)
     return replace(own, service=its)
 
 
-def reads(own: Installation, guarded: Guarded, role: Role) -> list[int]:
+def reads(own: Installation, guarded: NessieAuth, role: Role) -> list[int]:
     """The ids that a person of this role finds on main, by the command line's own reader."""
     uri = own.lake.nessie_uri
-    lake = IcebergLake(uri, own.lake.warehouse, door(uri, Held(guarded.token(role))))
+    lake = IcebergLake(uri, own.lake.warehouse, door(uri, FixedToken(guarded.token(role))))
     assert own.table in lake.tables(Ref(MAIN))
     assert not [table for table in lake.tables(Ref(MAIN)) if table.startswith("_")]
     return sorted(lake.rows(Ref(MAIN), own.table, ["id"], None).column("id").to_pylist())
@@ -105,7 +105,7 @@ def take(own: Installation, publisher: Installation, *files: FileVersion) -> Non
 
 def test_the_whole_way_goes_with_each_part_s_own_role_and_leaves_no_token(
     own: Installation,
-    guarded: Guarded,
+    guarded: NessieAuth,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
@@ -142,14 +142,14 @@ def test_the_whole_way_goes_with_each_part_s_own_role_and_leaves_no_token(
 
 @pytest.mark.extended
 def test_each_part_notes_audits_with_its_own_role_and_a_reader_reads_them(
-    own: Installation, guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+    own: Installation, guarded: NessieAuth, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publisher = as_publisher(own, guarded, monkeypatch)
     own.service = replace(own.service, notes_audits=True)
     own.push("name: id, physicalType: bigint, required: true")
     take(own, publisher, own.drop({"id": [1]}), own.drop({"id": [None]}))
     uri, name = own.lake.nessie_uri, audits_of(own.table)
-    lake = IcebergLake(uri, own.lake.warehouse, door(uri, Held(guarded.token(Role.READER))))
+    lake = IcebergLake(uri, own.lake.warehouse, door(uri, FixedToken(guarded.token(Role.READER))))
     assert [table for table in lake.tables(Ref(MAIN)) if table.startswith("_")] == [name]
     rows = lake.rows(Ref(MAIN), name, ["check_id", "verdict"], None).to_pylist()
     assert sorted(row["verdict"] for row in rows if row["check_id"] == "file") == ["fail", "pass"]
@@ -191,7 +191,7 @@ def test_a_job_of_another_role_rejects_no_file(
 
 
 def test_a_job_whose_token_has_ended_rejects_no_file(
-    own: Installation, guarded: Guarded, cluster: SparkSession, monkeypatch: pytest.MonkeyPatch
+    own: Installation, guarded: NessieAuth, cluster: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own.push("name: id, physicalType: bigint, required: true")
     attempt = own.attempt(own.drop({"id": [1]}))
@@ -209,7 +209,7 @@ def test_a_job_whose_token_has_ended_rejects_no_file(
 
 @pytest.mark.extended
 def test_a_job_rejects_no_file_whichever_of_its_tokens_has_ended(
-    own: Installation, guarded: Guarded, cluster: SparkSession, monkeypatch: pytest.MonkeyPatch
+    own: Installation, guarded: NessieAuth, cluster: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It asks for one whenever it opens a catalog or looks where its branch is: one after the other is refused."""
     own.push("name: id, physicalType: bigint, required: true")
@@ -269,14 +269,14 @@ def test_a_job_that_is_refused_in_its_middle_says_so_and_rejects_no_file(
     assert "'COMMIT_CHANGE_AGAINST_REFERENCE' is not allowed" in said
 
 
-def clients(own: Installation, guarded: Guarded) -> Installation:
+def clients(own: Installation, guarded: NessieAuth) -> Installation:
     """The installation, with its jobs' client at another issuer."""
     service = replace(own.service, catalog=catalog_of(own.lake, client=client(guarded.issuer, Role.SPARK)))
     return replace(own, service=service)
 
 
 def test_a_job_is_its_client_where_an_issuer_has_one_and_rejects_no_file_that_it_is_refused_for(
-    own: Installation, guarded: Guarded, cluster: SparkSession, monkeypatch: pytest.MonkeyPatch
+    own: Installation, guarded: NessieAuth, cluster: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = clients(own, guarded)
     own.push("name: id, physicalType: bigint, required: true")
@@ -297,7 +297,7 @@ def test_a_job_is_its_client_where_an_issuer_has_one_and_rejects_no_file_that_it
 
 
 def test_a_catalog_of_a_client_has_a_new_token_before_its_own_ends(
-    guarded: Guarded, cluster: SparkSession, monkeypatch: pytest.MonkeyPatch
+    guarded: NessieAuth, cluster: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     issuer, lake = guarded.issuer, guarded.lake
     spark, own = reaching(cluster, lake), client(issuer, Role.SPARK)
@@ -313,7 +313,7 @@ def test_a_catalog_of_a_client_has_a_new_token_before_its_own_ends(
 
 
 def test_what_an_issuer_echoes_to_iceberg_s_own_client_is_in_no_last_word_and_rejects_no_file(
-    own: Installation, guarded: Guarded, cluster: SparkSession, monkeypatch: pytest.MonkeyPatch
+    own: Installation, guarded: NessieAuth, cluster: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = clients(own, guarded)
     own.push("name: id, physicalType: bigint, required: true")
@@ -350,7 +350,7 @@ def is_listed(spark: SparkSession) -> bool:
 
 
 def test_ingest_cannot_publish_what_it_received(
-    own: Installation, guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+    own: Installation, guarded: NessieAuth, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own.push("name: id, physicalType: bigint, required: true")
     attempt = own.attempt(own.drop({"id": [1]}))

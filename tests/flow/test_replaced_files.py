@@ -17,7 +17,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.ports import Ref
 from lakegate.workflow.attempts.reports import read_report, report_name
 from tests.flow.conftest import Installation
-from tests.support.registered import register
+from tests.support.registered_files import register
 from tests.support.tables import rows_of
 
 pytestmark = [pytest.mark.nessie, pytest.mark.spark]

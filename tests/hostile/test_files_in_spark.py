@@ -25,7 +25,7 @@ from spark_jobs.formats.text.rows import parse_files
 from spark_jobs.jvm.gateway import jvm
 from tests.hostile import files
 from tests.hostile.files import avro, number, record
-from tests.support.inspected import PLAN, by, inspections
+from tests.support.inspection import PLAN, by, inspections
 from tests.support.jobs import parquet
 from tests.support.plans import plan
 

@@ -11,7 +11,7 @@ from slack_sdk.http_retry.builtin_handlers import RateLimitErrorRetryHandler
 from slack_sdk.models.blocks import DividerBlock, HeaderBlock, SectionBlock
 from werkzeug.test import Client
 
-from tests.support.serving import serving
+from tests.support.wsgi import serving
 
 TOKEN = "xoxb-test"
 

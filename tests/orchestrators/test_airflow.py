@@ -11,7 +11,7 @@ import pytest
 from examples.orchestrators.airflow.standalone import Server, standalone
 from tests.local.ports import free_ports
 from tests.support.nessie import ROOT, Lake
-from tests.support.orchestrated import KILLS, Example, Killer
+from tests.support.orchestrator_runs import KILLS, Example, Killer
 from tests.support.proxy import proxy
 
 pytestmark = pytest.mark.orchestrators

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.nessie import Lake
-from tests.support.orchestrated import KILLS, Example, check_it_is_killed_and_run_again, ended
+from tests.support.orchestrator_runs import KILLS, Example, check_it_is_killed_and_run_again, ended
 
 pytestmark = pytest.mark.orchestrators
 ALONE = """

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.support.nessie import Lake
-from tests.support.orchestrated import KILLS, MERGE, Example, check_it_is_killed_and_run_again, ended, killing
+from tests.support.orchestrator_runs import KILLS, MERGE, Example, check_it_is_killed_and_run_again, ended, killing
 from tests.support.postgres import DATABASE, PASSWORD, USER, postgres
 from tests.support.proxy import Fault, Request, proxy
 

@@ -15,7 +15,7 @@ import requests
 
 from tests.local.ports import free_ports
 from tests.support.nessie import ROOT, STARTS_WITHIN, Lake, process
-from tests.support.orchestrated import KILLS, Example, ended, killing, merged
+from tests.support.orchestrator_runs import KILLS, Example, ended, killing, merged
 from tests.support.proxy import Fault, proxy
 
 pytestmark = pytest.mark.orchestrators

@@ -39,7 +39,7 @@ from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Refuse
 from lakegate.ports import Channel, Event, EventCheck, EventColumn, EventFile, EventKind
 from lakegate.testing import MemoryChannel
 from tests.ports.test_runner import SETTINGS
-from tests.support.serving import serving
+from tests.support.wsgi import serving
 
 SCHEMA = Draft202012Validator(
     json.loads((Path(__file__).parents[2] / "docs/reference/event.schema.json").read_text()),

@@ -23,9 +23,9 @@ from lakegate.ports import MAIN, Ref
 from lakegate.publishing.nessie import NessieCatalog, NessieTables
 from lakegate.testing import MemoryClock
 from tests.ports.conftest import BATCH, landed, note, receipt
-from tests.support.guarded import AUDIENCE, Guarded, act_as
 from tests.support.issuer import Issuer, client, unsigned
 from tests.support.nessie import unique
+from tests.support.nessie_auth import AUDIENCE, NessieAuth, act_as
 
 pytestmark = pytest.mark.nessie
 Call = Callable[[str], tuple[int, Any]]
@@ -45,7 +45,7 @@ def put(elements: list[str], **more: str) -> dict[str, Any]:
 class Trees:
     """Nessie's REST API, as anybody with a token calls it."""
 
-    def __init__(self, guarded: Guarded) -> None:
+    def __init__(self, guarded: NessieAuth) -> None:
         self.ask, self.publisher = guarded.ask, guarded.token(Role.PUBLISH)
 
     def head(self, ref: str) -> str:
@@ -87,7 +87,7 @@ class Trees:
 
 
 @pytest.fixture
-def trees(guarded: Guarded) -> Trees:
+def trees(guarded: NessieAuth) -> Trees:
     return Trees(guarded)
 
 
@@ -144,13 +144,13 @@ def allowed(role: str, operation: Operation, ref: str, place: str) -> bool:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_nessie_allows_each_role_just_what_the_rules_say(guarded: Guarded, trees: Trees, role: str) -> None:
+def test_nessie_allows_each_role_just_what_the_rules_say(guarded: NessieAuth, trees: Trees, role: str) -> None:
     found = dict(rights(trees, guarded.token(role)))
     assert found == {asked: allowed(role, *asked) for asked in found}
 
 
 @pytest.mark.parametrize(("role", "place"), list(product(Role, PLACES)))
-def test_a_merge_needs_the_rights_to_what_it_brings(guarded: Guarded, trees: Trees, role: Role, place: str) -> None:
+def test_a_merge_needs_the_rights_to_what_it_brings(guarded: NessieAuth, trees: Trees, role: Role, place: str) -> None:
     branch = trees.own_branch()
     trees.there(branch, place)
     status, _ = trees.merge(guarded.token(role), branch)
@@ -179,13 +179,13 @@ def tokens(issuer: Issuer) -> Mapping[str, str]:
 
 
 @pytest.mark.parametrize("which", tokens(Issuer()))
-def test_a_token_with_anything_wrong_is_refused(guarded: Guarded, which: str) -> None:
+def test_a_token_with_anything_wrong_is_refused(guarded: NessieAuth, which: str) -> None:
     token = tokens(guarded.issuer)[which]
     for path in ("/api/v2/trees/main", "/api/v1/trees/tree/main", "/iceberg/main/v1/config"):
         assert guarded.ask(token, "GET", path)[0] == 401
 
 
-def test_a_commit_s_hash_opens_the_branch_to_a_reader_but_through_main_alone(guarded: Guarded, trees: Trees) -> None:
+def test_a_commit_s_hash_opens_the_branch_to_a_reader_but_through_main_alone(guarded: NessieAuth, trees: Trees) -> None:
     """A hash is a capability, as docs/how-to/identities.md says: Nessie does not look whether main has the commit."""
     branch = trees.own_branch()
     elements, _ = trees.there(branch, "flights")
@@ -199,7 +199,7 @@ def test_a_commit_s_hash_opens_the_branch_to_a_reader_but_through_main_alone(gua
     ]
 
 
-def test_our_catalog_works_as_the_roles_that_the_workflow_has(guarded: Guarded) -> None:
+def test_our_catalog_works_as_the_roles_that_the_workflow_has(guarded: NessieAuth) -> None:
     ingest, publish = guarded.catalog(Role.INGEST), guarded.catalog(Role.PUBLISH)
     attempt, file = Attempt(table=f"{unique('nyc')}.flights", batch=BATCH, number=1), landed()
     ingest.create_branch(attempt.branch, ingest.head(MAIN) or "")
@@ -217,7 +217,7 @@ def test_our_catalog_works_as_the_roles_that_the_workflow_has(guarded: Guarded) 
 
 
 def test_a_publish_goes_on_with_a_new_token_once_its_own_has_ended(
-    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+    guarded: NessieAuth, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nessie goes by the machine's clock, so a token of twenty minutes ago has ended for it."""
     clock = MemoryClock(datetime.now(UTC) - timedelta(minutes=20))
@@ -238,7 +238,7 @@ def test_a_publish_goes_on_with_a_new_token_once_its_own_has_ended(
     assert set(publish.receipts(Ref(MAIN), [file.key])) == {file.key}
 
 
-def of_client(role: Role, guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> NessieCatalog:
+def of_client(role: Role, guarded: NessieAuth, monkeypatch: pytest.MonkeyPatch) -> NessieCatalog:
     """The catalog as the role's client has it, by the adapter."""
     act_as(role, guarded, monkeypatch)
     uri, tokens = guarded.lake.nessie_uri, ClientTokens(client(guarded.issuer, role), SystemClock())
@@ -247,7 +247,7 @@ def of_client(role: Role, guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_clients_of_another_issuer_have_the_rights_of_their_roles_and_their_ids_in_the_log(
-    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+    guarded: NessieAuth, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ingest, publish, spark, reader = (
         of_client(role, guarded, monkeypatch) for role in (Role.INGEST, Role.PUBLISH, Role.SPARK, Role.READER)
@@ -275,13 +275,13 @@ def test_clients_of_another_issuer_have_the_rights_of_their_roles_and_their_ids_
     ],
 )
 def test_a_client_s_token_says_by_its_claim_alone_who_it_is(
-    guarded: Guarded, claims: dict[str, Any], status: int
+    guarded: NessieAuth, claims: dict[str, Any], status: int
 ) -> None:
     token = guarded.issuer.of_client(Role.PUBLISH, **claims)
     assert guarded.ask(token, "GET", f"/api/v2/trees/{MAIN}")[0] == status
 
 
-def test_a_refusal_is_told_to_a_person_and_not_tried_again(guarded: Guarded) -> None:
+def test_a_refusal_is_told_to_a_person_and_not_tried_again(guarded: NessieAuth) -> None:
     reader, spark = guarded.catalog(Role.READER), guarded.catalog(Role.SPARK)
     attempt, file = Attempt(table=f"{unique('nyc')}.flights", batch=BATCH, number=1), landed()
     main = spark.head(MAIN) or ""
@@ -297,7 +297,7 @@ def test_a_refusal_is_told_to_a_person_and_not_tried_again(guarded: Guarded) -> 
 
 
 @pytest.mark.parametrize("role", [Role.SPARK, Role.READER])
-def test_a_refusal_by_iceberg_rest_is_no_outage(guarded: Guarded, role: Role) -> None:
+def test_a_refusal_by_iceberg_rest_is_no_outage(guarded: NessieAuth, role: Role) -> None:
     uri, lake = guarded.lake.nessie_uri, guarded.lake
     catalog = RefCatalog(uri, lake.warehouse, Ref(MAIN), {"token": guarded.token(role)})
     name = unique("space")
@@ -313,7 +313,7 @@ def test_a_refusal_by_iceberg_rest_is_no_outage(guarded: Guarded, role: Role) ->
     assert status == 500  # if Nessie tells it as a refusal one day, `iceberg.errors` needs no rule for it
 
 
-def test_our_tables_are_opened_with_the_role_s_token(guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_our_tables_are_opened_with_the_role_s_token(guarded: NessieAuth, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in guarded.lake.environment.items():
         monkeypatch.setenv(name, value)
     assert guarded.tables(Role.INGEST).identity(Ref(MAIN), "flights.none") is None

@@ -34,7 +34,7 @@ from lakegate.errors import LakegateError, Misconfigured, OutcomeUnknown, Retrya
 from lakegate.ports import Message, MessageFile, MessageKind, Notifier
 from lakegate.testing import MemoryNotifier
 from tests.ports.test_runner import SETTINGS
-from tests.support.serving import serving
+from tests.support.wsgi import serving
 
 TOKEN = "xoxb-test"
 BATCH = "20130131T0405-1a2b3c4d"

@@ -18,8 +18,8 @@ from lakegate.adapters.surroundings import Surroundings
 from lakegate.doctor.facts import Subnet
 from lakegate.errors import Misconfigured
 from tests.ports.test_runner import SETTINGS
-from tests.support.guarded import Guarded, Held
 from tests.support.nessie import Lake, unique
+from tests.support.nessie_auth import FixedToken, NessieAuth
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_an_application_in_no_network_has_no_subnets(aws: Any) -> None:  # noqa:
 
 def at(lake: Lake, token: str = "") -> Surroundings:
     settings = replace(SETTINGS, nessie_uri=lake.nessie_uri, warehouse=lake.warehouse)
-    http = door(settings.nessie_uri, Held(token)) if token else TimeoutAdapter()
+    http = door(settings.nessie_uri, FixedToken(token)) if token else TimeoutAdapter()
     return Surroundings(settings, http, lambda _: None)
 
 
@@ -133,7 +133,7 @@ def test_without_rules_a_stranger_and_everybody_may_make_branches_which_go_again
 
 @pytest.mark.nessie
 @pytest.mark.parametrize("role", [Role.INGEST, Role.PUBLISH, Role.SPARK])
-def test_with_rules_nobody_makes_a_branch_that_is_not_lakegate_s(guarded: Guarded, role: Role) -> None:
+def test_with_rules_nobody_makes_a_branch_that_is_not_lakegate_s(guarded: NessieAuth, role: Role) -> None:
     place = at(guarded.lake, token=guarded.token(role))
     assert place.stranger() == 401
     assert not place.may_make_branch(unique("doctor"))

@@ -31,8 +31,8 @@ from lakegate.testing import TableState
 from lakegate.testing.lake import EPOCH, Commit, Content, Key, KeyKind
 from tests.simulation.installation import Violation
 from tests.support.data_files import data_file
-from tests.support.guarded import Held
 from tests.support.nessie import WAREHOUSE
+from tests.support.nessie_auth import FixedToken
 from tests.support.proxy import Proxy
 
 TYPES = {"int": IntegerType(), "string": StringType()}
@@ -57,7 +57,7 @@ class NessieLake:
         self._commits: dict[str, Commit] = {}
         self._keys: dict[tuple[str, ...], Key] = {}
         self._tables: dict[tuple[str, int], TableState] = {}
-        doors = {uri: door(uri, Held(world)), network.uri: door(network.uri, Held(job))}
+        doors = {uri: door(uri, FixedToken(world)), network.uri: door(network.uri, FixedToken(job))}
         self._open: Callable[[str, Ref], RefCatalog] = cache(
             lambda uri, ref: RefCatalog(uri, WAREHOUSE, ref, http=doors[uri])
         )

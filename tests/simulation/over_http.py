@@ -30,9 +30,9 @@ from tests.simulation.schedule import Mixture, Schedule
 from tests.simulation.simulation import LONGEST_WAIT
 from tests.simulation.volume import PORTION, Tally, run_some
 from tests.simulation.worker import Call, Worker, stopping, working
-from tests.support.guarded import AUDIENCE, Held
 from tests.support.issuer import Issuer, issuing
 from tests.support.nessie import WAREHOUSE, running
+from tests.support.nessie_auth import AUDIENCE, FixedToken
 from tests.support.proxy import Fault, Proxy, Request, proxy, reads
 from tests.world.engine import Lake
 from tests.world.stories import Story
@@ -124,7 +124,7 @@ class HttpInstallation(Installation):
     def make_lake(self) -> tuple[Lake, Catalog, Tables]:
         """Whoever looks on does so past the network."""
         uri = self._network.nessie_uri
-        http = door(uri, Held(self._network.tokens[WORLD]))
+        http = door(uri, FixedToken(self._network.tokens[WORLD]))
         return self._lake, NessieCatalog(uri, http), NessieTables(uri, WAREHOUSE, http)
 
 

@@ -21,7 +21,7 @@ from lakegate.contracts import load
 from lakegate.contracts.checks.custom import COLUMN
 from spark_jobs.metrics.measure import measure_all
 from spark_jobs.tables.ddl import prepare
-from tests.support import held
+from tests.support import branch_table
 from tests.support.catalogue import KINDS, SERVER, Kind
 from tests.support.plans import plan
 from tests.support.synthetic.rows import Maker
@@ -71,7 +71,7 @@ def said(spark: SparkSession) -> dict[str, dict[str, tuple[CheckResult, ...]]]:
     """Return what the audit says of every kind's files: one append and one measurement for all kinds with the same
     columns.
     """
-    customers = held.Table(spark=spark, plan=plan("shop.customers", {"id": "int"})).on_main(
+    customers = branch_table.Table(spark=spark, plan=plan("shop.customers", {"id": "int"})).on_main(
         {"c": [(1, None), (2, None), (3, None)]}
     )
     plans = {f"{at}": load(kind.contract, kind.word).plan for at, kind in enumerate(CASES)}
@@ -81,14 +81,14 @@ def said(spark: SparkSession) -> dict[str, dict[str, tuple[CheckResult, ...]]]:
     found: dict[str, dict[str, tuple[CheckResult, ...]]] = {}
     for number, names in enumerate(alike.values()):
         files = {f"{name} {file}": rows for name in names for file, rows in made(plans[name]).items()}
-        every = held.together([plans[name] for name in names], f"kinds.t{number}", plans[names[0]].columns)
+        every = branch_table.together([plans[name] for name in names], f"kinds.t{number}", plans[names[0]].columns)
         prepare(spark, every, None)
         rows = {
             file: list(zip(*(column.to_pylist() for column in table.columns), strict=True))
             for file, table in files.items()
         }
-        there = held.Table(spark=spark, plan=every, others={"shop.customers": customers.before})
-        held.write(spark, every.table, every.columns, rows)
+        there = branch_table.Table(spark=spark, plan=every, others={"shop.customers": customers.before})
+        branch_table.write(spark, every.table, every.columns, rows)
         batch = replace(there.batch, files={file: there.files.get(file, []) for file in files})
         measured, dependents = measure_all(every, batch, there.base)
         for each in measured:

@@ -16,7 +16,7 @@ from lakegate.audit.model.files import FileKind
 from spark_jobs.appending.faults import find_corrupt
 from spark_jobs.appending.rows import rows_of
 from tests.spark.test_formats import written
-from tests.support.inspected import PLAN, by, inspections
+from tests.support.inspection import PLAN, by, inspections
 from tests.support.vocabulary import DOCS
 
 pytestmark = pytest.mark.spark

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from lakegate.audit.model.report import Source
 from spark_jobs.metrics import dictionaries
 from tests.contracts.test_predicates import counted, plan_for
-from tests.support.held import Table
+from tests.support.branch_table import Table
 from tests.support.plans import failing, plan
 
 pytestmark = pytest.mark.spark

@@ -1,7 +1,7 @@
 """Random contracts over random tables: every number, verdict and row put aside is what an evaluation of the words says.
 
 The contract goes through the compiler, the audit and the verdicts; its words are evaluated in DuckDB and plain Python
-(tests/support/told.py), which know none of that. And of one file of each table the express engine says the same of
+(tests/support/oracle.py), which know none of that. And of one file of each table the express engine says the same of
 every contract as Spark, or hands it over. The seed is the same in every run; `DIFFERENTIAL_SEED=random`
 (`make search`) takes another, which the failing message names: `DIFFERENTIAL_SEED=…` repeats that run, and
 `DIFFERENTIAL_TABLES=…` makes it longer.
@@ -52,11 +52,11 @@ from spark_jobs.metrics.measure import measure_all, row_metrics
 from spark_jobs.tables import iceberg
 from spark_jobs.tables.base import Base
 from spark_jobs.tables.ddl import create_table_sql, prepare
-from tests.support import expressed, held
-from tests.support.drawn import PARENTS, Contract, Files, Parents, Table, contract, parents, table
+from tests.support import branch_table, express_files
+from tests.support.meanings import Age, Column, Repeats, Wording
+from tests.support.oracle import Aside, Judgement, Oracle, Value, aside_of, expressions, judge, settle
 from tests.support.plans import plan as made
-from tests.support.said import Age, Column, Repeats, Said
-from tests.support.told import Aside, Judged, Told, Value, aside_of, judged, settled, wanted
+from tests.support.random_tables import PARENTS, Contract, Files, Parents, Table, contract, parents, table
 
 pytestmark = pytest.mark.spark
 MOST_HANDED_OVER = 0.07
@@ -89,18 +89,18 @@ class Audit:
         self.past = self._written(self.name, self.drawn.before)
         self.before = iceberg.load(self.spark, LAKE, self.name)
         self.base = Base(spark=self.spark, catalog=LAKE, tables={self.name: self.before, PARENTS: self.parents})
-        there = held.Table(spark=self.spark, plan=self.every, before=self.before)
-        held.write(self.spark, self.name, self.every.columns, self.drawn.files)
+        there = branch_table.Table(spark=self.spark, plan=self.every, before=self.before)
+        branch_table.write(self.spark, self.name, self.every.columns, self.drawn.files)
         self.batch = replace(there.batch, files={file: there.files.get(file, []) for file in self.drawn.files})
         self.measured = measure_all(self.every, self.batch, self.base)
 
     def _every(self, plans: Sequence[Plan], name: str) -> Plan:
-        return held.together(plans, name, _columns(self.drawn.columns))
+        return branch_table.together(plans, name, _columns(self.drawn.columns))
 
-    def _written(self, name: str, files: Files) -> held.Table:
+    def _written(self, name: str, files: Files) -> branch_table.Table:
         prepare(self.spark, replace(self.every, table=name), None)
-        held.write(self.spark, name, self.every.columns, files)
-        return held.Table(spark=self.spark, plan=replace(self.every, table=name))
+        branch_table.write(self.spark, name, self.every.columns, files)
+        return branch_table.Table(spark=self.spark, plan=replace(self.every, table=name))
 
     # What was published before, as reports tell it.
 
@@ -132,7 +132,7 @@ class Audit:
 
     # The audit of one contract's plan.
 
-    def judged(self, plan: Plan) -> Results:
+    def judge(self, plan: Plan) -> Results:
         measured, dependents = self.measured
         mine = {metric.id: dependents[metric.id] for metric in plan.metrics if metric.id in dependents}
         return evaluate(plan, measured, mine, self.history(plan), partial(quarantine.failing_rows, self._view(plan)))
@@ -155,7 +155,7 @@ class Audit:
                 gone[at].setdefault(file, {})[place] = frozenset(reasons)
         return gone
 
-    def settled(self, found: Mapping[int, Results], gone: Mapping[int, Mapping[str, Any]]) -> dict[int, Results]:
+    def settle(self, found: Mapping[int, Results], gone: Mapping[int, Mapping[str, Any]]) -> dict[int, Results]:
         """Return what is said of the files once these rows have left: the files of all plans, side by side in one
         table.
         """
@@ -219,7 +219,7 @@ def _report(plan: Plan, attempt: Attempt, file: Measurements, checks: tuple[Chec
 # ------------------------------------------------------------------ and that both say the same
 
 
-def differences(words: Mapping[str, Sequence[Judged]], found: Results) -> Iterator[str]:
+def differences(words: Mapping[str, Sequence[Judgement]], found: Results) -> Iterator[str]:
     """Yield where lakegate says another number, verdict or count of failing rows than the words, or what nothing asks
     for.
     """
@@ -236,12 +236,12 @@ def differences(words: Mapping[str, Sequence[Judged]], found: Results) -> Iterat
 
 
 def differences_aside(
-    contract: Contract, told: Told, first: Results, gone: Mapping[str, Mapping[int, frozenset[str]]]
+    contract: Contract, oracle: Oracle, first: Results, gone: Mapping[str, Mapping[int, frozenset[str]]]
 ) -> Iterator[str]:
     """Yield where lakegate puts other rows aside, or for other reasons, or rejects another file for too many."""
     names = {check.name for checks in first.values() for check in checks}
-    for file, checks in judged(contract, told).items():
-        aside = aside_of(contract, checks, len(told.files[file]))
+    for file, checks in judge(contract, oracle).items():
+        aside = aside_of(contract, checks, len(oracle.files[file]))
         budget = [check for check in first[file] if check.check == BUDGET]
         if len(budget) != bool(aside) or (aside and not _counts(budget[0], aside)):
             yield f"{file}: {aside}; lakegate: {budget}"
@@ -257,14 +257,14 @@ def _counts(budget: CheckResult, aside: Aside) -> bool:
     return same and (budget.verdict is Verdict.PASS) == aside.allowed
 
 
-def _results(check: Said, asked: Sequence[Said], results: Sequence[CheckResult]) -> list[CheckResult]:
+def _results(check: Wording, asked: Sequence[Wording], results: Sequence[CheckResult]) -> list[CheckResult]:
     """The check's own result. Checks that say the same are one, which goes by the name of one of them."""
     own = [result for result in results if _is_of(result, check)]
     others = [other for other in asked if other is not check and _meaning(other) == _meaning(check)]
     return own or [result for result in results if any(_is_of(result, other) for other in others)]
 
 
-def _is_of(result: CheckResult, check: Said) -> bool:
+def _is_of(result: CheckResult, check: Wording) -> bool:
     """By its name. That of a primary key has the key's columns in an order of their own."""
     if check.name:
         return result.name == check.name
@@ -273,11 +273,11 @@ def _is_of(result: CheckResult, check: Said) -> bool:
     return result.name.startswith("primary key ") and set(result.columns) == columns
 
 
-def _meaning(check: Said) -> tuple[object, ...]:
+def _meaning(check: Wording) -> tuple[object, ...]:
     return check.meaning, check.operator, list(check.threshold), check.unit, check.severity
 
 
-def _says(result: CheckResult, wanted: Judged) -> bool:
+def _says(result: CheckResult, wanted: Judgement) -> bool:
     loose = 1e-3 if isinstance(wanted.check.meaning, Age) else 1e-9  # time goes by between the two
     same = _close(result.value, wanted.number, loose)
     return same and result.verdict == wanted.verdict and result.failing_rows == len(wanted.failing)
@@ -287,15 +287,15 @@ def _close(one: Value, other: Value, loose: float) -> bool:
     return one is other if one is None or other is None else math.isclose(one, other, rel_tol=loose, abs_tol=1e-9)
 
 
-def compare(audit: Audit, contracts: Sequence[Contract], told: Told, *, observes: bool) -> Iterator[str]:
+def compare(audit: Audit, contracts: Sequence[Contract], oracle: Oracle, *, observes: bool) -> Iterator[str]:
     """Yield what differs, by contract."""
-    first = [audit.judged(plan) for plan in audit.plans]
+    first = [audit.judge(plan) for plan in audit.plans]
     putting = {at: first[at] for at, each in enumerate(contracts) if each.budget}
     gone = audit.aside(putting)
-    last = audit.settled(putting, gone)
+    last = audit.settle(putting, gone)
     for at, each in enumerate(contracts):
-        wrong = list(differences_aside(each, told, first[at], gone[at])) if at in putting else []
-        words = settled(each, told) if at in putting else judged(each, told)
+        wrong = list(differences_aside(each, oracle, first[at], gone[at])) if at in putting else []
+        words = settle(each, oracle) if at in putting else judge(each, oracle)
         wrong = wrong or list(differences(words, last.get(at, first[at])))
         yield from (f"{each.text}\n{difference}" for difference in wrong)
     for at in [at for at in putting if gone[at]][:1] if observes else []:
@@ -330,7 +330,7 @@ class Shares:
 def differences_of_express(audit: Audit, folder: Path, shares: Shares) -> Iterator[str]:
     """Yield where the express engine has another number than Spark, or another result of a check."""
     moving = {metric.id for metric in audit.every.metrics if bind_now(_of(metric), MOMENT) != _of(metric)}
-    every = bind_now(expressed.narrowed(replace(audit.every, partitions=())), datetime.now(UTC))
+    every = bind_now(express_files.narrowed(replace(audit.every, partitions=())), datetime.now(UTC))
     if (there := _first_expressed(audit, every, folder)) is None:
         return
     measured, dependents = audit.measured
@@ -351,23 +351,23 @@ def _of(metric: Metric) -> Plan:
 
 def _bound(plan: Plan, every: Plan) -> Plan:
     """Return what the engine may take of a plan, with the metrics as they are bound to a moment."""
-    narrow = expressed.narrowed(plan)
+    narrow = express_files.narrowed(plan)
     return replace(narrow, metrics=tuple(it for it in every.metrics if it.id in {own.id for own in narrow.metrics}))
 
 
-def _first_expressed(audit: Audit, every: Plan, folder: Path) -> expressed.Expressed | None:
+def _first_expressed(audit: Audit, every: Plan, folder: Path) -> express_files.ExpressFile | None:
     """The first file with rows that the engine takes."""
     for file, rows in audit.drawn.files.items():
         if rows:
             with suppress(HandedOver):
-                return expressed.Expressed(plan=every, file=file, rows=rows, folder=folder)
+                return express_files.ExpressFile(plan=every, file=file, rows=rows, folder=folder)
     return None
 
 
 def _other_results(
     audit: Audit,
     plan: Plan,
-    there: expressed.Expressed,
+    there: express_files.ExpressFile,
     numbers: Mapping[str, float | None],
     spark: Measurements,
     moving: Collection[str],
@@ -396,7 +396,7 @@ def others(spark: SparkSession) -> tuple[Parents, Any]:
     file = TableColumn(name=FILE_COLUMN, type="string")
     for statement in create_table_sql(PARENTS, [*columns, file], FIXED_PROPERTIES, f" PARTITIONED BY ({FILE_COLUMN})"):
         spark.sql(statement)
-    held.write(spark, PARENTS, columns, {"p0": drawn.rows[::2], "p1": drawn.rows[1::2]})
+    branch_table.write(spark, PARENTS, columns, {"p0": drawn.rows[::2], "p1": drawn.rows[1::2]})
     return drawn, iceberg.load(spark, LAKE, PARENTS)
 
 
@@ -406,13 +406,17 @@ def differing(
     """A random table with its contracts: what lakegate says of them that their words do not."""
     drawn, name = table(dice, others[0]), f"random.t{number}"
     contracts = [contract(dice, drawn, quarantines=at % QUARANTINING == 0) for at in range(CONTRACTS)]
-    told = Told(
-        columns=drawn.columns, before=drawn.before, files=drawn.files, parents=others[0], wanted=wanted(contracts)
+    oracle = Oracle(
+        columns=drawn.columns,
+        before=drawn.before,
+        files=drawn.files,
+        parents=others[0],
+        expressions=expressions(contracts),
     )
     plans = [replace(load(each.text, "random").plan, table=name) for each in contracts]
     audit = Audit(spark=spark, name=name, drawn=drawn, plans=plans, parents=others[1])
     observes = number % OBSERVED == 0
-    found = [*compare(audit, contracts, told, observes=observes), *differences_of_express(audit, folder, shares)]
+    found = [*compare(audit, contracts, oracle, observes=observes), *differences_of_express(audit, folder, shares)]
     return [f"{drawn}\n{each}" for each in found]
 
 

@@ -24,7 +24,7 @@ from spark_jobs.formats.inspection import inspect_all
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.tables import iceberg
 from spark_jobs.tables.ddl import mismatches, prepare, shape
-from tests.support.held import Table
+from tests.support.branch_table import Table
 from tests.support.jobs import parquet
 from tests.support.plans import plan
 

@@ -28,7 +28,7 @@ from spark_jobs.appending.rows import rows_of
 from spark_jobs.formats.text.rows import parse_files
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.gateway import jvm
-from tests.support.inspected import PLAN, by, inspections
+from tests.support.inspection import PLAN, by, inspections
 from tests.support.jobs import parquet
 from tests.support.plans import plan
 

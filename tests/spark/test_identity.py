@@ -17,10 +17,10 @@ from lakegate.access import Role
 from lakegate.audit.model.codec import to_json
 from lakegate.ports import MAIN
 from tests.spark.test_job import IDS, a_plan, rows
-from tests.support.guarded import AUDIENCE, Guarded
 from tests.support.issuer import CLAIM, client
 from tests.support.jobs import Staged, report_of, stage, submit
 from tests.support.nessie import Lake, unique
+from tests.support.nessie_auth import AUDIENCE, NessieAuth
 
 pytestmark = [pytest.mark.nessie, pytest.mark.spark]
 
@@ -44,7 +44,7 @@ sys.exit(max(main([job]) for job in sys.argv[1:]))
 """
 
 
-def staged_by(guarded: Guarded, **identity: Any) -> Staged:
+def staged_by(guarded: NessieAuth, **identity: Any) -> Staged:
     """A job with this identity, on a branch of its own."""
     catalog, branch, lake = guarded.catalog(Role.INGEST), unique("wap-flights"), guarded.lake
     base = catalog.head(MAIN) or ""
@@ -57,7 +57,7 @@ def staged_by(guarded: Guarded, **identity: Any) -> Staged:
 
 @pytest.mark.extended
 def test_submitted_jobs_have_tokens_of_their_role_or_client_and_leave_no_token_and_no_password(
-    guarded: Guarded, tmp_path: Path
+    guarded: NessieAuth, tmp_path: Path
 ) -> None:
     """Both in one process, one after the other, as that takes half of the time."""
     lake, issuer = guarded.lake, guarded.issuer

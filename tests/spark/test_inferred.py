@@ -22,9 +22,9 @@ from lakegate.inference.contract import infer
 from spark_jobs.appending.rows import rows_of
 from tests.spark.test_text import read
 from tests.support import samples
-from tests.support.inspected import inspections
-from tests.support.read import by_reader, by_spark, comparable
+from tests.support.inspection import inspections
 from tests.support.samples import WRITERS, of
+from tests.support.text_readers import by_reader, by_spark, comparable
 
 pytestmark = pytest.mark.spark
 EXAMPLES, WIDE = 3, [HealthCheck.function_scoped_fixture, HealthCheck.large_base_example]

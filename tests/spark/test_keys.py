@@ -18,7 +18,7 @@ from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.metrics import keys as of_keys
 from spark_jobs.tables.base import Candidates, check_references
-from tests.support.held import Table
+from tests.support.branch_table import Table
 from tests.support.plans import duplicates, nulls, orphans, plan
 
 pytestmark = pytest.mark.spark

@@ -15,7 +15,7 @@ from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.errors import Misconfigured
 from spark_jobs.appending.rows import rows_of
 from tests.spark.test_text import read, written
-from tests.support.inspected import inspections
+from tests.support.inspection import inspections
 from tests.support.jobs import parquet
 from tests.support.plans import plan
 from tests.support.synthetic.files import write

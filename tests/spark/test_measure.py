@@ -20,7 +20,7 @@ from lakegate.audit.schema.fit import FILE_COLUMN
 from spark_jobs.jvm.session import LAKE
 from spark_jobs.metrics import samples
 from spark_jobs.metrics.measure import measure_all
-from tests.support.held import Table
+from tests.support.branch_table import Table
 from tests.support.plans import ROWS, duplicates, failing, none_of, nulls, plan
 
 pytestmark = pytest.mark.spark

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from lakegate.audit.model.plan import Plan
 from lakegate.duckdb.dialect import to_duckdb
 from tests.contracts.test_predicates import plan_for
-from tests.support.held import Table
+from tests.support.branch_table import Table
 
 pytestmark = pytest.mark.spark
 IT: dict[str, Any] = {

@@ -21,7 +21,7 @@ from lakegate.contracts.columns.types import physical
 from lakegate.contracts.metrics import aggregates
 from lakegate.contracts.metrics.metric import aggregate_metric, query_metric
 from lakegate.contracts.sql.statements import Form, scalar
-from tests.support.held import Table
+from tests.support.branch_table import Table
 from tests.support.plans import plan
 
 pytestmark = pytest.mark.spark

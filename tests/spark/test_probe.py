@@ -13,10 +13,10 @@ from lakegate.audit.model.probe import PROBE, Probe, ProbeReport
 from spark_jobs.jvm import identity
 from spark_jobs.probe import report_of
 from tests.spark.test_identity import OfTheJob
-from tests.support.guarded import AUDIENCE, Guarded
 from tests.support.image import BUNDLE
 from tests.support.jobs import catalog_of, moved, submit
 from tests.support.nessie import ROOT, Lake, unique
+from tests.support.nessie_auth import AUDIENCE, NessieAuth
 
 pytestmark = [pytest.mark.nessie, pytest.mark.spark]
 
@@ -31,7 +31,7 @@ def probe_of(lake: Lake, audience: str = "") -> Probe:
 
 
 @pytest.mark.extended
-def test_a_submitted_probe_reports_what_it_finds(guarded: Guarded, tmp_path: Path) -> None:
+def test_a_submitted_probe_reports_what_it_finds(guarded: NessieAuth, tmp_path: Path) -> None:
     lake, probe = guarded.lake, probe_of(guarded.lake, AUDIENCE)
     key = f"staging/{probe.nonce}/{PROBE}"
     lake.s3().put_object(Bucket=lake.bucket, Key=key, Body=to_json(probe).encode())

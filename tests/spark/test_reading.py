@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from lakegate.audit.model.files import FileFormat, FileKind
 from lakegate.audit.model.plan import Metric, MetricKind, Plan
 from tests.support.plans import plan
-from tests.support.read import Told, by_reader, by_spark
+from tests.support.text_readers import Reading, by_reader, by_spark
 
 pytestmark = pytest.mark.spark
 CSV, JSON = FileFormat(kind=FileKind.CSV), FileFormat(kind=FileKind.JSON)
@@ -66,7 +66,7 @@ def by(form: FileFormat, columns: Mapping[str, str]) -> Plan:
     return replace(plan("nyc.t", dict(columns), [MALFORMED]), files=form)
 
 
-def assert_same(spark: SparkSession, folder: Path, read_by: Plan, body: bytes) -> Told | None:
+def assert_same(spark: SparkSession, folder: Path, read_by: Plan, body: bytes) -> Reading | None:
     ours = by_reader(read_by, body)
     if ours is None:
         return None

@@ -24,7 +24,7 @@ from tests.support.jobs import stage
 from tests.support.lanes import for_express, handed_over
 from tests.support.nessie import Lake, unique
 from tests.support.plans import nulls, plan
-from tests.support.registered import register
+from tests.support.registered_files import register
 from tests.support.tables import rows_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.nessie]

@@ -25,7 +25,7 @@ from spark_jobs.appending.faults import find_corrupt
 from spark_jobs.appending.rows import rows_of
 from tests.spark.test_formats import EVERY, written
 from tests.spark.test_text import MALFORMED, read
-from tests.support.inspected import PLAN, by, inspections
+from tests.support.inspection import PLAN, by, inspections
 from tests.support.plans import plan
 
 pytestmark = pytest.mark.spark

@@ -20,7 +20,7 @@ from lakegate.audit.schema import fit, names
 from lakegate.audit.schema.fit import FileColumn, agree
 from spark_jobs.appending.rows import rows_of
 from spark_jobs.jvm.spark_sql import sum_sql
-from tests.support.inspected import inspections
+from tests.support.inspection import inspections
 from tests.support.plans import none_of, plan
 
 WIDEST = 5_000

@@ -18,9 +18,9 @@ from infra.catalog.settings import PASSWORD, USER, environment
 from lakegate.access import nessie_settings
 from lakegate.adapters.http import TimeoutAdapter, door
 from tests.support import postgres as database
-from tests.support.guarded import AUDIENCE, Held
 from tests.support.issuer import Issuer
 from tests.support.nessie import ON_FREE_PORTS, Lake, nessie_command, process
+from tests.support.nessie_auth import AUDIENCE, FixedToken
 
 MAIN = "/api/v2/trees/main"
 LIFE = timedelta(days=1)  # of a token: longer than any run
@@ -86,7 +86,7 @@ class CatalogServer:
         return self.issuer.of(role, AUDIENCE, LIFE)
 
     def door(self, role: str) -> TimeoutAdapter:
-        return door(self.uri, Held(self.token(role)))
+        return door(self.uri, FixedToken(self.token(role)))
 
     def ask(self, role: str, method: str, path: str, body: object = None, **more: str) -> requests.Response:
         headers = {"Authorization": f"Bearer {self.token(role)}"} if role else {}

@@ -26,12 +26,12 @@ from lakegate.trial.local import job_files, map_file
 from lakegate.trial.trial import try_files
 from lakegate.wap.spool import Spool
 from tests.spark.test_differential import differences
-from tests.support.drawn import Contract, Files, Table, contract, parents, table
+from tests.support.meanings import POOLS
+from tests.support.oracle import Oracle, expressions, judge, settle
 from tests.support.plans import failing, none_of, nulls
 from tests.support.plans import plan as made
-from tests.support.said import POOLS
+from tests.support.random_tables import Contract, Files, Table, contract, parents, table
 from tests.support.synthetic.rows import Maker
-from tests.support.told import Told, judged, settled, wanted
 
 ROOT = Path(__file__).parents[2]
 SEED = 20261127
@@ -53,13 +53,13 @@ def written(plan: Plan, files: Files, columns: Sequence[str], folder: Path) -> l
     return paths
 
 
-def differing(drawn: Table, each: Contract, told: Told, folder: Path) -> Iterator[str]:
+def differing(drawn: Table, each: Contract, oracle: Oracle, folder: Path) -> Iterator[str]:
     """Yield where a trial says something else of the files than the contract's words."""
     plan = load(each.text, "drawn").plan
     files = {name: rows for name, rows in drawn.files.items() if rows}
     trial = try_files(plan, written(plan, files, [column.name for column in drawn.columns], folder))
     unasked = {it.check for it in trial.omissions if it.why != HALF}
-    words = settled(each, told) if each.budget else judged(each, told)
+    words = settle(each, oracle) if each.budget else judge(each, oracle)
     known = {name: [said for said in words[name] if _name(plan, said) not in unasked] for name in files}
     found = {Path(file.key).stem: file.checks for file in trial.report.files}
     yield from (f"{each.text}\n{it}" for it in differences(known, found))
@@ -77,8 +77,10 @@ def test_a_trial_says_what_the_words_of_drawn_contracts_say(number: int, tmp_pat
     drawn = replace(table(dice, others), before={})
     flat = replace(drawn, columns=[column for column in drawn.columns if column.type in POOLS])
     contracts = [contract(dice, flat, quarantines=at % 4 == 0) for at in range(CONTRACTS * (MORE if extended else 1))]
-    told = Told(columns=drawn.columns, before={}, files=drawn.files, parents=others, wanted=wanted(contracts))
-    assert [said for each in contracts for said in differing(drawn, each, told, tmp_path)] == []
+    oracle = Oracle(
+        columns=drawn.columns, before={}, files=drawn.files, parents=others, expressions=expressions(contracts)
+    )
+    assert [said for each in contracts for said in differing(drawn, each, oracle, tmp_path)] == []
 
 
 REPOSITORY = sorted((ROOT / "contracts").glob("*.yaml"))

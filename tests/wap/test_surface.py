@@ -12,8 +12,8 @@ import pytest
 from lakegate import wap
 from lakegate.access import Role
 from lakegate.errors import LakegateError
-from tests.support.guarded import Guarded
 from tests.support.nessie import unique
+from tests.support.nessie_auth import NessieAuth
 from tests.support.runs import contract, orders
 
 EXPORTED = [getattr(wap, name) for name in wap.__all__]
@@ -71,7 +71,7 @@ def test_what_a_step_takes_and_returns_is_exported(step: Callable[..., Any]) -> 
 
 @pytest.mark.nessie
 def test_a_nessie_that_asks_who_calls_is_sent_the_function_s_token(
-    guarded: Guarded, monkeypatch: pytest.MonkeyPatch
+    guarded: NessieAuth, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in guarded.lake.environment.items():
         monkeypatch.setenv(name, value)

@@ -174,7 +174,7 @@ BY_ROW = (Where, Each, Repeats, Orphans)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class Wording:
     """A check: words for one place of a contract, and their meaning. `name` is what reports call it by its words.
 
     `settings` are lakegate's own words there, and `relationship` and `promise` stand in the lists of that name.
@@ -205,7 +205,7 @@ class Said:
         """Return True if it can put failing rows aside, so that it holds without them."""
         return self.counts_rows and OPERATORS[self.operator](0, *self.threshold)
 
-    def of_severity(self, severity: str) -> Said:
+    def of_severity(self, severity: str) -> Wording:
         return replace(self, severity=severity, quality=self.quality and {**self.quality, "severity": severity})
 
 
@@ -237,14 +237,14 @@ def sayable_in_yaml(value: Any) -> bool:
 # ------------------------------------------------------------------ a column's own words: no row may fail
 
 
-def required(_dice: Random, column: Column) -> Said:
+def required(_dice: Random, column: Column) -> Wording:
     meaning = Where(f"{column.duck} IS NULL")
-    return Said(column=column, name=f"{column.name} required", own={"required": True}, meaning=meaning)
+    return Wording(column=column, name=f"{column.name} required", own={"required": True}, meaning=meaning)
 
 
-def unique(dice: Random, column: Column) -> Said:
+def unique(dice: Random, column: Column) -> Wording:
     in_table = dice.random() < 0.5
-    return Said(
+    return Wording(
         column=column,
         name=f"{column.name} unique{' in the table' * in_table}",
         own={"unique": True},
@@ -253,10 +253,10 @@ def unique(dice: Random, column: Column) -> Said:
     )
 
 
-def primary_key(dice: Random, columns: Sequence[Column]) -> list[Said]:
+def primary_key(dice: Random, columns: Sequence[Column]) -> list[Wording]:
     """The key, whose columns may have positions, and the check of each column that it is there."""
     in_table, placed = dice.random() < 0.5, dice.random() < 0.5
-    key = Said(
+    key = Wording(
         column=None,
         name="",  # lakegate names the columns in the key's order, which no row depends on
         settings={"scope": "table"} if in_table else {},
@@ -265,8 +265,8 @@ def primary_key(dice: Random, columns: Sequence[Column]) -> list[Said]:
     return [key, *(_key_column(column, at if placed else 0) for at, column in enumerate(columns, start=1))]
 
 
-def _key_column(column: Column, position: int) -> Said:
-    return Said(
+def _key_column(column: Column, position: int) -> Wording:
+    return Wording(
         column=column,
         name=f"{column.name} required (primary key)",
         own={"primaryKey": True, **({"primaryKeyPosition": position} if position else {})},
@@ -274,12 +274,12 @@ def _key_column(column: Column, position: int) -> Said:
     )
 
 
-def foreign_key(columns: Sequence[Column], theirs: Sequence[Column], table: str) -> Said:
+def foreign_key(columns: Sequence[Column], theirs: Sequence[Column], table: str) -> Wording:
     """Of a column by its own words, of several by the table's."""
     targets = [f"{table}.{column.name}" for column in theirs]
     name = f"{', '.join(column.name for column in columns)} refers to {table}.{', '.join(it.name for it in theirs)}"
     words: Words = {"from": [f"t.{column.name}" for column in columns], "to": targets}
-    return Said(
+    return Wording(
         column=None if len(columns) > 1 else columns[0],
         name=name,
         relationship=words if len(columns) > 1 else {"to": targets[0]},
@@ -287,15 +287,15 @@ def foreign_key(columns: Sequence[Column], theirs: Sequence[Column], table: str)
     )
 
 
-def enum(dice: Random, column: Column) -> Said:
+def enum(dice: Random, column: Column) -> Wording:
     values = sayable(dice, column)
     shown = ", ".join(str(spelled(value)) for value in values)
     meaning = Where(f"{column.duck} NOT IN ({', '.join(sorted(literal(column, value) for value in values))})")
     words = {"enum": [{"value": spelled(value)} for value in values]}
-    return Said(column=column, name=f"{column.name} one of {shown}", own=words, meaning=meaning)
+    return Wording(column=column, name=f"{column.name} one of {shown}", own=words, meaning=meaning)
 
 
-def bound(dice: Random, column: Column) -> Said:
+def bound(dice: Random, column: Column) -> Wording:
     words = {
         "minimum": ("≥", "<"),
         "maximum": ("≤", ">"),
@@ -307,7 +307,7 @@ def bound(dice: Random, column: Column) -> Said:
     limit = dice.choice([value for value in POOLS[column.type] if _bounds(column, word, value)])
     nan = f" OR isnan({column.duck})" if column.type in FLOATS else ""
     meaning = Where(f"{column.duck} {wrong} {literal(column, limit)}{nan}")
-    return Said(
+    return Wording(
         column=column, name=f"{column.name} {sign} {spelled(limit)}", options={word: spelled(limit)}, meaning=meaning
     )
 
@@ -322,26 +322,28 @@ def _bounds(column: Column, word: str, value: Any) -> bool:
     return bool(value != end(POOLS[column.type]))
 
 
-def multiple(dice: Random, column: Column) -> Said:
+def multiple(dice: Random, column: Column) -> Wording:
     of = dice.choice([2, 7, 10] if column.type in ("int", "bigint") else [1, 2, 7, 10])
     name = f"{column.name} a multiple of {of}"
     if column.type not in FLOATS:
-        return Said(column=column, name=name, options={"multipleOf": of}, meaning=Where(f"{column.duck} % {of} <> 0"))
+        return Wording(
+            column=column, name=name, options={"multipleOf": of}, meaning=Where(f"{column.duck} % {of} <> 0")
+        )
 
     def wrong(value: float) -> bool:
         return not math.isfinite(value) or abs(value / of - round(value / of)) > 1e-15 * max(1, abs(value / of))
 
-    return Said(column=column, name=name, options={"multipleOf": of}, meaning=Each(column, wrong))
+    return Wording(column=column, name=name, options={"multipleOf": of}, meaning=Each(column, wrong))
 
 
-def length(dice: Random, column: Column) -> Said:
+def length(dice: Random, column: Column) -> Wording:
     number = dice.choice([0, 1, 2, 4, 60])
     if number and dice.random() < 0.5:
         meaning, word, says = Each(column, lambda text: len(text) < number), "minLength", "more"
     else:
         meaning, word, says = Each(column, lambda text: len(text) > number), "maxLength", "fewer"
     name = f"{column.name} of {number} characters or {says}"
-    return Said(column=column, name=name, options={word: number}, meaning=meaning)
+    return Wording(column=column, name=name, options={word: number}, meaning=meaning)
 
 
 SPACE = r"[\t\n\x0b\f\r \x{a0}\x{2028}\x{2029}\x{feff}\x{3000}]"
@@ -363,10 +365,10 @@ def has(column: Column, pattern: str) -> str:
     return f"regexp_matches({column.duck}, '{PATTERNS[pattern]}')"
 
 
-def pattern(dice: Random, column: Column) -> Said:
+def pattern(dice: Random, column: Column) -> Wording:
     chosen = dice.choice(sorted(PATTERNS))
     name = f"{column.name} like {chosen}"
-    return Said(column=column, name=name, options={"pattern": chosen}, meaning=Where(f"NOT {has(column, chosen)}"))
+    return Wording(column=column, name=name, options={"pattern": chosen}, meaning=Where(f"NOT {has(column, chosen)}"))
 
 
 def _accepts(read: Callable[[str], object]) -> Callable[[str], bool]:
@@ -404,10 +406,10 @@ FORMATS: dict[str, Callable[[str], bool]] = {
 }
 
 
-def form(dice: Random, column: Column) -> Said:
+def form(dice: Random, column: Column) -> Wording:
     chosen = dice.choice(sorted(FORMATS))
     meaning = Each(column, lambda text: not FORMATS[chosen](text))
-    return Said(
+    return Wording(
         column=column, name=f"{column.name} of the format {chosen}", options={"format": chosen}, meaning=meaning
     )
 
@@ -450,7 +452,7 @@ def numbers(column: Column) -> Sequence[float]:
     return [-(2**31), -(10**6), *range(-100, 100), 10**7, 2**31 - 1] if column.type in ("int", "bigint") else SPREAD
 
 
-def counted(dice: Random, column: Column | None, meaning: Meaning, words: Words, *, percent: bool = True) -> Said:
+def counted(dice: Random, column: Column | None, meaning: Meaning, words: Words, *, percent: bool = True) -> Wording:
     """An entry that counts rows, with an operator, a unit and a severity."""
     unit = dice.choice(["rows", "percent"]) if percent else "rows"
     in_rows = unit == "rows"
@@ -460,7 +462,7 @@ def counted(dice: Random, column: Column | None, meaning: Meaning, words: Words,
 
 def measured(
     dice: Random, column: Column | None, meaning: Meaning, words: Words, among: Sequence[float], *, unit: str = ""
-) -> Said:
+) -> Wording:
     """An entry that compares a number, which is among some."""
     operator, threshold = compared(dice, PERCENTS if unit else ANY, among)
     return _entry(dice, column, meaning, words, operator, threshold, unit, counts=False)
@@ -476,13 +478,13 @@ def _entry(
     unit: str,
     *,
     counts: bool = True,
-) -> Said:
+) -> Wording:
     said = {operator: threshold if len(threshold) > 1 else threshold[0]}
     severity = dice.choice(["error", "warning"])
     custom = words.get("type") == "custom"
     inside = {**words, "implementation": {**words["implementation"], **said}} if custom else {**words, **said}
     quality = {**inside, "severity": severity, **({"unit": unit} if unit == "percent" else {})}
-    return Said(
+    return Wording(
         column=column,
         name="",
         quality=quality,
@@ -499,11 +501,11 @@ def ours(**implementation: Any) -> Words:
     return {"type": "custom", "engine": "lakegate", "implementation": implementation}
 
 
-def null_values(dice: Random, column: Column) -> Said:
+def null_values(dice: Random, column: Column) -> Wording:
     return counted(dice, column, Where(f"{column.duck} IS NULL"), {"metric": "nullValues"})
 
 
-def missing_values(dice: Random, column: Column) -> Said:
+def missing_values(dice: Random, column: Column) -> Wording:
     values, null = sayable(dice, column), dice.random() < 0.5
     listed = ", ".join(literal(column, value) for value in values)
     by_list = f"{column.duck} IN ({listed})" + (f" OR {column.duck} IS NULL" if null else "")
@@ -517,7 +519,7 @@ def missing_values(dice: Random, column: Column) -> Said:
     return counted(dice, column, Where(wrong), {"metric": "missingValues", "arguments": arguments})
 
 
-def invalid_values(dice: Random, column: Column) -> Said:
+def invalid_values(dice: Random, column: Column) -> Wording:
     values = sayable(dice, column)
     wrong = f"{column.duck} NOT IN ({', '.join(sorted(literal(column, value) for value in values))})"
     arguments: Words = {"validValues": [spelled(value) for value in values]}
@@ -527,7 +529,7 @@ def invalid_values(dice: Random, column: Column) -> Said:
     return counted(dice, column, Where(wrong), {"metric": "invalidValues", "arguments": arguments})
 
 
-def duplicate_values(dice: Random, column: Column) -> Said:
+def duplicate_values(dice: Random, column: Column) -> Wording:
     in_table = dice.random() < 0.3
     return counted(dice, column, Repeats([column], in_table), {"metric": "duplicateValues", **scope(in_table)})
 
@@ -540,11 +542,11 @@ def setting(name: str, value: Any) -> Words:
     return {"property": name, "vendor": "lakegate", "value": value}
 
 
-def not_in_future(dice: Random, column: Column) -> Said:
+def not_in_future(dice: Random, column: Column) -> Wording:
     return counted(dice, column, Where(f"{column.duck} > TIMESTAMPTZ '2100-01-01'"), ours(notInFuture=True))
 
 
-def least_or_greatest(dice: Random, column: Column) -> Said:
+def least_or_greatest(dice: Random, column: Column) -> Wording:
     word, function = dice.choice([("minimum", "min"), ("maximum", "max")])
     number = Number(without_nan(column, f"{function}({column.duck})"))
     return measured(dice, column, number, ours(**{word: True}), numbers(column))
@@ -554,7 +556,7 @@ def without_nan(column: Column, number: str) -> str:
     return f"CASE WHEN NOT bool_or(isnan({column.duck})) THEN {number} END" if column.type in FLOATS else number
 
 
-def mean_or_sum(dice: Random, column: Column) -> Said:
+def mean_or_sum(dice: Random, column: Column) -> Wording:
     """Whole numbers are added up exactly, but for the mean of 64-bit ones, which depends on their order."""
     words = {"sum": "sum", "mean": "avg", "standardDeviation": "stddev_samp"}
     word = "sum" if column.type == "bigint" else dice.choice(sorted(words))
@@ -569,7 +571,7 @@ def mean_or_sum(dice: Random, column: Column) -> Said:
     return measured(dice, column, Number(number), ours(**{word: True}), among)
 
 
-def quantile(dice: Random, column: Column) -> Said:
+def quantile(dice: Random, column: Column) -> Wording:
     at = dice.choice([0, 0.25, 0.5, 0.95, 1])
     words = ours(median=True) if at == 0.5 and dice.random() < 0.5 else ours(quantile=at)
     number = Number(without_nan(column, f"quantile_cont({column.duck}::DOUBLE, {at})"))
@@ -577,19 +579,19 @@ def quantile(dice: Random, column: Column) -> Said:
     return measured(dice, column, number, words, among)
 
 
-def distinct_values(dice: Random, column: Column) -> Said:
+def distinct_values(dice: Random, column: Column) -> Wording:
     among = range(3) if column.type == "boolean" else ROWS
     return measured(dice, column, Different(column), ours(distinctValues=True), among, unit="rows")
 
 
-def share(dice: Random, column: Column) -> Said:
+def share(dice: Random, column: Column) -> Wording:
     values = sayable(dice, column)
     held = f"{column.duck} IN ({', '.join(literal(column, value) for value in values)})"
     meaning = Number(f"100.0 * count(*) FILTER (WHERE {held}) / count(*)")
     return measured(dice, column, meaning, ours(share=[spelled(value) for value in values]), SHARES, unit="percent")
 
 
-def query(dice: Random, column: Column) -> Said:
+def query(dice: Random, column: Column) -> Wording:
     contract, duck = dice.choice(
         [
             ("SELECT COUNT(*) FROM {object} WHERE {property} > 1", "count(*) FILTER (WHERE {x} > 1)"),
@@ -623,12 +625,12 @@ DRIFTING = {  # exact numbers, because what is left of two that are nearly the s
 }
 
 
-def drift(dice: Random, column: Column) -> Said:
+def drift(dice: Random, column: Column) -> Wording:
     word = dice.choice([word for word, kinds in DRIFTING.items() if column.type in kinds])
     return _drift(dice, column, word, _drifting(column, word))
 
 
-def rows_drift(dice: Random, _columns: Sequence[Column]) -> Said:
+def rows_drift(dice: Random, _columns: Sequence[Column]) -> Wording:
     return _drift(dice, None, "rowCount", Where("TRUE"))
 
 
@@ -647,7 +649,7 @@ def _drifting(column: Column, word: str) -> Where | Number | Different:
     return Number(f"round(avg({column.duck}::DOUBLE), 6)" if column.type != "int" else f"avg({column.duck})")
 
 
-def _drift(dice: Random, column: Column | None, of: str, meaning: Where | Number | Different) -> Said:
+def _drift(dice: Random, column: Column | None, of: str, meaning: Where | Number | Different) -> Wording:
     files, how = dice.choice([2, 3, 30]), dice.choice(HOW)
     at_least = dice.randint(2, min(files, 4))
     never_negative = of in ("rowCount", "nullValues", "distinctValues")
@@ -660,11 +662,11 @@ def _drift(dice: Random, column: Column | None, of: str, meaning: Where | Number
 # ------------------------------------------------------------------ of the contract
 
 
-def latency(dice: Random, column: Column) -> Said:
+def latency(dice: Random, column: Column) -> Wording:
     """Ages that no value has, and will not have for decades."""
     word, (unit, seconds) = dice.choice(["latency", "freshness"]), dice.choice([("d", 86_400), ("h", 3_600)])
     limit = dice.choice([0, 10_000, 30_000]) * 86_400 // seconds
-    return Said(
+    return Wording(
         column=column,
         name=f"{word} of {column.name} in {unit}",
         promise={"property": word, "element": column.name, "value": limit, "unit": unit},
@@ -679,7 +681,7 @@ def latency(dice: Random, column: Column) -> Said:
 # ------------------------------------------------------------------ of the table
 
 
-def row_count(dice: Random, _columns: Sequence[Column]) -> Said:
+def row_count(dice: Random, _columns: Sequence[Column]) -> Wording:
     """Their number is compared, and none of them fails."""
     in_table = dice.random() < 0.3
     meaning = TableRows() if in_table else Where("TRUE")
@@ -687,13 +689,13 @@ def row_count(dice: Random, _columns: Sequence[Column]) -> Said:
     return replace(said, counts=False)
 
 
-def duplicate_rows(dice: Random, columns: Sequence[Column]) -> Said:
+def duplicate_rows(dice: Random, columns: Sequence[Column]) -> Wording:
     in_table = dice.random() < 0.3
     words = {"metric": "duplicateValues", "arguments": {"properties": [column.name for column in columns]}}
     return counted(dice, None, Repeats(columns, in_table), {**words, **scope(in_table)})
 
 
-def at_least_one_of(dice: Random, columns: Sequence[Column]) -> Said:
+def at_least_one_of(dice: Random, columns: Sequence[Column]) -> Wording:
     chosen = columns[: dice.randint(2, len(columns))]
     meaning = Where(" AND ".join(f"{column.duck} IS NULL" for column in chosen))
     return counted(dice, None, meaning, ours(atLeastOneOf=[column.name for column in chosen]))
@@ -715,7 +717,7 @@ RULES = {  # by type, in a contract's words and in DuckDB's: false of a failing 
 }
 
 
-def row(dice: Random, columns: Sequence[Column]) -> Said:
+def row(dice: Random, columns: Sequence[Column]) -> Wording:
     able = [column for column in columns if column.type in RULES]
     if not able:
         return at_least_one_of(dice, columns)
@@ -725,8 +727,8 @@ def row(dice: Random, columns: Sequence[Column]) -> Said:
     return counted(dice, None, Where(f"NOT ({rule.format(x=column.duck)})"), ours(row=rule.format(x=named)))
 
 
-OfColumn = list[Callable[[Random, Column], Said]]
-Makers = list[tuple[Callable[[Random, Column], Said], Sequence[str]]]
+OfColumn = list[Callable[[Random, Column], Wording]]
+Makers = list[tuple[Callable[[Random, Column], Wording], Sequence[str]]]
 OWN: Makers = [
     (required, EVERY),
     (enum, COMPARABLE),
@@ -752,4 +754,4 @@ QUALITY: Makers = [
     (drift, EVERY),
 ]
 OF_KEYS: OfColumn = [unique, duplicate_values, distinct_values, quantile]  # what costs queries of its own
-TABLE: list[Callable[[Random, Sequence[Column]], Said]] = [row_count, rows_drift, at_least_one_of, row]
+TABLE: list[Callable[[Random, Sequence[Column]], Wording]] = [row_count, rows_drift, at_least_one_of, row]

@@ -19,7 +19,7 @@ from lakegate.audit.schema.types import canonical, spark_identifier
 from lakegate.reading.text import inspect, parts
 from spark_jobs.appending.rows import rows_of
 from spark_jobs.metrics import malformed
-from tests.support.inspected import inspections
+from tests.support.inspection import inspections
 
 _SQL = {
     "date": "unix_date({0})",
@@ -29,7 +29,7 @@ _SQL = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Reading:
     """A file's faults, or its rows and those that do not parse."""
 
     faults: tuple[str, ...] = ()
@@ -37,20 +37,20 @@ class Told:
     malformed: tuple[tuple[int, str, str], ...] = ()
 
 
-def by_reader(plan: Plan, body: bytes, key: str = "landed") -> Told | None:
+def by_reader(plan: Plan, body: bytes, key: str = "landed") -> Reading | None:
     """Return what lakegate.reading says; None if only Spark can."""
     try:
         found = inspect(plan, JobFile(id="f", key=key, uri="", size=len(body)), body)
         [fitted] = fit_all(plan, None, [found])[1]
         if fitted.faults:
-            return Told(faults=tuple(map(str, fitted.faults)))
+            return Reading(faults=tuple(map(str, fitted.faults)))
         read = list(parts(plan, fitted, body))
     except HandedOver:
         return None
     rows = pa.Table.from_batches([part.rows for part in read])
     bad = tuple((it.number, it.reason, it.text[: samples.TEXT]) for part in read for it in part.malformed)
     assert rows.num_rows + len(bad) == fitted.rows
-    return Told(rows=comparable(rows), malformed=bad)
+    return Reading(rows=comparable(rows), malformed=bad)
 
 
 def comparable(rows: pa.Table) -> tuple[tuple[Any, ...], ...]:
@@ -73,16 +73,16 @@ def _value(value: Any) -> Any:
     return repr(value) if isinstance(value, float) else str(value)
 
 
-def by_spark(spark: SparkSession, folder: Path, plan: Plan, body: bytes) -> Told:
+def by_spark(spark: SparkSession, folder: Path, plan: Plan, body: bytes) -> Reading:
     """Return what the job says."""
     [found] = inspections(spark, folder, plan, body)
     if found.faults:
-        return Told(faults=tuple(map(str, found.faults)))
+        return Reading(faults=tuple(map(str, found.faults)))
     rows = rows_of(spark, plan, [found])
     asked = [_SQL.get(canonical(c.type), "{0}").format(spark_identifier(c.name)) for c in plan.columns]
     good = rows.selectExpr(*(f"{sql} AS c{at}" for at, sql in enumerate(asked))).collect()
     bad = malformed.sample(spark, plan, found, limit=10_000) if len(good) < found.rows else ()
-    return Told(
+    return Reading(
         rows=tuple(tuple(map(_value, row)) for row in good),
         malformed=tuple((it.get("line") or it["row"], it["why"], it["text"]) for it in bad),
     )

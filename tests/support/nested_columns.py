@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from tests.support.said import Column, Each, Said, Words
+from tests.support.meanings import Column, Each, Wording, Words
 
 LONG, NONE = "a" * 70, {"n": None, "s": None}
 POOLS: dict[str, list[Any]] = {
@@ -76,14 +76,14 @@ _ENUMS: dict[str, list[Any]] = {"int": [0, 1, 7], "string": ["a", "ab", ""]}
 _LOGICAL: dict[type, str] = {dict: "object", list: "array", tuple: "map"}
 
 
-def nested(dice: Random, column: Column) -> tuple[Words, list[Said]]:
+def nested(dice: Random, column: Column) -> tuple[Words, list[Wording]]:
     """The words of a nested column, but for its name, and the checks that they are."""
     return _part(dice, column, _SHAPES[column.type], column.name, lambda cell: [cell], is_column=True)
 
 
 def _part(
     dice: Random, column: Column, shape: Any, label: str, values: Values, *, is_column: bool = False
-) -> tuple[Words, list[Said]]:
+) -> tuple[Words, list[Wording]]:
     kind = shape if isinstance(shape, str) else _LOGICAL[type(shape)]
     rules = [rule for rule in _RULES[kind] if dice.random() < 0.3]
     words: Words = {"logicalType": {"int": "integer"}.get(kind, kind)}
@@ -104,7 +104,7 @@ def _part(
     return {**words, **inside}, checks + more
 
 
-def _inside(dice: Random, column: Column, shape: Any, label: str, values: Values) -> tuple[Words, list[Said]]:
+def _inside(dice: Random, column: Column, shape: Any, label: str, values: Values) -> tuple[Words, list[Wording]]:
     """The words of what a part consists of."""
     parts: dict[str, tuple[Any, str, Callable[[Any], Iterable[Any]]]] = {}
     if isinstance(shape, dict):
@@ -136,5 +136,5 @@ def _there(wrong: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: value is not None and wrong(value)
 
 
-def _check(column: Column, name: str, values: Values, wrong: Callable[[Any], bool]) -> Said:
-    return Said(column=column, name=name, meaning=Each(column, lambda cell: any(map(wrong, values(cell)))))
+def _check(column: Column, name: str, values: Values, wrong: Callable[[Any], bool]) -> Wording:
+    return Wording(column=column, name=name, meaning=Each(column, lambda cell: any(map(wrong, values(cell)))))

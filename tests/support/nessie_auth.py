@@ -22,17 +22,17 @@ AUDIENCE = "lakegate-test"
 
 
 @dataclass(frozen=True)
-class Held:
+class FixedToken:
     """One token, whoever it is of."""
 
-    own: str
+    text: str
 
     def token(self) -> str:
-        return self.own
+        return self.text
 
 
 @dataclass(frozen=True, kw_only=True)
-class Guarded:
+class NessieAuth:
     """A guarded Nessie, and the issuer that it trusts."""
 
     lake: Lake
@@ -49,24 +49,24 @@ class Guarded:
         return answer.status_code, answer.json() if answer.content else {}
 
     def catalog(self, role: str) -> NessieCatalog:
-        return NessieCatalog(self.lake.nessie_uri, door(self.lake.nessie_uri, Held(self.token(role))))
+        return NessieCatalog(self.lake.nessie_uri, door(self.lake.nessie_uri, FixedToken(self.token(role))))
 
     def tables(self, role: str) -> NessieTables:
         uri = self.lake.nessie_uri
-        return NessieTables(uri, self.lake.warehouse, door(uri, Held(self.token(role))))
+        return NessieTables(uri, self.lake.warehouse, door(uri, FixedToken(self.token(role))))
 
 
 @pytest.fixture(scope="session")
 def guarded(
     lake: Lake, tmp_path_factory: pytest.TempPathFactory, catalog_store: Mapping[str, str]
-) -> Iterator[Guarded]:
+) -> Iterator[NessieAuth]:
     """One for the whole session."""
     log = tmp_path_factory.mktemp("guarded") / "nessie.log"
     with issuing(Issuer()) as issuer:
         apart = {"nessie.version.store.persist.repository-id": "guarded"}
         settings = {**_both(issuer), **catalog_store, **apart}
         with nessie(log, lake.s3_endpoint, f"s3://{lake.bucket}/guarded", settings) as uri:
-            yield Guarded(lake=replace(lake, nessie_uri=uri), issuer=issuer)
+            yield NessieAuth(lake=replace(lake, nessie_uri=uri), issuer=issuer)
 
 
 def _both(issuer: Issuer) -> dict[str, str]:
@@ -82,7 +82,7 @@ def _both(issuer: Issuer) -> dict[str, str]:
     return {**by_tag, **tenant, **both, "quarkus.oidc.resolve-tenants-with-issuer": "true"}
 
 
-def act_as(role: Role | str, guarded: Guarded, monkeypatch: pytest.MonkeyPatch) -> None:
+def act_as(role: Role | str, guarded: NessieAuth, monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on this process calls AWS as the role; the stand-in tells it by the access key."""
     places = {f"AWS_ENDPOINT_URL_{service}": guarded.issuer.uri for service in ("STS", "SECRETS_MANAGER")}
     environment = guarded.lake.environment | places | {"AWS_ACCESS_KEY_ID": role}

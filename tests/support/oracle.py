@@ -16,9 +16,21 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tests.support import said
-from tests.support.drawn import Contract, Files, Parents, Row
-from tests.support.said import Age, Column, Different, Each, Number, Off, Orphans, Repeats, Said, TableRows, Where
+from tests.support import meanings
+from tests.support.meanings import (
+    Age,
+    Column,
+    Different,
+    Each,
+    Number,
+    Off,
+    Orphans,
+    Repeats,
+    TableRows,
+    Where,
+    Wording,
+)
+from tests.support.random_tables import Contract, Files, Parents, Row
 
 Value = float | None
 VERDICTS = {"error": "fail", "warning": "warn", "quarantine": "quarantine"}
@@ -38,10 +50,10 @@ _KINDS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class Judgement:
     """A check on a file: its number in its unit, the verdict, and which of the file's rows it is about."""
 
-    check: Said
+    check: Wording
     number: Value
     verdict: str
     failing: tuple[int, ...] = ()
@@ -57,26 +69,26 @@ class Aside:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Oracle:
     """A table's files, and what was published before them."""
 
     columns: Sequence[Column]
     before: Files
     files: Files
     parents: Parents
-    wanted: Sequence[str]
+    expressions: Sequence[str]
 
     @cached_property
-    def found(self) -> Mapping[str, Mapping[str, Any]]:
+    def results(self) -> Mapping[str, Mapping[str, Any]]:
         """Return what DuckDB says of every expression, for each file."""
         with duckdb.connect() as duck:
             duck.execute("SET TimeZone = 'UTC'")
             return {
-                file: dict(zip(self.wanted, self._asked(duck, rows), strict=True))
+                file: dict(zip(self.expressions, self._asked(duck, rows), strict=True))
                 for file, rows in {**self.before, **self.files}.items()
             }
 
-    def of(self, files: Files) -> Told:
+    def of(self, files: Files) -> Oracle:
         """The same table with other files to come."""
         return replace(self, files=files)
 
@@ -86,15 +98,15 @@ class Told:
         if rows:
             duck.register("rows", _arrow(self.columns, rows))
             duck.execute("INSERT INTO t SELECT * FROM rows")
-        found = duck.execute(f"SELECT {', '.join([*self.wanted, 'NULL'])} FROM t").fetchone()
+        found = duck.execute(f"SELECT {', '.join([*self.expressions, 'NULL'])} FROM t").fetchone()
         assert found is not None
         return found[:-1]
 
-    def failing(self, check: Said, file: str, earlier: Sequence[str]) -> tuple[int, ...]:
+    def failing(self, check: Wording, file: str, earlier: Sequence[str]) -> tuple[int, ...]:
         """The rows that count, by their places."""
         match check.meaning:
             case Where():
-                fails = self.found[file][asked(check.meaning)] or []
+                fails = self.results[file][expression(check.meaning)] or []
             case Each(column, wrong):
                 fails = [value is not None and wrong(value) for (value,) in self._rows(file, [column])]
             case Repeats(columns, in_table):
@@ -112,23 +124,23 @@ class Told:
                 return ()
         return tuple(at for at, wrong in enumerate(fails) if wrong)
 
-    def number(self, meaning: said.Meaning, file: str, earlier: Sequence[str]) -> Value:
+    def number(self, meaning: meanings.Meaning, file: str, earlier: Sequence[str]) -> Value:
         """The number that the words ask for."""
         match meaning:
             case TableRows():
                 return sum(len(self._all[each]) for each in [*self.before, *earlier, file])
             case Where():
-                return float(sum(self.found[file][asked(meaning)] or []))
+                return float(sum(self.results[file][expression(meaning)] or []))
             case Off(of):
                 found = self.number(of, file, earlier)
                 return None if found is None else _off(meaning, found, self.past(meaning))
         return self._number(meaning, file) if self._all[file] else None
 
-    def _number(self, meaning: said.Meaning, file: str) -> Value:
+    def _number(self, meaning: meanings.Meaning, file: str) -> Value:
         """One that no rows do not have."""
         match meaning:
             case Number():
-                found = self.found[file][asked(meaning)]
+                found = self.results[file][expression(meaning)]
                 return None if found is None or not math.isfinite(found) else float(found)
             case Different(column):
                 return len({key for key in self._keys(file, [column]) if key is not None})
@@ -155,44 +167,44 @@ class Told:
 
 
 def _duck(kind: str) -> str:
-    return said.DUCK.get(kind, kind if kind in said.POOLS else "VARCHAR")
+    return meanings.DUCK.get(kind, kind if kind in meanings.POOLS else "VARCHAR")
 
 
-def asked(meaning: Where | Number) -> str:
+def expression(meaning: Where | Number) -> str:
     """Return what DuckDB is asked for: a number, or which rows a condition is true for."""
     return meaning.sql if isinstance(meaning, Number) else f"array_agg(coalesce({meaning.sql}, false) ORDER BY place)"
 
 
-def wanted(contracts: Sequence[Contract]) -> list[str]:
+def expressions(contracts: Sequence[Contract]) -> list[str]:
     """Return what DuckDB is to be asked for all that these contracts say."""
     meanings = [check.meaning for each in contracts for check in each.checks]
     inner = [meaning.of if isinstance(meaning, Off) else meaning for meaning in meanings]
-    return list(dict.fromkeys(asked(meaning) for meaning in inner if isinstance(meaning, Where | Number)))
+    return list(dict.fromkeys(expression(meaning) for meaning in inner if isinstance(meaning, Where | Number)))
 
 
-def judged(contract: Contract, told: Told) -> dict[str, list[Judged]]:
+def judge(contract: Contract, oracle: Oracle) -> dict[str, list[Judgement]]:
     """Every check on every file, in their order: those that are good come before the next."""
-    found: dict[str, list[Judged]] = {}
-    for file, rows in told.files.items():
-        earlier = [other for other, checks in found.items() if is_good(contract, checks, len(told.files[other]))]
-        checks = [_judged(check, told, file, len(rows), earlier) for check in contract.checks]
-        leave = any(aside_of(contract, found[other], len(told.files[other])) for other in earlier)
+    found: dict[str, list[Judgement]] = {}
+    for file, rows in oracle.files.items():
+        earlier = [other for other, checks in found.items() if is_good(contract, checks, len(oracle.files[other]))]
+        checks = [_judged(check, oracle, file, len(rows), earlier) for check in contract.checks]
+        leave = any(aside_of(contract, found[other], len(oracle.files[other])) for other in earlier)
         found[file] = list(map(_waiting, checks)) if leave else checks
     return found
 
 
-def _waiting(check: Judged) -> Judged:
+def _waiting(check: Judgement) -> Judgement:
     """The table's rows are counted again once those of earlier files have left."""
     return replace(check, verdict="pass") if isinstance(check.check.meaning, TableRows) else check
 
 
-def is_good(contract: Contract, checks: Sequence[Judged], rows: int) -> bool:
+def is_good(contract: Contract, checks: Sequence[Judgement], rows: int) -> bool:
     """Return True if nothing failed, or only what waits until rows have been put aside, which are not too many."""
     aside = aside_of(contract, checks, rows)
     return aside.allowed if aside else all(each.verdict != "fail" for each in checks)
 
 
-def aside_of(contract: Contract, checks: Sequence[Judged], rows: int) -> Aside | None:
+def aside_of(contract: Contract, checks: Sequence[Judgement], rows: int) -> Aside | None:
     """The rows that are to leave the file; None where it has none, or is rejected for another row."""
     asking = [each for each in checks if each.verdict == "quarantine"]
     if not asking or any(each.verdict == "fail" and each.check.counts_rows for each in checks):
@@ -202,41 +214,41 @@ def aside_of(contract: Contract, checks: Sequence[Judged], rows: int) -> Aside |
     return Aside(rows=len(places), allowed=contract.allows(len(places), rows), reasons=reasons)
 
 
-def settled(contract: Contract, told: Told) -> dict[str, list[Judged]]:
+def settle(contract: Contract, oracle: Oracle) -> dict[str, list[Judgement]]:
     """Every check once failing rows have left: of them, it is as it was; else as it is of the rows that are left."""
-    first = judged(contract, told)
+    first = judge(contract, oracle)
     left = {}
     for file, checks in first.items():
-        aside = aside_of(contract, checks, len(told.files[file]))
-        if is_good(contract, checks, len(told.files[file])):
+        aside = aside_of(contract, checks, len(oracle.files[file]))
+        if is_good(contract, checks, len(oracle.files[file])):
             gone = aside.reasons if aside else {}
-            left[file] = [row for at, row in enumerate(told.files[file]) if at not in gone]
+            left[file] = [row for at, row in enumerate(oracle.files[file]) if at not in gone]
     harder = replace(contract, checks=[_harder(check) for check in contract.checks])
-    second = judged(harder, told.of(left))
+    second = judge(harder, oracle.of(left))
     return {file: list(map(_settled, checks, second.get(file, checks))) for file, checks in first.items()}
 
 
-def _harder(check: Said) -> Said:
+def _harder(check: Wording) -> Wording:
     """No row may leave any more."""
     return check.of_severity("error") if check.severity == "quarantine" else check
 
 
-def _settled(before: Judged, now: Judged) -> Judged:
+def _settled(before: Judgement, now: Judgement) -> Judgement:
     warned = before.verdict == "warn" and before.check.counts_rows
     left = (before.verdict == "quarantine" or warned) and now.verdict == "pass"
     return before if left else replace(now, check=before.check)
 
 
-def _judged(check: Said, told: Told, file: str, rows: int, earlier: Sequence[str]) -> Judged:
-    failing = told.failing(check, file, earlier)
-    number = float(len(failing)) if check.counts_rows else told.number(check.meaning, file, earlier)
-    if isinstance(check.meaning, Off) and not told.past(check.meaning):
-        return Judged(check=check, number=None, verdict="pass")
+def _judged(check: Wording, oracle: Oracle, file: str, rows: int, earlier: Sequence[str]) -> Judgement:
+    failing = oracle.failing(check, file, earlier)
+    number = float(len(failing)) if check.counts_rows else oracle.number(check.meaning, file, earlier)
+    if isinstance(check.meaning, Off) and not oracle.past(check.meaning):
+        return Judgement(check=check, number=None, verdict="pass")
     if number is not None and check.unit == "percent" and check.counts_rows:
         number = 100 * number / rows if rows else 0.0
-    holds = number is not None and said.OPERATORS[check.operator](number, *check.threshold)
+    holds = number is not None and meanings.OPERATORS[check.operator](number, *check.threshold)
     verdict = "pass" if holds else VERDICTS[check.severity]
-    return Judged(
+    return Judgement(
         check=check, number=number, verdict=verdict, failing=failing if check.counts_rows and not holds else ()
     )
 
@@ -274,7 +286,7 @@ def _arrow(columns: Sequence[Column], rows: Sequence[Row]) -> pa.Table:
     """The rows with their places; a nested value is there as some text."""
     arrays = [
         pa.array(
-            [value if value is None or column.type in said.POOLS else str(value) for value in values],
+            [value if value is None or column.type in meanings.POOLS else str(value) for value in values],
             _KINDS.get(column.type, pa.string()),
         )
         for column, values in zip(columns, zip(*rows, strict=True), strict=True)

@@ -63,7 +63,7 @@ class Known(DuckDB):
 
 
 @dataclass(kw_only=True)
-class Expressed:
+class ExpressFile:
     """One file of a table with the metrics of a plan."""
 
     plan: Plan

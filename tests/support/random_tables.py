@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from tests.support import nested, said
-from tests.support.said import Column, Said, Words
+from tests.support import meanings, nested_columns
+from tests.support.meanings import Column, Wording, Words
 
 HEAD = {"apiVersion": "v3.1.0", "kind": "DataContract", "id": "random", "version": "1.0.0", "status": "active"}
 SERVER = {"server": "landing", "type": "s3", "location": "s3://landing/r/*", "format": "parquet"}
 NAME, PARENTS = "random.t", "random.parents"
-LOGICAL = said.LOGICAL
-POOLS = {**said.POOLS, **nested.POOLS}
+LOGICAL = meanings.LOGICAL
+POOLS = {**meanings.POOLS, **nested_columns.POOLS}
 _SEVERITIES = ("error", "quarantine", "warning")  # the severest first
 _WIDER = {"int": ["int", "bigint"], "bigint": ["bigint", "int"]} | {
     kind: ["decimal(5,2)", "decimal(38,10)"] for kind in ("decimal(5,2)", "decimal(38,10)")
@@ -61,7 +61,7 @@ class Contract:
     """
 
     text: str
-    checks: Sequence[Said]
+    checks: Sequence[Wording]
     budget: Words = field(default_factory=dict)
 
     def allows(self, failing: int, rows: int) -> bool:
@@ -70,12 +70,12 @@ class Contract:
 
 
 def parents(dice: Random) -> Parents:
-    columns = [Column(name=f"p{at}", type=kind, duck=f"p{at}") for at, kind in enumerate(said.POOLS)]
+    columns = [Column(name=f"p{at}", type=kind, duck=f"p{at}") for at, kind in enumerate(meanings.POOLS)]
     return Parents(columns=columns, rows=[_row(dice, columns, POOLS, 0.15) for _ in range(12)])
 
 
 def table(dice: Random, other: Parents) -> Table:
-    names = dice.sample(said.NAMES, len(POOLS))
+    names = dice.sample(meanings.NAMES, len(POOLS))
     columns = [
         Column(name=name, type=kind, duck=f"c{at}") for at, (name, kind) in enumerate(zip(names, POOLS, strict=True))
     ]
@@ -88,7 +88,7 @@ def table(dice: Random, other: Parents) -> Table:
         f"b{at}": [_row(dice, columns, pools, nulls) for _ in range(dice.randint(1, 5))]
         for at in range(dice.randint(0, 5))
     }
-    flat = [column for column in columns if column.type in said.POOLS]
+    flat = [column for column in columns if column.type in meanings.POOLS]
     keys = [dice.sample(flat, size) for size in (1, 2, 2, 3)]
     plain = [column for column in flat if column.name in _PLAIN]
     compound = [dice.sample(plain, 2)] if len(plain) > 1 else []
@@ -115,11 +115,11 @@ def contract(dice: Random, of: Table, *, quarantines: bool = False) -> Contract:
     several = dice.choice(of.keys[1:])
     some = [*dice.sample(of.columns, dice.randint(2, 4)), *key, *foreign[0], *several]
     chosen = [column for column in of.columns if column in some]
-    wholes = said.primary_key(dice, key) if key else []
-    wholes += [said.foreign_key(*foreign, table=PARENTS)] if foreign[0] else []
+    wholes = meanings.primary_key(dice, key) if key else []
+    wholes += [meanings.foreign_key(*foreign, table=PARENTS)] if foreign[0] else []
     drawing = _Drawing(dice=dice, distinct=of.distinct, wholes=wholes, quarantines=quarantines)
     columns = [drawing.column(column) for column in chosen]
-    promised = [said.latency(dice, it) for it in chosen if it.type in said.MOMENTS and dice.random() < 0.2]
+    promised = [meanings.latency(dice, it) for it in chosen if it.type in meanings.MOMENTS and dice.random() < 0.2]
     body = {"name": "t", "physicalName": NAME, "properties": columns, **drawing.table(chosen, several)}
     promises = _listed("slaProperties", [each.promise for each in promised])
     text = as_text({**HEAD, "servers": [SERVER], **promises, "schema": [body]})
@@ -132,20 +132,20 @@ class _Drawing:
 
     dice: Random
     distinct: Sequence[Column]
-    wholes: Sequence[Said]
+    wholes: Sequence[Wording]
     quarantines: bool
-    checks: list[Said] = field(default_factory=list)
+    checks: list[Wording] = field(default_factory=list)
     budget: Words = field(default_factory=dict)
     severities: dict[str, str] = field(default_factory=dict)
 
     def column(self, column: Column) -> Words:
         """A column with its words: those that are its share of keys, and some more."""
-        makers = self._able(said.OWN, column)
+        makers = self._able(meanings.OWN, column)
         some = self.dice.sample(makers, min(len(makers), self.dice.randint(0, 2)))
         made = [each for each in self.wholes if each.column is column] + [make(self.dice, column) for make in some]
         shape: Words = {"logicalType": LOGICAL.get(column.type), "physicalType": column.type}
-        if column.type in nested.POOLS:
-            shape, parts = nested.nested(self.dice, column)
+        if column.type in nested_columns.POOLS:
+            shape, parts = nested_columns.nested(self.dice, column)
             made += parts
         around = [each for each in self.wholes if each.column is None and column in _columns(each)]
         severity = self._severity([*made, *around]) if made or around else "error"
@@ -154,13 +154,13 @@ class _Drawing:
         settings = {name: value for each in made for name, value in each.settings.items()}
         settings |= {} if severity == "error" else {"severity": severity}
         options = {word: value for each in made for word, value in each.options.items()}
-        asked = self._able(said.QUALITY, column) or [said.null_values]
+        asked = self._able(meanings.QUALITY, column) or [meanings.null_values]
         return {
             "name": column.name,
             **shape,
             **{word: value for each in made for word, value in each.own.items()},
             **({"logicalTypeOptions": options} if options else {}),
-            **_listed("customProperties", [said.setting(name, value) for name, value in settings.items()]),
+            **_listed("customProperties", [meanings.setting(name, value) for name, value in settings.items()]),
             **_listed("relationships", [each.relationship for each in made if each.relationship]),
             **self._quality([make(self.dice, column) for make in self.dice.choices(asked, k=self.dice.randint(0, 2))]),
         }
@@ -171,8 +171,8 @@ class _Drawing:
         for each in wholes:
             severities = [self.severities[column.name] for column in _columns(each)]
             self.checks.append(each.of_severity(min(severities, key=_SEVERITIES.index)))
-        entries = [make(self.dice, columns) for make in self.dice.sample(said.TABLE, self.dice.randint(0, 2))]
-        entries += [said.duplicate_rows(self.dice, several)] * (self.dice.random() < 0.3)
+        entries = [make(self.dice, columns) for make in self.dice.sample(meanings.TABLE, self.dice.randint(0, 2))]
+        entries += [meanings.duplicate_rows(self.dice, several)] * (self.dice.random() < 0.3)
         quality = self._quality(entries)
         if any(check.severity == "quarantine" for check in self.checks):
             percent = {"percent": self.dice.choice([20, 33.5, 50, 100])}
@@ -180,16 +180,16 @@ class _Drawing:
         settings = {name: value for each in wholes for name, value in each.settings.items()}
         settings |= {"quarantineBudget": self.budget} if self.budget else {}
         return {
-            **_listed("customProperties", [said.setting(name, value) for name, value in settings.items()]),
+            **_listed("customProperties", [meanings.setting(name, value) for name, value in settings.items()]),
             **_listed("relationships", [each.relationship for each in wholes if each.relationship]),
             **quality,
         }
 
-    def _able(self, makers: said.Makers, column: Column) -> said.OfColumn:
-        costly = () if column in self.distinct else said.OF_KEYS
+    def _able(self, makers: meanings.Makers, column: Column) -> meanings.OfColumn:
+        costly = () if column in self.distinct else meanings.OF_KEYS
         return [make for make, kinds in makers if column.type in kinds and make not in costly]
 
-    def _quality(self, entries: Sequence[Said]) -> Words:
+    def _quality(self, entries: Sequence[Wording]) -> Words:
         named = [
             replace(each, name=f"check {len(self.checks) + at}").of_severity(self._severity([each]))
             for at, each in enumerate(entries)
@@ -197,13 +197,13 @@ class _Drawing:
         self.checks += named
         return _listed("quality", [{"name": each.name, **each.quality} for each in named])
 
-    def _severity(self, checks: Sequence[Said]) -> str:
+    def _severity(self, checks: Sequence[Wording]) -> str:
         able = self.quarantines and all(check.may_quarantine for check in checks)
         return self.dice.choice(["error", "error", "warning", *["quarantine"] * 5 * able])
 
 
-def _columns(check: Said) -> Sequence[Column]:
-    return check.meaning.columns if isinstance(check.meaning, said.Repeats | said.Orphans) else []
+def _columns(check: Wording) -> Sequence[Column]:
+    return check.meaning.columns if isinstance(check.meaning, meanings.Repeats | meanings.Orphans) else []
 
 
 def _listed(word: str, entries: Sequence[Words]) -> Words:
