@@ -1,4 +1,4 @@
-"""An asynchronous call → an attempt's job on the express lane. Lambda tells settle of the end, whichever it is: this
+"""An asynchronous call → an attempt's job on the express lane. Lambda notifies settle of any end: this
 function's rights are those of a job, which settles nothing.
 """
 
@@ -17,7 +17,7 @@ from lakegate.express.process import Process, bound_memory  # noqa: E402
 
 
 class JobFailed(Exception):
-    """The job left no report. Its log says why, and no more than that is told here: it may be about masked values."""
+    """The job left no report. Its log says why. The reason stays there, because it may name masked values."""
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:

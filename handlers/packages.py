@@ -1,4 +1,4 @@
-"""Packages of the express lane, which lie packed in its function's folder: unpacked they pass Lambda's limit."""
+"""Packages of the express lane, stored packed in its function's folder: unpacked they pass Lambda's limit."""
 
 import shutil
 import sys

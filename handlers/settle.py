@@ -1,5 +1,5 @@
 """EventBridge → settle: "EMR Serverless Job Run State Change" of a run that ended. The event carries no reason and no
-attempt. Of a run of the express lane, Lambda tells as the destination of its call.
+attempt. Lambda sends the end of an express run, as its call's destination.
 """
 
 from typing import Any

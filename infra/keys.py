@@ -15,7 +15,7 @@ _CONTEXTS = {S3: "aws:s3:arn", SQS: "aws:sqs:arn", SECRETS: "SecretARN"}  # what
 
 @dataclass(frozen=True, kw_only=True)
 class Keys:
-    """ARNs of the installation's own key, "" if it has none, and of those that uploads may lie under besides."""
+    """ARNs of the installation's own key, "" if it has none, and of those that may encrypt uploads."""
 
     arn: str = ""
     of_uploads: tuple[str, ...] = ()

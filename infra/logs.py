@@ -1,4 +1,4 @@
-"""Log groups: each keeps its events for three months, and lies under the installation's own key, if it has one."""
+"""Log groups: each keeps its events for three months, encrypted with the installation's own key, if it has one."""
 
 from aws_cdk import RemovalPolicy, aws_logs
 from constructs import Construct

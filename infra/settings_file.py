@@ -49,7 +49,7 @@ class SettingsFile:
         faults += [(0, f"-c {name} {words}") for name, words in misspoken.items()]
         for text in config.faults(region, {*wrong, *misspoken}):
             names = SETTING_NAME.findall(text)
-            of_command = overrides.model_fields_set.intersection(names)  # which is told in its own words
+            of_command = overrides.model_fields_set.intersection(names)  # whose words name the command's option
             faults.append((0, text) if of_command else self._with_place(names, text))
         if faults:
             raise Misconfigured("\n".join(text for _, text in sorted(faults)))
@@ -63,7 +63,7 @@ class SettingsFile:
 
 
 def _lines(text: str) -> dict[str, int]:
-    """Return the line on which each name of a valid file stands. TOML's parser tells none, but each statement ends with
+    """Return the line of each name in a valid file. TOML's parser returns no lines, but each statement ends with
     its line: so the fewest lines that are TOML by themselves are one statement.
     """
     starts: dict[str, int] = {}

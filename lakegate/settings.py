@@ -64,7 +64,7 @@ class Settings:
     slack_secret: str = ""
     slack_channel: str = ""
     slack_api: str = ""
-    event_bus: str = ""  # EventBridge's, by name or ARN, that is told of what is published and rejected
+    event_bus: str = ""  # EventBridge's, by name or ARN, that gets what is published and rejected
     webhook_url: str = ""
     webhook_secret: str = ""  # of the keys that sign what it gets
     lineage_url: str = ""  # of a receiver of OpenLineage's events, which has /api/v1/lineage

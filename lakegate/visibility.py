@@ -51,7 +51,7 @@ def is_seen(char: str) -> bool:
 
 
 def _visibility(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each character with a flag, True if it is visible where it stands. A mark needs a letter: otherwise it
+    """Yield each character with a flag, True if it is visible in its place. A mark needs a letter: otherwise it
     would be drawn on one of ours.
     """
     pile = PILE

@@ -23,7 +23,7 @@ MAIN, SECONDS = "main", 30
 
 
 def report_of(spark: SparkSession, probe: Probe) -> ProbeReport:
-    """Return what there is to see. What cannot be reached is told, and stops nothing else."""
+    """Return the probe's findings. What cannot be reached is one of them, and stops nothing else."""
     java = jvm(spark)
     iceberg_version, nessie_fault = (
         str(java.org.apache.iceberg.IcebergBuild.version()),

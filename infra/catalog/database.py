@@ -15,7 +15,7 @@ GIGABYTES, MOST_GIGABYTES = 20, 200  # RDS adds storage by itself
 
 
 class Database(Construct):
-    """A database in private subnets. Secrets Manager makes its password, and nobody else is told."""
+    """A database in private subnets. Secrets Manager makes its password, and nobody else has it."""
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from infra.keys import DECRYPT
 from infra.waivers import waive_below
 from lakegate.settings import WAREHOUSE
 
-# A table lies in `<namespace>/<table>_<uuid>`. Contracts' namespaces begin with a letter, lakegate's own with `_`.
+# A table is stored in `<namespace>/<table>_<uuid>`. Contracts' namespaces begin with a letter, lakegate's own with `_`.
 # So no policy needs a denial, which would override the other policy.
 TABLES = tuple(f"{WAREHOUSE}/{letter}*" for letter in ascii_lowercase)
 QUARANTINE = (f"{WAREHOUSE}/_quarantine/*",)

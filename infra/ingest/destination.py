@@ -1,4 +1,4 @@
-"""A destination: where Lambda tells of the ends of a function's asynchronous calls."""
+"""A destination of Lambda's messages about the ends of a function's asynchronous calls."""
 
 import jsii
 from aws_cdk import aws_iam, aws_lambda

@@ -1,6 +1,6 @@
-"""The express lane: a function that runs the job of a small batch. Lambda itself tells settle of its end.
+"""The express lane: a function that runs the job of a small batch. Lambda itself reports its end to settle.
 
-A killed function tells nothing by itself, and the role has the rights of a job, which settles nothing.
+A killed function reports nothing by itself, and the role has the rights of a job, which settles nothing.
 """
 
 from aws_cdk import ArnFormat, Duration, Size, Stack, aws_iam, aws_lambda

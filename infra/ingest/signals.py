@@ -19,7 +19,7 @@ CANARY_MINUTES = 60  # for a canary to reach main
 def metric(
     config: Config, signal: Signal, period: Duration, statistic: str = "Sum", table: str = ""
 ) -> aws_cloudwatch.Metric:
-    """Return the metric of an installation's signal; that of one table if the functions tell it apart."""
+    """Return the metric of an installation's signal; that of one table if the functions emit it by table."""
     return aws_cloudwatch.Metric(
         namespace=NAMESPACE,
         metric_name=str(signal),
@@ -31,7 +31,7 @@ def metric(
 
 class Signals(Construct):
     """Alarms on an installation's signals. Those on what a sweep finds keep their state in a period without a sweep,
-    because another alarm tells of sweeps that are missing.
+    because another alarm is about missing sweeps.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, config: Config, sweep: Function) -> None:

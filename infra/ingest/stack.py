@@ -115,7 +115,7 @@ class IngestStack(Stack):
         self.template_options.metadata = choices(config).to_metadata()
 
     def _canary(self, config: Config, function: Callable[..., Function]) -> Function:
-        """Return the function that lands a canary on a schedule. The canary's own alarm tells of one that fails."""
+        """Return the function that lands a canary on a schedule. The canary's own alarm reports one that fails."""
         settings = replace(self.settings, token_endpoint="", token_clients="")  # it does not call Nessie
         canary = function("Canary", settings=settings, timeout=SHORT)
         schedule = aws_events.Schedule.rate(Duration.hours(config.canary_hours))

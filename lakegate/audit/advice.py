@@ -1,4 +1,4 @@
-"""A fault in one phrase, with advice: what is to be written next, and by whom. It decides nothing."""
+"""A fault in one phrase, with advice: the next thing to write, and its writer. It decides nothing."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ NO_ADVICE = Advice()
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One way on as a sentence, with the contract's lines that it tells to write."""
+    """One way on as a sentence, with the lines to write in the contract."""
 
     sentence: str
     lines: str = ""

@@ -1,7 +1,7 @@
 """Bounded HTTP answers, of strangers as well: each ends by a deadline for the whole, at a maximal size, or at the first
 redirect.
 
-It starts no request of its own accord. It lies beside the audit because Spark's job asks Nessie and OIDC issuers, and
+It starts no request of its own accord. It is beside the audit because Spark's job asks Nessie and OIDC issuers, and
 imports no other package of ours.
 """
 

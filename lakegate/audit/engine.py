@@ -58,7 +58,7 @@ class Table(Protocol):
         """Return True if delete files hide rows of it."""
 
     def changes_since(self, before: Self | None) -> Difference:
-        """Return its difference from an earlier state; None stands for no table."""
+        """Return its difference from an earlier state; None is no table."""
 
     def data_files_with(self, versions: Collection[str]) -> Mapping[str, Any]:
         """Return the entries of the data files that hold rows of these file versions, by path."""
@@ -118,7 +118,7 @@ class Source(Protocol[T, V_contra]):
     def files(self) -> StagedFiles: ...
 
     def head(self) -> str:
-        """Return the commit that the job's branch points to. Raise OSError if Nessie does not tell."""
+        """Return the commit that the job's branch points to. Raise OSError if Nessie does not answer."""
 
     def load(self, table: str, *refs: Ref) -> list[T | None]:
         """Return the table at each `branch` or `branch@hash`, None if there is none."""

@@ -1,6 +1,6 @@
 """Answers of an OIDC issuer, as far as they may be shown: an issuer may echo the client's secret in any of its words.
 
-It lies beside the audit because Spark's job asks an issuer too. It sends nothing.
+It is beside the audit because Spark's job asks an issuer too. It sends nothing.
 """
 
 import base64
@@ -46,7 +46,7 @@ def answer_of(body: bytes) -> dict[str, Any]:
 
 
 def access_token(answer: dict[str, Any]) -> str:
-    """Return the answer's token, or "" if it has none that can stand in a header."""
+    """Return the answer's token, or "" if it has none that fits a header."""
     token = answer.get("access_token")
     return token if isinstance(token, str) and _BEARER.fullmatch(token) else ""
 

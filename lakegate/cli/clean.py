@@ -1,4 +1,4 @@
-"""`clean`: what lies in the lake and nothing needs, and why the rest is kept.
+"""`clean`: files in the lake that nothing needs, and why the rest is kept.
 
 It decides nothing itself.
 """

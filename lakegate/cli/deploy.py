@@ -79,7 +79,7 @@ def choices_of_file(file: Path) -> Choices:
             f"{own_home.root} lacks what a deployment needs. Run: {own_home.set_up(deploys=True)}"
         ) from error
     settings = SettingsFile.read(file)
-    settings.config(lambda _: None)  # what is wrong anywhere is told before a person is asked
+    settings.config(lambda _: None)  # every fault is reported before a person is asked
     return choices(settings.config(lambda _: None, _region()))
 
 

@@ -9,7 +9,7 @@ MOST_CHECKS = 20  # checks; --json has all
 
 
 def looked_back(result: Hindsight) -> Iterator[str]:
-    """Yield the lines that tell it; none if no file was audited."""
+    """Yield its lines; none if no file was audited."""
     if not result.files:
         return
     files = f"{count(result.files, 'file')} with {count(result.rows, 'row')}"

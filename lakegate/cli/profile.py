@@ -3,7 +3,7 @@ its name, which --installation says, or by a settings file that has the name.
 
 A file `.lakegate.env` in the working directory (or the one that LAKEGATE_ENV_FILE names) may choose it in dotenv's
 format. It overrides the environment, and may set only the variables in NAMES: such a file may come with a folder that a
-stranger packed, and other AWS settings run programs. An installed lakegate that is told of no installation takes the
+stranger packed, and other AWS settings run programs. An installed lakegate without a named installation takes the
 local cloud that it has started, from any folder.
 """
 
@@ -116,7 +116,7 @@ def person() -> str:
 
 
 def load_profile() -> Path | None:
-    """Read the profile file, if there is one, into the environment, tell a person at a terminal, and return it."""
+    """Read the profile file, if there is one, into the environment, inform a person at a terminal, and return it."""
     if former := CommandLine.from_env().former:
         raise Misconfigured(f"{FORMER} is read no more: unset it, and give the command --installation {former}")
     path = _profile()

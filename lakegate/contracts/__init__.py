@@ -1,7 +1,7 @@
 """Contracts: ODCS YAML in, a plan and a route out; the only place that knows ODCS, and what SQL a contract may say.
 
 It reads no file and no store. Begin with `reading`, which makes a contract of a text; `table` makes its plan.
-Each room imports none that stands below it in this list:
+Each room imports none below it in this list:
 
 - `regex`: patterns, rewritten so that all engines agree on them, and what one costs
 - `odcs`: the text as plain values that know their lines, the words of the standard and ours

@@ -24,7 +24,7 @@ class Contract:
     plan: Plan
     branch_days: int = BRANCH_DAYS  # for which the branch of a rejected batch is kept
     ingestion: Ingestion = field(default_factory=Ingestion)
-    notify: frozenset[Notice] = frozenset()  # of what else people are told, beside what they are told anyway
+    notify: frozenset[Notice] = frozenset()  # messages that people get on request
 
     @property
     def table(self) -> str:

@@ -40,7 +40,7 @@ def read(text: bytes | str) -> tuple[Contract | None, list[Fault]]:
         return None, [failure.fault]
     except TooManyFaults as surplus:
         return None, [*_sorted_faults(document), surplus.fault]
-    except Exception as error:  # noqa: BLE001 - any failure on a stranger's text is told as a fault of that text
+    except Exception as error:  # noqa: BLE001 - any failure on a stranger's text is a fault of that text
         return None, [*_sorted_faults(document), _unforeseen(error, document.line(document.at))]
     return (None if document.faults else contract), _sorted_faults(document)
 
@@ -59,7 +59,7 @@ def _read(text: bytes | str, document: Document) -> Contract | None:
 
 def _unforeseen(error: Exception, line: int) -> Fault:
     """Return a fault of our own, for which the contract is refused all the same. The error's message may be anything,
-    so only its type is told.
+    so only its type is reported.
     """
     kind = type(error).__name__
     structlog.get_logger().error("contract_not_readable", error=kind, line=line, at=_raised_at(error))

@@ -28,7 +28,7 @@ from lakegate.contracts.odcs.settings import choice, setting
 
 _PARTITION = "partitionTransform"
 _PUBLIC = "public"
-_NESTED_WORDS = ("properties", "items", "map", "key", "value")  # where a nested column's parts stand
+_NESTED_WORDS = ("properties", "items", "map", "key", "value")  # places of a nested column's parts
 _OF_VALUES = (MetricKind.DUPLICATES, MetricKind.ORPHANS, MetricKind.VALUE)
 _UNSAID = -1  # the standard's way of saying that a position isn't given
 _TRANSFORM = re.compile(r"(identity|years|months|days|hours)|(bucket|truncate)\[([1-9][0-9]{0,5})\]")

@@ -1,7 +1,7 @@
 """Charts of a table's past. Names come from strangers: a chart has them as values, and never as words of its own
 language.
 
-The colours are Okabe and Ito's, which colour-blind people tell apart; a shape or a place says the same.
+The colours are Okabe and Ito's, which colour-blind people can distinguish; a shape or a place says the same.
 """
 
 from collections.abc import Sequence
@@ -87,7 +87,7 @@ def _bars(points: list[dict[str, Any]], field: str, title: str) -> alt.Chart:
 
 
 def _audits() -> alt.X:
-    """Return the axis of audits, without labels: a batch's id is long, and pointing at it tells."""
+    """Return the axis of audits, without labels: a batch's id is long, and pointing at it shows it."""
     words = "audit by audit, the newest at the right"
     return alt.X("audit:N", sort=None, title=words, axis=alt.Axis(labels=False, ticks=False, titleFontWeight="normal"))
 

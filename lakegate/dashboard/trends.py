@@ -10,7 +10,7 @@ from lakegate.cli.sql import Result
 from lakegate.duckdb.dialect import duckdb_table, duckdb_text
 from lakegate.operations.tables import Number, TableAudit
 
-MOST_AUDITS = 2_000  # audits, which a chart still tells apart
+MOST_AUDITS = 2_000  # audits, which a chart still shows one by one
 
 
 def trend_sql(table: str, check: str, *, distinct: bool = False) -> str:

@@ -23,7 +23,7 @@ from lakegate.adapters.iceberg.errors import iceberg_errors
 from lakegate.audit.errors import HandedOver
 from lakegate.counts import count
 
-_LONGEST = 200  # bytes of a text that stands in a data file's path: with more, storage may refuse the path
+_LONGEST = 200  # bytes of a text in a data file's path: with more, storage may refuse the path
 Values = tuple[Any, ...]
 """Of a partition, in the order of its table's partition fields."""
 

@@ -89,7 +89,7 @@ def _proposals(path: Path, form: FileFormat, head: Sequence[str]) -> Iterator[tu
 
 def _delimiters(path: Path, head: Sequence[str]) -> Sequence[tuple[str, int]]:
     """Return delimiters by which most lines have as many fields as the first, and how many. Without any, the file has
-    one column. Raise NoContract if its fields cannot be told.
+    one column. Raise NoContract if its fields are uncertain.
     """
     bare = _QUOTES.sub('""', "\n".join(head)).split("\n")
     counts = {
@@ -139,7 +139,7 @@ def _choose_dialect(
     path: Path, proposals: Iterator[tuple[FileFormat, int]], space_line: int
 ) -> tuple[FileFormat, pa.Table]:
     """Return the first dialect that the whole file is in, and its fields. Raise NoContract, with the first line that is
-    not, if there is none, or with the `space_line`, in which a space stands before a quote.
+    not, if there is none, or with the `space_line`, in which a space precedes a quote.
     """
     wrong: list[str] = []
     for form, width in proposals:
@@ -177,7 +177,7 @@ def _reason(form: FileFormat, width: int, row: Malformed) -> str:
 
 
 def _with_quote(path: Path, form: FileFormat, rows: pa.Table) -> tuple[FileFormat, pa.Table]:
-    """Return the dialect with single quotes if they stand around all values of a column."""
+    """Return the dialect with single quotes if they are around all values of a column."""
     if form.quote == '"' and any(map(_is_in_quotes, rows.columns)):
         for multiline in (False, True):
             other = replace(form, quote="'", escape="'", multiline=multiline)

@@ -15,7 +15,7 @@ from lakegate.errors import Refused
 @dataclass(frozen=True, kw_only=True)
 class Sample:
     """A sample of a table. `rows` have the file's own types or, of text, texts. `remarks` tell by column what a person
-    should know of its type, and `nulls` how often its own texts stand for no value.
+    should know of its type, and `nulls` how often its own texts mean no value.
     """
 
     name: str

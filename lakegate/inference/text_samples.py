@@ -85,7 +85,7 @@ def _one_form(forms: Sequence[tuple[Path, FileFormat]]) -> FileFormat:
 
 
 def _remark_of_nulls(values: pa.ChunkedArray, nulls: Sequence[str]) -> str:
-    """Return how often the texts stand for no value, for a person."""
+    """Return how often the texts mean no value, for a person."""
     counts = {text: pc.sum(pc.equal(values, text)).as_py() or 0 for text in nulls}
     phrases = (f"{count(times, 'field', 'says', 'say')} {visible(text, code_point)}" for text, times in counts.items())
     return ", ".join(phrases)

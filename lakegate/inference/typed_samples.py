@@ -226,7 +226,7 @@ def _as_stored(schema: Any) -> Any:
 
 
 def _of_avro(schema: Any) -> pa.DataType:
-    """Return Arrow's type of an Avro type in which each name stands for itself."""
+    """Return Arrow's type of an Avro type in which each name means itself."""
     if isinstance(schema, list):
         return _of_union([_of_avro(branch) for branch in schema if branch != "null"])
     if isinstance(schema, str):

@@ -30,7 +30,7 @@ from lakegate.workflow.service import Service
 
 @dataclass(frozen=True, kw_only=True)
 class Try:
-    """One attempt as it stands: its branch (kept or not), its job with its lane, what its run took, its report."""
+    """One attempt as it is now: its branch (kept or not), its job with its lane, what its run took, its report."""
 
     attempt: int
     branch: str
@@ -124,7 +124,7 @@ def _try(service: Service, attempt: Attempt, mask: Mask, *, is_open: bool) -> Tr
     job, report, claims = "" if run is None else f"{run.state} {run.id}", None, tuple[str, ...]()
     usage = usage_of(service.store, attempt)
     if usage is None and run and run.ended_at:
-        usage = service.runner.get(run.id).usage  # nobody has noted it, or it was not reckoned yet
+        usage = service.runner.get(run.id).usage  # nobody has recorded it, or it was not reckoned yet
     messages = [run.reason] if run and run.reason else []
     try:
         report = read_report(service.store, attempt)

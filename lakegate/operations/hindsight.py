@@ -58,7 +58,7 @@ class Hindsight:
 
 
 def hindsight(service: Service, contract: Contract) -> Hindsight:
-    """Return what the files that the table's reports tell of would have met by this contract."""
+    """Return the results that the files in the table's reports would have by this contract."""
     files, is_cut = _files(service, contract.table)
     return hindsight_of(contract.plan, files, is_cut=is_cut)
 

@@ -195,7 +195,7 @@ class ListUnclaimed(Operation[tuple[Version, ...]]):
 
 @dataclass(frozen=True, kw_only=True)
 class FindVersions(Operation[tuple[Version, ...]]):
-    """The file versions that batch ids and landing keys stand for."""
+    """The file versions of batch ids and landing keys."""
 
     answer = tuple[Version, ...]
     changes = False

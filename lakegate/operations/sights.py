@@ -156,7 +156,7 @@ def sight_by_receipt(service: Service, before: Sight) -> Sight:
 
 
 def versions_of(service: Service, now: Status, target: str) -> list[Version]:
-    """Return the versions that a batch id or a landing key stands for: all versions of a key under way, or else the one
+    """Return the versions of a batch id or a landing key: all versions of a key under way, or else the one
     decided last.
     """
     if BATCH.fullmatch(target):

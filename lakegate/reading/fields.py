@@ -70,7 +70,7 @@ def quoted_fields(form: FileFormat) -> Callable[[str], list[str | None]]:
 
 
 def unescape(form: FileFormat) -> Callable[[str], str]:
-    """Return the function from a text between quotes to the text that it stands for."""
+    """Return the function from a text between quotes to the text that it means."""
     quote, escape = form.quote, form.escape
     if escape in ("", quote):
         return lambda text: text.replace(quote * 2, quote)

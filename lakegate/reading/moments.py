@@ -18,7 +18,7 @@ _ISO = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.](\d{1,6})0*)?)?)?(?:(Z)|([+-])(\d\d):(\d\d))?", re.ASCII
 )
 PIECE = re.compile(r"y+|M+|d+|H+|h+|m+|s+|S+|a|X+|x+|'(?:''|[^'])*'|.", re.DOTALL)
-"""Letters of one part of a moment, a quoted text, or a letter that stands for itself."""
+"""Letters of one part of a moment, a quoted text, or a letter that means itself."""
 # What Java surely takes, and what it may take: years of more digits, signs.
 _SURE = {"yyyy": "[0-9]{4}", "yy": "[0-9]{2}", "MMM": "[A-Za-z]{3}", "a": "[AaPp][Mm]"}
 _MAYBE = {"yyyy": r"(?:[0-9]{4}|[+][0-9]{5,}|-[0-9]{4,})", "yy": "[0-9]{2}", "MMM": r"[^\W\d_]{3,4}", "a": r"[^\W\d_]+"}
@@ -117,7 +117,7 @@ def _letters(text: str) -> str:
 
 
 def _is_adjacent(pieces: list[str]) -> bool:
-    """Return True if a number of no certain length stands beside another number."""
+    """Return True if a number of no certain length is beside another number."""
     pairs = [(first, other) for first, other in pairwise(pieces) if _is_number(first) and _is_number(other)]
     return any(len(first) == 1 or other == "yyyy" for first, other in pairs)
 

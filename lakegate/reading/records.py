@@ -22,7 +22,7 @@ _ENDS = re.compile("\r\n|\n|\r")
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """A record's fields, and its text as it stands in the file. `left_open` is true of one with a quote that is never
+    """A record's fields, and its text as it is in the file. `left_open` is true of one with a quote that is never
     closed.
     """
 

@@ -31,7 +31,7 @@ _UNPACK: Mapping[str, Callable[[BinaryIO], Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """One file's content, in a folder or in memory, and the ending that tells its compression ("": none)."""
+    """One file's content, in a folder or in memory, and the ending that names its compression ("": none)."""
 
     content: Path | bytes
     suffix: str = ""

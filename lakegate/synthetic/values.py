@@ -28,7 +28,7 @@ _DIGITS = 60  # more than a decimal has, because numbers are added
 _LONGEST = 200_000  # letters of a text
 _PARTS = 60  # different values of a part of a nested type
 _REACH = 1_000  # steps beyond what is named
-# The end and the step of the numbers that stand for a type's values, and the value of a number.
+# The end and the step of the numbers that represent a type's values, and the value of a number.
 _ORDERS: Mapping[str, tuple[int, Decimal, Callable[[Decimal], Any]]] = {
     "boolean": (2, Decimal(1), bool),
     "tinyint": (2**7, Decimal(1), int),

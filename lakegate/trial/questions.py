@@ -42,7 +42,7 @@ def without(plan: Plan, checks: Collection[str]) -> Plan:
 
 
 def _reason(plan: Plan, check: Check) -> str:
-    """Return why files alone do not tell the check's verdict; "" if they do."""
+    """Return why files alone do not decide the check; "" if they do."""
     metric = plan.metric(check.metric)
     if check.drift:
         return "it compares a file with those that were published before it"

@@ -39,7 +39,7 @@ class Scratch:
         return self.branch
 
     def fit(self, branch: Open, plan: Plan, columns: Sequence[TableColumn], asked_for: Collection[str]) -> Open:
-        schema = Schema(*schema_of(columns).fields[:-1])  # without the column that tells a file version
+        schema = Schema(*schema_of(columns).fields[:-1])  # without the column of the file version
         place, settings = str(self.folder / "table"), {"format-version": "2"}
         metadata = new_table_metadata(schema, spec_of(plan, schema), UNSORTED_SORT_ORDER, place, settings)
         return self._at(plan.table, metadata)

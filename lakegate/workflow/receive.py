@@ -110,8 +110,8 @@ def settle_and_gather(service: Service, attempt: Attempt) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Queue:
-    """Names of the notes of queued files by table, the jobs under way, if they are known, and whether what waits for
-    company has waited enough.
+    """Names of the notes of queued files by table, the jobs under way, if they are known, and the rule for when a
+    queued batch may start.
     """
 
     names: dict[str, list[str]]

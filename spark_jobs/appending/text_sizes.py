@@ -1,4 +1,4 @@
-"""Limit of the bytes of text that a file's rows amount to: a value stored once in a file may stand in a billion rows.
+"""Limit of the bytes of text that a file's rows amount to: a value stored once in a file may be in a billion rows.
 
 It reads the lengths of texts, and nothing if every row is within its share of the limit.
 """

@@ -1,4 +1,4 @@
-"""A typed file's own description, which stands before or after its rows: what every format's reader returns."""
+"""A typed file's own description, which is before or after its rows: what every format's reader returns."""
 
 import json
 from collections.abc import Iterable

@@ -21,7 +21,7 @@ class Format:
     `read` returns a file's footer. Text files have none: `text` says how their lines are scanned and parsed instead.
     `options` are for Spark's reader. `corrupt` is the fault of a file that cannot be read to its end, unless `explain`
     knows what the reader's error means. `check_machines` returns the same files, with a fault on each that
-    these machines would misread. `repeats` is true if a value may be stored once and stand in many rows.
+    these machines would misread. `repeats` is true if a value may be stored once and be in many rows.
     """
 
     read: Read | None = None

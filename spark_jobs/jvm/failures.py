@@ -114,7 +114,7 @@ def is_refused(error: Exception) -> bool:
 def _class_names(error: Exception) -> Iterator[list[str]]:
     """Yield the classes of each cause with their superclasses, outermost first.
 
-    A task's causes may be lost on their way to the driver; then their names stand in the text of the stage failure
+    A task's causes may be lost on their way to the driver; then their names are in the text of the stage failure
     alone. No other text is searched, because it may quote a file.
     """
     last, message = "", ""

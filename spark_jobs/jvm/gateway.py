@@ -55,7 +55,7 @@ def empty_array(spark: SparkSession, kind: Any) -> Any:
 
 
 def one_text_per_task(spark: SparkSession, texts: Sequence[str]) -> DataFrame:
-    """Return these texts as the column `value`, each read by a task of its own. They stand in no plan, which Spark
+    """Return these texts as the column `value`, each read by a task of its own. They are in no plan, which Spark
     would print, and need no process of Python's.
     """
     java_list = jvm(spark).java.util.ArrayList()

@@ -29,7 +29,7 @@ _ROWS_PER_VALUE = 5
 # The driver asks them alone; with more values, the executors' pass over the rows is faster.
 _MOST_VALUES = 500_000
 _THREADS = 8
-_NOT_IN_VARIABLES = set(".`")  # cannot stand in the name of a lambda's variable in Spark
+_NOT_IN_VARIABLES = set(".`")  # cannot be in the name of a lambda's variable in Spark
 
 Values = Mapping[str, set[str | None]]
 """By column, every value that a file version may hold; or by metric, those that fail it."""

@@ -1,4 +1,4 @@
-"""Nessie's answer to where a branch stands, by its REST API and the standard library. It changes nothing."""
+"""The head of a branch, by its REST API and the standard library. It changes nothing."""
 
 import json
 import urllib.parse

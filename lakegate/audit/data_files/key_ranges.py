@@ -34,7 +34,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Range = tuple[Any, Any] | None
 """A column's least and greatest value, as `bound` decodes them; None if they are unknown."""
 KeyRanges = tuple[Range, ...]
-"""A range for each column of a key, which a data file's keys lie in."""
+"""A range for each column of a key, within which a data file's keys are."""
 Pairs = Sequence[tuple[IcebergField, IcebergField]]
 """Each column of the key in the batch, with the column it is compared with."""
 

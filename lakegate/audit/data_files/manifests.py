@@ -75,7 +75,7 @@ def compare(before: State[M, T], after: State[M, T]) -> FileDifference[T]:
 def by_path(state: State[M, T]) -> dict[str, M]:
     """Return the state's manifests by path. Raise ListedTwice if one is there twice.
 
-    Iceberg lists one twice by itself if it is told of a conflict about a commit that succeeded, and repeats it.
+    Iceberg lists one twice by itself if Nessie reports a conflict about a commit that succeeded, and repeats it.
     """
     return _files_once(
         ((manifest.path, manifest) for manifest in state.manifests()), f"{state.table} lists the manifest"

@@ -84,13 +84,13 @@ def with_rows(files: Sequence[DataFileStatistics], rows: int) -> list[DataFileSt
 
 
 def measure(metric: Metric, files: Sequence[DataFileStatistics], columns: Mapping[str, IcebergField]) -> float | None:
-    """Return the metric over these data files, or None if their statistics do not tell it."""
+    """Return the metric over these data files, or None if their statistics do not give it."""
     proof = KINDS.get(metric.kind)
     return proof.number(metric, files, columns) if proof else None
 
 
 def columns_asked(metric: Metric) -> Sequence[str]:
-    """Return the columns whose statistics may tell the metric, or which of the table's data files hold its keys."""
+    """Return the columns whose statistics may give the metric, or which of the table's data files hold its keys."""
     if metric.scope is Scope.TABLE:
         return metric.columns
     proof = KINDS.get(metric.kind)
@@ -157,7 +157,7 @@ def _proves(proof: Proof, file: DataFileStatistics, column: IcebergField) -> boo
 
 
 def _all_among(values: Iterable[float | str], kind: str, lower: Any, upper: Any) -> bool:
-    """Return True if only these values can lie between the bounds: every value of a discrete type between them is
+    """Return True if only these values can be between the bounds: every value of a discrete type between them is
     listed, or both bounds are one listed value.
     """
     limits_inside = {edge for value in values if lower <= (edge := limit(kind, value)) <= upper}
@@ -187,11 +187,11 @@ def bounds_of(file: DataFileStatistics, column: IcebergField) -> tuple[Any, Any]
 
 
 def _may_hide(lower: str, upper: str) -> bool:
-    """Return True if texts may lie outside the merged bounds of several row groups.
+    """Return True if texts may be outside the merged bounds of several row groups.
 
     Iceberg decodes each row group's bounds as UTF-8 and merges the decoded values. Invalid bytes decode to U+FFFD and
     may sort differently, so a true bound can be lost. The lost bound and the decoded one agree up to the first invalid
-    byte, and the merged bound lies between the two. So a bound is lost only if the lower bound has a letter from U+0080
+    byte, and the merged bound is between the two. So a bound is lost only if the lower bound has a letter from U+0080
     to U+FFFD, or the upper bound has one from U+FFFD on.
     """
     return any(LAST_ASCII < letter <= REPLACEMENT_LETTERS[0] for letter in lower) or any(
@@ -220,7 +220,7 @@ def bound_value(kind: str, text: str) -> Any:
 
 
 def exact(text: str) -> str:
-    """Return the text as a bound. Raise ValueError if it may stand for other bytes in the file."""
+    """Return the text as a bound. Raise ValueError if the file may have other bytes there."""
     if any(sign in text for sign in REPLACEMENT_LETTERS):
         raise ValueError(f"{text!r} may stand for bytes that are not UTF-8")
     return text
@@ -259,4 +259,4 @@ KINDS: Mapping[MetricKind, StatisticsProof] = {
     ),
     MetricKind.VALUE: StatisticsProof(number=_extreme, columns=lambda metric: metric.columns if metric.bound else ()),
 }
-"""Kinds that statistics may tell; any other is computed from rows."""
+"""Kinds that statistics may give; any other is computed from rows."""

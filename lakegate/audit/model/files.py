@@ -27,7 +27,7 @@ needs a library that not every machine has; parquet's, for `.zstd`, includes it.
 """
 _ENDINGS = {".gz": ".gz", ".bz2": ".bz2", ".zst": ".zstd", ".zstd": ".zstd"}
 SUFFIX_CHOICES = ("", *_ENDINGS)
-"""Endings of text files' names that tell their compression, in lower case."""
+"""Endings of text files' names that name their compression, in lower case."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,7 +51,7 @@ class Job:
     The job runs on the `lane`, for the reason in `lane_why`. On the express lane it may hand its files over to Spark:
     it then leaves a reason at `handover_uri`, and no report.
 
-    `notify` is what people are told of beside what they are told anyway, which concerns no job.
+    `notify` are the messages that people get on request; a job does not send any.
 
     If it `notes_audits`, it appends what its audit found to the audits table of the branch. This one and the quarantine
     have the table's `distinct` name, or else the plain one.

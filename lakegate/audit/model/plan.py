@@ -65,14 +65,14 @@ class Severity(StrEnum):
 
     ERROR = "error"  # rejects it
     QUARANTINE = "quarantine"  # quarantines the failing rows and publishes the rest, up to a budget
-    WARNING = "warning"  # publishes it and tells
+    WARNING = "warning"  # publishes it and notifies
 
 
 class Mode(StrEnum):
     """A failed check's effect on the whole table's files."""
 
     ENFORCE = "enforce"  # what its severity says
-    OBSERVE = "observe"  # none: what can be appended is published, and what enforcing would do is told
+    OBSERVE = "observe"  # none: what can be appended is published, and enforcing's results are reported
 
 
 class Operator(StrEnum):
@@ -135,8 +135,8 @@ class SchemaPolicy:
 @dataclass(frozen=True, kw_only=True)
 class Proof:
     """A condition on column statistics that proves that no row fails: the column's bounds lie within these (None:
-    open), every possible value between them is among `values` (if any), and none of `without` lies between them.
-    `nulls` tells if a null passes.
+    open), every possible value between them is among `values` (if any), and none of `without` is between them.
+    `nulls` is true if a null passes.
 
     Values are JSON numbers, or strings (for temporal columns ISO dates and timestamps, or NOW). NaN is outside every
     range.
@@ -166,7 +166,7 @@ class Metric:
 
     `sql` is in Spark's dialect: for FAILING a predicate, true for a failing row and never null; for VALUE an aggregate
     expression; for QUERY a query. A VALUE that is too heavy for the one pass with others is `alone`; one that is the
-    least or the greatest value of its column says so in `bound` (`lower`, `upper`), so that statistics can tell it.
+    least or the greatest value of its column says so in `bound` (`lower`, `upper`), so that statistics can give it.
     `passes` is a predicate in Spark's dialect that is true of no failing row. It costs less than the predicate of
     FAILING, or is shared with other metrics of the column and evaluated once.
     """

@@ -363,7 +363,7 @@ def _by_plain(names: tuple[str, ...]) -> Mapping[str, Sequence[str]]:
 
 
 def _is_renamed(name: str, actual: Struct, contract: Struct) -> bool:
-    """Return True if a column of the contract is missing under this name: then one fault tells both."""
+    """Return True if a column of the contract is missing under this name: then one fault reports both."""
     return any(other not in actual.fields for other in _alike(name, contract.fields))
 
 
@@ -416,7 +416,7 @@ def _place_text(place: _Place) -> str:
 
 
 def _repeat_faults(names: Sequence[str]) -> list[Fault]:
-    """Return the faults of columns that cannot be told apart: the engines that read the lake ignore case."""
+    """Return the faults of columns of one name: the engines that read the lake ignore case."""
     repeats = [messages.repeated_column(name, times) for name, times in Counter(names).items() if times > 1]
     spellings: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):

@@ -27,7 +27,7 @@ class Inspection:
     those to read, `evolves` are changes that the file asks of the table, and `discards` are its columns that nobody
     reads.
 
-    `rows` of a text file are its lines, whether they parse or not; `layout` are all its columns as they stand in it;
+    `rows` of a text file are its lines, whether they parse or not; `layout` are all its columns in their order;
     `sound` if all its bytes are known to be text of its encoding.
     """
 

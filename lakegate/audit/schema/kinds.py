@@ -22,7 +22,7 @@ _OBJECT = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{]")
 
 
 def kind_of(first: bytes) -> FileKind | None:
-    """Return the format of a file with these first bytes; None if they tell none."""
+    """Return the format of a file with these first bytes; None if they are of none."""
     if kind := next((kind for magic, kind in MAGIC.items() if begins_as(first, magic)), None):
         return kind
     if not first or NO_TEXT.search(first):

@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-"""A sign that stands for bytes that are no text."""
+"""A sign in the place of bytes that are no text."""
 _LONGEST = 60
 _DOTTED_I = re.compile("i\N{COMBINING DOT ABOVE}+")
 

@@ -1,4 +1,4 @@
-"""Causes for which rows of text do not parse, told by the rows of a sample, and the advice that goes with each."""
+"""Causes for which rows of text do not parse, found in the rows of a sample, and the advice that goes with each."""
 
 import csv
 import json

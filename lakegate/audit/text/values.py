@@ -7,7 +7,7 @@ They match a whole text, mean the same to Java and to Python (of ASCII), and are
 from lakegate.audit.schema.types import Atom, digits
 
 NULLS = ("NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "none", "\\N", "-", "?")
-"""Texts that often stand for no value."""
+"""Texts that often mean no value."""
 UNSIGNED_NUMBER = "([0-9]+[.]?[0-9]*|[.][0-9]+)"
 NUMBER = f"[+-]?{UNSIGNED_NUMBER}([eE][+-]?[0-9]+)?"
 # Java takes hours to convert a number with millions of digits, or with such an exponent.

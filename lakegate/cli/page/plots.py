@@ -95,7 +95,7 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _place(value: float, least: float, greatest: float) -> float:
-    """Return where a value stands, in percent. The ends may be too far apart for their difference to be a number."""
+    """Return a value's place, in percent. The ends may be too far apart for their difference to be a number."""
     share = (value / 2 - least / 2) / (greatest / 2 - least / 2)
     return round(100 * share, 2) if isfinite(share) else 50.0
 

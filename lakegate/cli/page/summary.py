@@ -51,7 +51,7 @@ def files_with_remarks(files: Iterable[FileReport]) -> list[tuple[int, FileRepor
 
 
 def quiet_files(files: Iterable[FileReport]) -> list[FileReport]:
-    """Return the other files, which are told in one line."""
+    """Return the other files, which share one line."""
     return [file for file in files if _is_quiet(file)]
 
 

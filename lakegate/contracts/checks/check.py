@@ -57,7 +57,7 @@ def check_of(
     drift: Drift | None = None,
     warning_lines: WarningLines = NOT_LOOSENED,
 ) -> CheckWithMetric:
-    """Return a check and its metric. Both ids follow from what they are, and the name stands in every report."""
+    """Return a check and its metric. Both ids follow from what they are, and the name is in every report."""
     display_text = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
     check = Check(
         id="", name=display_text, metric=metric.id, operator=operator, threshold=threshold, unit=unit,

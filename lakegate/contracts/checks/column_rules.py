@@ -252,7 +252,7 @@ def _quiet(field: Field, item: Item) -> Comparable | None:
     try:
         return field.type.parse(item.value)
     except ValueError:
-        return None  # the fault is noted where the check is made
+        return None  # the fault is recorded where the check is made
 
 
 def _display(value: Any) -> str:

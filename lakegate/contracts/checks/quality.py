@@ -163,7 +163,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """An operator with its threshold, and where it stands."""
+    """An operator with its threshold, and its place."""
 
     operator: Operator
     threshold: tuple[float, ...]

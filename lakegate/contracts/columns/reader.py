@@ -20,7 +20,7 @@ _PHYSICAL = {"object": ("struct", "object"), "array": ("array", "list"), "map": 
 
 @dataclass(frozen=True, kw_only=True)
 class Read:
-    """A column, or a part of one, that could be read, and where it stands."""
+    """A column, or a part of one, that could be read, and its place."""
 
     item: Item
     field: Field
@@ -198,7 +198,7 @@ def _type(item: Item) -> Type | None:
 
 
 def _logical(item: Item, name: str | None) -> tuple[Type | None, bool]:
-    """Return the type that a logical one stands for, and whether the options chose it."""
+    """Return the type of a logical one, and whether the options chose it."""
     if name is None:
         return None, False
     if name not in LOGICAL:

@@ -54,7 +54,7 @@ def total(field: Field) -> Metric:
 
 
 def quantile(field: Field, at: float) -> Metric:
-    """Return the value below which that part of the values lies, between two values in proportion."""
+    """Return the value below which that part of the values is, between two values in proportion."""
     number = exp.Literal.number(repr(float(at)))
     return _value(field, _without_nan(field, exp.Quantile(this=column(field.name), quantile=number)), is_alone=True)
 

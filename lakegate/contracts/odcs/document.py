@@ -22,7 +22,7 @@ LARGEST = 512 * 1024  # bytes; a contract of a thousand columns has a quarter of
 DEEPEST = 40
 LONGEST_WORD = 500  # characters of a key
 MOST_NODES = 50_000  # words, values, lists and mappings; a contract of a thousand columns has some twenty thousand
-MOST_FAULTS = 100  # that are told of one contract
+MOST_FAULTS = 100  # that are reported of one contract
 LONGEST_FAULT = 500  # characters of one
 _LONGEST_NUMBER = 400  # characters
 _DIGITS = 38  # of the widest decimal
@@ -76,7 +76,7 @@ class TooManyFaults(Exception):
 
 
 def one_line(message: str) -> str:
-    """Return a message as it is told: words of a contract in it can neither begin a line of their own nor fill a
+    """Return a message as it is shown: words of a contract in it can neither begin a line of their own nor fill a
     screen.
     """
     return _shorten(

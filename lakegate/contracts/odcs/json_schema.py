@@ -51,7 +51,7 @@ def check_json_schema(document: Document) -> None:
 
 
 def _with_types(value: Any) -> Any:
-    """Return the document with each column's logical type. The standard tells by it which options there are, and a
+    """Return the document with each column's logical type. The standard chooses the options by it, and a
     physical type alone means a logical one, too.
     """
     if isinstance(value, list):
@@ -60,7 +60,7 @@ def _with_types(value: Any) -> Any:
         return value
     document = {word: _with_types(part) for word, part in value.items()}
     if "logicalType" not in document and isinstance(physical_name := document.get("physicalType"), str):
-        with suppress(ValueError):  # the fault is noted where types are read
+        with suppress(ValueError):  # the fault is recorded where types are read
             document["logicalType"] = logical_of(physical(physical_name))
     return document
 

@@ -1,6 +1,6 @@
 """Limits on a contract before its words are looked at: columns, checks, values in a list, letters of a text.
 
-It knows where those stand and none of their meanings. The first that is too many ends the reading.
+It knows their places and none of their meanings. The first that is too many ends the reading.
 """
 
 from collections import Counter
@@ -60,7 +60,7 @@ def _check_text(document: Document, path: Path, text: str) -> None:
 
 
 def _counts(path: Path, value: Any) -> Iterator[tuple[str, int]]:
-    """Yield the columns and checks that stand in the value itself."""
+    """Yield the columns and checks in the value itself."""
     if not isinstance(value, dict):
         return
     for word, child in value.items():

@@ -23,7 +23,7 @@ _WIDTH = 2**31  # letters of a line, which is never broken
 
 
 class _Representer(RoundTripRepresenter):
-    """Texts are plain words or in double quotes, decimals have no exponent, and nothing stands for another's value."""
+    """Texts are plain words or in double quotes, decimals have no exponent, and nothing refers to another's value."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - as it is called
         return True

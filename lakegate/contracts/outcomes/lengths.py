@@ -39,7 +39,7 @@ def length_of(outcomes: "Outcomes", node: exp.Expr) -> Values:
 
 
 def letters(node: exp.Expr) -> int | None:
-    """Return how many letters a piece from the beginning or the end has at most; None if only a row tells it."""
+    """Return how many letters a piece from the beginning or the end has at most; None if it depends on the row."""
     number = node.args.get("length") if isinstance(node, exp.Substring) else node.args.get("expression")
     if not isinstance(number, exp.Literal) or isinstance(node, exp.Trim):
         return None

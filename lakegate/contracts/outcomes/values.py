@@ -20,7 +20,7 @@ Exact = int | Fraction
 INFINITE = 10**400  # beyond every double
 NAN = 10**401  # Spark's order has it behind infinity
 ENDLESS = 10**500
-TINY = Fraction(1, INFINITE)  # less than what lies between two doubles
+TINY = Fraction(1, INFINITE)  # less than the distance between two doubles
 _WRAPS = 2**31  # sums of 32 bits begin again from below
 _DAY = 86_400_000_000
 _WIDEST = 38  # digits of a decimal
@@ -109,7 +109,7 @@ def holds(kind: Type, values: Values) -> bool:
 
 
 def places_of(node: exp.Expr | None) -> int | None:
-    """Return the places that are rounded to, none if nothing is said; None if only a row tells them."""
+    """Return the places that are rounded to, none if nothing is said; None if they depend on the row."""
     if node is None:
         return 0
     return int(node.name) if isinstance(node, exp.Literal) and re.fullmatch("[0-9]{1,2}", node.name) else None

@@ -15,17 +15,17 @@ op: Any = import_module("re._constants")
 Nodes = Sequence[tuple[Any, Any]]
 
 SINGLE_OPS = (op.LITERAL, op.NOT_LITERAL, op.ANY, op.IN)
-"""Pieces that stand for a single character."""
+"""Pieces that match a single character."""
 REPEATS = (op.MAX_REPEAT, op.MIN_REPEAT)
 ASCII = frozenset(range(128))
-_OTHER_SPACE, _OTHER = 128, 129  # stand for all beyond
+_OTHER_SPACE, _OTHER = 128, 129  # for all beyond
 _FOREIGN = frozenset({_OTHER_SPACE, _OTHER})
 ANY = ASCII | _FOREIGN
 NO_CHARACTERS: frozenset[int] = frozenset()
 
 
 def is_one(body: Nodes) -> bool:
-    """Return True if the body stands for a single character."""
+    """Return True if the body matches a single character."""
     return len(body) == 1 and body[0][0] in SINGLE_OPS
 
 

@@ -79,7 +79,7 @@ class Reader:
     """Reads a tree from the top, with the columns that are known there, and says of each piece which kind it gives.
 
     Columns are written anew with the table's names, in quotes; dates given as text become dates. `bare` are the columns
-    that may stand outside an aggregate (None: all), `aggregates` says whether there may be one here.
+    that may be outside an aggregate (None: all), `aggregates` says whether there may be one here.
     """
 
     columns: Mapping[str, tuple[str, Kind | None]]
@@ -176,7 +176,7 @@ class Reader:
 
     @contextmanager
     def _scope(self, *, bare: Collection[str] | None, aggregates: bool) -> Iterator[None]:
-        """Set which columns may stand bare, and whether there may be aggregates, within the block."""
+        """Set which columns may be bare, and whether there may be aggregates, within the block."""
         before = self.bare, self.aggregates
         self.bare, self.aggregates = bare, aggregates
         yield
@@ -495,7 +495,7 @@ _PIECES = frozenset((*FUNCTIONS, *AGGREGATES, *_SPECIAL, *_COMPARISONS, *_PARTS,
 
 def check_pieces(tree: exp.Expr) -> None:
     """Check the whole tree once more, as it will run: every piece that a reader may have passed over is of the list
-    too, and no query stands anywhere but in another one's FROM.
+    too, and a query may be in another one's FROM alone.
     """
     for node in tree.walk():
         is_inner = isinstance(node, exp.Query | exp.Table) and node is not tree

@@ -35,7 +35,7 @@ _MOST_ARGUMENTS = dict.fromkeys(
 _OPENING = ("L_PAREN", "L_BRACKET", "L_BRACE", "CASE")
 _CLOSING = ("R_PAREN", "R_BRACKET", "R_BRACE", "END")
 _SIGNS = ("NOT", "DASH", "PLUS", "TILDE", "TILDA")
-_VALUES = (*_CLOSING, "VAR", "IDENTIFIER", "NUMBER", "STRING")  # a sign behind one of these stands between two
+_VALUES = (*_CLOSING, "VAR", "IDENTIFIER", "NUMBER", "STRING")  # a sign behind one of these is between two
 _OF_PARTS, _MOST_TYPES = ("ARRAY", "MAP", "STRUCT"), 5  # the parser takes the square of their number
 
 # Aggregates that sort or remember every value: one would slow down all others in the one pass.
@@ -167,7 +167,7 @@ def _refuse_long(text: str) -> None:
 
 
 def _parse(text: str) -> tuple[exp.Expr, Sequence[str]]:
-    """Return the tree of a text, and the texts that stand in double quotes there."""
+    """Return the tree of a text, and its texts in double quotes."""
     _refuse_long(text)
     try:
         with _without_a_word():

@@ -1,6 +1,6 @@
 """An Avro schema's size with every named type expanded, computed without expanding it.
 
-A name stands for its whole definition, so a short schema may stand for billions of columns.
+A name means its whole definition, so a short schema may mean billions of columns.
 """
 
 from dataclasses import dataclass, field

@@ -23,7 +23,7 @@ from spark_jobs.jvm.spark_sql import literal
 # Options that Spark's parser needs and no file has: unset, they are NUL, which some files do have.
 _EMPTY = "\ufdd0empty"  # a field with nothing in it is read as this
 _NO_QUOTE, _NO_ESCAPE = "\ufdd1", "\ufdd2"
-_REPLACEMENT = "\ufffd"  # stands for bytes that cannot be decoded
+_REPLACEMENT = "\ufffd"  # in the place of bytes that cannot be decoded
 _CORRUPT = "corrupt"
 
 
@@ -40,7 +40,7 @@ def scan(spark: SparkSession, form: FileFormat, uris: Sequence[str]) -> dict[str
 
 
 def parse(spark: SparkSession, plan: Plan, layout: Layout, uris: Sequence[str]) -> ParsedFiles:
-    """Parse files whose fields stand in one order."""
+    """Parse files whose fields are in one order."""
     form, width = plan.files, len(layout.names)
     read = (
         _fields_of_records(spark, form, uris, layout) if form.multiline else _fields_of_lines(spark, form, uris, width)
