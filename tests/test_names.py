@@ -15,7 +15,7 @@ MOST = {
     "infra": 1,
     "lakegate": 2,
     "lakegate/adapters": 21,
-    "lakegate/audit": 15,
+    "lakegate/audit": 13,
     "lakegate/contracts": 2,
     "lakegate/deployment": 5,
     "lakegate/doctor": 1,

@@ -4,7 +4,7 @@ from typing import Protocol
 
 
 class Tokens(Protocol):
-    """Who this process is to the catalog, as tokens that the catalog can verify."""
+    """Identity of this process, as tokens that the catalog can verify."""
 
     def token(self) -> str:
         """Return a token that is valid for longer than any one call takes. Raise Misconfigured if none is given, and

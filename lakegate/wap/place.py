@@ -26,7 +26,7 @@ class Open:
 
 
 class Workplace(Protocol):
-    """Where rows are appended and audited: one table's branches, as far as that needs them.
+    """A place to append and audit rows: one table's branches, as far as that needs them.
 
     A change is made once: an answer that is lost is looked for before it is repeated. It raises Refused unless a run
     has made the branch (`names.check_made`), because names come from the parameters of tasks; Conflict if the branch is

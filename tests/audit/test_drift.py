@@ -17,7 +17,7 @@ def judged(
         id="c",
         name="mean of a against the last files",
         metric="m",
-        operator=Operator.BETWEEN,
+        operator=Operator.IN_RANGE,
         threshold=(-50, 50),
         unit=Unit.PERCENT if comparison is Comparison.RATE else Unit.ROWS,
         drift=Drift(comparison=comparison, files=files, at_least=2),

@@ -150,7 +150,7 @@ def test_a_file_that_fails_a_check_of_severity_error_keeps_its_rows() -> None:
 
 
 def test_a_number_about_all_rows_waits_for_those_that_are_left() -> None:
-    few = replace(none_of(ROWS), operator=Operator.LESS, threshold=(96,))
+    few = replace(none_of(ROWS), operator=Operator.LESS_THAN, threshold=(96,))
     by = replace(plan("nyc.flights", {"id": "int"}, (NULL, ROWS)), budget=Budget(rows=5))
     by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), few))
     numbers = {ROWS.id: Measurement(value=100, source=Source.STATISTICS)}
@@ -173,7 +173,7 @@ def test_a_number_about_all_rows_waits_for_those_that_are_left() -> None:
 
 def test_a_tables_row_count_waits_for_rows_of_files_before_to_leave() -> None:
     rows = Metric(id="of-table", kind=MetricKind.ROWS, scope=Scope.TABLE)
-    few = replace(none_of(rows), operator=Operator.LESS, threshold=(200,))
+    few = replace(none_of(rows), operator=Operator.LESS_THAN, threshold=(200,))
     by = replace(plan("nyc.flights", {"id": "int"}, (NULL, rows)), budget=Budget(rows=5))
     by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), few))
     counted = TableRows(before=0, rows={"f1": 100, "f2": 100})
@@ -229,7 +229,7 @@ def test_a_warning_about_rows_that_left_stays() -> None:
 
 
 def test_a_warning_about_a_number_waits_for_the_rows_that_are_left() -> None:
-    few = replace(none_of(ROWS, Severity.WARNING), operator=Operator.LESS, threshold=(96,))
+    few = replace(none_of(ROWS, Severity.WARNING), operator=Operator.LESS_THAN, threshold=(96,))
     by = replace(plan("nyc.flights", {"id": "int"}, (NULL, ROWS)), budget=Budget(rows=5))
     by = replace(by, checks=(none_of(NULL, Severity.QUARANTINE), few))
     before, after = (

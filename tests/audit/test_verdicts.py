@@ -81,12 +81,12 @@ def repeats(*patterns: tuple[Mapping[str, int], int]) -> Repeats:
     [
         (Operator.MUST_BE, (5,), 5, 6),
         (Operator.MUST_NOT_BE, (5,), 6, 5),
-        (Operator.GREATER, (5,), 6, 5),
+        (Operator.GREATER_THAN, (5,), 6, 5),
         (Operator.GREATER_OR_EQUAL, (5,), 5, 4),
-        (Operator.LESS, (5,), 4, 5),
+        (Operator.LESS_THAN, (5,), 4, 5),
         (Operator.LESS_OR_EQUAL, (5,), 5, 6),
-        (Operator.BETWEEN, (5, 7), 7, 8),
-        (Operator.NOT_BETWEEN, (5, 7), 8, 7),
+        (Operator.IN_RANGE, (5, 7), 7, 8),
+        (Operator.OUT_OF_RANGE, (5, 7), 8, 7),
     ],
 )
 def test_every_operator_holds_and_fails(
@@ -151,8 +151,8 @@ def test_a_row_count_that_fails_has_no_failing_rows() -> None:
     [
         (check(), "none"),
         (check(Operator.MUST_BE, 3), "exactly 3"),
-        (check(Operator.LESS, 0.5, unit=Unit.PERCENT), "less than 0.5%"),
-        (check(Operator.BETWEEN, 1000, 2000), "1,000 to 2,000"),
+        (check(Operator.LESS_THAN, 0.5, unit=Unit.PERCENT), "less than 0.5%"),
+        (check(Operator.IN_RANGE, 1000, 2000), "1,000 to 2,000"),
     ],
 )
 def test_what_is_expected_reads_as_a_person_would_say_it(rule: Check, said: str) -> None:
@@ -161,7 +161,7 @@ def test_what_is_expected_reads_as_a_person_would_say_it(rule: Check, said: str)
 
 def test_a_value_in_percent_is_one_already() -> None:
     of = Metric(id="v", kind=MetricKind.VALUE, columns=("id",), sql="…")
-    rule = replace(plan(check(Operator.LESS, 50, unit=Unit.PERCENT, metric="v")), metrics=(of,))
+    rule = replace(plan(check(Operator.LESS_THAN, 50, unit=Unit.PERCENT, metric="v")), metrics=(of,))
     measured = Measurements(file="f1", rows=10, metrics={"v": Measurement(value=40.0, source=Source.AGGREGATE)})
 
     [result] = evaluate(rule, [measured], {})["f1"]
@@ -171,7 +171,7 @@ def test_a_value_in_percent_is_one_already() -> None:
 
 
 def test_a_zero_is_told_without_its_sign_because_engines_differ_in_it() -> None:
-    rule = replace(check(Operator.GREATER, 1, metric="rows"), unit=Unit.NUMBER)
+    rule = replace(check(Operator.GREATER_THAN, 1, metric="rows"), unit=Unit.NUMBER)
     there = replace(file(), metrics={"rows": Measurement(value=-0.0, source=Source.AGGREGATE)})
     [found] = evaluate(plan(rule), [there], {})["f1"]
     assert (str(found.value), str(found.measured)) == ("0.0", "0.0")
@@ -242,7 +242,7 @@ def test_orphans_are_their_own_files_fault() -> None:
 
 def test_a_table_has_the_rows_of_its_good_files_and_of_the_file_that_is_judged() -> None:
     files = [file("f1", rows=10), file("f2", nulls=1, rows=100), file("f3", rows=1000)]
-    checks = (check(), check(Operator.LESS, 1500, metric="all"))
+    checks = (check(), check(Operator.LESS_THAN, 1500, metric="all"))
     metrics = (*plan().metrics, Metric(id="all", kind=MetricKind.ROWS, scope=Scope.TABLE))
     by = replace(plan(*checks), metrics=metrics)
     rows = TableRows(before=500, rows={each.file: each.rows for each in files})
@@ -273,13 +273,13 @@ def test_a_plan_knows_the_tables_that_foreign_keys_alone_make_its_verdicts_depen
     mean = replace(key, id="m", kind=MetricKind.VALUE)
     unique = Metric(id="u", kind=MetricKind.DUPLICATES, columns=("a",), scope=Scope.TABLE)
     none = Check(id="c", name="c", metric="k", operator=Operator.MUST_BE, threshold=(0,))
-    few = replace(none, operator=Operator.LESS, threshold=(5,))
+    few = replace(none, operator=Operator.LESS_THAN, threshold=(5,))
     assert replace(plan(), metrics=(key, unique), checks=(none, few)).refers_to == {"nyc.planes"}
     assert replace(plan(), metrics=(own,)).refers_to == set()  # rows of its own table that it refers to
     assert replace(plan(), metrics=(key, mean), checks=(none,)).refers_to == set()
     for check in (
         replace(none, threshold=(3,)),
-        replace(none, operator=Operator.GREATER),
+        replace(none, operator=Operator.GREATER_THAN),
         replace(few, drift=Drift(comparison=Comparison.RATE, files=3, at_least=1)),
     ):
         assert replace(plan(), metrics=(key,), checks=(none, check)).refers_to == set()

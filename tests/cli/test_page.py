@@ -213,13 +213,13 @@ def test_drawings_of_any_numbers_stay_within_their_edges(
     ("operator", "threshold", "bounds"),
     [
         (Operator.MUST_BE, (3,), (3, 3)),
-        (Operator.BETWEEN, (1, 2), (1, 2)),
-        (Operator.GREATER, (1,), (1, None)),
+        (Operator.IN_RANGE, (1, 2), (1, 2)),
+        (Operator.GREATER_THAN, (1,), (1, None)),
         (Operator.GREATER_OR_EQUAL, (1,), (1, None)),
-        (Operator.LESS, (1,), (None, 1)),
+        (Operator.LESS_THAN, (1,), (None, 1)),
         (Operator.LESS_OR_EQUAL, (1,), (None, 1)),
         (Operator.MUST_NOT_BE, (1,), (None, None)),
-        (Operator.NOT_BETWEEN, (1, 2), (None, None)),
+        (Operator.OUT_OF_RANGE, (1, 2), (None, None)),
     ],
 )
 def test_the_bounds_of_a_check_are_those_of_its_comparison(

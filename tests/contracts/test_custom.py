@@ -55,5 +55,5 @@ def test_an_operator_stands_in_the_implementation_and_the_rest_where_odcs_has_it
 
     (check,) = plan_for({"logicalType": "date", "quality": quality}).checks
 
-    assert (check.operator, check.threshold, check.unit) == (Operator.LESS, (1,), Unit.PERCENT)
+    assert (check.operator, check.threshold, check.unit) == (Operator.LESS_THAN, (1,), Unit.PERCENT)
     assert (check.severity, check.name) == (Severity.WARNING, "late")

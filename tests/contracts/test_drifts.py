@@ -19,7 +19,7 @@ def test_a_drift_is_a_rate_in_percent_against_thirty_files_where_nothing_is_said
 
     assert metric.kind is MetricKind.ROWS
     assert check.drift == Drift(comparison=Comparison.RATE, files=30, at_least=5)
-    assert (check.unit, check.operator, check.threshold) == (Unit.PERCENT, Operator.BETWEEN, (-50, 300))
+    assert (check.unit, check.operator, check.threshold) == (Unit.PERCENT, Operator.IN_RANGE, (-50, 300))
     assert check.name == "rowCount against the last 30 files must be between -50 and 300 percent"
 
 

@@ -616,7 +616,7 @@ def _files(dice: Random, plan: Plan, check: Check, table: random_tables.Table) -
 
 
 _NUMBERS = ("int", "double")
-_ONE_NUMBER = (Operator.MUST_NOT_BE, Operator.NOT_BETWEEN)
+_ONE_NUMBER = (Operator.MUST_NOT_BE, Operator.OUT_OF_RANGE)
 
 
 def _why_none(plan: Plan, check: Check) -> str:

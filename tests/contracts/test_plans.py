@@ -70,7 +70,7 @@ def test_a_check_and_its_metric_say_all_that_an_audit_needs() -> None:
         id=check.id,
         name="nullValues of state must be less than 5 percent",
         metric=check.metric,
-        operator=Operator.LESS,
+        operator=Operator.LESS_THAN,
         threshold=(5,),
         unit=Unit.PERCENT,
         severity=Severity.WARNING,

@@ -57,7 +57,7 @@ def test_a_statistic_is_a_number_of_the_whole_column(word: dict[str, Any], sql: 
 
     assert (metric.kind, metric.sql, metric.columns) == (MetricKind.VALUE, sql, ("it",))
     assert check.name == f"{name} must be less than 5"
-    assert (check.unit, check.operator, check.threshold) == (Unit.NUMBER, Operator.LESS, (5,))
+    assert (check.unit, check.operator, check.threshold) == (Unit.NUMBER, Operator.LESS_THAN, (5,))
 
 
 @pytest.mark.parametrize("kind", ["int", "bigint"])

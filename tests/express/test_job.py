@@ -268,7 +268,7 @@ def test_a_table_that_is_not_there_is_created_on_the_branch(lake: Lake) -> None:
 
 
 def test_a_key_that_the_table_has_is_handed_over_and_new_ones_pass(lake: Lake) -> None:
-    some = replace(none_of(ALL_ROWS), operator=Operator.GREATER)
+    some = replace(none_of(ALL_ROWS), operator=Operator.GREATER_THAN)
     by = replace(a_plan(), metrics=(TAKEN_KEYS, ALL_ROWS), checks=(none_of(TAKEN_KEYS), some))
     _, first = reported(lake, by, rows(1, 2), rows(3))
     assert [check.value for check in first.files[1].checks] == [0, 3]

@@ -137,16 +137,16 @@ def test_a_number_at_its_limit_is_handed_over() -> None:
     metric = value("AVG(`x`)", "x")
     for limit in (5.0, 5.000000001, 4.9999999999):
         with pytest.raises(HandedOver, match="near"):
-            check_near_limits(told(Operator.LESS, limit), metric, 5.0, 10, {})
-    check_near_limits(told(Operator.LESS, 5.1), metric, 5.0, 10, {})
-    check_near_limits(told(Operator.LESS, 4.9), metric, 5.0, 10, {})
+            check_near_limits(told(Operator.LESS_THAN, limit), metric, 5.0, 10, {})
+    check_near_limits(told(Operator.LESS_THAN, 5.1), metric, 5.0, 10, {})
+    check_near_limits(told(Operator.LESS_THAN, 4.9), metric, 5.0, 10, {})
 
 
 def test_a_failing_number_at_the_edge_of_its_spelling_is_handed_over() -> None:
     metric, edge = value("AVG(`x`)", "x"), 1.234567885
     with pytest.raises(HandedOver, match="near"):
-        check_near_limits(told(Operator.LESS, 1.0), metric, edge, 10, {})
-    check_near_limits(told(Operator.LESS, 2.0), metric, edge, 10, {})  # nobody is told
+        check_near_limits(told(Operator.LESS_THAN, 1.0), metric, edge, 10, {})
+    check_near_limits(told(Operator.LESS_THAN, 2.0), metric, edge, 10, {})  # nobody is told
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ NESTED = "it repeats a group without an end that could match the same characters
 
 
 def refusal(pattern: str) -> str:
-    """Why the pattern is refused, or nothing if it is taken."""
+    """Return the reason to refuse the pattern, or nothing if it is taken."""
     try:
         portable(pattern)
     except ValueError as error:

@@ -102,7 +102,7 @@ def test_a_warning_that_is_not_known_changes_nothing() -> None:
 
 def test_how_many_rows_a_file_has_is_in_every_report() -> None:
     files = reported(a_plan(none_of(LOW)), {LOW.id: 0})
-    some = replace(at_most(ROWS, 50), operator=Operator.GREATER)
+    some = replace(at_most(ROWS, 50), operator=Operator.GREATER_THAN)
     assert hindsight_of(a_plan(some), files).rejected == 0
     assert hindsight_of(a_plan(replace(some, threshold=(500.0,))), files).rejected == 1
 

@@ -39,7 +39,7 @@ class Place(Protocol):
         """Return what a vendor's upload does; returns the version id."""
 
     def landed_at(self, key: str, version_id: str) -> datetime:
-        """When that was, by the clock of whoever keeps it."""
+        """Return the moment, by the clock of the storage."""
 
     def drop(self, key: str, version_id: str) -> None:
         """Delete one version for good."""

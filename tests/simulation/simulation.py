@@ -58,7 +58,7 @@ class Simulation:
         return True
 
     def since(self, began: int) -> int:
-        """When whoever did the last step, or anything that came of it, began."""
+        """Return when the last step's worker, or a later one, began."""
         return began
 
     def come_to_an_end(self) -> None:

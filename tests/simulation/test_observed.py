@@ -1,4 +1,4 @@
-"""Whatever is in files: a contract that observes rejects only what cannot be appended, and its report names what the
+"""A contract that observes, over any files, rejects only what cannot be appended, and its report names what the
 same contract says that enforces.
 
 Both are the job's own steps over the engine of stories, from the same base; what enforcing says is the oracle.

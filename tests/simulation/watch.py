@@ -63,7 +63,7 @@ class Watch:
         self.contracts.append((self.ticks, "none that loads"))
 
     def end(self) -> None:
-        """When nothing moves any more."""
+        """Check the promises of the end, when nothing moves any more."""
         end = End(world=self.world)
         _raise(breach for promise in AT_THE_END for breach in _named(promise, end))
 

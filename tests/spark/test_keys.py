@@ -208,7 +208,7 @@ def test_where_there_is_no_such_table_or_none_of_its_rows_every_key_is_an_orphan
 
 def test_a_table_s_rows_count_with_the_files_before(spark: SparkSession) -> None:
     rows = Metric(id="all", kind=MetricKind.ROWS, scope=TABLE)
-    check = Check(id="c", name="rows", metric="all", operator=Operator.LESS, threshold=(6,))
+    check = Check(id="c", name="rows", metric="all", operator=Operator.LESS_THAN, threshold=(6,))
     by = replace(plan("nyc.t", {"id": "int"}), metrics=(rows,), checks=(check,))
     table = Table(spark=spark, plan=by).on_main({"f0": [(1, None), (2, None)]})
     table.hold({"f1": [(1, None), (1, None)], "f2": [(2, None), (2, None)], "f3": [(3, None)]})

@@ -68,7 +68,7 @@ def test_what_was_written_is_what_is_read(spark: SparkSession, tmp_path: Path, f
 
 
 def in_order(rows: Iterable[dict[str, Any]]) -> list[str]:
-    """Whatever order they were read in; Spark gives instants by this machine's clock."""
+    """Return the rows in one order; Spark gives instants by this machine's clock."""
     instants = ({**row, "g": row["g"] and row["g"].astimezone(UTC)} for row in rows)
     return sorted(str([row[name] for name in COLUMNS]) for row in instants)
 

@@ -28,7 +28,7 @@ def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def namespaces(spark: SparkSession, name: str, uri: str, authorities: str) -> list[str]:
-    """What Iceberg's own client is told."""
+    """Return the answer to Iceberg's own client."""
     open_catalog(spark, name, CatalogAddress(uri=uri, warehouse="lake", authorities=authorities), Ref("main"))
     return [str(row[0]) for row in spark.sql(f"SHOW NAMESPACES IN {name}").collect()]
 

@@ -19,12 +19,12 @@ from lakegate.audit.model.plan import ROWS_VIEW, Check, Metric, MetricKind, Oper
 _COMPARE: dict[Operator, Callable[..., bool]] = {
     Operator.MUST_BE: operator.eq,
     Operator.MUST_NOT_BE: operator.ne,
-    Operator.GREATER: operator.gt,
+    Operator.GREATER_THAN: operator.gt,
     Operator.GREATER_OR_EQUAL: operator.ge,
-    Operator.LESS: operator.lt,
+    Operator.LESS_THAN: operator.lt,
     Operator.LESS_OR_EQUAL: operator.le,
-    Operator.BETWEEN: lambda value, low, high: low <= value <= high,
-    Operator.NOT_BETWEEN: lambda value, low, high: not low <= value <= high,
+    Operator.IN_RANGE: lambda value, low, high: low <= value <= high,
+    Operator.OUT_OF_RANGE: lambda value, low, high: not low <= value <= high,
 }
 
 

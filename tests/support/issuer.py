@@ -104,7 +104,7 @@ def unsigned(**claims: Any) -> str:
 
 
 def expiry(token: str) -> datetime:
-    """When a token expires."""
+    """Return when a token expires."""
     claims = token.split(".")[1]
     return datetime.fromtimestamp(json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))["exp"], UTC)
 

@@ -17,7 +17,7 @@ def plan(**files: int) -> Plan:
     metrics = {"rows": ROWS, "mean": MEAN}
     checks = [
         Check(
-            id=name, name=name, metric=metrics[name].id, operator=Operator.BETWEEN, threshold=(-1, 1),
+            id=name, name=name, metric=metrics[name].id, operator=Operator.IN_RANGE, threshold=(-1, 1),
             drift=Drift(comparison=Comparison.DIFFERENCE, files=back, at_least=1),
         )
         for name, back in files.items()

@@ -13,22 +13,22 @@ from lakegate.audit.model.report import WORST_FIRST, CheckResult, Source, Verdic
 _HOLDS: dict[Operator, Callable[..., bool]] = {
     Operator.MUST_BE: operator.eq,
     Operator.MUST_NOT_BE: operator.ne,
-    Operator.GREATER: operator.gt,
+    Operator.GREATER_THAN: operator.gt,
     Operator.GREATER_OR_EQUAL: operator.ge,
-    Operator.LESS: operator.lt,
+    Operator.LESS_THAN: operator.lt,
     Operator.LESS_OR_EQUAL: operator.le,
-    Operator.BETWEEN: lambda value, low, high: low <= value <= high,
-    Operator.NOT_BETWEEN: lambda value, low, high: not low <= value <= high,
+    Operator.IN_RANGE: lambda value, low, high: low <= value <= high,
+    Operator.OUT_OF_RANGE: lambda value, low, high: not low <= value <= high,
 }
 _EXPECTATIONS = {
     Operator.MUST_BE: "exactly {}",
     Operator.MUST_NOT_BE: "anything but {}",
-    Operator.GREATER: "more than {}",
+    Operator.GREATER_THAN: "more than {}",
     Operator.GREATER_OR_EQUAL: "at least {}",
-    Operator.LESS: "less than {}",
+    Operator.LESS_THAN: "less than {}",
     Operator.LESS_OR_EQUAL: "at most {}",
-    Operator.BETWEEN: "{} to {}",
-    Operator.NOT_BETWEEN: "less than {} or more than {}",
+    Operator.IN_RANGE: "{} to {}",
+    Operator.OUT_OF_RANGE: "less than {} or more than {}",
 }
 _DRIFT_UNITS = {
     Comparison.DIFFERENCE: "off their mean",
@@ -221,11 +221,11 @@ def _bounds(check: Check) -> tuple[float | None, float | None]:
     """Return where the values begin and end that pass. There is no such place if those that pass surround others."""
     first, *_, last = *check.threshold, *check.threshold
     match check.operator:
-        case Operator.MUST_BE | Operator.BETWEEN:
+        case Operator.MUST_BE | Operator.IN_RANGE:
             return first, last
-        case Operator.GREATER | Operator.GREATER_OR_EQUAL:
+        case Operator.GREATER_THAN | Operator.GREATER_OR_EQUAL:
             return first, None
-        case Operator.LESS | Operator.LESS_OR_EQUAL:
+        case Operator.LESS_THAN | Operator.LESS_OR_EQUAL:
             return None, first
         case _:
             return None, None

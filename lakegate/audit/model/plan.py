@@ -80,12 +80,12 @@ class Operator(StrEnum):
 
     MUST_BE = "mustBe"
     MUST_NOT_BE = "mustNotBe"
-    GREATER = "mustBeGreaterThan"
+    GREATER_THAN = "mustBeGreaterThan"
     GREATER_OR_EQUAL = "mustBeGreaterOrEqualTo"
-    LESS = "mustBeLessThan"
+    LESS_THAN = "mustBeLessThan"
     LESS_OR_EQUAL = "mustBeLessOrEqualTo"
-    BETWEEN = "mustBeBetween"
-    NOT_BETWEEN = "mustNotBeBetween"
+    IN_RANGE = "mustBeBetween"
+    OUT_OF_RANGE = "mustNotBeBetween"
 
 
 class Unit(StrEnum):
@@ -225,7 +225,7 @@ class Check:
     @property
     def holds_with_less(self) -> bool:
         """True if the check passes every count smaller than one that it passes."""
-        is_upper = self.operator in (Operator.LESS, Operator.LESS_OR_EQUAL)
+        is_upper = self.operator in (Operator.LESS_THAN, Operator.LESS_OR_EQUAL)
         return self.drift is None and (is_upper or (self.operator, self.threshold) == (Operator.MUST_BE, (0,)))
 
 

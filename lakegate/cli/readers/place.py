@@ -1,4 +1,4 @@
-"""Where an installation's tables are, and how a reader shows who it is. It holds no secret and contacts nothing."""
+"""The place of an installation's tables, and a reader's identity there. It holds no secret and contacts nothing."""
 
 from dataclasses import dataclass
 from typing import Self

@@ -17,15 +17,15 @@ def refusal(operator: Operator, threshold: tuple[float, ...], values: Values) ->
     low: Exact = _exact(threshold[0])
     high: Exact = _exact(threshold[-1])
     match operator:
-        case Operator.MUST_BE | Operator.BETWEEN:
+        case Operator.MUST_BE | Operator.IN_RANGE:
             is_always_met, is_never_met = _are_within(values, low, high), _are_outside(values, low, high)
-        case Operator.MUST_NOT_BE | Operator.NOT_BETWEEN:
+        case Operator.MUST_NOT_BE | Operator.OUT_OF_RANGE:
             is_always_met, is_never_met = _are_outside(values, low, high), _are_within(values, low, high)
-        case Operator.GREATER:
+        case Operator.GREATER_THAN:
             is_always_met, is_never_met = values.low > low, values.high <= low
         case Operator.GREATER_OR_EQUAL:
             is_always_met, is_never_met = values.low >= low, values.high < low
-        case Operator.LESS:
+        case Operator.LESS_THAN:
             is_always_met, is_never_met = values.high < low, values.low >= low
         case Operator.LESS_OR_EQUAL:
             is_always_met, is_never_met = values.high <= low, values.low > low

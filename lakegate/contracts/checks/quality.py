@@ -35,7 +35,7 @@ from lakegate.contracts.sql.allowlist import NotAllowed
 from lakegate.contracts.sql.judging import aggregate_values
 from lakegate.contracts.sql.statements import Form, Scalar, scalar
 
-_RANGES = (Operator.BETWEEN, Operator.NOT_BETWEEN)
+_RANGES = (Operator.IN_RANGE, Operator.OUT_OF_RANGE)
 _WHOLE_FILE = 100  # percent
 _AS_WARNING = WarningLines(place="the check", lines=f"severity: {Severity.WARNING}")
 _SHORT = 80  # letters of a query that a person reads
