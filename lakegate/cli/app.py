@@ -214,7 +214,7 @@ def contract_init(
     """Infer a contract from sample files of one table, which pass it. Needs no installation. Exit 1, with the reason,
     if no contract can be made that they pass.
     """
-    from lakegate.cli.inferring import init
+    from lakegate.cli.init import init
     from lakegate.cli.installation import quiet_logs
 
     quiet_logs()

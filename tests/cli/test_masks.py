@@ -10,8 +10,8 @@ from lakegate.cli.show import show
 from lakegate.landing.attempts import Attempt
 from lakegate.operations.questions import ShowBatch
 from lakegate.workflow.registry import contract_name
+from tests.cli.batch_report import BATCH, add_batch
 from tests.cli.desk import Desk
-from tests.cli.reported import BATCH, reported
 
 TABLE = "shop.people"
 CONTRACT = """
@@ -58,7 +58,7 @@ def test_rows_and_samples_of_a_check_meet_the_mask_of_today_and_of_then(
 ) -> None:
     failing = pa.table({"id": pa.array([None], pa.int64()), "social_i": [SECRET],
                         "person": pa.array([{"born": NESTED}], pa.struct([("born", pa.string())]))})  # fmt: skip
-    reported(desk, THEN[then], {"shop/people/1.parquet": failing})
+    add_batch(desk, THEN[then], {"shop/people/1.parquet": failing})
     if (contract := NOW[now]) is not None:
         desk.world.store.write(contract_name(TABLE), contract.encode())
     view = desk.operations.run(ShowBatch(batch=BATCH))

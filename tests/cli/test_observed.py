@@ -17,8 +17,8 @@ from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
 from lakegate.operations.batch import view_batch
 from lakegate.workflow.attempts.reports import read_report, report_name
+from tests.cli.batch_report import BATCH, add_batch
 from tests.cli.desk import Desk
-from tests.cli.reported import BATCH, reported
 from tests.cli.test_report import BAD, GOOD, SHOP
 from tests.world.world import CONTRACT
 
@@ -66,7 +66,7 @@ def test_show_and_retry_say_that_there_is_nothing_to_do(observing: Desk) -> None
 @pytest.fixture
 def shop(desk: Desk) -> str:
     """A batch of real rows, as a contract that observes has it."""
-    reported(desk, SHOP, {"shop/orders/1.parquet": GOOD, "shop/orders/2.parquet": BAD})
+    add_batch(desk, SHOP, {"shop/orders/1.parquet": GOOD, "shop/orders/2.parquet": BAD})
     plan, attempt = load(SHOP, "shop.yaml").plan, Attempt(table="shop.orders", batch=BATCH, number=1)
     report = read_report(desk.world.store, attempt)
     assert report is not None

@@ -23,8 +23,8 @@ from lakegate.cli.page.plots import HIGH, WIDE, bar, scale, trend
 from lakegate.cli.page.summary import failures, files_with_remarks, quiet_files
 from lakegate.operations.batch import BatchView, Try, view_batch
 from lakegate.operations.past import past_values
+from tests.cli.batch_report import BATCH, add_batch
 from tests.cli.desk import Desk
-from tests.cli.reported import BATCH, reported
 from tests.cli.test_report import BAD, GOOD, SHOP
 
 STYLE = (Path(room.__file__ or "").parent / "style.css").read_text()
@@ -66,7 +66,7 @@ class Parsed(HTMLParser):
 @pytest.fixture
 def text(desk: Desk) -> str:
     good = {f"shop/orders/{number}.parquet": GOOD for number in range(3)}
-    reported(desk, SHOP, good | {"shop/orders/bad.parquet": BAD}, {HOSTILE: "it is encrypted"})
+    add_batch(desk, SHOP, good | {"shop/orders/bad.parquet": BAD}, {HOSTILE: "it is encrypted"})
     view = view_batch(desk.world.service, BATCH)
     return page(replace(view, past=dict.fromkeys(_checks(view), (1.0, 2.0, 3.0))))
 

@@ -33,8 +33,8 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.operations.batch import view_batch
 from lakegate.ports import Note, Ref
 from lakegate.workflow.attempts.reports import read_report, report_name
+from tests.cli.batch_report import BATCH, add_batch
 from tests.cli.desk import Desk
-from tests.cli.reported import BATCH, reported
 from tests.support import schemas
 
 SHOP = (Path(__file__).parents[1] / "contracts" / "shop.yaml").read_text()
@@ -62,7 +62,9 @@ BAD = orders((3, None, "open"), (4, -1.0, "paid"), (4, 5.0, "lost"), (5, None, "
 
 @pytest.fixture
 def batch(desk: Desk) -> str:
-    return reported(desk, SHOP, {"shop/orders/1.parquet": GOOD, "shop/orders/2.parquet": BAD}, {f"shop/{ODD}": "empty"})
+    return add_batch(
+        desk, SHOP, {"shop/orders/1.parquet": GOOD, "shop/orders/2.parquet": BAD}, {f"shop/{ODD}": "empty"}
+    )
 
 
 def check_id(desk: Desk, name: str) -> str:
@@ -110,7 +112,7 @@ def test_tables_keep_to_the_terminal(desk: Desk, width: int) -> None:
 
 
 def test_many_good_files_take_few_lines(desk: Desk) -> None:
-    reported(desk, SHOP, {f"shop/orders/{number}.parquet": GOOD for number in range(50)} | {"shop/orders/x": BAD})
+    add_batch(desk, SHOP, {f"shop/orders/{number}.parquet": GOOD for number in range(50)} | {"shop/orders/x": BAD})
     told = desk.run("show", BATCH).stdout
     assert told.count("pass  shop/orders/") == 5
     assert "and 45 more files passed" in told
@@ -122,7 +124,7 @@ LINES = ["- name: date", "  logicalType: timestamp", "  logicalTypeOptions:", " 
 
 
 def test_each_reason_says_once_what_to_write_next(desk: Desk) -> None:
-    reported(desk, SHOP, {"shop/orders/2.parquet": BAD}, {"shop/orders/3.parquet": DATE})
+    add_batch(desk, SHOP, {"shop/orders/2.parquet": BAD}, {"shop/orders/3.parquet": DATE})
     told, text = desk.run("show", BATCH).stdout, unescape(desk.run("show", BATCH, "--html", "-").stdout)
     for words in (
         'Ask the vendor to write column "date" as timestamps with a time zone (UTC).',
@@ -137,7 +139,7 @@ def test_each_reason_says_once_what_to_write_next(desk: Desk) -> None:
 
 
 def test_a_reason_of_an_older_report_has_no_advice_and_is_shown(desk: Desk) -> None:
-    reported(desk, SHOP, {"shop/orders/2.parquet": BAD}, {"shop/orders/3.parquet": DATE})
+    add_batch(desk, SHOP, {"shop/orders/2.parquet": BAD}, {"shop/orders/3.parquet": DATE})
     name = report_name(desk.world.attempts()[0])
     stored = json.loads(desk.world.store.objects[name])
     for file in stored["files"]:
@@ -208,7 +210,7 @@ def test_a_count_that_is_not_the_audits_is_told(desk: Desk) -> None:
 
 
 def test_a_warning_about_rows_that_were_quarantined_says_why_they_are_not_listed(desk: Desk) -> None:
-    reported(desk, SHOP, {"1": BAD})
+    add_batch(desk, SHOP, {"1": BAD})
     report = view_batch(desk.world.service, BATCH).attempts[0].report
     assert report is not None
     [line] = [it for it in _failing_checks(report).values() if it.check.name == "amount required"]
@@ -239,7 +241,7 @@ def test_a_key_of_an_earlier_good_file_is_found_and_one_of_a_bad_file_is_not(des
     again = orders((1, 1.0, "open"), (3, 1.0, "open"), (9, 1.0, "open"))
     scope = "    customProperties: [{property: scope, vendor: lakegate, value: table}]\n"
     shop = SHOP.replace("    properties:\n", f"{scope}    properties:\n", 1)
-    reported(desk, shop, {"1": GOOD, "2": BAD, "3": again})
+    add_batch(desk, shop, {"1": GOOD, "2": BAD, "3": again})
     report = view_batch(desk.world.service, BATCH).attempts[0].report
     assert report is not None
     [repeated] = [check for check in report.files[2].checks if check.name.startswith("primary key id unique")]
@@ -253,7 +255,7 @@ def test_a_key_of_an_earlier_good_file_is_found_and_one_of_a_bad_file_is_not(des
 
 
 def test_rows_ahead_of_the_audit_are_those_ahead_of_when_it_began(desk: Desk) -> None:
-    reported(desk, SHOP, {"1": BAD})
+    add_batch(desk, SHOP, {"1": BAD})
     report = read_report(desk.world.store, desk.world.attempts()[0])
     assert report is not None
     check = report.files[0].checks[0]
@@ -275,7 +277,7 @@ def put_aside(rows: pa.Table, reason: str) -> pa.Table:
 
 
 def test_rows_in_quarantine_are_listed_too(desk: Desk) -> None:
-    reported(desk, SHOP, {"1": GOOD, "2": BAD})
+    add_batch(desk, SHOP, {"1": GOOD, "2": BAD})
     branch, _ = rows_aside(desk, "amount required")
     held = desk.rows.held[branch, "shop.orders"]
     is_wrong = pc.is_null(held["amount"])
@@ -311,7 +313,7 @@ def counted(desk: Desk, check: str, failing: dict[str, int], **changes: object) 
 
 
 def test_rows_that_refer_to_nothing_are_listed(desk: Desk) -> None:
-    reported(desk, REFERRING, {"1": GOOD, "2": BAD}, others={"shop.states": STATES})
+    add_batch(desk, REFERRING, {"1": GOOD, "2": BAD}, others={"shop.states": STATES})
     name = "state refers to shop.states.name"
     rows = desk.json("show", BATCH, "--rows", name)
     assert [(row["file"], row["id"], row["state"]) for row in rows] == [("2", 4, "lost"), ("2", 5, "<b>&</b>")]
@@ -334,7 +336,7 @@ def test_rows_that_refer_to_nothing_in_their_own_table_are_listed(desk: Desk) ->
         )
     )
     there = one.slice(0, 0).append_column("_lakegate_file", pa.array([], pa.string()))
-    reported(desk, staff, {"1": one, "2": two, "3": three, "4": four}, others={"shop.orders": there})
+    add_batch(desk, staff, {"1": one, "2": two, "3": three, "4": four}, others={"shop.orders": there})
     [attempt] = desk.world.attempts()
     held = desk.rows.held[attempt.branch, "shop.orders"]
     on_main = orders((90, None, "open")).set_column(1, "amount", pa.array([None], pa.int64()))
@@ -347,7 +349,7 @@ def test_rows_that_refer_to_nothing_in_their_own_table_are_listed(desk: Desk) ->
 
 def test_rows_with_a_key_that_the_table_has_are_listed(desk: Desk) -> None:
     again = orders((1, 1.0, "open"), (8, 1.0, "open"), (90, 1.0, "open"))
-    reported(desk, IN_TABLE, {"1": GOOD, "2": again, "3": orders((8, 1.0, "open"))})
+    add_batch(desk, IN_TABLE, {"1": GOOD, "2": again, "3": orders((8, 1.0, "open"))})
     [attempt] = desk.world.attempts()
     before = orders((90, 1.0, "open"), (91, 1.0, "open")).append_column("_lakegate_file", pa.array(["earlier"] * 2))
     held = desk.rows.held[attempt.branch, "shop.orders"]
@@ -359,7 +361,7 @@ def test_rows_with_a_key_that_the_table_has_are_listed(desk: Desk) -> None:
 
 
 def test_rows_of_a_file_that_was_published_are_listed_as_main_was_then(desk: Desk) -> None:
-    reported(desk, IN_TABLE, {"1": GOOD, "2": orders((1, 1.0, "open"))})
+    add_batch(desk, IN_TABLE, {"1": GOOD, "2": orders((1, 1.0, "open"))})
     name = "primary key id unique in the table"
     [attempt] = desk.world.attempts()
     counted(desk, name, {"2": 1})
@@ -379,7 +381,7 @@ def test_rows_of_a_file_that_was_published_are_listed_as_main_was_then(desk: Des
 
 def test_rows_that_do_not_parse_are_listed_once_they_are_in_quarantine(desk: Desk) -> None:
     text = SHOP.replace("    format: parquet\n", "    format: csv\n")
-    reported(desk, text, {"1": GOOD, "2": BAD})
+    add_batch(desk, text, {"1": GOOD, "2": BAD})
     data = (DataFile(path="s3://lake/q.parquet", rows=1),)
     [attempt] = desk.world.attempts()
     report = read_report(desk.world.store, attempt)
@@ -407,7 +409,7 @@ def test_rows_that_do_not_parse_are_listed_once_they_are_in_quarantine(desk: Des
 
 
 def test_rows_that_never_got_to_the_table_are_shown_from_the_report_alone(desk: Desk) -> None:
-    reported(desk, SHOP, {"1": GOOD, "2": BAD})
+    add_batch(desk, SHOP, {"1": GOOD, "2": BAD})
     [attempt] = desk.world.attempts()
     report = read_report(desk.world.store, attempt)
     assert report is not None
@@ -433,7 +435,7 @@ def test_rows_that_never_got_to_the_table_are_shown_from_the_report_alone(desk: 
 
 def test_masked_values_are_nowhere_and_nulls_are_nulls(desk: Desk) -> None:
     hidden = SHOP.replace("      - name: state\n", "      - name: state\n        classification: confidential\n")
-    reported(desk, hidden, {"shop/orders/2.parquet": BAD})
+    add_batch(desk, hidden, {"shop/orders/2.parquet": BAD})
     rows = desk.json("show", BATCH, "--rows", "amount required")
     assert {row["state"] for row in rows} == {MASK}
     assert [row["amount"] for row in rows] == [None, None]
@@ -449,7 +451,7 @@ def test_masked_values_are_nowhere_and_nulls_are_nulls(desk: Desk) -> None:
 def test_a_masked_column_is_masked_whatever_it_is_called(desk: Desk, name: str, files: int) -> None:
     hidden = SHOP.replace("      - name: state\n", f"      - name: {name}\n        classification: confidential\n")
     rows = BAD.rename_columns(["id", "amount", name, "placed"])
-    reported(desk, hidden, {f"shop/{number}": rows for number in range(files)})
+    add_batch(desk, hidden, {f"shop/{number}": rows for number in range(files)})
     listed = desk.json("show", BATCH, "--rows", "amount required")
     key = "_lakegate_key" if name.lower() == "file" else "file"
     assert {(row[key], row[name]) for row in listed} == {(f"shop/{number}", MASK) for number in range(files)}
@@ -473,7 +475,7 @@ def rows_aside(desk: Desk, failed: str) -> tuple[str, str]:
 def test_an_engines_error_says_no_masked_value(desk: Desk, masked: bool) -> None:  # noqa: FBT001
     hidden = "        classification: confidential\n" if masked else ""
     shop = SHOP.replace("      - name: amount\n", f"      - name: amount\n{hidden}")
-    reported(desk, shop, {"1": GOOD, "2": BAD})
+    add_batch(desk, shop, {"1": GOOD, "2": BAD})
     branch, file = rows_aside(desk, "amount required")
     odd = pa.table({"_lakegate_file": [file], "amount": ["none of mine"]})
     desk.rows.held[branch, "_quarantine.shop_orders"] = put_aside(odd, "amount required")
@@ -484,7 +486,7 @@ def test_an_engines_error_says_no_masked_value(desk: Desk, masked: bool) -> None
 
 
 def test_rows_that_refer_to_a_table_which_is_not_there_are_all_listed(desk: Desk) -> None:
-    reported(desk, REFERRING, {"1": GOOD}, others={"shop.states": STATES.slice(0, 0)})
+    add_batch(desk, REFERRING, {"1": GOOD}, others={"shop.states": STATES.slice(0, 0)})
     [attempt] = desk.world.attempts()
     del desk.rows.held[attempt.branch, "shop.states"]
     rows = desk.json("show", BATCH, "--rows", "state refers to shop.states.name")
@@ -495,7 +497,7 @@ def test_rows_that_refer_to_a_table_which_is_not_there_are_all_listed(desk: Desk
 
 
 def test_what_the_table_gains_and_what_is_not_read_is_told(desk: Desk) -> None:
-    reported(desk, SHOP, {"shop/orders/1.parquet": GOOD, "shop/orders/2.parquet": BAD})
+    add_batch(desk, SHOP, {"shop/orders/1.parquet": GOOD, "shop/orders/2.parquet": BAD})
     [attempt] = desk.world.attempts()
     report = read_report(desk.world.store, attempt)
     assert report is not None
@@ -580,7 +582,7 @@ def test_json_keeps_to_its_schema(desk: Desk, what: str) -> None:
 def _batch(desk: Desk, what: str) -> str:
     match what:
         case "a judged batch":
-            return reported(desk, SHOP, {"shop/orders/1.parquet": GOOD, "shop/orders/2.parquet": BAD}, {"x": "empty"})
+            return add_batch(desk, SHOP, {"shop/orders/1.parquet": GOOD, "shop/orders/2.parquet": BAD}, {"x": "empty"})
         case "published":
             return desk.published()
         case "rejected":

@@ -20,7 +20,7 @@ def launched() -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "tests.dashboard.served", str(port)]
+    command = [sys.executable, "-m", "tests.dashboard.server", str(port)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout
         said = running.stdout.readline()

@@ -15,7 +15,7 @@ import pytest
 import requests
 
 from examples.slack_page import BROWSERS
-from tests.cli.reported import BATCH
+from tests.cli.batch_report import BATCH
 from tests.dashboard.launched import launched, patient
 
 if TYPE_CHECKING:

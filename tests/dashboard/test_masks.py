@@ -13,7 +13,7 @@ from lakegate.ports import MAIN
 from lakegate.workflow.attempts.job import job_name
 from lakegate.workflow.attempts.reports import report_name
 from lakegate.workflow.registry import contract_name
-from tests.cli.reported import reported
+from tests.cli.batch_report import add_batch
 from tests.cli.test_masks import (
     ANYONES,
     ATTEMPT,
@@ -44,7 +44,7 @@ def look(screen: Screen, branch: str, then: str, now: str | None, spelling: str)
     """The page of a branch whose attempt was by the contract `then`, while that of today is `now`."""
     desk, store = screen.desk, screen.desk.world.store
     rows = people("social_i").drop_columns([FILE_COLUMN])
-    reported(desk, then, {"shop/people/1.parquet": rows})
+    add_batch(desk, then, {"shop/people/1.parquet": rows})
     on = ATTEMPT.branch
     if branch in ("under way", "died"):
         store.objects.pop(report_name(ATTEMPT))

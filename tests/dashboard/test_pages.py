@@ -18,7 +18,7 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.registry import contract_name
 from lakegate.workflow.status import status
-from tests.cli.reported import BATCH, reported
+from tests.cli.batch_report import BATCH, add_batch
 from tests.cli.test_page import Parsed
 from tests.cli.test_report import BAD, GOOD, SHOP, orders
 from tests.dashboard.screen import REFUSED, Screen, button, labels, text
@@ -62,7 +62,7 @@ def test_a_look_at_another_page_asks_nothing_again_until_a_person_asks_to(screen
 
 
 def test_a_batch_has_its_timeline_checks_and_failing_rows(screen: Screen) -> None:
-    reported(screen.desk, SHOP, {"shop/orders/1.parquet": GOOD, "shop/orders/2.parquet": BAD})
+    add_batch(screen.desk, SHOP, {"shop/orders/1.parquet": GOOD, "shop/orders/2.parquet": BAD})
     at = screen.open("batch", batch=BATCH)
     shown = text(at)
     for words in ("attempt a1 began", "a1 audited: 2 files: 1 failed, 1 passed", "shop/orders/2.parquet"):
@@ -75,7 +75,7 @@ def test_a_batch_has_its_timeline_checks_and_failing_rows(screen: Screen) -> Non
 
 def test_rows_of_a_branch_stand_beside_mains_and_masked_values_do_not(screen: Screen) -> None:
     masked = SHOP.replace("name: state", "name: state\n        classification: restricted")
-    reported(screen.desk, masked, {"shop/orders/2.parquet": BAD})
+    add_batch(screen.desk, masked, {"shop/orders/2.parquet": BAD})
     branch = f"wap-shop.orders-{BATCH}-a1"
     at = screen.open("rows", branch=branch)
     shown = text(at)
@@ -87,7 +87,7 @@ def test_rows_of_a_branch_stand_beside_mains_and_masked_values_do_not(screen: Sc
 
 def test_rows_that_fail_come_first_beside_mains(screen: Screen) -> None:
     many = pa.concat_tables([orders(*[(number, 1.0, "open") for number in range(100, 160)]), BAD])
-    reported(screen.desk, SHOP, {"shop/orders/2.parquet": many})
+    add_batch(screen.desk, SHOP, {"shop/orders/2.parquet": many})
     at = screen.open("rows", branch=f"wap-shop.orders-{BATCH}-a1")
     assert not at.exception
     [shown] = [part for part in text(at).split("<div") if "rows of shop.orders on this branch" in part]
@@ -98,7 +98,7 @@ def test_rows_that_fail_come_first_beside_mains(screen: Screen) -> None:
 
 
 def test_a_long_text_of_a_row_is_cut_and_says_so(screen: Screen) -> None:
-    reported(screen.desk, SHOP, {"shop/orders/2.parquet": orders((1, -1.0, "x" * 5_000))})
+    add_batch(screen.desk, SHOP, {"shop/orders/2.parquet": orders((1, -1.0, "x" * 5_000))})
     at = screen.open("rows", branch=f"wap-shop.orders-{BATCH}-a1")
     assert not at.exception
     assert "x" * 1_000 + "… and 4,000 more characters" in text(at)
@@ -106,7 +106,7 @@ def test_a_long_text_of_a_row_is_cut_and_says_so(screen: Screen) -> None:
 
 
 def test_rows_are_shown_where_the_job_that_knows_the_checks_is_gone(screen: Screen) -> None:
-    reported(screen.desk, SHOP, {"shop/orders/2.parquet": BAD})
+    add_batch(screen.desk, SHOP, {"shop/orders/2.parquet": BAD})
     branch = f"wap-shop.orders-{BATCH}-a1"
     screen.desk.world.store.delete(f"attempts/{branch}/job.json")
     assert "-1.0" in text(screen.open("rows", branch=branch))
@@ -114,7 +114,7 @@ def test_rows_are_shown_where_the_job_that_knows_the_checks_is_gone(screen: Scre
 
 def test_rows_of_a_huge_batch_are_not_read_for_those_that_fail(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Report, "rows", 200_001)
-    reported(screen.desk, SHOP, {"shop/orders/2.parquet": BAD})
+    add_batch(screen.desk, SHOP, {"shop/orders/2.parquet": BAD})
     at = screen.open("rows", branch=f"wap-shop.orders-{BATCH}-a1")
     assert "those that fail first" not in text(at)
     assert [limit for _, _, limit in screen.desk.rows.asked] == [0, 50]

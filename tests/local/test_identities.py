@@ -22,7 +22,7 @@ from tests.chaos.faults import Faults
 from tests.local.conftest import ROLE
 from tests.local.installation import REJECTED, Installation
 from tests.local.kinds import Aws
-from tests.local.left import processes
+from tests.local.leftovers import processes
 from tests.local.things import Things, rows
 from tests.local.tokens import RIGHT, asked, beginning, history, sts_as, sts_of, sts_of_person, token
 

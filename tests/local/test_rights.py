@@ -20,7 +20,7 @@ import pytest
 from lakegate_local.services import ACCOUNT, REGION
 
 from examples.bad_files import parquet
-from tests.local.granted import Granted, Right, Unused, granted
+from tests.local.grants import Grants, Right, Excess, read_grants
 from tests.local.installation import REJECTED, Installation
 from tests.local.kinds import Aws
 from tests.local.test_whole_loop import ORDERS, created
@@ -40,77 +40,77 @@ FUNCTIONS = {
 GROUPS = [*FUNCTIONS, JOB, SERVICES]
 LAKE, LANDING = (f"-{name}-{ACCOUNT}-{REGION}" for name in ("lake", "landing"))
 UNUSED = (
-    Unused(
+    Excess(
         of=STARTERS,
         action="s3:AbortMultipartUpload",
         on=("/warehouse/*", "/staging/*"),
         why="S3's client ends an upload in parts that fails, and a copy has parts from 512 MiB on",
     ),
-    Unused(of=STARTERS, action="s3:GetObject", on=("/begun/*",), why="a job has to crash", at_times=True),
+    Excess(of=STARTERS, action="s3:GetObject", on=("/begun/*",), why="a job has to crash", at_times=True),
     *(
-        Unused(of=STARTERS, action=f"s3:{action}", on=("/closed/*",), why="a key has to be replaced often")
+        Excess(of=STARTERS, action=f"s3:{action}", on=("/closed/*",), why="a key has to be replaced often")
         for action in ("GetObject", "PutObject")
     ),
-    Unused(of=STARTERS, action="s3:PutObject", on=("/receipts/*",), why="receipts leave main after two weeks"),
-    Unused(of=STARTERS, action="s3:ListBucket", on=(LAKE,), why="a missing file would be told as forbidden"),
-    Unused(
+    Excess(of=STARTERS, action="s3:PutObject", on=("/receipts/*",), why="receipts leave main after two weeks"),
+    Excess(of=STARTERS, action="s3:ListBucket", on=(LAKE,), why="a missing file would be told as forbidden"),
+    Excess(
         of=STARTERS,
         action="sqs:SendMessage",
         on=("-reconcile-dead-letters",),
         why="a sweep has to fail, as a call of settle does here",
         at_times=True,
     ),
-    Unused(
+    Excess(
         of=READ,
         action="emr-serverless:GetJobRun",
         on=("/jobruns/*",),
         why="somebody has to ask in the moment before a job's usage is noted",
         at_times=True,
     ),
-    Unused(
+    Excess(
         of=READ,
         action="s3:ListBucket",
         on=(LANDING,),
         why="somebody has to wait for a file that is deleted",
         at_times=True,
     ),
-    Unused(of=READ, action="s3:GetObject", on=("/closed/*",), why="a key has to be replaced often"),
-    Unused(of=CANARY, action="sqs:SendMessage", on=("-canary-dead-letters",), why="a canary has to fail"),
-    Unused(of=EXPRESS, action="s3:ListBucket", on=(LAKE,), why="a missing file would be told as forbidden"),
-    Unused(
+    Excess(of=READ, action="s3:GetObject", on=("/closed/*",), why="a key has to be replaced often"),
+    Excess(of=CANARY, action="sqs:SendMessage", on=("-canary-dead-letters",), why="a canary has to fail"),
+    Excess(of=EXPRESS, action="s3:ListBucket", on=(LAKE,), why="a missing file would be told as forbidden"),
+    Excess(
         of=JOB,
         action="s3:AbortMultipartUpload",
         on=("/warehouse/*", "/logs/applications/*"),
         why="Java's clients end an upload in parts that fails, and how EMR writes logs is not documented",
     ),
-    Unused(of=JOB, action="s3:GetObject", on=("/logs/applications/*",), why="how EMR writes logs is not documented"),
-    Unused(of=JOB, action="s3:GetObject", on=("/begun/*",), why="EMR's older releases look before they write"),
-    Unused(
+    Excess(of=JOB, action="s3:GetObject", on=("/logs/applications/*",), why="how EMR writes logs is not documented"),
+    Excess(of=JOB, action="s3:GetObject", on=("/begun/*",), why="EMR's older releases look before they write"),
+    Excess(
         of=JOB,
         action="s3:GetObject",
         on=("/reports/*",),
         why="a batch has to be audited again because main has moved",
         at_times=True,
     ),
-    Unused(of=JOB, action="s3:ListBucket", on=(LAKE,), why="a missing file would be told as forbidden"),
-    Unused(
+    Excess(of=JOB, action="s3:ListBucket", on=(LAKE,), why="a missing file would be told as forbidden"),
+    Excess(
         of=SERVICES,
         action="lambda:InvokeFunction",
         on=("-canary",),
         why="the canary comes by itself once a day",
         at_times=True,
     ),
-    Unused(
+    Excess(
         of=SERVICES,
         action="s3:PutObject",
         on=("/logs/access/lake/*", "/logs/access/landing/*"),
         why="the local cloud's S3 keeps no access logs",
     ),
     *(
-        Unused(of=SERVICES, action=f"sqs:{action}", on=("-ingest",), why="CDK's grant to a rule that feeds a queue")
+        Excess(of=SERVICES, action=f"sqs:{action}", on=("-ingest",), why="CDK's grant to a rule that feeds a queue")
         for action in ("GetQueueAttributes", "GetQueueUrl")
     ),
-    Unused(
+    Excess(
         of=SERVICES,
         action="sqs:SendMessage",
         on=tuple(f"-{name}-dead-letters" for name in ("ingest", "settle", "reconcile", "canary")),
@@ -126,7 +126,7 @@ class Run:
     """
 
     calls: list[Call]
-    granted: Granted
+    granted: Grants
     groups: dict[str, frozenset[str]]
 
     @property
@@ -139,7 +139,7 @@ class Run:
         return {it for it in rights - {*needed} if not reasons(group, it)}
 
 
-def reasons(group: str, right: Right) -> list[Unused]:
+def reasons(group: str, right: Right) -> list[Excess]:
     return [row for row in UNUSED if row.of == group and row.covers(right)]
 
 
@@ -156,7 +156,7 @@ def run(
 
 
 def observed(installation: Installation, aws: Aws) -> Run:
-    found, job, stack = granted(installation), installation.outputs["JobRoleArn"], installation.settings.stack
+    found, job, stack = read_grants(installation), installation.outputs["JobRoleArn"], installation.settings.stack
 
     def role(function: str) -> str:
         name = f"{stack}-{function.lower()}"
@@ -173,7 +173,7 @@ def observed(installation: Installation, aws: Aws) -> Run:
     )
 
 
-def is_of(found: Granted, call: Call) -> bool:
+def is_of(found: Grants, call: Call) -> bool:
     """True if the call is of one of the stack's roles, or of a service that calls one of the stack's own resources."""
     service = call.who.endswith(".amazonaws.com") and call.name in RIGHTS
     return call.who in found.own or (service and all(it.resource in found.resources for it in asked(call)))
@@ -242,7 +242,7 @@ def test_every_right_is_asked_for_but_those_that_the_table_gives_a_reason_for(ru
 
 
 @pytest.mark.parametrize("row", UNUSED, ids=lambda row: f"{row.of} {row.action}")
-def test_a_row_of_the_table_is_about_rights_that_are_granted_and_not_asked_for(run: Run, row: Unused) -> None:
+def test_a_row_of_the_table_is_about_rights_that_are_granted_and_not_asked_for(run: Run, row: Excess) -> None:
     rights = {it for it in run.granted.rights(run.groups[row.of]) if row.covers(it)}
     assert len(rights) == len(row.on)
     assert row.at_times or not rights & {*run.granted.needed(run.groups[row.of], run.calls)}

@@ -26,7 +26,7 @@ from lakegate_local.services import NESSIE_SECRET
 from examples.bad_files import parquet
 from tests.local.installation import Installation
 from tests.local.kinds import Aws
-from tests.local.left import OWN_KEYS, PLACES, text
+from tests.local.leftovers import OWN_KEYS, PLACES, text
 from tests.local.test_rights import walk
 from tests.local.test_whole_loop import MASKED
 from tests.local.tokens import beginning, sts_of_person, token

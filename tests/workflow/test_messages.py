@@ -18,8 +18,8 @@ from lakegate.audit.summary import first_row
 from lakegate.landing.attempts import Attempt
 from lakegate.workflow.attempts.reports import read_report, report_name
 from lakegate.workflow.settle import settle
+from tests.cli.batch_report import BATCH, add_batch
 from tests.cli.desk import Desk
-from tests.cli.reported import BATCH, reported
 from tests.cli.test_report import BAD, SHOP
 
 ATTEMPT = Attempt(table="shop.orders", batch=BATCH, number=1)
@@ -33,7 +33,7 @@ def desk(tmp_path: Path) -> Desk:
 
 def told(desk: Desk, contract: str = SHOP, rows: pa.Table = BAD) -> str:
     """The text of the message that these rows were rejected."""
-    reported(desk, contract, {KEY: rows})
+    add_batch(desk, contract, {KEY: rows})
     return settled(desk)
 
 
@@ -58,7 +58,7 @@ def test_a_message_names_no_masked_value(desk: Desk) -> None:
 
 def of_lines(desk: Desk, lines: int, failing: int) -> str:
     """The text of the message of a file with so many lines, of which some do not parse."""
-    reported(desk, SHOP, {KEY: BAD})
+    add_batch(desk, SHOP, {KEY: BAD})
     report = read_report(desk.world.service.store, ATTEMPT)
     assert report
     [file] = report.files

@@ -36,7 +36,7 @@ from tests.support.synthetic.evaluator import LakeEvaluator
 BATCH = "20130131T0405-1a2b3c4d"
 
 
-def reported(
+def add_batch(
     desk: Desk,
     contract: str,
     files: Mapping[str, pa.Table],
@@ -51,7 +51,7 @@ def reported(
     service, store = desk.world.service, desk.world.store
     base = service.branches.head(MAIN) or ""
     service.branches.create_branch(attempt.branch, base)
-    landed = {key: _landed(key) for key in (*files, *(faults or {}))}
+    landed = {key: _land(key) for key in (*files, *(faults or {}))}
     claims = [Receipt(bucket="landing", key=key).with_decision(Entry.of(file, Decision.PUBLISHED, attempt))
               for key, file in landed.items()]  # fmt: skip
     head = service.ledger.commit_receipts(attempt.branch, base, claims)
@@ -81,17 +81,17 @@ def reported(
     return BATCH
 
 
-def _landed(key: str) -> FileVersion:
+def _land(key: str) -> FileVersion:
     return FileVersion(bucket="landing", key=key, version_id="v1", size=1, landed_at=EPOCH, checksum=None)
 
 
 def _file(evaluator: Evaluator, file: str, key: str, rows: pa.Table) -> FileReport:
-    checks = tuple(_sampled(evaluator, check, rows) for check in evaluator.results(rows))
+    checks = tuple(_with_samples(evaluator, check, rows) for check in evaluator.results(rows))
     data = (DataFile(path=f"s3://lake/{file}.parquet", rows=rows.num_rows),)
     return FileReport(id=file, key=key, verdict=verdict(checks), rows=rows.num_rows, checks=checks, data_files=data)
 
 
-def _sampled(evaluator: Evaluator, check: CheckResult, rows: pa.Table) -> CheckResult:
+def _with_samples(evaluator: Evaluator, check: CheckResult, rows: pa.Table) -> CheckResult:
     if not check.failing_rows:
         return check
     found = failing_rows(evaluator, evaluator.plan.metric(check.metric), rows)

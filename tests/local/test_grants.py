@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from lakegate_local.services import ACCOUNT, REGION
 
-from tests.local.granted import Granted, Unused, one_by_one
+from tests.local.grants import Grants, Excess, one_by_one
 from tests.support.aws_calls import Call
 from tests.support.iam import Statement
 
@@ -22,7 +22,7 @@ def allow(action: Any, *resources: str, **other: Any) -> Statement:
     return {"Effect": "Allow", "Action": action, "Resource": resource, **other}
 
 
-GRANTED = Granted(
+GRANTED = Grants(
     own={
         ROLE: one_by_one(
             [
@@ -134,7 +134,7 @@ def test_of_two_rights_to_one_thing_neither_is_needed() -> None:
 
 
 def test_a_row_covers_a_right_by_the_end_of_what_it_is_on() -> None:
-    row = Unused(of="functions", action="s3:GetObject", on=("/notes/*", "/jobs/*"), why="a test")
+    row = Excess(of="functions", action="s3:GetObject", on=("/notes/*", "/jobs/*"), why="a test")
     covered = {right for right in GRANTED.rights([ROLE]) if row.covers(right)}
     assert covered == {("s3:GetObject", f"{BUCKET}/{name}/*") for name in ("notes", "jobs")}
 

@@ -19,7 +19,7 @@ Holders = Collection[str]  # roles, by their ARNs, and services, by their names
 
 
 @dataclass(frozen=True, kw_only=True)
-class Granted:
+class Grants:
     """`own` has each role's statements; `resources` the policies of buckets, queues and functions, and the trusts of
     roles, by ARN; `sessions` the policies of job runs, by their ids. A statement of `own` or `resources` that allows
     something has one action and one resource.
@@ -73,7 +73,7 @@ class Granted:
                     found.setdefault(giving.pop(), call)
         return found
 
-    def without(self, holders: Holders, taken: Right) -> Granted:
+    def without(self, holders: Holders, taken: Right) -> Grants:
         """The same after somebody has taken a right from the holders."""
         own = {
             who: [it for it in policy if who not in holders or right(it) != taken] for who, policy in self.own.items()
@@ -86,7 +86,7 @@ class Granted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unused:
+class Excess:
     """Rights that no call of the local cloud needs, and why they are granted all the same. Each of `on` is the end of
     one right's resource. `at_times` some test's call needs one of them, and another run has no such call.
     """
@@ -132,7 +132,7 @@ def one_by_one(statements: Iterable[Statement], of: str = "") -> list[Statement]
     return made
 
 
-def granted(installation: Installation) -> Granted:
+def read_grants(installation: Installation) -> Grants:
     """Read the policies of the installation's stack as they are deployed."""
     aws, outputs, ids = installation.aws, installation.outputs, defaultdict[str, list[str]](list)
     for resource in Stacks(aws).resources(installation.settings.stack):
@@ -153,7 +153,7 @@ def granted(installation: Installation) -> Granted:
             for name in ids["AWS::Lambda::Function"]
         },
     }
-    return Granted(
+    return Grants(
         own={role["Arn"]: one_by_one(_own(aws("iam"), name)) for name, role in roles.items()},
         resources={of: one_by_one(policy, of) for of, policy in policies.items()},
         sessions=dict(_sessions(aws("emr-serverless"), outputs["ApplicationId"])),

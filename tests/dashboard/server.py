@@ -1,4 +1,4 @@
-"""The dashboard at a port, before an installation in memory with hostile files: python -m tests.dashboard.served PORT.
+"""The dashboard at a port, before an installation in memory with hostile files: python -m tests.dashboard.server PORT.
 
 It prints the address as `lakegate dashboard` does, and ends with its standard input.
 """
@@ -12,8 +12,8 @@ import threading
 from pathlib import Path
 
 from lakegate.dashboard.serving import serve
+from tests.cli.batch_report import add_batch
 from tests.cli.desk import Desk
-from tests.cli.reported import reported
 from tests.cli.test_report import BAD, GOOD, SHOP
 from tests.dashboard.screen import Screen
 
@@ -30,7 +30,7 @@ def main() -> None:
         desk.published()
         desk.rejected()
         files = {f"shop/orders/{number}.parquet": GOOD for number in range(3)}
-        reported(desk, SHOP, files | {f"shop/orders/{EVIL}.parquet": BAD}, {"shop/orders/locked.parquet": EVIL})
+        add_batch(desk, SHOP, files | {f"shop/orders/{EVIL}.parquet": BAD}, {"shop/orders/locked.parquet": EVIL})
         desk.world.drop("elsewhere", rows=1, under=f"elsewhere/{EVIL}")
         with Screen(desk=desk).on():
             serve(int(sys.argv[1]))
