@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from lakegate_local.services import ACCOUNT, REGION
 
-from tests.local.grants import Grants, Excess, one_by_one
+from tests.local.grants import Excess, Grants, one_by_one
 from tests.support.aws_calls import Call
 from tests.support.iam import Statement
 

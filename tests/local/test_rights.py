@@ -20,7 +20,7 @@ import pytest
 from lakegate_local.services import ACCOUNT, REGION
 
 from examples.bad_files import parquet
-from tests.local.grants import Grants, Right, Excess, read_grants
+from tests.local.grants import Excess, Grants, Right, read_grants
 from tests.local.installation import REJECTED, Installation
 from tests.local.kinds import Aws
 from tests.local.test_whole_loop import ORDERS, created
