@@ -12,8 +12,7 @@ from statistics import median
 from time import perf_counter
 from zipfile import ZipFile
 
-from lakegate_local.synth import ARCHITECTURE
-
+from infra.config import MACHINE
 from infra.packaging import INTERPRETER, package
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,7 +20,7 @@ HANDLERS, ROUNDS = ("ingest", "settle", "reconcile"), 9
 
 
 def main() -> None:
-    functions = package(ROOT, ROOT / ".local/build" / ARCHITECTURE, ARCHITECTURE).functions
+    functions = package(ROOT, ROOT / ".local/build" / MACHINE, MACHINE).functions
     with tempfile.TemporaryDirectory() as name:
         folders = {"with": Path(name, "with"), "without": Path(name, "without")}
         with ZipFile(functions) as archive:

@@ -10,6 +10,7 @@ from constructs import Construct
 from infra.config import Config
 
 LESS_THAN = aws_cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
+RUNBOOK = "docs/runbook"
 MissingData = aws_cloudwatch.TreatMissingData
 
 
@@ -35,7 +36,7 @@ def alarm(
         construct_id,
         metric=metric,
         alarm_name=f"{config.name}-{page}",
-        alarm_description=f"{text} What to do: {config.runbook.rstrip('/')}/{page}.md",
+        alarm_description=f"{text} What to do: {RUNBOOK}/{page}.md",
         threshold=threshold,
         evaluation_periods=periods,
         comparison_operator=LESS_THAN if low else None,

@@ -5,7 +5,7 @@ It needs no account and no Docker. Deploying is the cdk command's part.
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 # jsii looks for `node` when aws_cdk is imported, and set-up has put a pinned one into the environment.
@@ -15,8 +15,9 @@ from aws_cdk import App, Validations
 from cdk_nag import AwsSolutionsChecks
 
 from infra.catalog.stack import CatalogStack
-from infra.config import Config
+from infra.config import DEFAULTS, Config
 from infra.data.stack import DataStack
+from infra.former import CONSTANTS, NEW_NAMES
 from infra.ingest.spark import Artifacts
 from infra.ingest.stack import IngestStack
 from infra.network import Network
@@ -38,13 +39,13 @@ FLAGS = {
 
 
 def build(context: Mapping[str, object] | None = None, outdir: Path | None = None) -> App:
-    """Return the app with its stacks; values that the cdk command passes with `-c` override `context`."""
+    """Return the app with its stacks; what the cdk command passes with `-c` overrides `context`."""
     app = App(
         context={**FLAGS, **(context or {})},
         outdir=str(outdir) if outdir else None,
         analytics_reporting=False,
     )
-    config = _config(app.node.try_get_context)
+    config = _config(app)
     build_folder = ROOT / ".local/build" / config.architecture
     bundles = package(ROOT, build_folder, config.architecture)
     artifacts = Artifacts(
@@ -53,7 +54,7 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
         jars=tuple(ROOT / ".local/jars" / jar for jar in jars(config)),
     )
     functions = add_authorities(bundles.functions, config.nessie_ca) if config.nessie_ca else bundles.functions
-    of_express = express(ROOT, build_folder, config.architecture, functions) if config.express else None
+    of_express = express(ROOT, build_folder, config.architecture, functions) if config.batch_express_megabytes else None
     compose(app, config, functions, artifacts, of_express)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
     return app
@@ -61,22 +62,20 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
 
 def jars(config: Config) -> tuple[str, ...]:
     """Return the jars of the job. It reads a secret only where it is a client."""
-    jar_names = of_release(config.release).jars
+    jar_names = of_release(config.spark_release).jars
     return (*jar_names, OF_CLIENTS) if config.token_endpoint else jar_names
 
 
 def compose(app: App, config: Config, functions: Path, artifacts: Artifacts, express: Path | None) -> None:
     """Put the stacks into the app, each after those that it needs."""
     data = DataStack(app, config=config)
-    if config.nessie_uri:
-        uri, network = config.nessie_uri, Network(subnets=config.subnets, security_groups=config.security_groups)
-    else:
-        uri, network = f"https://{config.catalog_host}", CatalogStack(app, config=config, data=data).network
+    network = Network(subnets=config.network_subnets, security_groups=config.network_security_groups)
+    if config.catalog_image:
+        network = CatalogStack(app, config=config, data=data).network
     IngestStack(
         app,
         config=config,
         data=data,
-        nessie_uri=uri,
         network=network,
         functions=functions,
         express=express,
@@ -84,11 +83,13 @@ def compose(app: App, config: Config, functions: Path, artifacts: Artifacts, exp
     )
 
 
-def _config(context: Callable[[str], object]) -> Config:
-    """Return the choices of `-c settings=<file>`, if there is one, and of single values, which go before it."""
-    if path := context("settings"):
-        return SettingsFile.read(Path(str(path))).config(context, _region())
-    return Config.read(context, _region())
+def _config(app: App) -> Config:
+    """Return the settings of `-c settings=<file>`. Raise Misconfigured for another `-c` that looks like one of them."""
+    if names := [name for name in (*DEFAULTS, *NEW_NAMES, *CONSTANTS) if app.node.try_get_context(name) is not None]:
+        raise Misconfigured(f"settings are in a file alone: put {', '.join(names)} there, and give -c settings=<file>")
+    if path := app.node.try_get_context("settings"):
+        return SettingsFile.read(Path(str(path))).config(_region())
+    raise Misconfigured("give the settings file of an environment: -c settings=<file>")
 
 
 def _region() -> str:

@@ -28,6 +28,7 @@ CODE = Path(__file__).parent.parent  # a function's own folder
 CA_FILE = "nessie-ca.pem"  # there, because Lambda's environment has no room for certificates
 PACKAGES = "packages.tar.zst"  # of the express lane, there, because unpacked they pass Lambda's limit
 DESCRIPTION = "lakegate: write, audit, publish for Apache Iceberg"  # of a stack, by which installations are found
+COMPACT_AFTER_DAYS = 14  # that a receipt stays on main
 WORKER_CORES = 2  # vCPUs of a job's driver, and of each executor
 LONGEST_QUEUE = 720  # minutes that a job run may queue before EMR Serverless gives it up
 
@@ -63,7 +64,6 @@ class Settings:
     spark_conf: str = ""  # JSON: a job's Spark properties by name, beside lakegate's
     slack_secret: str = ""
     slack_channel: str = ""
-    slack_api: str = ""
     event_bus: str = ""  # EventBridge's, by name or ARN, that gets what is published and rejected
     webhook_url: str = ""
     webhook_secret: str = ""  # of the keys that sign what it gets
@@ -76,7 +76,7 @@ class Settings:
     jobs_at_once: int = 2
     batch_window: int = 0  # seconds; a stack that does not say it gathers in its queue
     grace_seconds: int = 120
-    compact_after_days: int = 14
+    compact_after_days: int = COMPACT_AFTER_DAYS
     attempts: int = 3
     audit_tables: int = 0  # 1: what audits find becomes rows of tables
 

@@ -68,10 +68,12 @@ class Front(Construct):
 
     def _certificate(self, config: Config) -> str:
         """Return the ARN of the certificate. ACM proves a new one by a record in the domain's public zone."""
-        if config.catalog_certificate:
+        if config.catalog_certificate.startswith("arn:"):
             return config.catalog_certificate
         kind = aws_certificatemanager.CfnCertificate
-        proof = kind.DomainValidationOptionProperty(domain_name=config.catalog_host, hosted_zone_id=config.catalog_zone)
+        proof = kind.DomainValidationOptionProperty(
+            domain_name=config.catalog_host, hosted_zone_id=config.catalog_certificate
+        )
         certificate = kind(
             self,
             "Certificate",

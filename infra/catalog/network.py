@@ -23,7 +23,7 @@ class CatalogNetwork(Construct):
         self.clients = aws_ec2.SecurityGroup(
             self, "Clients", vpc=self.vpc, description="Who may call the catalog: functions, jobs and readers"
         )
-        self._groups = config.security_groups
+        self._groups = config.network_security_groups
 
     @property
     def of_clients(self) -> Network:
@@ -38,7 +38,7 @@ class CatalogNetwork(Construct):
         vpc = aws_ec2.Vpc(
             self,
             "Vpc",
-            **({"availability_zones": list(config.azs)} if config.azs else {"max_azs": ZONES}),
+            **({"availability_zones": list(config.network_zones)} if config.network_zones else {"max_azs": ZONES}),
             nat_gateways=size.nat_gateways,
             restrict_default_security_group=False,  # by a custom resource; nothing is in that group
             subnet_configuration=[
@@ -59,7 +59,7 @@ class CatalogNetwork(Construct):
         return aws_ec2.Vpc.from_vpc_attributes(
             self,
             "Vpc",
-            vpc_id=config.vpc,
-            availability_zones=list(config.azs),
-            private_subnet_ids=list(config.subnets),
+            vpc_id=config.network_vpc,
+            availability_zones=list(config.network_zones),
+            private_subnet_ids=list(config.network_subnets),
         )

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 PORT, HEALTH_PORT = 19120, 9000
 HEALTH = "/q/health/ready"
 DATABASE = "nessie"
+WAREHOUSE = "lake"  # as Nessie names it, also a Nessie of somebody else's
 _S3 = "nessie.catalog.service.s3.default-options"
 _STORE = "quarkus.datasource.postgresql"
 CONNECTIONS = 20  # of a task: the smallest database takes some 85, and a deployment doubles the tasks
@@ -16,7 +17,6 @@ USER, PASSWORD = f"{_STORE}.username", f"{_STORE}.password"
 
 def environment(
     *,
-    warehouse: str,
     bucket: str,
     region: str,
     database_host: str,
@@ -34,8 +34,8 @@ def environment(
         "quarkus.http.access-log.enabled": "true",
         "quarkus.http.access-log.pattern": '%h %u "%r" %s',  # %u is the role's ARN
         **store(database_host, database_port),
-        "nessie.catalog.default-warehouse": warehouse,
-        f"nessie.catalog.warehouses.{warehouse}.location": f"s3://{bucket}/warehouse",
+        "nessie.catalog.default-warehouse": WAREHOUSE,
+        f"nessie.catalog.warehouses.{WAREHOUSE}.location": f"s3://{bucket}/warehouse",
         f"{_S3}.region": region,
         f"{_S3}.auth-type": "APPLICATION_GLOBAL",
         f"{_S3}.request-signing-enabled": "false",  # otherwise Nessie signs every client's requests with its own rights

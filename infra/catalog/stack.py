@@ -33,13 +33,12 @@ class CatalogStack(Stack):
         server = Server(
             self,
             "Server",
-            image=config.nessie_image,
+            image=config.catalog_image,
             size=size,
             keys=keys,
             network=network,
             database=database,
             environment=environment(
-                warehouse=config.warehouse,
                 bucket=data.storage.lake.bucket_name,
                 region=Aws.REGION,
                 database_host=database.instance.db_instance_endpoint_address,

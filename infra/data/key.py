@@ -43,7 +43,7 @@ def policy(config: Config) -> Iterable[aws_iam.PolicyStatement]:
     yield _allow("Administer", account, [f"kms:{action}" for action in ADMINISTER])
     through = [f"{service}.{Aws.REGION}.{Aws.URL_SUFFIX}" for service in (S3, SQS, SECRETS)]
     yield _allow("UseThroughServices", account, ENCRYPT, {"StringEquals": {"kms:ViaService": through}})
-    logs = [f"/aws/lambda/{config.name}-*", *(() if config.nessie_uri else (f"{config.name}-catalog-*",))]
+    logs = [f"/aws/lambda/{config.name}-*", *((f"{config.name}-catalog-*",) if config.catalog_image else ())]
     names = f"arn:{Aws.PARTITION}:logs:{Aws.REGION}:{Aws.ACCOUNT_ID}:log-group:"
     of_logs = {"ArnLike": {"kms:EncryptionContext:aws:logs:arn": [names + log for log in logs]}}
     yield _allow("WriteLogs", aws_iam.ServicePrincipal(f"logs.{Aws.REGION}.amazonaws.com"), LOG, of_logs)

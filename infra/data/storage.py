@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from aws_cdk import Aws, Duration, aws_iam, aws_s3
 from constructs import Construct
 
-from infra.config import INCOMPLETE_UPLOAD_DAYS, Config
+from infra.config import INCOMPLETE_UPLOAD_DAYS, NEEDED_DAYS, Config
 from infra.data.key import own_key
 from infra.keys import DECRYPT, ENCRYPT, S3, Keys, objects
 from infra.removal import removal_policy
@@ -37,7 +37,7 @@ class Storage(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, config: Config) -> None:
         super().__init__(scope, construct_id)
         self._config, self._key = config, own_key(self, config)
-        self.keys = Keys(arn=self._key.key_arn if self._key else "", of_uploads=config.upload_keys)
+        self.keys = Keys(arn=self._key.key_arn if self._key else "", of_uploads=config.kms_upload_keys)
         self._logs: aws_s3.Bucket | None = None
         if self._key:
             self._logs = self._log_to(self._bucket("access", is_locked=False, lifecycle_rules=[_expiry("logs")]))
@@ -267,19 +267,19 @@ def _landing_rules(config: Config) -> list[aws_s3.LifecycleRule]:
     """Return the expiry of landed objects. It covers noncurrent versions and delete markers, because every sweep lists
     them, too.
     """
-    rules = [_canaries(config)] if config.canary_hours else []
-    if not config.landing_days:
+    rules = [_canaries()] if config.alarm_canary_hours else []
+    if not config.landing_keep_days:
         return rules
-    days = Duration.days(config.landing_days)
+    days = Duration.days(config.landing_keep_days)
     return [*rules, aws_s3.LifecycleRule(id="expire-landed", expiration=days, noncurrent_version_expiration=days)]
 
 
-def _canaries(config: Config) -> aws_s3.LifecycleRule:
+def _canaries() -> aws_s3.LifecycleRule:
     """Return the expiry of canaries that a later one has replaced."""
     return aws_s3.LifecycleRule(
         id="expire-canaries",
         prefix=canary.KEY,
-        noncurrent_version_expiration=Duration.days(config.needed_days),
+        noncurrent_version_expiration=Duration.days(NEEDED_DAYS),
     )
 
 

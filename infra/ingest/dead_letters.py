@@ -4,7 +4,7 @@ from aws_cdk import Duration, RemovalPolicy, aws_iam, aws_sqs
 from constructs import Construct
 
 from infra.alarms import alarm
-from infra.config import Config
+from infra.config import SWEEP_MINUTES, Config
 from infra.keys import DECRYPT, SQS, Keys
 from infra.waivers import waive
 
@@ -36,7 +36,7 @@ class DeadLetters(Construct):
         """Create an alarm that goes off with a message that sweeps have not handled either. A sweep that reads messages
         hides them for a minute, so a period has messages if it had some at any time.
         """
-        interval = Duration.minutes(self._config.reconcile_minutes)
+        interval = Duration.minutes(SWEEP_MINUTES[self._config.ephemeral])
         alarm(
             self,
             "Alarm",

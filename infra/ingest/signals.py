@@ -4,7 +4,7 @@ from aws_cdk import Duration, aws_cloudwatch
 from constructs import Construct
 
 from infra.alarms import MissingData, alarm
-from infra.config import Config
+from infra.config import SWEEP_MINUTES, Config
 from infra.ingest.function import Function
 from lakegate.adapters.emf import INSTALLATION, NAMESPACE, TABLE
 from lakegate.landing import canary
@@ -13,6 +13,8 @@ from lakegate.ports import Signal
 HOUR = Duration.hours(1)
 CRASHES = 3  # in an hour; one alone is tried again
 UNREACHABLE_SWEEPS = 2  # sweeps in a row
+UNDECIDED_TIMEOUTS = 4  # the time of so many jobs that take too long
+REJECTED_PERCENT, REJECTED_OF = 50, 20  # files decided in an hour, at least; one bad file alone is no alarm
 CANARY_MINUTES = 60  # for a canary to reach main
 
 
@@ -36,35 +38,35 @@ class Signals(Construct):
 
     def __init__(self, scope: Construct, construct_id: str, *, config: Config, sweep: Function) -> None:
         super().__init__(scope, construct_id)
-        self._config, self._interval = config, Duration.minutes(config.reconcile_minutes)
+        self._config, self._interval = config, Duration.minutes(SWEEP_MINUTES[config.ephemeral])
         self._watch_files()
         self._watch_jobs()
         self._watch_sweeps(sweep.timeout)
-        if config.canary_hours:
+        if config.alarm_canary_hours:
             self._watch_canary()
 
     def _watch_files(self) -> None:
         config = self._config
+        minutes = UNDECIDED_TIMEOUTS * config.spark_timeout_minutes
         alarm(
             self,
             "Undecided",
             metric(config, Signal.OLDEST_UNDECIDED, self._interval, "Maximum"),
             config=config,
             page="undecided",
-            text=f"A file landed over {config.undecided_minutes} minutes ago and is neither published nor rejected.",
-            threshold=config.undecided_minutes * 60,
+            text=f"A file landed over {minutes} minutes ago and is neither published nor rejected.",
+            threshold=minutes * 60,
             gaps=MissingData.IGNORE,
         )
-        if config.rejected_percent:
-            alarm(
-                self,
-                "Rejections",
-                rejected_share(config),
-                config=config,
-                page="rejections",
-                text=f"Of the files that were decided in the last hour, {config.rejected_percent} % were rejected.",
-                threshold=config.rejected_percent,
-            )
+        alarm(
+            self,
+            "Rejections",
+            rejected_share(config),
+            config=config,
+            page="rejections",
+            text=f"Of {REJECTED_OF} files or more, decided in the last hour, {REJECTED_PERCENT} % were rejected.",
+            threshold=REJECTED_PERCENT,
+        )
 
     def _watch_jobs(self) -> None:
         alarm(
@@ -100,7 +102,7 @@ class Signals(Construct):
         )
 
     def _watch_canary(self) -> None:
-        hours = self._config.canary_hours
+        hours = self._config.alarm_canary_hours
         period = Duration.minutes(hours * 60 + CANARY_MINUTES)
         alarm(
             self,
@@ -114,10 +116,11 @@ class Signals(Construct):
 
 
 def rejected_share(config: Config) -> aws_cloudwatch.MathExpression:
-    """Return the percentage of the files decided in an hour that were rejected; without any, there is none."""
+    """Return the percentage of the files decided in an hour that were rejected, or 0 of a few files."""
     files = {"rejected": Signal.FILES_REJECTED, "published": Signal.FILES_PUBLISHED}
+    total = "FILL(rejected, 0) + FILL(published, 0)"
     return aws_cloudwatch.MathExpression(
-        expression="100 * FILL(rejected, 0) / (FILL(rejected, 0) + FILL(published, 0))",
+        expression=f"IF({total} >= {REJECTED_OF}, 100 * FILL(rejected, 0) / ({total}), 0)",
         using_metrics={name: metric(config, signal, HOUR) for name, signal in files.items()},
         label="rejected, percent",
         period=HOUR,

@@ -67,8 +67,10 @@ class Spark(Construct):
             self,
             "Application",
             name=config.name,
-            release_label=config.release,
-            image_configuration=kind.ImageConfigurationInputProperty(image_uri=config.image) if config.image else None,
+            release_label=config.spark_release,
+            image_configuration=kind.ImageConfigurationInputProperty(image_uri=config.spark_image)
+            if config.spark_image
+            else None,
             type="SPARK",
             architecture="X86_64",
             auto_start_configuration=kind.AutoStartConfigurationProperty(enabled=True),
@@ -76,7 +78,7 @@ class Spark(Construct):
             # Without a queue, runs that exceed the account's capacity fail, and are retried when it may be free. The
             # queue counts runs, not their workers, so each run limits its own workers.
             scheduler_configuration=kind.SchedulerConfigurationProperty(
-                max_concurrent_runs=config.jobs_at_once, queue_timeout_minutes=LONGEST_QUEUE
+                max_concurrent_runs=config.spark_jobs_at_once, queue_timeout_minutes=LONGEST_QUEUE
             ),
             network_configuration=place if network.subnets else None,
         )

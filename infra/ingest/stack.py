@@ -10,8 +10,9 @@ from aws_cdk import CfnOutput, DefaultStackSynthesizer, Duration, Stack, aws_eve
 from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
+from infra.catalog.settings import WAREHOUSE
 from infra.choices import choices
-from infra.config import Config
+from infra.config import SWEEP_MINUTES, Config
 from infra.data.stack import DataStack
 from infra.ingest.dashboard import Dashboard
 from infra.ingest.dead_letters import DeadLetters
@@ -40,7 +41,6 @@ class IngestStack(Stack):
         *,
         config: Config,
         data: DataStack,
-        nessie_uri: str,
         network: Network,
         functions: Path,
         express: Path | None,
@@ -60,7 +60,7 @@ class IngestStack(Stack):
         self.inbox = Inbox(self, "Inbox", config=config, keys=keys, bucket=self.storage.landing, timeout=SHORT)
         self.settle_dead_letters = DeadLetters(self, "SettleDeadLetters", of="settle", config=config, keys=keys)
         self.settle_dead_letters.alarm()
-        self.settings = self._settings(config, nessie_uri)
+        self.settings = self._settings(config)
         function = partial(
             Function,
             self,
@@ -86,7 +86,7 @@ class IngestStack(Stack):
             self.express.notify(self.settle)
         self.people = People(self, "People", read=self.read, act=self.act)
 
-        interval = Duration.minutes(config.reconcile_minutes)
+        interval = Duration.minutes(SWEEP_MINUTES[config.ephemeral])
         sweep = aws_events.Rule(self, "Sweep", schedule=aws_events.Schedule.rate(interval))
         self.inbox.feed(self.ingest)
         self.inbox.remind(self.ingest)
@@ -97,7 +97,7 @@ class IngestStack(Stack):
         if config.token_audience or config.token_endpoint:
             self._identify(config)
         functions_to_watch: list[Function] = [self.ingest, self.settle, self.reconcile]
-        if config.canary_hours:
+        if config.alarm_canary_hours:
             functions_to_watch.append(self._canary(config, function))
         self.ingest.watch_calls()
         if self.express:
@@ -118,7 +118,7 @@ class IngestStack(Stack):
         """Return the function that lands a canary on a schedule. The canary's own alarm reports one that fails."""
         settings = replace(self.settings, token_endpoint="", token_clients="")  # it does not call Nessie
         canary = function("Canary", settings=settings, timeout=SHORT)
-        schedule = aws_events.Schedule.rate(Duration.hours(config.canary_hours))
+        schedule = aws_events.Schedule.rate(Duration.hours(config.alarm_canary_hours))
         due = aws_events.Rule(self, "CanaryDue", schedule=schedule)
         canary.call_on(due, DeadLetters(self, "CanaryDeadLetters", of="canary", config=config, keys=self.storage.keys))
         self.storage.drop_canary(canary.role)
@@ -135,8 +135,8 @@ class IngestStack(Stack):
                 self.express.run_jobs(function.role)
             for name, secret in (
                 ("SlackSecret", config.slack_secret),
-                ("WebhookSecret", config.webhook_secret),
-                ("LineageSecret", config.lineage_secret),
+                ("WebhookSecret", config.event_webhook_secret),
+                ("LineageSecret", config.event_lineage_secret),
             ):
                 if secret:
                     read_secret(function, name, role=function.role, name=secret, keys=self.storage.keys)
@@ -182,16 +182,16 @@ class IngestStack(Stack):
             replace(self.settings, role=part, token_clients=",".join(known_clients)) if known_clients else self.settings
         )
 
-    def _settings(self, config: Config, nessie_uri: str) -> Settings:
+    def _settings(self, config: Config) -> Settings:
         """Return the settings that the functions' environment and the command line's outputs are both made of."""
         return Settings(
             landing_bucket=self.storage.landing.bucket_name,
             landing_prefixes=",".join(config.landing_prefixes),
             service_bucket=self.storage.service.bucket_name,
             lake_bucket=self.storage.lake.bucket_name,
-            nessie_uri=nessie_uri,
+            nessie_uri=config.nessie_uri,
             nessie_ca=config.nessie_ca,
-            warehouse=config.warehouse,
+            warehouse=WAREHOUSE,
             name=config.name,
             token_audience=config.token_audience,
             token_endpoint=config.token_endpoint,
@@ -202,28 +202,25 @@ class IngestStack(Stack):
             job_entry_point=self.spark.entry_point.s3_object_url,
             job_py_files=self.spark.py_files.s3_object_url,
             job_jars=self.spark.jar_uris,
-            release=config.release,
+            release=config.spark_release,
             executors=config.executors,
-            express_function=f"{config.name}-express" if config.express else "",
-            express_megabytes=config.express_megabytes if config.express else 0,
+            express_function=f"{config.name}-express" if config.batch_express_megabytes else "",
+            express_megabytes=config.batch_express_megabytes,
             spark_conf=json.dumps(config.spark_properties) if config.spark_conf else "",
             slack_secret=config.slack_secret,
             slack_channel=config.slack_channel,
-            slack_api=config.slack_api,
             event_bus=config.event_bus,
-            webhook_url=config.webhook_url,
-            webhook_secret=config.webhook_secret,
-            lineage_url=config.lineage_url,
-            lineage_secret=config.lineage_secret,
+            webhook_url=config.event_webhook_url,
+            webhook_secret=config.event_webhook_secret,
+            lineage_url=config.event_lineage_url,
+            lineage_secret=config.event_lineage_secret,
             ingest_dead_letter_queue_url=self.inbox.dead_letters.queue.queue_url,
             settle_dead_letter_queue_url=self.settle_dead_letters.queue.queue_url,
-            job_timeout_minutes=config.job_timeout_minutes,
+            job_timeout_minutes=config.spark_timeout_minutes,
             grace_seconds=config.grace_seconds,
-            compact_after_days=config.compact_after_days,
-            audit_tables=int(config.audit_tables),
-            attempts=config.attempts,
-            jobs_at_once=config.jobs_at_once,
-            batch_window=config.batch_window,
+            audit_tables=int(config.batch_audit_tables),
+            jobs_at_once=config.spark_jobs_at_once,
+            batch_window=config.batch_window_seconds,
         )
 
     def _outputs(self) -> None:

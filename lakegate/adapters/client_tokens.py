@@ -21,10 +21,10 @@ from lakegate.ports import Clock
 SHORTEST = timedelta(minutes=4)  # life of a token: of a shorter one no half outlives a call
 LONGEST = 10  # digits of a life: 300 years
 WRONG_CLIENT = "invalid_client"
-CORRECT = "Correct token_endpoint, token_scope and token_clients, and run: lakegate deploy SETTINGS"
+CORRECT = "Correct token.endpoint, token.scope and token.clients, and run: lakegate deploy SETTINGS"
 TODO = {
     "unauthorized_client": "Allow the client the grant of client credentials, at its issuer",
-    "invalid_scope": "Allow the client the scope, or correct token_scope and run: lakegate deploy SETTINGS",
+    "invalid_scope": "Allow the client the scope, or correct token.scope and run: lakegate deploy SETTINGS",
 }
 
 

@@ -152,7 +152,7 @@ def _trust(authorities: str) -> SSLContext | None:
     try:
         return trust(authorities)
     except OSError as error:
-        raise Misconfigured(f"nessie_ca has no certificate in PEM: {error}") from error
+        raise Misconfigured(f"nessie.ca has no certificate in PEM: {error}") from error
 
 
 def mount(session: requests.Session, adapter: TimeoutAdapter) -> requests.Session:

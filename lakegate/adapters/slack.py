@@ -110,10 +110,9 @@ class SlackNotifier:
 
     @cached_property
     def _slack(self) -> WebClient:
-        base_url = self._settings.slack_api or WebClient.BASE_URL
         rate_limit = RateLimitErrorRetryHandler(max_retry_count=2)
-        token = secret_text(self._settings.slack_secret)
-        return _Client(token, base_url=base_url, timeout=SECONDS, retry_handlers=[rate_limit])
+        token, _, address = secret_text(self._settings.slack_secret).partition(" ")  # of another API, GovSlack's
+        return _Client(token, base_url=address or WebClient.BASE_URL, timeout=SECONDS, retry_handlers=[rate_limit])
 
     def notify(self, message: Message) -> None:
         channel = self._settings.slack_channel

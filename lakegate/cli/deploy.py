@@ -36,6 +36,8 @@ def deploy(file: Path, acceptances: Sequence[str], *, probe: bool) -> int:
     what nobody has accepted.
     """
     cdk, after = Cdk(home=home().root), choices_of_file(file)
+    from infra.choices import deployed_choices  # noqa: PLC0415
+
     name = str(after.values["name"])
     stacks = Stacks()
     with busy("reading what is deployed"):
@@ -43,7 +45,7 @@ def deploy(file: Path, acceptances: Sequence[str], *, probe: bool) -> int:
         changes = (
             second(name, stacks.installations())
             if old_template is None
-            else differences(Choices.of_template(old_template), after)
+            else differences(deployed_choices(old_template), after)
         )
     print_lines(*map(_line, changes))
     _require_accepted(changes, acceptances, file)
@@ -79,8 +81,8 @@ def choices_of_file(file: Path) -> Choices:
             f"{own_home.root} lacks what a deployment needs. Run: {own_home.set_up(deploys=True)}"
         ) from error
     settings = SettingsFile.read(file)
-    settings.config(lambda _: None)  # every fault is reported before a person is asked
-    return choices(settings.config(lambda _: None, _region()))
+    settings.config()  # every fault is reported before a person is asked
+    return choices(settings.config(_region()))
 
 
 def _region() -> str:

@@ -138,7 +138,7 @@ class Examination:
     def landing_bucket(self) -> list[Finding]:
         def read() -> list[Finding]:
             choices = self._choices
-            keys = [choices["kms_key"], *choices["upload_keys"]] if choices.get("landing_bucket") else None
+            keys = [choices["kms.key"], *choices["kms.upload_keys"]] if choices.get("landing.folders") else None
             bucket = self.surroundings.landing_bucket()
             return checks.landing_bucket(self.settings.landing_bucket, bucket, region(), keys)
 
@@ -220,7 +220,7 @@ class Examination:
     def slack(self) -> list[Finding]:
         secret = self.settings.slack_secret
         if not secret:
-            todo = "set slack_secret and slack_channel, or read the functions' logs"
+            todo = "set slack.secret and slack.channel, or read the functions' logs"
             return [unknown("Slack", "none: messages go to the functions' logs alone, and count as told", todo)]
         todo = (
             f"have a bot's token in it: aws secretsmanager put-secret-value --secret-id {secret} --secret-string xoxb-…"
@@ -239,7 +239,7 @@ class Examination:
             return [ok(subject, f"{channel} took a message")]
 
         return findings_or_error(
-            subject, read, f"invite the bot to {channel}, with the scope chat:write, or correct slack_channel"
+            subject, read, f"invite the bot to {channel}, with the scope chat:write, or correct slack.channel"
         )
 
     def event_bus(self) -> list[Finding]:
@@ -251,7 +251,7 @@ class Examination:
             return [ok(subject, f"{EventBus(self.settings).look()} is told of what is published and rejected")]
 
         return findings_or_error(
-            subject, read, f"make the bus, or correct event_bus; to look takes events:DescribeEventBus on {bus}"
+            subject, read, f"make the bus, or correct event.bus; to look takes events:DescribeEventBus on {bus}"
         )
 
     def webhook(self, *, message: bool) -> list[Finding]:
@@ -269,7 +269,7 @@ class Examination:
             hook.try_it()
             return [ok(subject, description), ok(f"{subject}'s receiver", "took an event of the type lakegate.trial")]
 
-        return findings_or_error(subject, read, "correct webhook_url or its secret (docs/how-to/events.md)")
+        return findings_or_error(subject, read, "correct event.webhook_url or its secret (docs/how-to/events.md)")
 
     def lineage(self) -> list[Finding]:
         url, subject = self.settings.lineage_url, "OpenLineage"
@@ -280,14 +280,14 @@ class Examination:
             Lineage(self.settings).look()
             return [ok(subject, f"{place(url)} is told of what is published and rejected")]
 
-        return findings_or_error(subject, read, "correct lineage_url or its secret (docs/how-to/events.md)")
+        return findings_or_error(subject, read, "correct event.lineage_url or its secret (docs/how-to/events.md)")
 
     def subnets(self) -> list[Finding]:
         return findings_or_error("subnets", lambda: checks.subnets(self.surroundings.subnets(), region()), RIGHTS)
 
     def quota(self) -> list[Finding]:
         def read() -> list[Finding]:
-            return checks.quota(self.surroundings.vcpus(), int(self._choices.get("vcpus", 0)))
+            return checks.quota(self.surroundings.vcpus(), int(self._choices.get("spark.vcpus", 0)))
 
         return findings_or_error("vCPUs", read, RIGHTS)
 

@@ -10,12 +10,11 @@ NO_RECORD = "choices"  # accepts a stack that has no record
 RUNTIME = "runtime"  # of the functions, which a release chooses and nobody gives
 REPLACING = frozenset(  # a catalog, an identity, a bucket or a time that was there without being given
     {
-        "nessie_uri",
-        "token_audience",
-        "token_endpoint",
-        "landing_bucket",
-        "landing_prefixes",
-        "landing_days",
+        "catalog.image",
+        "token.audience",
+        "token.endpoint",
+        "landing.folders",
+        "landing.keep_days",
         "ephemeral",
     }
 )

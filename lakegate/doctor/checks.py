@@ -76,7 +76,7 @@ def landing_bucket(name: str, bucket: LandingBucket, region: str, keys: Collecti
         return [wrong(subject, message, "take one in the stack's region")]
     if keys is not None and bucket.key and bucket.key not in keys:
         message = f"its default key is {bucket.key}, with which no function may decrypt"
-        return [wrong(subject, message, "set kms_key or upload_keys (docs/how-to/encryption.md)")]
+        return [wrong(subject, message, "set kms.key or kms.upload_keys (docs/how-to/encryption.md)")]
     return [ok(subject, "versioned, and sends events")]
 
 
@@ -107,12 +107,12 @@ def token(client: str, text: str, audience: str) -> list[Finding]:
             wrong(
                 subject,
                 message,
-                "have the issuer give them for it, or correct token_audience (docs/how-to/identities.md)",
+                "have the issuer give them for it, or correct token.audience (docs/how-to/identities.md)",
             )
         ]
     claims_with_id = [name for name, value in claims.items() if value == client]
     if not claims_with_id:
-        todo = "choose the client's own id for token_clients, or have the issuer put it into a claim"
+        todo = "choose the client's own id for token.clients, or have the issuer put it into a claim"
         return [wrong(subject, f"no claim of those of {client} has its id, so Nessie cannot know it", todo)]
     return [
         ok(subject, f"{client} gets those of {claims.get('iss')}, with its id as {' and as '.join(claims_with_id)}")
@@ -182,7 +182,7 @@ def quota(vcpus: float, vcpus_needed: int) -> list[Finding]:
     if vcpus_needed <= vcpus:
         return [ok("vCPUs", f"{vcpus_needed} of the account's {vcpus:g}")]
     message = f"jobs may use {vcpus_needed}, and the account has {vcpus:g}: a job that gets no executors crashes"
-    return [wrong("vCPUs", message, f"have the quota of EMR Serverless raised, or set vcpus to {vcpus:g}")]
+    return [wrong("vCPUs", message, f"have the quota of EMR Serverless raised, or set spark.vcpus to {vcpus:g}")]
 
 
 def probe(run: JobRun, report: ProbeReport | None, bundle: Bundle, *, has_identity: bool) -> list[Finding]:

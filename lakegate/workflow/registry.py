@@ -219,7 +219,7 @@ def _require_seen(contracts: list[Contract], prefixes: Iterable[str]) -> None:
         )
         raise Misconfigured(
             f"{routes}\nNothing was pushed: this installation sees only what lands below {', '.join(prefixes)}. Change"
-            " the route, or have whoever deploys add its folder to landing_prefixes"
+            " the route, or have whoever deploys add its folder to landing.folders"
         )
 
 

@@ -26,6 +26,7 @@ from lakegate_local.settings import LocalSettings
 from rich.console import Console
 
 from examples import nyc
+from infra.config import SWEEP_MINUTES, Config
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN
@@ -78,7 +79,6 @@ SCENES = {  # a part of a month each
 }
 STILL = {INGEST: "handlers.ingest", SETTLE: "handlers.settle"}  # what stands still, but for moments, up to the point
 LANE = "handlers.express"
-WAITS = ("batch_window", "grace_seconds", "reconcile_minutes")  # the settings that recovery waits for
 PATIENCE = 600.0  # seconds until a part is decided
 TIDY_SECONDS = 150.0  # two sweeps: a branch whose settling was killed is deleted by one
 SAID = 60  # words of a command that failed; what follows is the functions' logs
@@ -230,7 +230,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             wrong, flights = play.wrong(), sum(_rows(part) for parts in play.months for part in parts)
         finally:
             cloud.down(lambda *_: None)
-    waits = {name: getattr(settings, name) for name in WAITS}
+    config = Config(ephemeral=True, batch_window_seconds=settings.batch_window)
+    waits = {  # what recovery waits for
+        "batch_window": config.batch_window_seconds,
+        "grace_seconds": config.grace_seconds,
+        "reconcile_minutes": SWEEP_MINUTES[True],
+    }
     told.write(out, outcomes, waits, time.monotonic() - began)
     return verdict(outcomes, wrong, flights)
 

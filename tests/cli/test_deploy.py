@@ -22,6 +22,7 @@ from lakegate.adapters.surroundings import Surroundings
 from lakegate.cli.app import app
 from lakegate.cli.deploy import choices_of_file
 from lakegate.settings import DESCRIPTION
+from tests.support.authority import Authority
 from tests.support.outputs import OUTPUTS
 
 pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS.*")
@@ -49,7 +50,7 @@ def template(config: Config, description: str = DESCRIPTION) -> dict[str, Any]:
             "Type": "AWS::Events::Rule",
             "Properties": {"Name": "sweep", "ScheduleExpression": "rate(5 minutes)", "Targets": [target]},
         },
-        "App": {"Type": "AWS::EMRServerless::Application", "Properties": {"ReleaseLabel": config.release}},
+        "App": {"Type": "AWS::EMRServerless::Application", "Properties": {"ReleaseLabel": config.spark_release}},
     }
     return {
         "Description": description,
@@ -128,36 +129,36 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 
 NESSIE = "https://nessie.example.com"
-BEFORE = Config(ephemeral=True, nessie_uri=NESSIE, slack_secret="lake/slack", slack_channel="C0", vcpus=32)
+BEFORE = Config(ephemeral=True, nessie_uri=NESSIE, slack_secret="lake/slack", slack_channel="C0", spark_vcpus=32)
 
 
 def test_a_choice_that_is_dropped_stops_the_deployment_until_it_is_accepted(world: World) -> None:
     world.make(BEFORE)
-    after = Config(ephemeral=True, nessie_uri=NESSIE, vcpus=64)
+    after = Config(ephemeral=True, nessie_uri=NESSIE, spark_vcpus=64)
     told = world.deploy(after)
     assert told.exit_code == 1
-    assert "dropped: slack_secret, lake/slack → none\n" in told.stdout
-    assert "changed: vcpus, 32 → 64\n" in told.stdout
-    assert "--accept slack_secret --accept slack_channel --accept vcpus\n" in told.stderr
+    assert "dropped: slack.secret, lake/slack → none\n" in told.stdout
+    assert "changed: spark.vcpus, 32 → 64\n" in told.stdout
+    assert "--accept slack.secret --accept slack.channel --accept spark.vcpus\n" in told.stderr
     assert world.deployed == []
-    world.deploy(after, "--accept", "slack_secret", "--accept", "slack_channel")
+    world.deploy(after, "--accept", "slack.secret", "--accept", "slack.channel")
     assert world.deployed == []
-    told = world.deploy(after, "--accept", "slack_secret", "--accept", "slack_channel", "--accept", "vcpus")
+    told = world.deploy(after, "--accept", "slack.secret", "--accept", "slack.channel", "--accept", "spark.vcpus")
     assert world.deployed == ["ENABLED"]
     assert "lakegate is deployed" in told.stdout
 
 
 def test_an_application_changes_while_nothing_begins_a_job(world: World) -> None:
     world.make(BEFORE)
-    told = world.deploy(Config(**{**vars(BEFORE), "release": "emr-7.12.0"}), "--accept", "release")
+    told = world.deploy(Config(**{**vars(BEFORE), "spark_release": "emr-7.12.0"}), "--accept", "spark.release")
     assert (world.deployed, world.sweep()) == (["DISABLED"], "ENABLED")
-    assert "changed: release, emr-spark-8.1.0 → emr-7.12.0\n" in told.stdout
+    assert "changed: spark.release, emr-spark-8.1.0 → emr-7.12.0\n" in told.stdout
 
 
 def test_a_cdk_command_that_fails_leaves_the_intake_open(world: World) -> None:
     world.make(BEFORE)
     world.fails = True
-    told = world.deploy(Config(**{**vars(BEFORE), "release": "emr-7.12.0"}), "--accept", "release")
+    told = world.deploy(Config(**{**vars(BEFORE), "spark_release": "emr-7.12.0"}), "--accept", "spark.release")
     assert told.exit_code == 2
     assert "cdk deploy has failed" in told.stderr
     assert (world.deployed, world.sweep()) == (["DISABLED"], "ENABLED")
@@ -188,10 +189,22 @@ def test_a_first_installation_is_deployed_and_a_second_one_only_if_it_is_meant(w
 
 
 def test_a_wrong_settings_file_is_told_before_anything_is_asked(world: World) -> None:
-    told = world.deploy(Config(ephemeral=True, nessie_uri=NESSIE).model_copy(update={"batch_window": -1}))
+    told = world.deploy(Config(ephemeral=True, nessie_uri=NESSIE).model_copy(update={"batch_window_seconds": -1}))
     assert told.exit_code == 2
-    assert re.search(r"dev\.toml:[1-3]: batch_window is 0, which is at once, to 300 seconds", told.stderr)
+    assert re.search(r"dev\.toml:[1-3]: batch\.window_seconds is 0, which is at once, to 300", told.stderr)
     assert world.deployed == []
+
+
+def test_a_file_of_an_earlier_release_is_told_with_all_that_is_to_be_written(world: World) -> None:
+    file = world.folder / "dev.toml"
+    pem = json.dumps(Authority.made("ours").pem)
+    wide = f"spark_conf = ['spark.a={'b' * 200}']"
+    flat = f"nessie_uri = {NESSIE!r}\nnessie_ca = {pem}\nephemeral = true\nattempts = 5\n{wide}\n"
+    file.write_text(flat)
+    told = CliRunner().invoke(app, ["deploy", str(file), "--no-probe"])
+    assert (told.exit_code, world.deployed) == (2, [])
+    file.write_text(told.stderr.partition("\n")[2])
+    assert choices_of_file(file).given == {"nessie.uri", "nessie.ca", "ephemeral", "spark.conf"}
 
 
 def test_without_a_region_it_is_said_what_to_set(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,8 +244,8 @@ def test_a_person_at_the_terminal_is_asked_for_the_region(tmp_path: Path, monkey
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
     monkeypatch.setattr("sys.stdin", Terminal("eu-north-1\n"))
     file = tmp_path / "dev.toml"
-    file.write_text(f"nessie_uri = '{NESSIE}'\nephemeral = true\n")
-    assert choices_of_file(file).values["nessie_uri"] == NESSIE
+    file.write_text(f"ephemeral = true\n[nessie]\nuri = '{NESSIE}'\n")
+    assert choices_of_file(file).values["nessie.uri"] == NESSIE
     assert boto3.Session().region_name == "eu-north-1"
 
 

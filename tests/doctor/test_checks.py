@@ -47,7 +47,7 @@ KEY = "arn:aws:kms:us-east-1:123456789012:key/a"
         ({}, None, Verdict.OK, "versioned, and sends events"),
         ({"key": KEY}, None, Verdict.OK, "versioned"),  # the stack's own
         ({"key": KEY}, ["", KEY], Verdict.OK, "versioned"),
-        ({"key": KEY}, [""], Verdict.WRONG, "set kms_key or upload_keys"),
+        ({"key": KEY}, [""], Verdict.WRONG, "set kms.key or kms.upload_keys"),
         ({"is_versioned": False}, None, Verdict.WRONG, "put-bucket-versioning --bucket theirs"),
         ({"sends_events": False}, [""], Verdict.WRONG, "waits for the sweep"),
         ({"region": "us-west-2"}, [""], Verdict.WRONG, "take one in the stack's region"),

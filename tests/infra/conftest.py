@@ -10,53 +10,57 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lakegate_local.synth import ARCHITECTURE
 
-from infra.config import Config
+from infra.config import MACHINE, Config
 from tests.infra.template import Stack
+from tests.support.settings import settings_file
 
 ROOT = Path(__file__).resolve().parents[2]
-CONTEXT = {
+CONTEXT: dict[str, Any] = {
     "nessie_uri": "https://nessie.example.com",
     "token_audience": "lakegate-test",
     "slack_secret": "lakegate/slack",
     "slack_channel": "#lake",
-    "slack_api": "https://slack.example.com/api/",
     "event_bus": "lake-events",
-    "webhook_url": "https://hook.example.com/lake",
-    "webhook_secret": "lakegate/webhook",
-    "lineage_url": "https://lineage.example.com",
-    "lineage_secret": "lakegate/lineage",
+    "event_webhook_url": "https://hook.example.com/lake",
+    "event_webhook_secret": "lakegate/webhook",
+    "event_lineage_url": "https://lineage.example.com",
+    "event_lineage_secret": "lakegate/lineage",
     "alarm_topic": "arn:aws:sns:eu-central-1:123456789012:lake-alarms",
-    "runbook": "https://wiki.example.com/lakegate",
-    "rejected_percent": "20",
-    "canary_hours": "6",
-    "uploaders": "arn:aws:iam::210987654321:root,arn:aws:iam::123456789012:role/etl",
-    "landing_days": "90",
-    "spark_conf": "spark.network.timeout=300s,spark.driver.extraJavaOptions=-Da=b -Dc=d",
-    "subnets": "subnet-0a,subnet-0b",
-    "security_groups": "sg-0123abcd",
+    "alarm_canary_hours": 6,
+    "landing_uploaders": ("arn:aws:iam::210987654321:root", "arn:aws:iam::123456789012:role/etl"),
+    "landing_keep_days": 90,
+    "spark_conf": ("spark.network.timeout=300s", "spark.driver.extraJavaOptions=-Da=b -Dc=d"),
+    "network_subnets": ("subnet-0a", "subnet-0b"),
+    "network_security_groups": ("sg-0123abcd",),
 }
 
-CATALOG = {  # a catalog stack with a new network, and the size `dev`
+CATALOG: dict[str, Any] = {  # a catalog stack with a new network, and the size `dev`
+    "nessie_uri": "https://nessie.example.com",
     "token_audience": "lakegate-test",
     "token_issuer": "https://0123-4567.tokens.sts.global.api.aws",
-    "nessie_image": f"quay.io/projectnessie/nessie@sha256:{'0123456789abcdef' * 4}",
-    "catalog_host": "nessie.example.com",
+    "catalog_image": f"quay.io/projectnessie/nessie@sha256:{'0123456789abcdef' * 4}",
     "catalog_certificate": "arn:aws:acm:eu-central-1:123456789012:certificate/01234567-89ab-cdef-0123-456789abcdef",
-    "vpc": "create",
-    **{name: CONTEXT[name] for name in ("alarm_topic", "runbook")},
+    "network_vpc": "create",
+    "alarm_topic": CONTEXT["alarm_topic"],
 }
 REVIEWED = CATALOG | {
-    **{name: CONTEXT[name] for name in ("slack_secret", "slack_channel", "canary_hours", "uploaders")},
+    **{name: CONTEXT[name] for name in ("slack_secret", "slack_channel", "alarm_canary_hours", "landing_uploaders")},
     "catalog_size": "prod",
     "kms_key": "create",
-    "upload_keys": "arn:aws:kms:eu-central-1:210987654321:key/01234567-89ab-cdef-0123-456789abcdef",
+    "kms_upload_keys": ("arn:aws:kms:eu-central-1:210987654321:key/01234567-89ab-cdef-0123-456789abcdef",),
 }
-EPHEMERAL = {"ephemeral": "true", "nessie_uri": "https://nessie.example.com"}  # the least that an app can be made of
+EPHEMERAL: dict[str, Any] = {"ephemeral": True, "nessie_uri": "https://nessie.example.com"}  # the least of an app
 
 
-def composed(context: Mapping[str, object], outdir: Path) -> Any:
+def built(folder: Path, **fields: object) -> Any:
+    """The app of a settings file, with packages as they are deployed."""
+    from infra.app import build
+
+    return build({"settings": str(settings_file(folder / "settings.toml", **fields))}, outdir=folder / "cdk.out")
+
+
+def composed(context: Mapping[str, Any], outdir: Path) -> Any:
     """The cloud assembly of an app whose files are made up, which takes no packaging. cdk-nag looks at it as well."""
     from aws_cdk import Validations
     from cdk_nag import AwsSolutionsChecks
@@ -66,7 +70,7 @@ def composed(context: Mapping[str, object], outdir: Path) -> Any:
     return app.synth()
 
 
-def made_up(context: Mapping[str, object], outdir: Path) -> Any:
+def made_up(context: Mapping[str, Any], outdir: Path) -> Any:
     from aws_cdk import App
 
     from infra.app import FLAGS, compose
@@ -78,12 +82,13 @@ def made_up(context: Mapping[str, object], outdir: Path) -> Any:
     functions, express, entry_point, py_files, jar = files
     app = App(context=FLAGS, outdir=str(outdir / "cdk.out"), analytics_reporting=False)
     artifacts = Artifacts(entry_point=entry_point, py_files=py_files, jars=(jar,))
-    config = Config.read(context.get)
-    compose(app, config, functions, artifacts, express if config.express else None)
+    config = Config(**context)
+    assert config.faults() == []
+    compose(app, config, functions, artifacts, express if config.batch_express_megabytes else None)
     return app
 
 
-def synthesised(context: Mapping[str, object], outdir: Path) -> Stack:
+def synthesised(context: Mapping[str, Any], outdir: Path) -> Stack:
     """All stacks of such an app as one."""
     return Stack.of(stack.template for stack in composed(context, outdir).stacks)
 
@@ -91,9 +96,7 @@ def synthesised(context: Mapping[str, object], outdir: Path) -> Stack:
 @pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The cloud assembly of an app with everything chosen that a test may look for."""
-    from infra.app import build
-
-    return build(CONTEXT, outdir=tmp_path_factory.mktemp("cdk.out")).synth()
+    return built(tmp_path_factory.mktemp("app"), **CONTEXT).synth()
 
 
 @pytest.fixture(scope="session")
@@ -155,7 +158,7 @@ def own_zip() -> Path:
     """The functions' zip for this machine's architecture, which the local cloud deploys."""
     from infra.packaging import package
 
-    return package(ROOT, ROOT / ".local/build" / ARCHITECTURE, ARCHITECTURE).functions
+    return package(ROOT, ROOT / ".local/build" / MACHINE, MACHINE).functions
 
 
 @pytest.fixture(scope="session")

@@ -54,7 +54,7 @@ def test_every_kind_of_message_has_its_page_and_the_index_has_every_page() -> No
 
 def test_every_alarm_says_where_its_page_is(stack: Stack, catalog: Stack) -> None:
     for page, alarm in (alarms(stack) | alarms(catalog)).items():
-        assert flat(alarm["AlarmDescription"]).endswith(f" What to do: {CONTEXT['runbook']}/{page}.md")
+        assert flat(alarm["AlarmDescription"]).endswith(f" What to do: docs/runbook/{page}.md")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -154,11 +154,12 @@ def test_a_topic_hears_of_the_catalog_s_alarms_too(catalog: Stack) -> None:
     assert heard == [([CONTEXT["alarm_topic"]], [CONTEXT["alarm_topic"]])] * 5
 
 
-def test_the_share_of_rejected_files_is_told_where_a_threshold_is_given(stack: Stack) -> None:
+def test_half_of_twenty_files_that_are_rejected_are_told_and_a_few_are_not(stack: Stack) -> None:
     alarm = alarms(stack)["rejections"]
-    assert alarm["Threshold"] == int(CONTEXT["rejected_percent"])
+    assert alarm["Threshold"] == 50
     formula, *parts = alarm["Metrics"]
-    assert formula["Expression"] == "100 * FILL(rejected, 0) / (FILL(rejected, 0) + FILL(published, 0))"
+    files = "FILL(rejected, 0) + FILL(published, 0)"
+    assert formula["Expression"] == f"IF({files} >= 20, 100 * FILL(rejected, 0) / ({files}), 0)"
     assert {part["Id"]: part["MetricStat"]["Metric"]["MetricName"] for part in parts} == {
         "rejected": "FilesRejected",
         "published": "FilesPublished",

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,8 +17,9 @@ from lakegate.bundles import BUNDLES, DEFAULT
 from lakegate.deployment.assembly import bootstrap_version
 from lakegate.deployment.choices import Choices
 from lakegate.errors import Misconfigured
-from tests.infra.conftest import CONTEXT, EPHEMERAL, synthesised
+from tests.infra.conftest import CONTEXT, EPHEMERAL, built, synthesised
 from tests.infra.template import Stack
+from tests.support.settings import settings_file
 
 pytestmark = pytest.mark.synth
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,8 +34,9 @@ def cdk(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_cdk_synth_needs_no_account_and_no_choice_but_a_nessie_and_a_network(tmp_path: Path) -> None:
-    chosen = ("nessie_uri=https://nessie.example.com", "subnets=subnet-0a", "security_groups=sg-0a")
-    done = cdk("synth", "--quiet", "--output", tmp_path, *(word for each in chosen for word in ("-c", each)))
+    network = {"network_subnets": ["subnet-0a"], "network_security_groups": ["sg-0a"]}
+    file = settings_file(tmp_path / "dev.toml", nessie_uri="https://nessie.example.com", **network)
+    done = cdk("synth", "--quiet", "--output", tmp_path, "-c", f"settings={file}")
     assert done.returncode == 0, done.stderr
     assert {path.name for path in tmp_path.glob("*.template.json")} == {
         "lakegate-data.template.json",
@@ -45,23 +48,31 @@ def test_cdk_synth_needs_no_account_and_no_choice_but_a_nessie_and_a_network(tmp
 
 
 def test_wrong_choices_are_all_named_before_anything_is_made(tmp_path: Path) -> None:
-    done = cdk("synth", "--quiet", "--output", tmp_path, "-c", "batch_window=-1", "-c", "reconcile_minutes=often")
+    file = settings_file(tmp_path / "dev.toml", batch_window_seconds=-1, spark_vcpus="many")
+    done = cdk("synth", "--quiet", "--output", tmp_path, "-c", f"settings={file}")
     assert done.returncode != 0
-    assert "batch_window" in done.stderr
-    assert "reconcile_minutes is a whole number" in done.stderr
+    assert "dev.toml:1: batch.window_seconds is 0" in done.stderr
+    assert "dev.toml:2: spark.vcpus is a whole number" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_an_environment_s_file_is_the_choices_and_the_template_records_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["spark.vcpus", "vcpus", "attempts"])
+def test_a_setting_that_is_given_beside_the_file_is_refused(tmp_path: Path, name: str) -> None:
     from infra.app import build
 
-    (tmp_path / "dev.toml").write_text('name = "dev"\nnessie_uri = "http://nessie"\nephemeral = true\nvcpus = 32\n')
-    app = build({"settings": str(tmp_path / "dev.toml"), "jobs_at_once": "4"}, outdir=tmp_path / "out")
-    template = app.synth().get_stack_by_name("dev").template
+    file = settings_file(tmp_path / "dev.toml", **EPHEMERAL)
+    with pytest.raises(Misconfigured, match=f"settings are in a file alone: put {name} there"):
+        build({"settings": str(file), name: "64"}, outdir=tmp_path / "out")
+    with pytest.raises(Misconfigured, match="give the settings file"):
+        build({}, outdir=tmp_path / "out")
+
+
+def test_an_environment_s_file_is_the_choices_and_the_template_records_them(tmp_path: Path) -> None:
+    fields: dict[str, Any] = {"name": "dev", "nessie_uri": "http://nessie", "ephemeral": True, "spark_vcpus": 32}
+    template = built(tmp_path, **fields).synth().get_stack_by_name("dev").template
     assert bootstrap_version(template) == "/cdk-bootstrap/hnb659fds/version"
     recorded = Choices.of_template(template)
-    config = Config(name="dev", nessie_uri="http://nessie", ephemeral=True, vcpus=32, jobs_at_once=4)
-    assert recorded == choices(config)
+    assert recorded == choices(Config(**fields))
 
 
 def test_set_up_for_deploying_fetches_the_jars_of_the_job() -> None:
@@ -82,23 +93,19 @@ def test_a_job_that_is_a_client_has_the_jar_by_which_it_reads_its_secret() -> No
 def test_the_region_that_the_cdk_command_deploys_to_is_the_topics(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from infra.app import build
-
     monkeypatch.setenv("CDK_DEFAULT_REGION", "us-east-1")
     monkeypatch.delenv("CDK_DEFAULT_ACCOUNT", raising=False)
-    build(CONTEXT, outdir=tmp_path)  # without an account the command guesses the region
+    built(tmp_path, **CONTEXT)  # without an account the command guesses the region
     monkeypatch.setenv("CDK_DEFAULT_ACCOUNT", "123456789012")
-    with pytest.raises(Misconfigured, match="alarm_topic is a topic in us-east-1"):
-        build(CONTEXT, outdir=tmp_path)
+    with pytest.raises(Misconfigured, match=r"alarm\.topic is a topic in us-east-1"):
+        built(tmp_path, **CONTEXT)
 
 
 def test_a_finding_without_a_waiver_stops_synth(tmp_path: Path) -> None:
     from aws_cdk import Stack
     from aws_cdk.aws_s3 import Bucket
 
-    from infra.app import build
-
-    app = build(EPHEMERAL, outdir=tmp_path)
+    app = built(tmp_path, **EPHEMERAL)
     stack = app.node.find_child("lakegate")
     assert isinstance(stack, Stack)
     Bucket(stack, "Careless")
@@ -107,7 +114,11 @@ def test_a_finding_without_a_waiver_stops_synth(tmp_path: Path) -> None:
 
 
 def test_subnets_are_for_the_functions_and_the_jobs(tmp_path: Path) -> None:
-    chosen = {"name": "other", "subnets": "subnet-0a,subnet-0b", "security_groups": "sg-0123abcd"}
+    chosen = {
+        "name": "other",
+        "network_subnets": ("subnet-0a", "subnet-0b"),
+        "network_security_groups": ("sg-0123abcd",),
+    }
     stack = synthesised(EPHEMERAL | chosen, tmp_path)
     network = {"SecurityGroupIds": ["sg-0123abcd"], "SubnetIds": ["subnet-0a", "subnet-0b"]}
     assert [each["VpcConfig"] for each in stack.resources("AWS::Lambda::Function").values()] == [network] * 6
@@ -118,7 +129,7 @@ def test_subnets_are_for_the_functions_and_the_jobs(tmp_path: Path) -> None:
 
 def test_other_workers_and_properties_of_spark_leave_the_application_as_it_is(stack: Stack, tmp_path: Path) -> None:
     """AWS changes no application that is started."""
-    changed = synthesised(CONTEXT | {"vcpus": "32", "spark_conf": ""}, tmp_path)
+    changed = synthesised(CONTEXT | {"spark_vcpus": 32, "spark_conf": ()}, tmp_path)
     kind = "AWS::EMRServerless::Application"
     assert changed.one(kind, "Spark") == stack.one(kind, "Spark")
     assert [each.template["Outputs"]["Executors"]["Value"] for each in (stack, changed)] == ["3", "7"]
@@ -126,7 +137,7 @@ def test_other_workers_and_properties_of_spark_leave_the_application_as_it_is(st
 
 def test_the_release_and_the_image_are_the_applications(tmp_path: Path) -> None:
     image = "123456789012.dkr.ecr.eu-central-1.amazonaws.com/lakegate:7.12"
-    stack = synthesised(EPHEMERAL | {"release": "emr-7.12.0", "image": image}, tmp_path)
+    stack = synthesised(EPHEMERAL | {"spark_release": "emr-7.12.0", "spark_image": image}, tmp_path)
     application = stack.one("AWS::EMRServerless::Application", "Spark")
     assert (application["ReleaseLabel"], application["ImageConfiguration"]) == ("emr-7.12.0", {"ImageUri": image})
     assert stack.template["Outputs"]["Release"]["Value"] == "emr-7.12.0"

@@ -17,23 +17,22 @@ from tests.infra.conftest import CATALOG, composed
 from tests.infra.template import Stack, flat
 
 pytestmark = pytest.mark.synth
-DIGEST = CATALOG["nessie_image"].partition("@")[2]
+DIGEST = CATALOG["catalog_image"].partition("@")[2]
 ISSUER, AUDIENCE = CATALOG["token_issuer"], CATALOG["token_audience"]
 ECR = "123456789012.dkr.ecr.eu-central-1.amazonaws.com"
 GIVEN = CATALOG | {
-    "vpc": "vpc-0123456789abcdef0",
-    "subnets": "subnet-0123456789abcdef0,subnet-0123456789abcdef1",
-    "azs": "eu-central-1a,eu-central-1b",
-    "security_groups": "sg-0123456789abcdef0",
+    "network_vpc": "vpc-0123456789abcdef0",
+    "network_subnets": ("subnet-0123456789abcdef0", "subnet-0123456789abcdef1"),
+    "network_zones": ("eu-central-1a", "eu-central-1b"),
+    "network_security_groups": ("sg-0123456789abcdef0",),
     "catalog_size": "prod",
-    "nessie_image": f"{ECR}/quay/projectnessie/nessie:0.99.0@{DIGEST}",
+    "catalog_image": f"{ECR}/quay/projectnessie/nessie:0.99.0@{DIGEST}",
 }
 THROWN_AWAY = CATALOG | {
-    "catalog_certificate": "",
-    "catalog_zone": "Z0123456789ABCDEFGHIJ",
-    "azs": "us-east-1b,us-east-1c",
+    "catalog_certificate": "Z0123456789ABCDEFGHIJ",
+    "network_zones": ("us-east-1b", "us-east-1c"),
     "catalog_size": "prod",
-    "ephemeral": "true",
+    "ephemeral": True,
 }
 GROUP, DATABASE, SERVICE = "AWS::EC2::SecurityGroup", "AWS::RDS::DBInstance", "AWS::ECS::Service"
 TASK, ROLE, VPC = "AWS::ECS::TaskDefinition", "AWS::IAM::Role", "AWS::EC2::VPC"
@@ -41,7 +40,7 @@ TASK, ROLE, VPC = "AWS::ECS::TaskDefinition", "AWS::IAM::Role", "AWS::EC2::VPC"
 GIGABYTES_BY_CPU = {256: (1, 2), 512: range(1, 5), 1024: range(2, 9), 2048: range(4, 17), 4096: range(8, 31)}
 
 
-def assembly(context: dict[str, str], factory: pytest.TempPathFactory) -> Any:
+def assembly(context: dict[str, Any], factory: pytest.TempPathFactory) -> Any:
     return composed(context, factory.mktemp("made"))
 
 
@@ -253,7 +252,7 @@ def test_a_role_is_for_tasks_of_this_account(made: Any, role: str) -> None:
 
 def test_a_task_is_of_a_size_that_fargate_has_and_of_an_image_that_never_changes(made: Any, given: Any) -> None:
     for app, image in (
-        (made, CATALOG["nessie_image"]),
+        (made, CATALOG["catalog_image"]),
         (given, f"{ECR.replace('amazonaws.com', '<AWS::URLSuffix>')}/quay/projectnessie/nessie@{DIGEST}"),
     ):
         task = whole(app).one(TASK, "ServerTask")
@@ -332,11 +331,11 @@ def test_a_network_that_is_there_is_used_as_it_is(given: Any) -> None:
     stack = whole(given)
     for kind in (VPC, "AWS::EC2::Subnet", "AWS::EC2::NatGateway", "AWS::EC2::Route", "AWS::EC2::VPCEndpoint"):
         assert stack.resources(kind) == {}
-    subnets = GIVEN["subnets"].split(",")
+    subnets = list(GIVEN["network_subnets"])
     assert stack.one("AWS::RDS::DBSubnetGroup", "Database")["SubnetIds"] == subnets
     assert stack.one("AWS::ElasticLoadBalancingV2::LoadBalancer", "Front")["Subnets"] == subnets
     assert stack.one(SERVICE, "Server")["NetworkConfiguration"]["AwsvpcConfiguration"]["Subnets"] == subnets
-    assert {group["VpcId"] for group in stack.resources(GROUP).values()} == {GIVEN["vpc"]}
+    assert {group["VpcId"] for group in stack.resources(GROUP).values()} == {GIVEN["network_vpc"]}
 
 
 def test_nothing_is_a_custom_resource_or_a_look_up(made: Any, given: Any, thrown_away: Any) -> None:

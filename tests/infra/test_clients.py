@@ -19,14 +19,14 @@ pytestmark = pytest.mark.synth
 ENDPOINT = "https://issuer.example.com/realms/lake/protocol/openid-connect/token"
 CLIENTS = [*(f"{role}=client-{role}:oidc/{role}" for role in Role), "reader=bi"]
 CHOSEN: dict[str, Any] = CATALOG | {
-    **{name: CONTEXT[name] for name in ("slack_secret", "slack_channel", "canary_hours")},
+    **{name: CONTEXT[name] for name in ("slack_secret", "slack_channel", "alarm_canary_hours")},
     "token_audience": "",
     "token_issuer": "https://issuer.example.com/realms/lake",
     "token_endpoint": ENDPOINT,
     "token_scope": "catalog",
     "token_claim": "azp",
     "token_clients": CLIENTS,
-    "job_timeout_minutes": "120",
+    "spark_timeout_minutes": 120,
     "kms_key": "create",
 }
 PARTS = {

@@ -27,14 +27,13 @@ from tests.support.iam import Request, listed
 pytestmark = pytest.mark.synth
 ACCOUNT, REGION = "123456789012", "eu-central-1"
 KEY = f"arn:aws:kms:{REGION}:{ACCOUNT}:key/01234567-89ab-cdef-0123-456789abcdef"
-VENDORS = REVIEWED["upload_keys"]
+(VENDORS,) = REVIEWED["kms_upload_keys"]
 GIVEN = CONTEXT | {
     "kms_key": KEY,
-    "upload_keys": VENDORS,
-    "uploaders": "",
-    "landing_days": "",
-    "landing_bucket": "their-files",
-    "landing_prefixes": "in/shop/,in/nyc/,_canary/",
+    "kms_upload_keys": (VENDORS,),
+    "landing_uploaders": (),
+    "landing_keep_days": 0,
+    "landing_folders": tuple(f"s3://their-files/{folder}/" for folder in ("in/shop", "in/nyc", "_canary")),
     "nessie_ca": Authority.made("ours").pem,
 }
 BUCKET, QUEUE, LOG, ROLE = "AWS::S3::Bucket", "AWS::SQS::Queue", "AWS::Logs::LogGroup", "AWS::IAM::Role"
@@ -381,7 +380,7 @@ def test_a_landing_bucket_that_is_there_is_neither_made_nor_changed(given: Stack
     }
     assert len(given.resources("AWS::S3::BucketPolicy")) == 3
     assert given.template["Outputs"]["LandingBucket"]["Value"] == "their-files"
-    assert given.template["Outputs"]["LandingPrefixes"]["Value"] == GIVEN["landing_prefixes"]
+    assert given.template["Outputs"]["LandingPrefixes"]["Value"] == "in/shop/,in/nyc/,_canary/"
 
 
 def test_what_lands_below_the_prefixes_alone_goes_to_the_inbox(given: Stack) -> None:

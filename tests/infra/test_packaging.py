@@ -16,11 +16,10 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from lakegate_local.synth import ARCHITECTURE
 
 from handlers.packages import unpack
 from infra import packaging
-from infra.config import Config
+from infra.config import MACHINE, Config
 from infra.ingest.express import SCRATCH
 from infra.packaging import INTERPRETER, Bundles, add_authorities
 from lakegate.errors import Misconfigured
@@ -271,7 +270,7 @@ def test_each_module_of_the_functions_zip_has_byte_code_that_is_taken_as_it_is(f
 
 @pytest.mark.synth
 def test_compiled_packages_are_for_the_runtimes_processor_python_and_glibc(function_zip: Path, own_zip: Path) -> None:
-    for architecture, path in {ARCHITECTURE: own_zip, Config().architecture: function_zip}.items():
+    for architecture, path in {MACHINE: own_zip, Config().architecture: function_zip}.items():
         machine = MACHINES[architecture]
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()

@@ -65,6 +65,6 @@ def test_transfer_family_takes_the_role_for_a_user_of_this_account() -> None:
 
 def test_its_uploader_is_one(tmp_path: Path) -> None:
     (setting,) = re.findall(r"```toml\n(.*?)```", FILLED, re.DOTALL)
-    (tmp_path / "dev.toml").write_text(f'{setting}nessie_uri = "https://n"\nephemeral = true\n')
-    config = SettingsFile.read(tmp_path / "dev.toml").config(lambda _: None)
-    assert config == Config(uploaders=(f"{ROLE}=acme/",), nessie_uri="https://n", ephemeral=True)
+    (tmp_path / "dev.toml").write_text(f'nessie.uri = "https://n"\nephemeral = true\n{setting}')
+    config = SettingsFile.read(tmp_path / "dev.toml").config()
+    assert config == Config(landing_uploaders=(f"{ROLE}=acme/",), nessie_uri="https://n", ephemeral=True)

@@ -101,7 +101,7 @@ def test_uploaders_may_put_files_in_the_landing_bucket_and_nothing_else(stack: S
     (allowed,) = [
         each for each in policy_of(stack, "AWS::S3::BucketPolicy", "Bucket", name) if each["Effect"] == "Allow"
     ]
-    assert set(allowed["Principal"]["AWS"]) == set(CONTEXT["uploaders"].split(","))
+    assert set(allowed["Principal"]["AWS"]) == set(CONTEXT["landing_uploaders"])
     assert set(allowed["Action"]) == {"s3:PutObject", "s3:AbortMultipartUpload"}
     assert flat(allowed["Resource"]) == f"<{name}.Arn>/*"
 
@@ -338,7 +338,7 @@ def test_the_express_function_has_room_for_its_packages_and_a_batch(stack: Stack
 
 
 def test_without_the_express_lane_nothing_is_left_of_it(tmp_path: Path) -> None:
-    stack = synthesised({**EPHEMERAL, "express": "false"}, tmp_path)
+    stack = synthesised({**EPHEMERAL, "batch_express_megabytes": 0}, tmp_path)
     assert [name for name in stack.template["Resources"] if name.startswith("Express")] == []
     assert {action for role in stack.resources("AWS::IAM::Role") for action, _ in stack.rights(role)}.isdisjoint(
         {"lambda:InvokeFunction"}
@@ -428,7 +428,7 @@ def test_every_job_run_has_our_python_and_as_many_workers_as_its_share_of_the_qu
     begins_with = {said["spark.dynamicAllocation.initialExecutors"], said["spark.executor.instances"]}
     assert begins_with == {"1"}  # the greater one counts, and may not be more than the most
     assert said["spark.dynamicAllocation.maxExecutors"] == "3"
-    assert application["SchedulerConfiguration"]["MaxConcurrentRuns"] * cores == Config().vcpus
+    assert application["SchedulerConfiguration"]["MaxConcurrentRuns"] * cores == Config().spark_vcpus
 
 
 def test_a_worker_has_more_disk_than_emrs_twenty_gigabytes_and_no_more_than_it_takes(stack: Stack) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.infra.conftest import EPHEMERAL
+from tests.infra.conftest import EPHEMERAL, built
 
 pytestmark = pytest.mark.synth
 
@@ -31,11 +31,9 @@ def test_the_data_comes_first_and_needs_no_other_stack(app: Any) -> None:
 
 
 def test_the_data_is_protected_from_deletion_unless_it_is_ephemeral(app: Any, tmp_path: Path) -> None:
-    from infra.app import build
-
     protected = {stack.id: stack.termination_protection for stack in app.stacks}
     assert protected == {"lakegate-data": True, "lakegate": False}
-    ephemeral = build(EPHEMERAL, outdir=tmp_path).synth()
+    ephemeral = built(tmp_path, **EPHEMERAL).synth()
     assert not any(stack.termination_protection for stack in ephemeral.stacks)
 
 

@@ -17,7 +17,7 @@ ACMES, GLOBEXES = f"arn:aws:iam::{ACME}:role/uploads", f"arn:aws:iam::{GLOBEX}:r
 ANYBODY_OF_ACME = f"arn:aws:iam::{ACME}:role/of/Somebody"
 ETLS = f"arn:aws:iam::{ETL}:role/etl"
 VENDOR = f"arn:aws:iam::{ACME}:root"
-CHOSEN = ",".join((f"{VENDOR}=acme/", f"{VENDOR}=shared/in/", f"{GLOBEXES}=globex/", f"{GLOBEXES}=shared/in/", ETLS))
+CHOSEN = (f"{VENDOR}=acme/", f"{VENDOR}=shared/in/", f"{GLOBEXES}=globex/", f"{GLOBEXES}=shared/in/", ETLS)
 PUT, DELETE = "s3:PutObject", "s3:DeleteObject"
 OVER_TLS = {"aws:SecureTransport": "true", "s3:TlsVersion": "1.3"}
 
@@ -25,7 +25,7 @@ OVER_TLS = {"aws:SecureTransport": "true", "s3:TlsVersion": "1.3"}
 @pytest.fixture(scope="module")
 def policy(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """The statements of the landing bucket's policy, with the bucket's ARN as `landing`."""
-    stack = synthesised(EPHEMERAL | {"uploaders": CHOSEN}, tmp_path_factory.mktemp("cdk.out"))
+    stack = synthesised(EPHEMERAL | {"landing_uploaders": CHOSEN}, tmp_path_factory.mktemp("cdk.out"))
     bucket = stack.name("AWS::S3::Bucket", "StorageLanding")
     (found,) = [each for each in stack.resources("AWS::S3::BucketPolicy").values() if {"Ref": bucket} == each["Bucket"]]
     statements: list[dict[str, Any]] = found["PolicyDocument"]["Statement"]

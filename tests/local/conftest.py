@@ -16,9 +16,9 @@ import pytest
 from lakegate_local.cloud import Cloud
 from lakegate_local.services import ACCOUNT, client
 from lakegate_local.settings import LocalSettings
-from lakegate_local.synth import ARCHITECTURE
 
 from examples.bad_files import parquet
+from infra.config import MACHINE
 from tests.local.installation import Installation
 from tests.local.kinds import Aws
 from tests.local.ports import PORTS, free_ports
@@ -84,7 +84,7 @@ def function(aws: Aws) -> Iterator[Any]:
         name = f"test-{uuid.uuid4().hex[:8]}"
         defaults = {
             "Runtime": "python3.13",
-            "Architectures": [ARCHITECTURE],
+            "Architectures": [MACHINE],
             "Handler": "app.handler",
             "Timeout": 300,
             "MemorySize": 128,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,10 +12,11 @@ from typing import Any
 
 import pytest
 from lakegate_local.cloud import Cloud, tell_nobody
-from lakegate_local.synth import context
+from lakegate_local.synth import choices
 
 from examples.bad_files import parquet
-from infra.config import Config
+from infra.config import setting_name
+from infra.former import new_form
 from lakegate.adapters.intake import AwsIntake
 from lakegate.adapters.stacks import Stacks
 from tests.chaos.faults import Faults
@@ -33,18 +33,16 @@ Seen = tuple[bool, str]  # is the intake open, and the application's state
 
 def settings_file(path: Path, installation: Installation, *without: str, **other: object) -> Path:
     """The settings of the local cloud as a person would write them."""
-    given = {name: value for name, value in context(installation.settings).items() if name not in without}
-    config = Config.read((given | other).get)
-    lines = [f"{name} = {json.dumps(getattr(config, name))}\n" for name in given | other]
-    path.write_text("".join(lines))
+    own = choices(installation.settings) | {setting_name(name): value for name, value in other.items()}
+    path.write_text(new_form({name: value for name, value in own.items() if name not in without}))
     return path
 
 
 def test_a_forgotten_choice_stops_the_deployment(installation: Installation, aws: Aws, tmp_path: Path) -> None:
-    file = settings_file(tmp_path / "dev.toml", installation, "slack_secret", "slack_channel", "slack_api")
+    file = settings_file(tmp_path / "dev.toml", installation, "slack.secret", "slack.channel")
     before = template(installation, aws)
     output = installation.run("deploy", file, code=REJECTED)
-    assert "dropped: slack_secret, lakegate-slack → none\n" in output
+    assert "dropped: slack.secret, lakegate-slack → none\n" in output
     assert template(installation, aws) == before
 
 
@@ -113,11 +111,13 @@ def state(installation: Installation) -> str:
 def test_an_application_changes_under_load_by_one_command_and_nothing_is_lost(
     changed: Installation, spark_things: Things, aws: Aws, application: dict[str, str], tmp_path: Path
 ) -> None:
-    file = settings_file(tmp_path / "dev.toml", changed, jobs_at_once=4, vcpus=32, release="emr-7.12.0")
+    other: dict[str, Any] = {"spark_jobs_at_once": 4, "spark_vcpus": 32, "spark_release": "emr-7.12.0"}
+    file = settings_file(tmp_path / "dev.toml", changed, **other)
+    acceptances = [word for name in other for word in ("--accept", setting_name(name))]
     with files_landing(changed, spark_things) as seen:
-        told = changed.run("deploy", file, "--no-probe")
+        told = changed.run("deploy", file, "--no-probe", *acceptances)
     assert {(True, "STARTED"), (False, "STARTED"), (False, "STOPPED")} <= {*seen}
-    assert "added: vcpus, 16 → 32" in told
+    assert "changed: spark.vcpus, 16 → 32" in told
     assert "waiting for" in told
     found = aws("emr-serverless").get_application(**application)["application"]
     assert (found["releaseLabel"], found["schedulerConfiguration"]["maxConcurrentRuns"]) == ("emr-7.12.0", 4)

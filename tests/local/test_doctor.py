@@ -33,7 +33,7 @@ def test_what_is_broken_is_named_with_what_to_run(installation: Installation, aw
     secret = installation.outputs["SlackSecret"]
     token = aws("secretsmanager").get_secret_value(SecretId=secret)["SecretString"]
     (sweep,) = [name for name in rules(aws) if "Sweep" in name]
-    aws("secretsmanager").put_secret_value(SecretId=secret, SecretString="xoxb-other")
+    aws("secretsmanager").put_secret_value(SecretId=secret, SecretString=f"xoxb-other {token.split()[1]}")
     aws("events").disable_rule(Name=sweep)
     try:
         found = verdicts(installation, code=REJECTED)

@@ -10,12 +10,12 @@ import psutil
 import pytest
 from botocore.exceptions import WaiterError
 from lakegate_local.settings import LocalSettings
-from lakegate_local.synth import ARCHITECTURE
 
+from infra.config import MACHINE
 from tests.local.kinds import Aws, Invoke, Make
 
 pytestmark = pytest.mark.local
-(ELSEWHERE,) = {"arm64", "x86_64"} - {ARCHITECTURE}
+(ELSEWHERE,) = {"arm64", "x86_64"} - {MACHINE}
 
 TELLS_ITS_PROCESS = """
 import os

@@ -52,7 +52,7 @@ def secrets(used: Installation) -> Mapping[str, str]:
     """Each secret, or how each of its kind begins."""
     settings, aws = used.settings, used.aws
     sessions = [credentials(settings) for _ in range(2)]
-    slack = aws("secretsmanager").get_secret_value(SecretId=used.outputs["SlackSecret"])["SecretString"]
+    slack = aws("secretsmanager").get_secret_value(SecretId=used.outputs["SlackSecret"])["SecretString"].split()[0]
     return {
         "Slack's token": slack,
         "a token of an identity": beginning(token(settings, sts_of_person(settings))),

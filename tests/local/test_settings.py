@@ -19,10 +19,16 @@ def test_defaults_need_no_environment() -> None:
 
 
 def test_ports_and_memory_are_settings() -> None:
-    settings = LocalSettings.from_env({"LAKEGATE_LOCAL_NESSIE_PORT": "1234", "LAKEGATE_LOCAL_NESSIE_HEAP": "2g"})
+    settings = LocalSettings.from_env(
+        {
+            "LAKEGATE_LOCAL_NESSIE_PORT": "1234",
+            "LAKEGATE_LOCAL_NESSIE_HEAP": "2g",
+            "LAKEGATE_LOCAL_AUDIT_TABLES": "true",
+        }
+    )
 
     assert settings.nessie == "http://127.0.0.1:1234"
-    assert settings.nessie_heap == "2g"
+    assert (settings.nessie_heap, settings.audit_tables) == ("2g", True)
 
 
 def test_all_bad_values_are_named_at_once() -> None:
@@ -41,7 +47,8 @@ def test_all_bad_values_are_named_at_once() -> None:
         ("MINUTE_SECONDS", "0", "not from 1"),
         ("MINUTE_SECONDS", "nan", "not from 1"),
         ("PORT", "70000", "not from 1 to 65535"),
-        ("GRACE_SECONDS", "-1", "not from 0"),
+        ("BATCH_WINDOW", "-1", "not from 0"),
+        ("AUDIT_TABLES", "yes", "not true or false"),
     ],
 )
 def test_value_out_of_its_range_is_refused(name: str, text: str, said: str) -> None:

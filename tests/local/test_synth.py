@@ -6,6 +6,7 @@ import pytest
 from lakegate_local import synth
 from lakegate_local.settings import LocalSettings
 
+from infra.settings_file import SettingsFile
 from lakegate.errors import Misconfigured
 
 
@@ -35,7 +36,12 @@ def test_assets_of_an_earlier_version_go(tmp_path: Path, cdk: Any) -> None:
 
 
 def test_setting_that_the_stack_refuses_is_named_as_it_was_given(tmp_path: Path, cdk: Any) -> None:
-    cdk(1, "Misconfigured: -c grace_seconds is over -c batch_window")
+    cdk(1, "lakegate: run/settings.toml:3: batch.window_seconds is 0, which is at once, to 300")
 
-    with pytest.raises(Misconfigured, match="-c grace_seconds is LAKEGATE_LOCAL_GRACE_SECONDS here"):
-        synth.synthesise(LocalSettings(run=tmp_path, batch_window=30))
+    with pytest.raises(Misconfigured, match=r"to 300\nbatch\.window_seconds is LAKEGATE_LOCAL_BATCH_WINDOW here$"):
+        synth.synthesise(LocalSettings(run=tmp_path, batch_window=301))
+
+
+def test_the_local_cloud_s_settings_are_a_file_without_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "local.toml").write_text(synth.settings_file(LocalSettings(run=tmp_path)))
+    assert SettingsFile.read(tmp_path / "local.toml").config("us-east-1").ephemeral

@@ -104,7 +104,7 @@ def test_the_usual_authorities_are_trusted_besides() -> None:
 
 
 def test_what_is_no_certificate_is_named() -> None:
-    with pytest.raises(Misconfigured, match="nessie_ca has no certificate in PEM"):
+    with pytest.raises(Misconfigured, match=r"nessie\.ca has no certificate in PEM"):
         bootstrap.nessie_door(replace(SETTINGS, nessie_ca="-----BEGIN CERTIFICATE-----"))
 
 

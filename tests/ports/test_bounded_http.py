@@ -193,9 +193,12 @@ CALLS: dict[str, Callable[[str], object]] = {
 
 
 def tell(uri: str) -> None:
-    its = replace(SETTINGS, slack_secret="s", slack_channel="C1", slack_api=f"{uri}/")
+    its = replace(SETTINGS, slack_secret="s", slack_channel="C1")
     notifier = SlackNotifier(its)
-    with patch.object(slack, "secret_text", return_value="xoxb-secret"), patch.object(slack, "SECONDS", SECONDS):
+    with (
+        patch.object(slack, "secret_text", return_value=f"xoxb-secret {uri}/"),
+        patch.object(slack, "SECONDS", SECONDS),
+    ):
         notifier.notify(Message(kind=MessageKind.UNROUTED, batch="", table="", branch="", files=(), commands=()))
 
 

@@ -78,9 +78,8 @@ def stand_in(tmp_path: Path) -> SlackStandIn:
 def slack(stand_in: SlackStandIn, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlackNotifier]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     with serving(stand_in) as address, mock_aws():
-        boto3.client("secretsmanager").create_secret(Name="slack", SecretString=f"{TOKEN}\n")
-        where = f"{address}/api/"
-        yield SlackNotifier(replace(SETTINGS, slack_secret="slack", slack_channel="#data", slack_api=where))
+        boto3.client("secretsmanager").create_secret(Name="slack", SecretString=f"{TOKEN} {address}/api/\n")
+        yield SlackNotifier(replace(SETTINGS, slack_secret="slack", slack_channel="#data"))
 
 
 @pytest.fixture(params=["memory", "slack"])
@@ -189,7 +188,7 @@ def test_a_token_that_was_replaced_is_read_anew(
     slack.notify(REJECTED)
     stand_in.token = "another"
     monkeypatch.setattr(slack_server, "WRONG_TOKEN", said)
-    boto3.client("secretsmanager").put_secret_value(SecretId="slack", SecretString="another")
+    boto3.client("secretsmanager").put_secret_value(SecretId="slack", SecretString=f"another {slack._slack.base_url}")
     slack.notify(REJECTED)
     assert len(stand_in.messages) == 2
 

@@ -225,7 +225,7 @@ def test_a_password_that_was_replaced_is_read_anew(issuer: Issuer) -> None:
     ("other", "says"),
     [
         ({"id": "lakegate-nobody"}, r"401 invalid_client\. .*put-secret-value --secret-id lakegate/oidc/ingest "),
-        ({"scope": "another"}, r"400 invalid_scope\. Allow the client the scope, or correct token_scope"),
+        ({"scope": "another"}, r"400 invalid_scope\. Allow the client the scope, or correct token\.scope"),
         ({"endpoint": "elsewhere"}, r"Invalid URL"),
     ],
 )
@@ -252,8 +252,8 @@ GOOD = {"access_token": "a.b.c", "token_type": "Bearer", "expires_in": 3600}
     ("status", "body", "error", "says"),
     [
         (400, {"error": "unauthorized_client"}, Misconfigured, "Allow the client the grant of client credentials"),
-        (400, {"error": "invalid_request"}, Misconfigured, "400 invalid_request. Correct token_endpoint, token_scope"),
-        (404, "<html>", Misconfigured, "404. Correct token_endpoint"),
+        (400, {"error": "invalid_request"}, Misconfigured, "400 invalid_request. Correct token.endpoint, token.scope"),
+        (404, "<html>", Misconfigured, "404. Correct token.endpoint"),
         (401, "<html>", Misconfigured, "put-secret-value"),
         (302, "", Misconfigured, "redirects, and no redirect is followed"),
         (429, {"error": "slow_down"}, Retryable, "429 slow_down"),

@@ -63,7 +63,6 @@ class CatalogServer:
     def _environment(self) -> Mapping[str, str]:
         """Return what tasks get, and beside it where storage is here."""
         told = environment(
-            warehouse=self.lake.warehouse,
             bucket=self.lake.bucket,
             region=self.lake.region,
             database_host="127.0.0.1",

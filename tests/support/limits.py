@@ -167,7 +167,7 @@ PARTS: dict[str, list[Row]] = {
         row(
             "crashes of several files together, before their halves are tried",
             backoff.CRASHES_BEFORE_HALVING,
-            "settling; a batch has at most `attempts` + 1 jobs that crash for each of its files",
+            "settling; a batch has at most four jobs that crash for each of its files",
         ),
         row("files that one sweep receives", reconcile.AT_ONCE, "the sweep; the next one goes on"),
         row("queued files that one call takes up", queued.AT_ONCE, "receiving; the next call goes on"),

@@ -183,7 +183,8 @@ class Cloud:
     def _keep_slack_token(self) -> None:
         """Store the Slack token as a secret, because the stack expects the secret to exist."""
         secrets = client(self.settings, "secretsmanager")
-        name, token = secret_name(self.settings), self.settings.slack_token or STAND_IN_TOKEN
+        name = secret_name(self.settings)
+        token = self.settings.slack_token or f"{STAND_IN_TOKEN} {self.settings.slack}/api/"
         try:
             secrets.create_secret(Name=name, SecretString=token)
         except secrets.exceptions.ResourceExistsException:

@@ -34,9 +34,7 @@ class LocalSettings:
     parallel_jobs: int = 2
     minute_seconds: float = 60.0
     batch_window: int = 5
-    reconcile_minutes: int = 1
-    grace_seconds: int = 20
-    audit_tables: str = "false"
+    audit_tables: bool = False
     slack_channel: str = "#lakegate"
     slack_token: str = ""
     stack: str = "lakegate"
@@ -112,6 +110,10 @@ def parsed(text: str, field: "Field[Any]") -> Any:
         return Path(text).resolve()  # absolute, because servers have another working directory
     if field.type is str:
         return text
+    if field.type is bool:
+        if text not in {"true", "false"}:
+            raise ValueError("not true or false")
+        return text == "true"
     try:
         value = field.type(text)  # type: ignore[operator]
     except ValueError:

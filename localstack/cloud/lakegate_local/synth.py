@@ -1,11 +1,11 @@
 """`cdk synth` of the home's stack for the local cloud, if a source has changed. It deploys nothing."""
 
 import hashlib
+import json
 import os
-import platform
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from lakegate.bundles import EMR_7
@@ -17,32 +17,30 @@ from lakegate_local.settings import LocalSettings, variable
 SOURCES = ("lakegate", "handlers", "spark_jobs", "infra", "tools", "cdk.json", "pyproject.toml", "requirements.lock")
 NOT_SOURCES = {"node_modules", "__pycache__"}
 STAMP = ".inputs"
-ARCHITECTURE = {"aarch64": "arm64"}.get(platform.machine(), platform.machine())  # of this machine, as Lambda names it
-FROM_SETTINGS = {  # context → the setting that decides it
+FROM_SETTINGS = {  # the installation's setting → the one here that decides it
     "name": "stack",
-    "slack_channel": "slack_channel",
-    "batch_window": "batch_window",
-    "reconcile_minutes": "reconcile_minutes",
-    "grace_seconds": "grace_seconds",
-    "audit_tables": "audit_tables",
+    "slack.channel": "slack_channel",
+    "batch.window_seconds": "batch_window",
+    "batch.audit_tables": "audit_tables",
 }
 
 
-def context(settings: LocalSettings) -> dict[str, str]:
-    """Return the stack's context, as a user on AWS would give it."""
-    stand_in = {} if settings.slack_token else {"slack_api": f"{settings.slack}/api/"}
+def choices(settings: LocalSettings) -> dict[str, object]:
+    """Return the installation's settings by their names, as a user on AWS would give them."""
     return {
-        **{name: str(getattr(settings, field)) for name, field in FROM_SETTINGS.items()},
-        "nessie_uri": settings.nessie,
-        "token_audience": settings.audience,
-        "slack_secret": secret_name(settings),
-        "event_bus": "default",  # which every account has
-        "architecture": ARCHITECTURE,
-        "canary_hours": "24",  # a function to call, which runs by itself once a day
-        "ephemeral": "true",
-        "release": EMR_7.release,  # its Spark is the one that is installed here
-        **stand_in,
+        **{name: getattr(settings, field) for name, field in FROM_SETTINGS.items()},
+        "nessie.uri": settings.nessie,
+        "token.audience": settings.audience,
+        "slack.secret": secret_name(settings),
+        "event.bus": "default",  # which every account has
+        "alarm.canary_hours": 24,  # a function to call, which runs by itself once a day
+        "ephemeral": True,
+        "spark.release": EMR_7.release,  # its Spark is the one that is installed here
     }
+
+
+def settings_file(settings: LocalSettings) -> str:
+    return "".join(f"{name} = {json.dumps(value)}\n" for name, value in choices(settings).items())
 
 
 def secret_name(settings: LocalSettings) -> str:
@@ -51,14 +49,18 @@ def secret_name(settings: LocalSettings) -> str:
 
 def synthesise(settings: LocalSettings) -> Path:
     """Synthesise the app and return its folder. Raise Misconfigured, with the app's message, if that fails."""
-    output, wanted = settings.run / "cdk.out", inputs(settings.home, context(settings))
+    output, text = settings.run / "cdk.out", settings_file(settings)
+    wanted = inputs(settings.home, text)
     stamp = output / STAMP
     if stamp.exists() and stamp.read_text() == wanted:
         return output
     if output.exists():
         shutil.rmtree(output)  # cdk keeps old assets, which are large
+    settings.run.mkdir(parents=True, exist_ok=True)
+    file = settings.run / "settings.toml"
+    file.write_text(text)
     done = subprocess.run(
-        command(settings, output),
+        Cdk(home=settings.home).command("synth", "--quiet", "--output", output, "-c", f"settings={file}"),
         cwd=settings.home,
         env=environment(settings),
         capture_output=True,
@@ -72,14 +74,9 @@ def synthesise(settings: LocalSettings) -> Path:
 
 
 def explained(text: str) -> str:
-    """Return the app's message, with the local cloud's setting for each context that it names."""
-    said = [f"-c {name} is {variable(field)} here" for name, field in FROM_SETTINGS.items() if f"-c {name}" in text]
-    return "\n".join([text, *said])
-
-
-def command(settings: LocalSettings, output: Path) -> list[str]:
-    pairs = [part for name, value in context(settings).items() for part in ("--context", f"{name}={value}")]
-    return Cdk(home=settings.home).command("synth", "--quiet", "--output", output, *pairs)
+    """Return the app's message, with the local cloud's setting for each of the installation's that it names."""
+    notes = [f"{name} is {variable(field)} here" for name, field in FROM_SETTINGS.items() if f": {name} " in text]
+    return "\n".join([text, *notes])
 
 
 def environment(settings: LocalSettings) -> dict[str, str]:
@@ -92,9 +89,9 @@ def environment(settings: LocalSettings) -> dict[str, str]:
     }
 
 
-def inputs(home: Path, given: Mapping[str, str]) -> str:
-    """Return a hash of all sources and of the context."""
-    digest = hashlib.sha256(repr(sorted(given.items())).encode())
+def inputs(home: Path, settings: str) -> str:
+    """Return a hash of all sources and of the settings file."""
+    digest = hashlib.sha256(settings.encode())
     for path in source_files(home):
         digest.update(f"{path.relative_to(home)}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     return digest.hexdigest()
