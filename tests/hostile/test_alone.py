@@ -45,7 +45,8 @@ from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.settlement import queue
 from lakegate.workflow.status import status
-from tests.world.world import CONTRACT, PLANES, TABLE, World
+from tests.world.installation import PLANES
+from tests.world.world import CONTRACT, TABLE, World
 
 ERRORS = [
     ArithmeticError("too large"),

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import Any
 
-from lakegate.audit.model.catalog import NO_CATALOG
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.report import Report
@@ -22,20 +22,16 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lane import Express
 from lakegate.landing.receipts import Receipt
-from lakegate.ports import MAIN, Catalog, Message, MessageKind, Note, Reach, Ref, Tables
+from lakegate.ports import MAIN, Catalog, Message, MessageKind, Note, Reach, Tables
 from lakegate.testing import (
     MemoryCatalog,
     MemoryChannel,
     MemoryClock,
-    MemoryDeadLetters,
     MemoryJobRunner,
     MemoryLake,
-    MemoryLanding,
     MemoryNotifier,
-    MemoryReminders,
     MemoryStore,
     MemoryTables,
-    MemoryTelemetry,
 )
 from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.approve import approve
@@ -50,10 +46,11 @@ from lakegate.workflow.service import Service
 from tests.simulation.spark import OVERLOADED, ExpressRun, SparkRun
 from tests.simulation.worker import OUTCOME_MATTERS, Fate, Worker, stopping, stopping_at, stops, working
 from tests.world.engine import Lake
-from tests.world.stories import Rewrites, Story, as_written, deleting, files_of
+from tests.world.installation import FLIGHTS, PLANES, MemoryInstallation
+from tests.world.stories import Story, deletes_of, deleting, files_of
 
 FROZEN = ("reports/", "attempts/")
-FLIGHTS, PLANES, STRANGERS = "nyc.flights", "nyc.planes", "strangers.things"
+STRANGERS = "strangers.things"
 NAMESAKES = ("nyc.late_trips", "nyc_late.trips")  # tables whose quarantine and audits have one plain name
 WINDOW = timedelta(seconds=20)
 CONTRACT = """
@@ -220,42 +217,26 @@ class WatchedNotifier(MemoryNotifier):
         self.first.setdefault((message.kind, message.branch), self._clock.now())
 
 
-class Installation:
+class Installation(MemoryInstallation):
     """See the module. `trace` is told each thing that happens, in words."""
+
+    store: WatchedStore
+    notifier: WatchedNotifier
 
     def __init__(self, trace: Callable[[str], None] | None = None) -> None:
         self.trace = trace
-        self.clock, self.store = MemoryClock(), WatchedStore()
+        clock = MemoryClock()
+        super().__init__(clock=clock, store=WatchedStore(), notifier=WatchedNotifier(clock))
         self.lake, catalog, tables = self.make_lake()
-        self.landing, self.notifier = MemoryLanding(self.clock), WatchedNotifier(self.clock)
-        self.reminders = MemoryReminders(self.clock)
         self.listener: MemoryChannel | None = None
         self.heard_from = ""  # the head of main when it began to listen
         self.calls = 0  # of all workers
         self.started_after: dict[str, int] = {}  # runs, after how many calls
-        self.runner: MemoryJobRunner = WatchedRunner(self)
-        self.service = Service(
-            branches=catalog,
-            ledger=catalog,
-            publisher=catalog,
-            tables=tables,
-            runner=self.runner,
-            landing=self.landing,
-            store=self.store,
-            notifier=self.notifier,
-            telemetry=MemoryTelemetry(),
-            dead_letters=MemoryDeadLetters(),
-            clock=self.clock,
-            reminders=self.reminders,
-            catalog=NO_CATALOG,
-            grace=timedelta(minutes=2),
-            truncate_above=1,  # so that receipts are truncated all the time
-        )
+        self.runner = WatchedRunner(self)
+        # Receipts are truncated all the time.
+        self.service = self.make_service(catalog, tables, reminders=self.reminders, truncate_above=1)
         self.began: dict[Worker, int] = {}  # after how many calls
         self.reached = stopping(self.service)  # by workers
-        self.stories: dict[str, Story] = {}
-        self.rewritten: Rewrites = {}
-        self.files: dict[str, FileVersion] = {}  # all that ever landed, by id
         self.order: dict[str, int] = {}  # in which they landed, by id
         self.queue: list[Arrival] = []
         self.reminded: list[FileVersion] = []  # those whose reminders have come
@@ -274,7 +255,6 @@ class Installation:
         self.reuploads: set[Reuploads] = set()  # what it ever said of them
         self.counted: Counter[str] = Counter()
         self.stranger_rows = 0
-        self.uuids = 0
         self.started = 0
 
     def make_lake(self) -> tuple[Lake, Catalog, Tables]:
@@ -282,18 +262,20 @@ class Installation:
         lake = MemoryLake()
         return lake, WatchedCatalog(lake, self), MemoryTables(lake=lake)
 
+    def change(self, **settings: Any) -> None:
+        """Workers reach the changed service."""
+        super().change(**settings)
+        self.reached = replace(self.reached, **settings)
+
     def limit_jobs(self, slots: int) -> None:
         """So many run at a time."""
-        self.service = replace(self.service, jobs_at_once=slots)
-        self.reached = replace(self.reached, jobs_at_once=slots)
+        self.change(jobs_at_once=slots)
 
     def have_express(self, *, there: bool = True) -> None:
         """A deployment gives the installation an express lane, or takes it away."""
         self.say(f"express lane: {'comes' if there else 'goes'}")
         slots = self.service.jobs_at_once
-        express = Express(most_bytes=10**9, spark_only=lambda _: "", at_once=slots) if there else None
-        self.service = replace(self.service, express=express)
-        self.reached = replace(self.reached, express=express)
+        self.change(express=Express(most_bytes=10**9, spark_only=lambda _: "", at_once=slots) if there else None)
 
     def listen(self) -> None:
         """Another system is told of what is decided from now on."""
@@ -304,8 +286,7 @@ class Installation:
 
     def note_audits(self) -> None:
         """Jobs append what they find to audits tables from now on."""
-        self.service = replace(self.service, notes_audits=True)
-        self.reached = replace(self.reached, notes_audits=True)
+        self.change(notes_audits=True)
 
     def have_namesakes(self) -> None:
         """There are contracts of tables of one plain name from now on."""
@@ -314,8 +295,7 @@ class Installation:
 
     def wait_for_company(self) -> None:
         """Files wait for others from now on."""
-        self.service = replace(self.service, batch_window=WINDOW)
-        self.reached = replace(self.reached, batch_window=WINDOW)
+        self.change(batch_window=WINDOW)
 
     @property
     def window(self) -> timedelta:
@@ -370,10 +350,6 @@ class Installation:
         runs = {run.branch: run.lane for run in self.runner.runs.values()}
         under_way = [run for run in self.runner.running() if run.lane is lane]
         return len(under_way) + sum(name not in runs for name in self.lake.branches if Attempt.parse(name))
-
-    def new_uuid(self) -> str:
-        self.uuids += 1
-        return f"uuid-{self.uuids}"
 
     def say(self, kind: str, text: str = "") -> None:
         """`kind` is counted; `text` is what is special about this one."""
@@ -636,38 +612,28 @@ class Installation:
 
     def change_fields(self) -> None:
         """Somebody changes the table of flights on main by hand: the same columns under other field ids."""
-        state = self.lake.table(Ref(MAIN), FLIGHTS)
-        if state is None:
+        if self.table_on_main(FLIGHTS) is None:
             return
         self.say("stranger: gives the columns on main other field ids")
-        fields = tuple((number + 10, name, kind) for number, name, kind in state.identity.fields)
-        last = state.identity.last_id + 10
-        table = replace(state, identity=replace(state.identity, fields=fields, last_id=last))
-        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=FLIGHTS): table})
+        table = self.identity(FLIGHTS)
+        fields = tuple((number + 10, name, kind) for number, name, kind in table.fields)
+        self.change_identity(FLIGHTS, fields=fields, last_id=table.last_id + 10)
 
     def compact(self, paths: list[str]) -> None:
         """Somebody writes the rows of data files of flights on main into another one."""
-        state = self.lake.table(Ref(MAIN), FLIGHTS)
-        if state is None:
+        if self.table_on_main(FLIGHTS) is None:
             return
         self.say("stranger: compacts flights on main", " and ".join(paths))
-        path = f"compacted/of-several/{len(self.rewritten)}"
-        self.rewritten[path] = as_written({it: state.files[it] for it in paths}, self.rewritten)
-        files = {it: rows for it, rows in state.files.items() if it not in paths}
-        table = replace(state, files=files | {path: sum(state.files[it] for it in paths)})
-        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=FLIGHTS): table})
+        self.write_together(FLIGHTS, paths)
 
     def delete_planes(self, path: str) -> None:
         """Somebody deletes rows of planes on main by a delete file; the data file that had them stays."""
-        state = self.lake.table(Ref(MAIN), PLANES)
-        assert state is not None
         self.say("stranger: deletes rows of planes on main", path)
-        table = replace(state, deletes=state.deletes | {deleting(path)})
-        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=PLANES): table})
+        self.change_table(PLANES, deletes=deletes_of(self.table_on_main(PLANES)) | {deleting(path)})
 
     def data_files(self, table: str) -> list[str]:
         """Return those of a table on main."""
-        return sorted(files_of(self.lake.table(Ref(MAIN), table)))
+        return sorted(files_of(self.table_on_main(table)))
 
     def meddle(self, branch: str) -> None:
         """Somebody commits to an attempt's branch."""

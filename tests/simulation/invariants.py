@@ -30,9 +30,10 @@ from lakegate.workflow.ledger.receipts import CLOSED_PREFIX, PREFIX
 from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.notices.outbox import OUTBOX
 from lakegate.workflow.status import status
-from tests.simulation.installation import FLIGHTS, NAMESAKES, PLANES, Installation, Violation
+from tests.simulation.installation import NAMESAKES, Installation, Violation
 from tests.simulation.spark import MEMORY, OVERLOADED
 from tests.world.engine import NAMES, REPEATS
+from tests.world.installation import FLIGHTS, PLANES
 from tests.world.stories import KEY, Story, as_written, columns_of, file_of, files_of, keys_of
 
 TABLES = (FLIGHTS, PLANES, *NAMESAKES)

@@ -24,7 +24,7 @@ from lakegate.adapters.http import door
 from lakegate.ports import Catalog, Ref, Tables
 from lakegate.publishing.nessie import NessieCatalog, NessieTables
 from tests.simulation.files import MemoryFiles, in_memory
-from tests.simulation.installation import FLIGHTS, Installation
+from tests.simulation.installation import Installation
 from tests.simulation.nessie_lake import NessieLake
 from tests.simulation.schedule import Mixture, Schedule
 from tests.simulation.simulation import LONGEST_WAIT
@@ -35,6 +35,7 @@ from tests.support.nessie import WAREHOUSE, running
 from tests.support.nessie_auth import AUDIENCE, FixedToken
 from tests.support.proxy import Fault, Proxy, Request, proxy, reads
 from tests.world.engine import Lake
+from tests.world.installation import FLIGHTS
 from tests.world.stories import Story
 
 HTTP = "nessie"

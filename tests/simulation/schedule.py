@@ -13,10 +13,11 @@ from typing import ClassVar
 from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.ports import MAIN
-from tests.simulation.installation import FLIGHTS, NAMESAKES, PLANES, WINDOW, Terms, Violation
+from tests.simulation.installation import NAMESAKES, WINDOW, Terms, Violation
 from tests.simulation.simulation import Simulation
 from tests.simulation.spark import ExpressRun, SparkRun
 from tests.simulation.worker import CHANNEL, PORTS, Fate, Worker
+from tests.world.installation import FLIGHTS, PLANES
 from tests.world.stories import KEY, Story, odd_in
 
 FAULTS = (Fate.THROTTLED, Fate.LOST, Fate.UNANSWERED, Fate.CRASH_BEFORE, Fate.CRASH_AFTER)

@@ -14,9 +14,10 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN, Ref
 from lakegate.testing import TableState
 from lakegate.testing.lake import Key, KeyKind
-from tests.simulation.installation import FLIGHTS, Terms
+from tests.simulation.installation import Terms
 from tests.simulation.simulation import Simulation
 from tests.simulation.worker import Fate
+from tests.world.installation import FLIGHTS
 from tests.world.stories import Story, files_of
 
 AUDITS = audits_of(FLIGHTS)

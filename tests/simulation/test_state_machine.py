@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from lakegate.ports import MAIN
-from tests.simulation.installation import FLIGHTS, Installation, Terms, Violation
+from tests.simulation.installation import Installation, Terms, Violation
 from tests.simulation.mutations import MUTATIONS, Mutation
 from tests.simulation.schedule import REUPLOADS
 from tests.simulation.simulation import Simulation
 from tests.simulation.spark import ExpressRun
 from tests.simulation.worker import Fate
+from tests.world.installation import FLIGHTS
 from tests.world.stories import Story, odd_in
 
 ODD = ("", "", "", "bad", "nulls", "warn", "unreadable")

@@ -9,8 +9,9 @@ from lakegate.landing.lifecycle import Decision
 from lakegate.ports import MAIN
 from lakegate.testing.lake import Commit
 from lakegate.workflow.registry import contract_of
-from tests.simulation.installation import FLIGHTS, Installation, Violation
+from tests.simulation.installation import Installation, Violation
 from tests.simulation.invariants import ALWAYS, AT_THE_END, End, Step, receipts_at
+from tests.world.installation import FLIGHTS
 
 
 class Watch:

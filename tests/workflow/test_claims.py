@@ -11,7 +11,8 @@ from lakegate.landing.receipts import Receipt
 from lakegate.ports import Ref
 from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.service import Service
-from tests.world.world import PLANES, World
+from tests.world.installation import PLANES
+from tests.world.world import World
 
 KEPT = ["1", "2", "3"]
 

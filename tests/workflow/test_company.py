@@ -16,7 +16,8 @@ from lakegate.workflow.receive import gather
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.status import status
 from tests.workflow.gathering import claimed, end_job, notes
-from tests.world.world import PLANES, World
+from tests.world.installation import PLANES
+from tests.world.world import World
 
 WINDOW = 20  # seconds
 

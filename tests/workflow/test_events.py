@@ -31,10 +31,10 @@ TOLD = {EventKind.PUBLISHED: Decision.PUBLISHED, EventKind.REJECTED: Decision.RE
 class Listened(World):
     """A world with two channels to other systems."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(self) -> None:
+        super().__init__()
         self.bus, self.hook = MemoryChannel(), MemoryChannel()
-        self.service = replace(self.service, channels={"bus": self.bus, "hook": self.hook})
+        self.change(channels={"bus": self.bus, "hook": self.hook})
 
     def told(self) -> Any:
         """The kind and the files of each event that the bus has got."""

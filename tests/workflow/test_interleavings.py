@@ -26,7 +26,8 @@ from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status
-from tests.world.world import PLANES, TABLE, World
+from tests.world.installation import PLANES
+from tests.world.world import TABLE, World
 
 PORTS = ("branches", "ledger", "publisher", "tables", "runner", "landing", "store", "notifier")
 PATIENCE = 300.0  # it only ends a test that hangs

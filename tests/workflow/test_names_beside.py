@@ -39,7 +39,7 @@ def files_in(world: World, table: str) -> set[str]:
 
 def make(world: World, table: str) -> None:
     """As an earlier release left it."""
-    state = TableState(identity=world._identity(), files={f"wap-old/{table}": 1})
+    state = TableState(identity=world.new_table(), files={f"wap-old/{table}": 1})
     world.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): state})
 
 

@@ -18,7 +18,8 @@ from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, Obje
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import accept_end, settle
 from lakegate.workflow.status import status
-from tests.world.world import PLANES, QUARANTINE, TABLE, World
+from tests.world.installation import PLANES
+from tests.world.world import QUARANTINE, TABLE, World
 
 PLANE = "p"
 

@@ -6,7 +6,8 @@ from lakegate.landing.attempts import Attempt
 from lakegate.ports import Reach
 from lakegate.workflow.attempts.job import reach_of
 from lakegate.workflow.settle import settle
-from tests.world.world import PLANES, TABLE, World
+from tests.world.installation import PLANES
+from tests.world.world import TABLE, World
 
 QUARANTINE = "_quarantine.nyc_flights"
 

@@ -14,7 +14,8 @@ from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
 from lakegate.workflow.settlement.references import MOST_AUDITS, PATIENCE
 from lakegate.workflow.status import status
-from tests.world.world import CONTRACT, PLANES, TABLE, World
+from tests.world.installation import PLANES
+from tests.world.world import CONTRACT, TABLE, World
 
 PLANE = "nyc/planes/p"
 

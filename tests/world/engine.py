@@ -66,7 +66,7 @@ class Cluster(Protocol):
     @property
     def store(self) -> MemoryStore: ...
 
-    def new_uuid(self) -> str: ...
+    def new_table(self) -> TableIdentity: ...
 
 
 def with_named_checks(job: Job, stories: Mapping[str, Story]) -> Job:
@@ -324,7 +324,7 @@ class StoryEngine:
     def prepare(self, table: StoryTable | None, columns: Sequence[TableColumn]) -> None:
         self.head()
         new, by = [column.name for column in columns], self.job.plan.contract_hash
-        self.wanted = grown(table.state.identity if table else self._new_table(), new, by)
+        self.wanted = grown(table.state.identity if table else self.cluster.new_table(), new, by)
         if table and table.state.identity != self.wanted:
             self._commit(self.job.plan.table, replace(table.state, identity=self.wanted))
 
@@ -362,7 +362,7 @@ class StoryEngine:
             for story in [self._story(file)]
         }
         self.cluster.lake.spark_append(
-            self.job.branch, quarantine_of(table, distinct=self.job.distinct), self._new_table(), aside
+            self.job.branch, quarantine_of(table, distinct=self.job.distinct), self.cluster.new_table(), aside
         )
         state = self.cluster.lake.table(Ref(self.job.branch), table)
         assert state is not None
@@ -379,7 +379,7 @@ class StoryEngine:
         if there.keys() - base.keys():
             raise JobError(f"an earlier run has written to {name}")
         files = {f"{self.job.branch}/{file}/audit": len(its) for file, its in rows.items()}
-        self.cluster.lake.spark_append(self.job.branch, name, self._new_table(), files)
+        self.cluster.lake.spark_append(self.job.branch, name, self.cluster.new_table(), files)
         self.did("notes what it found")
 
     def _commit(self, table: str, state: TableState) -> None:
@@ -397,8 +397,3 @@ class StoryEngine:
 
     def _story(self, file: str) -> Story:
         return self.cluster.stories[file]
-
-    def _new_table(self) -> TableIdentity:
-        """As which the append makes the table if there is none: each time it is another."""
-        uuid = self.cluster.new_uuid()
-        return TableIdentity(uuid=uuid, fields=FIELDS, last_id=len(FIELDS), partitions="", contract_hash="")

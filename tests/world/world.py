@@ -3,12 +3,11 @@
 The job here appends and reports what the test said of each file; everything else is the product's own code.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from lakegate.audit.evaluation.quarantine import quarantine_of
-from lakegate.audit.model.catalog import NO_CATALOG
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.lane import Lane
 from lakegate.audit.model.report import Report
@@ -19,35 +18,30 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lane import Express
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.ports import MAIN, Message, MessageKind, Ref, TableIdentity
+from lakegate.ports import MAIN, Message, MessageKind, Ref
 from lakegate.testing import (
     MemoryCatalog,
     MemoryClock,
-    MemoryDeadLetters,
     MemoryJobRunner,
     MemoryLake,
-    MemoryLanding,
     MemoryNotifier,
-    MemoryReminders,
     MemoryStore,
     MemoryTables,
-    MemoryTelemetry,
 )
-from lakegate.testing.lake import Key, KeyKind, TableState
+from lakegate.testing.lake import Key, KeyKind
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.receive import receive, settle_and_gather
 from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.registry import contract_name, push
-from lakegate.workflow.service import Service
 from lakegate.workflow.status import status
-from tests.world.engine import FIELDS, StoryEngine, with_named_checks
-from tests.world.stories import Rewrites, Story, as_written, file_of, files_of
+from tests.world.engine import StoryEngine, with_named_checks
+from tests.world.installation import FLIGHTS, PLANES, MemoryInstallation
+from tests.world.stories import Story, as_written, file_of, files_of
 
-TABLE = "nyc.flights"
+TABLE = FLIGHTS
 QUARANTINE = quarantine_of(TABLE)
-PLANES = "nyc.planes"
 CONTRACT = """
 apiVersion: v3.1.0
 kind: DataContract
@@ -79,47 +73,24 @@ MOST_SWEEPS = 40
 STILL_SWEEPS = 3  # an hour and a half: a crash is waited out for an hour at most
 
 
-@dataclass(kw_only=True)
-class World:
+class World(MemoryInstallation):
     """See the module."""
 
-    clock: MemoryClock = field(default_factory=MemoryClock)
-    lake: MemoryLake = field(default_factory=MemoryLake)
-    store: MemoryStore = field(default_factory=MemoryStore)
-    notifier: MemoryNotifier = field(default_factory=MemoryNotifier)
-    telemetry: MemoryTelemetry = field(default_factory=MemoryTelemetry)
-    dead_letters: MemoryDeadLetters = field(default_factory=MemoryDeadLetters)
-    stories: dict[str, Story] = field(default_factory=dict)
-    files: dict[str, FileVersion] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)
-    uuids: int = 0
-    reused: list[str] = field(default_factory=list)  # branches whose jobs had nothing to append
-    jobs_at_once: int = 100  # so that no test but those of queued files meets a busy table
-    depends_on: tuple[str, ...] = ()  # the tables that the job's verdicts depend on
-    rewritten: Rewrites = field(default_factory=dict)
+    lake: MemoryLake
 
-    def __post_init__(self) -> None:
-        self.landing = MemoryLanding(self.clock)
-        self.runner = MemoryJobRunner(self.store, self._work, self.clock)
-        self.reminders = MemoryReminders(self.clock)
-        catalog = MemoryCatalog(lake=self.lake)
-        self.service = Service(
-            branches=catalog,
-            ledger=catalog,
-            publisher=catalog,
-            tables=MemoryTables(lake=self.lake),
-            runner=self.runner,
-            landing=self.landing,
-            store=self.store,
-            notifier=self.notifier,
-            telemetry=self.telemetry,
-            dead_letters=self.dead_letters,
-            clock=self.clock,
-            catalog=NO_CATALOG,
-            grace=timedelta(minutes=2),
-            jobs_at_once=self.jobs_at_once,
-        )
+    def __init__(
+        self, *, clock: MemoryClock | None = None, lake: MemoryLake | None = None, jobs_at_once: int = 100
+    ) -> None:
+        """So many jobs at once, so that no test but those of queued files meets a busy table."""
+        super().__init__(clock=clock or MemoryClock(), store=MemoryStore(), notifier=MemoryNotifier())
+        self.lake = lake or MemoryLake()
+        self.names: dict[str, str] = {}
+        self.reused: list[str] = []  # branches whose jobs had nothing to append
+        self.depends_on: tuple[str, ...] = ()  # the tables that the job's verdicts depend on
         self.meddling: list[dict[Key, object]] = []
+        self.runner = MemoryJobRunner(self.store, self._work, self.clock)
+        catalog, tables = MemoryCatalog(lake=self.lake), MemoryTables(lake=self.lake)
+        self.service = self.make_service(catalog, tables, jobs_at_once=jobs_at_once)
         self.push_contract()
 
     # Vendors and events.
@@ -174,8 +145,7 @@ class World:
 
     def wait_for_company(self, seconds: int = 20) -> None:
         """From now on files wait for others for so long, and are told of when that is over."""
-        window, reminders = timedelta(seconds=seconds), self.reminders
-        self.service = replace(self.service, batch_window=window, reminders=reminders)
+        self.change(batch_window=timedelta(seconds=seconds), reminders=self.reminders)
 
     def pass_time(self, seconds: int) -> None:
         """Reminders that are due meanwhile come."""
@@ -289,10 +259,10 @@ class World:
 
     def have_express(self, most_bytes: int = 10_000, spark_only: str = "") -> None:
         """From now on the installation has an express lane; `spark_only` is what it says of every plan."""
-        self.service = replace(self.service, express=Express(most_bytes=most_bytes, spark_only=lambda _: spark_only))
+        self.change(express=Express(most_bytes=most_bytes, spark_only=lambda _: spark_only))
 
     def have_no_express(self) -> None:
-        self.service = replace(self.service, express=None)
+        self.change(express=None)
 
     def hand_over(self, reason: str = "a value that only Spark can compare") -> None:
         """The jobs that are waiting now hand their files over."""
@@ -305,7 +275,7 @@ class World:
 
     def allow_attempts(self, number: int) -> None:
         """So many in a row may crash before a file alone is rejected."""
-        self.service = replace(self.service, attempts=number)
+        self.change(attempts=number)
 
     def run(self, *, settle_after: bool = True) -> None:
         """Let every waiting job run and, as its event would, settle it; until nothing is waiting."""
@@ -348,7 +318,7 @@ class World:
             self.store.write(name, b'{"files": 3}')
 
     def spark_append(self, branch: str, name: str, rows: int) -> str:
-        return self.lake.spark_append(branch, TABLE, self._identity(), {f"{branch}/{name}/0": rows})
+        return self.lake.spark_append(branch, TABLE, self.new_table(), {f"{branch}/{name}/0": rows})
 
     def meddle_with(self, table: str) -> None:
         """The next job also changes another table on its branch."""
@@ -360,62 +330,40 @@ class World:
         self.meddling.append({Key(kind=KeyKind.RECEIPT, name=receipt.key): receipt})
 
     def change_fields_on_main(self, fields: tuple[tuple[int, str, str], ...], table: str = TABLE) -> None:
-        key = Key(kind=KeyKind.TABLE, name=table)
-        state = self.lake.table(Ref(MAIN), table)
-        assert state is not None
-        self.lake.commit(MAIN, {key: replace(state, identity=replace(state.identity, fields=fields))})
+        self.change_identity(table, fields=fields)
 
     def partition_main_anew(self) -> None:
-        key = Key(kind=KeyKind.TABLE, name=TABLE)
-        state = self.lake.table(Ref(MAIN), TABLE)
-        assert state is not None
-        self.lake.commit(MAIN, {key: replace(state, identity=replace(state.identity, partitions="days(a)"))})
+        self.change_identity(TABLE, partitions="days(a)")
 
     def change_on_main(self, table: str, name: str = "") -> None:
         """Somebody else publishes a file to another table."""
         file = name or str(len(self.lake.commits))
         self.stories.setdefault(file, Story(rows=1, key=file))
-        self.lake.spark_append(MAIN, table, self._identity(), {f"{table}/{file}/0": 1})
+        self.lake.spark_append(MAIN, table, self.new_table(), {f"{table}/{file}/0": 1})
 
     def compact(self, table: str = TABLE) -> None:
         """Somebody rewrites all rows of main's table into one data file."""
-        state = self.lake.table(Ref(MAIN), table)
-        assert state is not None
-        path = f"compacted/of-several/{len(self.rewritten)}"
-        self.rewritten[path] = as_written(state.files, self.rewritten)
-        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): replace(state, files={path: state.rows})})
+        self.write_together(table, files_of(self.table_on_main(table)))
 
     def delete_rows_of(self, name: str) -> None:
         """Somebody deletes all rows of a file from main's table, by leaving out its data files."""
-        state, file = self.lake.table(Ref(MAIN), TABLE), self.files[name].id
-        assert state is not None
-        left = {path: rows for path, rows in state.files.items() if file_of(path) != file}
-        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=TABLE): replace(state, files=left)})
+        files, file = files_of(self.table_on_main(TABLE)), self.files[name].id
+        self.change_table(TABLE, files={path: rows for path, rows in files.items() if file_of(path) != file})
 
     def delete_rows_on_main(self, table: str) -> None:
         """Somebody deletes rows of main's table by a delete file; its data files stay."""
-        state = self.lake.table(Ref(MAIN), table)
-        assert state is not None
-        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): replace(state, deletes=frozenset({"deletes"}))})
+        self.change_table(table, deletes=frozenset({"deletes"}))
 
     def add_and_drop_a_column_on_main(self) -> None:
         """Somebody gives the table a column by mistake, and takes it off again: its field id is used up."""
-        state = self.lake.table(Ref(MAIN), TABLE)
-        assert state is not None
-        identity = replace(state.identity, last_id=state.identity.last_id + 1)
-        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=TABLE): replace(state, identity=identity)})
+        self.change_identity(TABLE, last_id=self.identity(TABLE).last_id + 1)
 
     def drop_on_main(self, table: str) -> None:
         self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): None})
 
     def make_anew_on_main(self, table: str) -> None:
         """Somebody drops main's table, and makes another by its name with the same data files."""
-        state = self.lake.table(Ref(MAIN), table)
-        assert state is not None
-        self.lake.commit(MAIN, {Key(kind=KeyKind.TABLE, name=table): replace(state, identity=self._another(state))})
-
-    def _another(self, state: TableState) -> TableIdentity:
-        return replace(state.identity, uuid=f"{state.identity.uuid} again")
+        self.change_identity(table, uuid=f"{self.identity(table).uuid} again")
 
     def reject_behind_the_back(self, attempt: Attempt, files: tuple[FileVersion, ...]) -> None:
         receipts = [
@@ -438,13 +386,6 @@ class World:
         for change in self.meddling:
             self.lake.commit(job.branch, change)  # type: ignore[arg-type]
         self.meddling.clear()
-
-    def new_uuid(self) -> str:
-        self.uuids += 1
-        return f"uuid-{self.uuids}"
-
-    def _identity(self) -> TableIdentity:
-        return TableIdentity(uuid=self.new_uuid(), fields=FIELDS, last_id=2, partitions="", contract_hash="")
 
     # What can be seen.
 
