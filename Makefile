@@ -51,7 +51,7 @@ lint: setup ## ruff, mypy --strict, import-linter
 	$(BIN)/mypy $(TYPED)
 	$(BIN)/lint-imports
 
-test-schedules: setup ## 2,500 simulated schedules of faults, always the same (half a minute)
+test-schedules: setup ## 1,500 simulated schedules of faults, always the same (half a minute)
 	$(PYTEST) -m schedules tests/simulation
 
 test-unit: test-unit-service test-unit-files ## the other tests without Spark and servers (five minutes)
@@ -71,7 +71,7 @@ test-nessie: setup ## tests against a real Nessie
 test-postgres: setup ## the ports' contracts and the whole flow against a real Nessie over PostgreSQL (no part of make test)
 	$(PYTEST) -m nessie --postgres --extended tests/ports tests/flow
 
-test-http: setup ## thirty schedules with faults of the network before a real Nessie (two minutes)
+test-http: setup ## twenty schedules with faults of the network before a real Nessie (a minute)
 	$(PYTEST) -m http tests/simulation
 
 test-extended: setup ## ten thousand schedules, a hundred and fifty of the network, and what else takes long; CI runs it beside make test (twenty minutes)

@@ -24,7 +24,7 @@ if __name__ == "__main__":
         time.sleep(600)
 """
 
-SCHEDULES, GATES_SHARE = 10_000, 2_500
+SCHEDULES, GATES_SHARE = 10_000, 1_500
 COVERED = (
     "branch: expires",
     "main: receipts are archived",

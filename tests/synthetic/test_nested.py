@@ -13,6 +13,8 @@ from tests.support.plans import plan
 from tests.support.synthetic.rows import Maker
 from tests.synthetic.test_rows import HEAD
 
+pytestmark = pytest.mark.extended
+
 ROWS = 20
 PLAN = load(
     HEAD

@@ -14,6 +14,8 @@ from lakegate.errors import Misconfigured
 from tests.support.synthetic.rows import Maker
 from tests.synthetic.test_rows import HEAD
 
+pytestmark = pytest.mark.extended
+
 NUMBER = "logicalType: number"
 WHOLE = "logicalType: integer, logicalTypeOptions: {minimum: 0}"
 DRIFT = "drift: {of: %s, files: 3}, mustBeBetween: %s"

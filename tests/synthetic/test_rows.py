@@ -106,6 +106,7 @@ def judged(plan: Plan, rows: pa.Table, folder: Path) -> set[str]:
     return set(failed_checks(plan, folder / "rows.parquet"))
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", CONTRACTS)
 def test_good_rows_pass(name: str, tmp_path: Path) -> None:
     maker = Maker(plan=plan_of(name), seed=7)
@@ -114,6 +115,7 @@ def test_good_rows_pass(name: str, tmp_path: Path) -> None:
     assert judged(plan_of(name), rows, tmp_path) == set()
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("name", CONTRACTS)
 def test_every_check_can_be_failed_alone(name: str, tmp_path: Path) -> None:
     plan = plan_of(name)

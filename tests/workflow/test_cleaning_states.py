@@ -28,7 +28,7 @@ from tests.workflow.cleaned import DAYS, CleanedWorld
 from tests.world.world import TABLE
 
 SETTINGS = settings(
-    max_examples=120,
+    max_examples=60,
     stateful_step_count=50,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
