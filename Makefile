@@ -75,8 +75,8 @@ test-http: setup ## twenty schedules with faults of the network before a real Ne
 	$(PYTEST) -m http tests/simulation
 
 test-extended: setup ## ten thousand schedules, a hundred and fifty of the network, and what else takes long; CI runs it beside make test (twenty minutes)
-	$(PYTEST) --extended -m "schedules or http or extended and not (hostile or spark or nessie or local)" tests
-	$(PYTEST) --extended -m "extended and hostile" tests
+	$(PYTEST) --extended -m "schedules or http or (hypothesis or extended) and not (hostile or spark or nessie or local)" tests
+	$(PYTEST) --extended -m "(hypothesis or extended) and hostile" tests
 	$(PYTEST) --extended -m "extended and (spark or nessie) and not hostile" --ignore=tests/flow tests  # test-postgres has those
 	$(PYTEST) --extended tests/spark/test_differential.py
 	$(PYTEST) --extended -m "extended and local" tests/local

@@ -32,8 +32,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--extended", action="store_true", help="What takes long, too, as CI runs it beside the gate.")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """The system's Java and Node are never asked, however pytest was started."""
+    if config.getoption("--extended") and not config.getoption("--hypothesis-profile"):
+        settings.load_profile("ci")
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -81,10 +83,12 @@ def _command_lines_are_made_once() -> Iterator[None]:
         yield
 
 
-# Hypothesis's own for continuous integration: the same examples in every run, and no deadline on a busy machine.
-settings.load_profile("ci")
+# Hypothesis's own for continuous integration: the same examples in every run, and no deadline on a busy machine. The
+# gate asks for half of them.
+settings.register_profile("gate", settings.get_profile("ci"), max_examples=50)
+settings.load_profile("gate")
 # `make search`: other examples in every run, and more of them.
-settings.register_profile("search", settings.default, derandomize=False, max_examples=1000)
+settings.register_profile("search", settings.get_profile("ci"), derandomize=False, max_examples=1000)
 
 
 @pytest.fixture(autouse=True)

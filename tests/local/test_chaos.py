@@ -16,7 +16,7 @@ from tests.chaos.points import points, service_of
 from tests.local.installation import Installation
 from tests.local.things import Things, rows
 
-pytestmark = pytest.mark.local
+pytestmark = [pytest.mark.local, pytest.mark.extended]
 PAUSE = 10.0  # seconds that LocalStack does not answer
 
 
