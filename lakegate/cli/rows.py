@@ -14,7 +14,7 @@ from sqlglot import exp
 from lakegate.audit.evaluation.mask import TEXT, Mask, hide
 from lakegate.audit.evaluation.moment import bind_now
 from lakegate.audit.evaluation.quarantine import quarantine_of
-from lakegate.audit.model.plan import Metric, MetricKind, Plan, Scope
+from lakegate.audit.model.plan import Metric, Plan, Scope, Trait
 from lakegate.audit.model.report import FAILING_VERDICTS, CheckResult, FileReport, Report, Verdict
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import canonical
@@ -29,7 +29,7 @@ from lakegate.duckdb.metrics import KINDS, Rows
 from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
-from lakegate.operations.batch import BatchView, Try, has_rows, is_of, is_quarantined
+from lakegate.operations.batch import BatchView, Try, has_rows, is_quarantined
 from lakegate.operations.operation import Operations
 from lakegate.operations.questions import ShowBatch, ShowMask, ShowPlan
 from lakegate.ports import MAIN, Ref
@@ -117,7 +117,7 @@ def _read_masked(
 
 
 def _hides(mask: Mask, check: CheckResult, columns: Sequence[str]) -> list[bool]:
-    if is_of(check, MetricKind.MALFORMED):
+    if check.has(Trait.LINES):
         return mask.hides_unparsed(columns)
     return [any(pair) for pair in zip(mask.hides(columns), mask.leaves_open(columns), strict=True)]
 
@@ -154,7 +154,7 @@ def _why_others(failing_check: FailingCheck) -> str:
         return "the table is without the rows that other checks quarantined."
     if any(file.would_quarantine for file in failing_check.files):
         return "it counted without the rows that would have gone to quarantine."
-    if is_of(failing_check.check, MetricKind.DUPLICATES):
+    if failing_check.check.has(Trait.REPEATS):
         return ""  # the listing includes the first row with a key, which the audit does not count
     return "DuckDB, which lists the rows, differs from Spark on this rule."
 
@@ -181,7 +181,7 @@ def _find_check(view: BatchView, word: str) -> tuple[Try, FailingCheck]:
 def _are_left_out(view: BatchView, word: str) -> bool:
     """Return True if the check is of rows that do not parse. They failed their file, so no table has them."""
     files = (file for tried_attempt in view.attempts if tried_attempt.report for file in tried_attempt.report.files)
-    left_out = (check for file in files for check in file.checks if is_of(check, MetricKind.MALFORMED))
+    left_out = (check for file in files for check in file.checks if check.has(Trait.LINES))
     return any(check.failing_rows and (word == check.name or check.check.startswith(word)) for check in left_out)
 
 
@@ -250,7 +250,7 @@ def statement_for(plan: Plan, failing_check: FailingCheck, *, parents: bool = Tr
     names = [column.name for column in plan.columns]
     first = [name for name in (*plan.key, *failing_check.check.columns, *metric.columns) if name in names]
     columns = list(dict.fromkeys([*first, *names]))
-    if metric.kind is MetricKind.MALFORMED:
+    if metric.has(Trait.LINES):
         columns = list(MALFORMED)
     if not parents:
         metric = replace(metric, refers_to=None)
@@ -267,9 +267,7 @@ def _rows(
     if is_quarantined(file, next(check for check in file.checks if check.check == failing_check.check.check)):
         types = {column.name: column.type for column in plan.columns}
         values_sql = ", ".join(
-            name
-            if metric.kind is MetricKind.MALFORMED
-            else f"{_quarantine_value(name, types[name])} AS {duckdb_identifier(name)}"
+            name if metric.has(Trait.LINES) else f"{_quarantine_value(name, types[name])} AS {duckdb_identifier(name)}"
             for name in columns
         )
         reason_sql = f"list_contains(reasons, {_text(failing_check.check.name)})"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lakegate.audit.model.codec import to_plain
 from lakegate.audit.model.files import PARQUET
-from lakegate.audit.model.plan import MetricKind, Mode, Plan, SchemaPolicy, Severity, Stance, TableColumn
+from lakegate.audit.model.plan import Mode, Plan, SchemaPolicy, Severity, Stance, TableColumn, Trait
 from lakegate.audit.schema.names import fold
 from lakegate.audit.schema.partitions import IDENTITY, Partition
 from lakegate.contracts.checks.check import CheckWithMetric, check_of, without_repeats
@@ -29,7 +29,6 @@ from lakegate.contracts.odcs.settings import choice, setting
 _PARTITION = "partitionTransform"
 _PUBLIC = "public"
 _NESTED_WORDS = ("properties", "items", "map", "key", "value")  # places of a nested column's parts
-_OF_VALUES = (MetricKind.DUPLICATES, MetricKind.ORPHANS, MetricKind.VALUE)
 _UNSAID = -1  # the standard's way of saying that a position isn't given
 _TRANSFORM = re.compile(r"(identity|years|months|days|hours)|(bucket|truncate)\[([1-9][0-9]{0,5})\]")
 
@@ -139,7 +138,7 @@ def _refuse_of_nested(checks: Sequence[CheckWithMetric], document: Document, col
     """Refuse checks that compare or add up values, if they are of nested columns."""
     nested_names = {read.field.name for read in columns if read.parts}
     for check, metric in checks:
-        if metric.kind in _OF_VALUES and (names := nested_names & set(metric.columns)):
+        if metric.has(Trait.VALUES) and (names := nested_names & set(metric.columns)):
             text = f"the nested column {min(names)!r} has no values that compare: {check.name} cannot be checked"
             document.report(check.line, text)
 

@@ -7,14 +7,14 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from lakegate.audit.model.plan import MetricKind, Unit
+from lakegate.audit.model.plan import Trait, Unit
 from lakegate.audit.model.report import WORST_FIRST, CheckResult, Report, Verdict
 from lakegate.audit.summary import tally
 from lakegate.cli.report import decision_words
 from lakegate.cli.sql import plain
 from lakegate.counts import count
 from lakegate.landing.attempts import named_minute
-from lakegate.operations.batch import BatchView, Try, has_rows, is_of, is_quarantined
+from lakegate.operations.batch import BatchView, Try, has_rows, is_quarantined
 from lakegate.operations.tables import Number
 from lakegate.ports import Decided
 from lakegate.workflow.overview.line import Line
@@ -144,7 +144,7 @@ def listed_checks(report: Report) -> list[CheckResult]:
         check.check: check
         for file in report.files
         for check in file.checks
-        if has_rows(file, check) and not is_quarantined(file, check) and not is_of(check, MetricKind.MALFORMED)
+        if has_rows(file, check) and not is_quarantined(file, check) and not check.has(Trait.LINES)
     }
     return sorted(checks_by_id.values(), key=lambda check: WORST_FIRST.index(check.verdict))
 

@@ -33,14 +33,15 @@ ToSql = Callable[[Metric, Rows], str]
 @dataclass(frozen=True, kw_only=True)
 class DuckDBKind:
     """One kind of metric in SQL. Its number is an `aggregate` over the relation, for several of which one pass is
-    enough, or else a `query` of its own. `condition` is that of a row that counts, and `sample` that of
-    a row to show a person; None for a kind without such rows in a table.
+    enough, or else a `query` of its own, which may read all columns. `condition` is that of a row that counts, and
+    `sample` that of a row to show a person; None for a kind without such rows in a table.
     """
 
     aggregate: ToSql | None = None
     query: ToSql | None = None
     condition: ToSql = lambda _, __: "false"
     sample: ToSql | None = None
+    reads_all: bool = False
 
     def number(self, metric: Metric, rows: Rows) -> str:
         """Return the number as a subquery."""
@@ -113,6 +114,7 @@ KINDS: Mapping[MetricKind, DuckDBKind] = {
     MetricKind.MALFORMED: DuckDBKind(query=lambda _, __: "0"),  # rows of a relation have been parsed
     MetricKind.VALUE: DuckDBKind(aggregate=lambda metric, rows: to_duckdb(metric.sql, rows.types)),
     MetricKind.QUERY: DuckDBKind(
-        query=lambda metric, rows: f"(WITH {ROWS_VIEW} AS (FROM {rows.relation}) {to_duckdb(metric.sql, rows.types)})"
+        reads_all=True,
+        query=lambda metric, rows: f"(WITH {ROWS_VIEW} AS (FROM {rows.relation}) {to_duckdb(metric.sql, rows.types)})",
     ),
 }

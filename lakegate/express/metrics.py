@@ -18,7 +18,7 @@ from lakegate.audit.errors import HandedOver
 from lakegate.audit.evaluation.drift import Past
 from lakegate.audit.evaluation.samples import evenly
 from lakegate.audit.evaluation.verdicts import Measurement, Measurements, evaluate
-from lakegate.audit.model.plan import Metric, MetricKind, Plan
+from lakegate.audit.model.plan import Metric, Plan, Trait
 from lakegate.audit.model.report import CheckResult, Source, Verdict
 from lakegate.audit.schema.names import fold
 from lakegate.duckdb.arrow import types_of
@@ -111,7 +111,7 @@ class DuckDB:
         """
         source = _rows_with_types(rows)
         with self._over(_with_places(rows)) as connection:
-            if metric.kind is MetricKind.DUPLICATES:
+            if metric.has(Trait.REPEATS):
                 return [at for (at,) in connection.execute(_keys_sql(metric, source, limit)).fetchall()]
             [(total,)] = connection.execute(f"SELECT count(*) FROM ({_places_sql(metric, source)})").fetchall()
             places = set(evenly(range(total), limit))
@@ -128,7 +128,7 @@ def _stream_numbers(connection: duckdb.DuckDBPyConnection, sql: str) -> Iterator
 def _check_means(metrics: Sequence[Metric], schema: pa.Schema) -> None:
     """Raise HandedOver for a mean of decimals, which Spark rounds to four places more than theirs."""
     plain = frozenset(field.name.lower() for field in schema if not pa.types.is_decimal(field.type))
-    if any(_averages(metric.sql, plain) for metric in metrics if metric.kind in (MetricKind.VALUE, MetricKind.QUERY)):
+    if any(_averages(metric.sql, plain) for metric in metrics if metric.has(Trait.NUMBER)):
         raise HandedOver("Only Spark has the places of a mean of decimals.")
 
 
@@ -180,7 +180,7 @@ def _with_places(rows: pa.Table) -> pa.Table:
 
 def columns_needed(metrics: Sequence[Metric], columns: Sequence[str]) -> list[str]:
     """Return the columns that these metrics ask for, one at least: rows are counted by it."""
-    if any(metric.kind is MetricKind.QUERY for metric in metrics):
+    if any(KINDS[metric.kind].reads_all for metric in metrics):
         return list(columns)
     names = {name for metric in metrics for name in _names_in(metric)}
     return [name for name in columns if fold(name) in names] or list(columns[:1])
@@ -207,7 +207,7 @@ def is_exact(metric: Metric, types: Types) -> bool:
     """Return True if a number depends neither on the order in which rows are added up nor on an engine's last digit.
     The types are Spark's of the columns, by their names in lower case.
     """
-    if metric.kind not in (MetricKind.VALUE, MetricKind.QUERY):
+    if not metric.has(Trait.NUMBER):
         return True
     tree = sqlglot.parse_one(metric.sql, read="spark")
     annotate(tree, types)

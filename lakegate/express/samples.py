@@ -18,26 +18,24 @@ from lakegate.audit.evaluation.samples import (
     to_sample,
     with_rows,
 )
-from lakegate.audit.model.plan import Metric, MetricKind, Plan, TableColumn
+from lakegate.audit.model.plan import Metric, Plan, TableColumn, Trait
 from lakegate.audit.model.report import CheckResult
 from lakegate.audit.schema.types import canonical
+from lakegate.duckdb.metrics import KINDS
 from lakegate.express.metrics import DuckDB
 
 _DIGITS = 10  # tell any number of 32 bits from its neighbours
 _BYTES = (pa.binary(), pa.large_binary())
 _TEXTS = (*_BYTES, pa.string(), pa.large_string())
 _LONGEST = 4 * TEXT  # bytes of as many letters
-_SAMPLE_KINDS = (MetricKind.NULLS, MetricKind.FAILING, MetricKind.DUPLICATES)
-"""Kinds of metrics whose failing rows are in the table."""
 
 
 def with_samples(
     plan: Plan, results: Results, read: Callable[[str], pa.Table], duckdb: DuckDB
 ) -> dict[str, tuple[CheckResult, ...]]:
     """Return the same results, with failing rows of each file at each check that did not pass."""
-    pairs = [
-        (metric, file) for metric, files in to_sample(plan, results) for file in files if metric.kind in _SAMPLE_KINDS
-    ]
+    metrics = [pair for pair in to_sample(plan, results) if KINDS[pair[0].kind].sample and not pair[0].refers_to]
+    pairs = [(metric, file) for metric, files in metrics for file in files]
     if not pairs:
         return dict(results)
     limit = rows_per_sample(len(pairs))
@@ -48,7 +46,7 @@ def with_samples(
 
 def _sample(plan: Plan, metric: Metric, rows: pa.Table, duckdb: DuckDB, limit: int) -> list[Row]:
     places = duckdb.places(metric, rows, limit)
-    if metric.kind is MetricKind.DUPLICATES:
+    if metric.has(Trait.REPEATS):
         return by_keys(rows_at(plan, shown_columns(plan, metric), rows, places), metric, limit)
     return rows_at(plan, shown_columns(plan, metric), rows, places)
 

@@ -15,10 +15,11 @@ from lakegate.audit.evaluation.drift import Past
 from lakegate.audit.evaluation.duplicates import OwnRepeats
 from lakegate.audit.evaluation.quarantine import Results
 from lakegate.audit.evaluation.verdicts import Dependent, Measurement, Measurements, malformed_checks
-from lakegate.audit.model.plan import Metric, MetricKind, Plan, Relation, Scope
+from lakegate.audit.model.plan import Metric, Plan, Relation, Scope, Trait
 from lakegate.audit.model.report import CheckResult, Source
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import canonical
+from lakegate.duckdb.metrics import KINDS
 from lakegate.express import samples
 from lakegate.express.keys import Base, Batch, resolve
 from lakegate.express.metrics import DuckDB, check_near_limits, columns_needed, is_exact
@@ -60,7 +61,7 @@ class ExpressView:
 
     def measure(self) -> tuple[list[Measurements], dict[str, Dependent]]:
         metrics_by_file = {file: self._measure_file(file) for file in self.files}
-        key_metrics = {metric.id for metric in self._file_metrics if metric.kind is MetricKind.DUPLICATES}
+        key_metrics = {metric.id for metric in self._file_metrics if metric.has(Trait.REPEATS)}
         repeats: dict[str, Dependent] = {
             name: OwnRepeats(rows={file: int(metrics[name].value or 0) for file, metrics in metrics_by_file.items()})
             for name in key_metrics
@@ -148,5 +149,5 @@ class ExpressView:
 
 
 def _source(metric: Metric) -> Source:
-    asks = metric.alone or metric.kind in (MetricKind.QUERY, MetricKind.DUPLICATES)
+    asks = metric.alone or KINDS[metric.kind].query
     return Source.QUERY if asks else Source.AGGREGATE

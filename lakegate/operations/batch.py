@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from lakegate.audit.evaluation.mask import Mask
 from lakegate.audit.evaluation.quarantine import quarantine_of
-from lakegate.audit.model.plan import MetricKind
+from lakegate.audit.model.plan import Trait
 from lakegate.audit.model.report import WORST_FIRST, CheckResult, FileReport, Report, Verdict
 from lakegate.audit.summary import files_of
 from lakegate.errors import Misconfigured, Refused
@@ -220,15 +220,10 @@ def rows_command(batch: str, check: CheckResult) -> str:
 
 def has_rows(file: FileReport, check: CheckResult) -> bool:
     """Return True if a table has rows of the file that fail the check. Malformed rows can only be in quarantine."""
-    in_table = not is_of(check, MetricKind.MALFORMED) or is_quarantined(file, check)
+    in_table = not check.has(Trait.LINES) or is_quarantined(file, check)
     return bool(check.failing_rows and check.metric) and in_table
 
 
 def is_quarantined(file: FileReport, check: CheckResult) -> bool:
     """Return True if the file's rows that fail the check are in quarantine."""
     return bool(file.quarantined) and check.verdict is Verdict.QUARANTINE
-
-
-def is_of(check: CheckResult, kind: MetricKind) -> bool:
-    """Return True if the check's metric is of this kind: a check's id begins with its metric's kind."""
-    return check.check.startswith(f"{kind}-")

@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from lakegate.audit.evaluation.quarantine import budget_check
 from lakegate.audit.evaluation.verdicts import Measurement, result_of
-from lakegate.audit.model.plan import Check, MetricKind, Mode, Plan, Scope, Severity
+from lakegate.audit.model.plan import Check, Mode, Plan, Scope, Severity, Trait
 from lakegate.audit.model.report import CheckResult, FileReport, Source, Verdict
 from lakegate.contracts import Contract
 from lakegate.landing.attempts import Attempt
@@ -164,7 +164,7 @@ def _result(
     metric = plan.metric(check.metric)
     if earlier := by_metric.get(metric.id):
         measurement = Measurement(value=earlier.measured, source=earlier.source, rows=earlier.rows)
-    elif metric.kind is MetricKind.ROWS and metric.scope is Scope.BATCH:
+    elif metric.has(Trait.SIZE) and metric.scope is Scope.BATCH:
         measurement = Measurement(value=file.rows, source=Source.STATISTICS)
     else:
         return None

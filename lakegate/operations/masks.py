@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from lakegate.audit.evaluation.mask import Mask, hide, of_columns
-from lakegate.audit.model.plan import MetricKind
+from lakegate.audit.model.plan import Trait
 from lakegate.audit.model.report import CheckResult, Report
 from lakegate.errors import ContractFaults, Misconfigured, Refused
 from lakegate.landing.attempts import Attempt
@@ -50,6 +50,6 @@ def masked_report(report: Report, mask: Mask) -> Report:
 
 
 def _masked_check(check: CheckResult, mask: Mask) -> CheckResult:
-    hides = mask.hides_unparsed if check.check.startswith(f"{MetricKind.MALFORMED}-") else mask.hides
+    hides = mask.hides_unparsed if check.has(Trait.LINES) else mask.hides
     sample = tuple(dict(zip(row, hide(row.values(), hides(row)), strict=True)) for row in check.sample)
     return replace(check, sample=sample)

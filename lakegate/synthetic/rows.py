@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lakegate.audit.model.plan import Metric, MetricKind, Plan, TableColumn
+from lakegate.audit.model.plan import Metric, Plan, TableColumn, Trait
 from lakegate.contracts.odcs.vocabulary import hint
 from lakegate.counts import count
 from lakegate.errors import Misconfigured
@@ -20,7 +20,6 @@ from lakegate.synthetic.values import candidates
 
 _ROUNDS, _CANDIDATES = 60, 1_000
 _NULLS = 0.1  # of a column that may have some
-_OF_VALUES = (MetricKind.NULLS, MetricKind.FAILING)
 
 
 def table_of(plan: Plan, rows: Mapping[str, Sequence[Any]]) -> pa.Table:
@@ -42,7 +41,7 @@ class Maker:
 
     def good(self) -> pa.Table:
         """Return rows that keep all rules. Raise Misconfigured if too few were found."""
-        rules = [m for m in self._plan.metrics if _is_key(m) or (len(m.columns) > 1 and m.kind in _OF_VALUES)]
+        rules = [m for m in self._plan.metrics if _is_key(m) or (len(m.columns) > 1 and m.has(Trait.SINGLE))]
         rows = self._draw(0)
         for _ in range(_ROUNDS):
             rows = pa.concat_tables([rows, self._draw(self._number)])
@@ -76,7 +75,7 @@ class Maker:
         """Find the column's values that pass its rules, and for each rule those that fail it and few others."""
         rules = [metric for metric in self._plan.metrics if metric.columns == (column.name,)]
         number = _CANDIDATES + 3 * self._number * any(map(_is_key, rules))
-        rules = [metric for metric in rules if metric.kind in _OF_VALUES]
+        rules = [metric for metric in rules if metric.has(Trait.SINGLE)]
         values = candidates(self._plan, column, self._random, number)
         all_marks = self._evaluator.marks(table_of(self._plan, {column.name: values}), rules)
         ranking = sorted(zip(values, all_marks, strict=True), key=lambda pair: len(pair[1]) - pair[1].count(False))
@@ -109,4 +108,4 @@ class Maker:
 
 
 def _is_key(metric: Metric) -> bool:
-    return metric.kind is MetricKind.DUPLICATES
+    return metric.has(Trait.REPEATS)

@@ -15,7 +15,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from lakegate.audit.model.plan import MetricKind, Plan, TableColumn
+from lakegate.audit.model.plan import Plan, TableColumn, Trait
 from lakegate.audit.schema.types import Array, Atom, Map, Struct, Type, digits, parse
 from lakegate.duckdb.dialect import backtracking
 from lakegate.reading.moments import iso
@@ -45,7 +45,7 @@ _ORDERS: Mapping[str, tuple[int, Decimal, Callable[[Decimal], Any]]] = {
 
 def candidates(plan: Plan, column: TableColumn, random: Random, number: int) -> list[Any]:
     """Return at most a `number` of different values of a column: null, then those that its rules name, then others."""
-    rules = [m.sql for m in plan.metrics if m.kind is MetricKind.FAILING and column.name in m.columns]
+    rules = [m.sql for m in plan.metrics if m.has(Trait.SINGLE) and m.sql and column.name in m.columns]
     nodes = [node for rule in rules for node in sqlglot.parse_one(rule, read="spark").walk()]
     patterns = {backtracking(node.expression.name) for node in nodes if isinstance(node, exp.RegexpLike)}
     texts = {node.name for node in nodes if isinstance(node, exp.Literal) and not _is_cap(node)} - patterns

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 
-from lakegate.audit.model.plan import Check, MetricKind, Plan, Scope, Severity
+from lakegate.audit.model.plan import Check, Plan, Scope, Severity, Trait
 from lakegate.express.plan import asks_spark
 
 PARTITIONS = "pip install 'lakegate[wap]'"
@@ -28,7 +28,7 @@ def askable(plan: Plan) -> tuple[Plan, dict[str, str]]:
 
 def _goes_by_order(plan: Plan, check: Check) -> bool:
     """Return True if the first row of several stays, which in a table with partitions is the first of a partition."""
-    repeats = plan.metric(check.metric).kind is MetricKind.DUPLICATES
+    repeats = plan.metric(check.metric).has(Trait.REPEATS)
     return bool(plan.partitions) and repeats and check.severity is Severity.QUARANTINE
 
 
@@ -48,7 +48,7 @@ def _reason(plan: Plan, check: Check) -> str:
         return "it compares a file with those that were published before it"
     if metric.refers_to:
         return f"it looks for keys in {metric.refers_to.table} on main"
-    if metric.kind is MetricKind.ROWS and metric.scope is Scope.TABLE:
+    if metric.has(Trait.SIZE) and metric.scope is Scope.TABLE:
         return "it counts the rows of the table on main, too"
     if _goes_by_order(plan, check) and not find_spec("pyiceberg_core"):
         return f"which of several rows stays depends on the table's partitions; to have it asked: {PARTITIONS}"

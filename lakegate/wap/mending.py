@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from lakegate.audit.model.plan import MetricKind, Plan, Stance, TableColumn
+from lakegate.audit.model.plan import Plan, Stance, TableColumn, Trait
 from lakegate.audit.schema.names import fold
 from lakegate.audit.schema.types import Atom, digits, parse
 from lakegate.wap.narrowing import plain_type
@@ -89,7 +89,7 @@ def lines(package: str, frame: pa.Schema, plan: Plan) -> list[str]:
 
 def _lines(words: Mapping[tuple[str, str], str], frame: pa.Schema, plan: Plan) -> Iterator[str]:
     wanted = {column.name: column for column in plan.columns}
-    required = {metric.columns for metric in plan.metrics if metric.kind is MetricKind.NULLS}
+    required = {metric.columns for metric in plan.metrics if metric.has(Trait.REQUIRED)}
     unknown = [name for name in frame.names if name not in wanted]
     for name, column in wanted.items():
         if name in frame.names:

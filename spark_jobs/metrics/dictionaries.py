@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.data_files.statistics import DataFileStatistics, IcebergField
-from lakegate.audit.model.plan import Metric, MetricKind
+from lakegate.audit.model.plan import Metric, Trait
 from lakegate.audit.schema.types import spark_identifier
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.failures import FAILURES
@@ -59,7 +59,7 @@ def prove(
 
 
 def _is_of_one_text(metric: Metric, columns: Mapping[str, IcebergField]) -> bool:
-    if metric.kind is not MetricKind.FAILING or len(metric.columns) != 1:
+    if not (metric.has(Trait.SINGLE) and metric.sql) or len(metric.columns) != 1:
         return False
     [name] = metric.columns
     return name in columns and columns[name].type == "string" and not set(name) & _NOT_IN_VARIABLES

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - what everybody calls it
 
 from lakegate.audit.evaluation import samples
 from lakegate.audit.evaluation.mask import MASK, raw
-from lakegate.audit.model.plan import MetricKind, Plan
+from lakegate.audit.model.plan import Plan, Trait
 from lakegate.audit.model.report import CheckResult
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
@@ -33,7 +33,7 @@ def count(
 
     `rows_by_file` has the number of appended rows.
     """
-    is_checked = any(metric.kind is MetricKind.MALFORMED for metric in plan.metrics)
+    is_checked = any(metric.has(Trait.LINES) for metric in plan.metrics)
     short = [
         inspection for inspection in inspections if is_checked and rows_by_file.get(inspection.id, 0) != inspection.rows
     ]
@@ -45,7 +45,7 @@ def with_samples(
     spark: SparkSession, plan: Plan, inspections: Sequence[Inspection], checks: Mapping[str, tuple[CheckResult, ...]]
 ) -> dict[str, tuple[CheckResult, ...]]:
     """Return the same results, with rows at the check that every row parses."""
-    own_metrics = {metric.id for metric in plan.metrics if metric.kind is MetricKind.MALFORMED}
+    own_metrics = {metric.id for metric in plan.metrics if metric.has(Trait.LINES)}
     inspections_to_sample = [
         inspection
         for inspection in inspections

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from lakegate.audit.advice import Advice, setting
-from lakegate.audit.model.plan import Budget, Check, Metric, MetricKind, Plan, Scope, Severity
+from lakegate.audit.model.plan import Budget, Check, Metric, MetricKind, Plan, Scope, Severity, Trait
 from lakegate.audit.schema.faults import listing
 from lakegate.counts import count
 
@@ -14,7 +14,7 @@ def advise(plan: Plan, check: Check, failing_rows: int, expected: str) -> Advice
     """Return the advice for a check that so many rows fail, or whose number is not as expected."""
     metric = plan.metric(check.metric)
     ask = _from_the_past if check.drift else ASKS.get(metric.kind, _mend if metric.kind.counts_rows else _as_a_whole)
-    if metric.kind is MetricKind.MALFORMED:
+    if metric.has(Trait.LINES):
         quarantine = {} if check.severity is Severity.QUARANTINE else put_aside(plan)
         return Advice(vendor=ask(check, metric, failing_rows, expected), **quarantine)
     of_contract = _of_key(check) if _is_of_key(plan, metric) else _of_contract(check)
@@ -43,8 +43,8 @@ def put_aside(plan: Plan) -> dict[str, str]:
 
 def _is_of_key(plan: Plan, metric: Metric) -> bool:
     """Return True if the metric says that the primary key identifies no row, or not one alone."""
-    is_repeated = metric.kind is MetricKind.DUPLICATES and metric.columns == plan.key
-    return bool(plan.key) and (is_repeated or (metric.kind is MetricKind.NULLS and {*metric.columns} <= {*plan.key}))
+    repeats = metric.has(Trait.REPEATS) and metric.columns == plan.key
+    return bool(plan.key) and (repeats or (metric.has(Trait.REQUIRED) and {*metric.columns} <= {*plan.key}))
 
 
 def _of_key(check: Check) -> dict[str, str]:

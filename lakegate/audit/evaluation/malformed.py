@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lakegate.audit.evaluation.verdicts import Dependent, Measurement
-from lakegate.audit.model.plan import MetricKind, Plan
+from lakegate.audit.model.plan import Plan, Trait
 from lakegate.audit.model.report import Source
 
 
@@ -22,4 +22,4 @@ class MalformedRows:
 def malformed_metrics(plan: Plan, lines: Mapping[str, int], parsed_rows: Mapping[str, int]) -> dict[str, Dependent]:
     """Return the plan's metric of rows that do not parse, from how many lines each file has and how many of them do."""
     malformed = MalformedRows(rows={file: rows - parsed_rows.get(file, 0) for file, rows in lines.items()}, lines=lines)
-    return {metric.id: malformed for metric in plan.metrics if metric.kind is MetricKind.MALFORMED}
+    return {metric.id: malformed for metric in plan.metrics if metric.has(Trait.LINES)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from lakegate.audit.evaluation.advice import advise
 from lakegate.audit.evaluation.drift import Past, before, drift_of
 from lakegate.audit.evaluation.quarantine import Distinct, budget_check, leaving_checks
-from lakegate.audit.model.plan import Check, Comparison, MetricKind, Operator, Plan, Scope, Severity, Unit
+from lakegate.audit.model.plan import Check, Comparison, MetricKind, Operator, Plan, Scope, Severity, Trait, Unit
 from lakegate.audit.model.report import WORST_FIRST, CheckResult, Source, Verdict
 
 _HOLDS: dict[Operator, Callable[..., bool]] = {
@@ -147,7 +147,7 @@ def _budget(
 
 def malformed_checks(plan: Plan) -> set[str]:
     """Return the checks, by id, that require rows to parse."""
-    return {check.id for check in plan.checks if plan.metric(check.metric).kind is MetricKind.MALFORMED}
+    return {check.id for check in plan.checks if plan.metric(check.metric).has(Trait.LINES)}
 
 
 def _with_waiting(plan: Plan, checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
@@ -160,7 +160,7 @@ def _with_waiting(plan: Plan, checks: Sequence[CheckResult]) -> tuple[CheckResul
 
 def _counts_of_table(plan: Plan) -> set[str]:
     """Return the checks, by id, on the table's row count: earlier files are counted again once rows left."""
-    metrics = {metric.id for metric in plan.metrics if metric.kind is MetricKind.ROWS and metric.scope is Scope.TABLE}
+    metrics = {metric.id for metric in plan.metrics if metric.has(Trait.SIZE) and metric.scope is Scope.TABLE}
     return {check.id for check in plan.checks if check.metric in metrics}
 
 

@@ -21,32 +21,46 @@ class Relation(StrEnum):
     CONFLICT = "once they leave, a file that failed may pass"
 
 
+class Trait(StrEnum):
+    """A trait of metric kinds, by which all but the engines' own tables tell them apart."""
+
+    SIZE = "it is the number of all rows"
+    NUMBER = "it is a number that SQL has of all rows"
+    SINGLE = "it counts rows that fail by their own values"
+    REQUIRED = "it counts rows without a value"
+    REPEATS = "it counts rows that repeat others"
+    LINES = "it counts lines of files, of which no table has rows"
+    VALUES = "it compares or adds up values"
+
+
 class MetricKind(StrEnum):
     """A way of computing a metric, per file version. It counts failing rows, or is a number about all rows."""
 
-    counts_rows: bool
     relation: Relation
+    traits: tuple[Trait, ...]
 
-    def __new__(cls, value: str, counts_rows: bool, relation: Relation = Relation.NO_EFFECT) -> Self:  # noqa: FBT001
+    def __new__(cls, value: str, relation: Relation, *traits: Trait) -> Self:
         kind = str.__new__(cls, value)
-        kind._value_, kind.counts_rows, kind.relation = value, counts_rows, relation
+        kind._value_, kind.relation, kind.traits = value, relation, traits
         return kind
 
-    ROWS = "rows", False, Relation.SUPPORT  # how many rows
-    NULLS = "nulls", True  # how many rows are null in the one column
-    FAILING = "failing", True  # how many rows satisfy `sql`, the condition of a failing row
+    ROWS = "rows", Relation.SUPPORT, Trait.SIZE  # how many rows
+    NULLS = "nulls", Relation.NO_EFFECT, Trait.SINGLE, Trait.REQUIRED  # how many rows are null in the one column
+    FAILING = "failing", Relation.NO_EFFECT, Trait.SINGLE  # how many rows satisfy `sql`, the condition of a failing row
     # how many rows repeat an earlier row's `columns` (rows with a null among them don't count)
-    DUPLICATES = "duplicates", True, Relation.CONFLICT
+    DUPLICATES = "duplicates", Relation.CONFLICT, Trait.REPEATS, Trait.VALUES
     # how many rows have a key in `columns` that no row of `refers_to` has (a null makes it no key)
-    ORPHANS = "orphans", True, Relation.SUPPORT
-    MALFORMED = (
-        "malformed",
-        True,
-    )  # how many rows of a text file do not parse as the columns' types: they aren't appended
+    ORPHANS = "orphans", Relation.SUPPORT, Trait.VALUES
+    # how many rows of a text file do not parse as the columns' types: they aren't appended
+    MALFORMED = "malformed", Relation.NO_EFFECT, Trait.LINES
     # the result of the aggregate `sql` over the rows; there may be none (a mean of nothing)
-    VALUE = "value", False
+    VALUE = "value", Relation.NO_EFFECT, Trait.NUMBER, Trait.VALUES
     # the result of the query `sql` over the rows, which it calls ROWS_VIEW; there may be none
-    QUERY = "query", False
+    QUERY = "query", Relation.NO_EFFECT, Trait.NUMBER
+
+    @property
+    def counts_rows(self) -> bool:
+        return not {Trait.SIZE, Trait.NUMBER} & {*self.traits}
 
 
 ROWS_VIEW = "_lakegate_rows"
@@ -182,6 +196,9 @@ class Metric:
     bound: str = ""
     passes: str = ""
 
+    def has(self, trait: Trait) -> bool:
+        return trait in self.kind.traits
+
 
 class Comparison(StrEnum):
     """A comparison of a metric with its past values."""
@@ -278,7 +295,8 @@ class Plan:
         """
         metric_ids = {check.metric for check in self.checks if not check.holds_with_less}
         table_metrics = [metric for metric in self.metrics if metric.scope is Scope.TABLE]
-        keys = [metric for metric in table_metrics if metric.kind is MetricKind.ORPHANS and metric.id not in metric_ids]
+        supports = [metric for metric in table_metrics if metric.kind.relation is Relation.SUPPORT]
+        keys = [metric for metric in supports if metric.refers_to and metric.id not in metric_ids]
         other_tables = {m.refers_to.table if m.refers_to else self.table for m in table_metrics if m not in keys}
         return frozenset({key.refers_to.table for key in keys if key.refers_to} - other_tables - {self.table})
 

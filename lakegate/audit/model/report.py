@@ -13,7 +13,7 @@ from typing import Any
 from lakegate.audit.advice import Advice
 from lakegate.audit.model.codec import from_json
 from lakegate.audit.model.lane import Lane
-from lakegate.audit.model.plan import Mode, Severity, Unit
+from lakegate.audit.model.plan import MetricKind, Mode, Severity, Trait, Unit
 from lakegate.counts import count
 
 
@@ -79,6 +79,10 @@ class CheckResult:
     advice: Advice | None = None
     low: float | None = None
     high: float | None = None
+
+    def has(self, trait: Trait) -> bool:
+        """Return True if its metric's kind has the trait: a check's id begins with that kind."""
+        return any(trait in kind.traits for kind in MetricKind if self.check.startswith(f"{kind}-"))
 
     @property
     def reason(self) -> str:

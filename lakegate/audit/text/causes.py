@@ -13,7 +13,7 @@ from lakegate.audit.evaluation.advice import put_aside
 from lakegate.audit.evaluation.mask import MASK
 from lakegate.audit.evaluation.verdicts import malformed_checks
 from lakegate.audit.model.files import FileFormat, FileKind
-from lakegate.audit.model.plan import MetricKind, Plan, Severity, TableColumn
+from lakegate.audit.model.plan import Plan, Severity, TableColumn, Trait
 from lakegate.audit.model.report import CheckResult
 from lakegate.audit.schema import lines
 from lakegate.audit.schema.faults import type_text
@@ -159,7 +159,7 @@ class _Layout:
 
     def _is_bound(self, name: str) -> bool:
         """Return True if more of the contract hangs on the column's type."""
-        metrics = (metric for metric in self.plan.metrics if metric.kind is not MetricKind.NULLS)
+        metrics = (metric for metric in self.plan.metrics if not metric.has(Trait.REQUIRED))
         parts = any(name in transform for transform in self.plan.partitions)
         return parts or name in self.plan.key or any(name in metric.columns or name in metric.sql for metric in metrics)
 

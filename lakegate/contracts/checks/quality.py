@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from lakegate.audit.model.plan import Comparison, Drift, Metric, MetricKind, Operator, Scope, Severity, Unit
+from lakegate.audit.model.plan import Comparison, Drift, Metric, Operator, Scope, Severity, Trait, Unit
 from lakegate.contracts.checks import drifts
 from lakegate.contracts.checks.check import CheckWithMetric, WarningLines, check_of, value_of
 from lakegate.contracts.checks.column_rules import pattern_metric
@@ -291,7 +291,7 @@ def _check_of_question(
         return None
     operator, threshold = comparison.operator, comparison.threshold
     percent = question.is_count and question.unit is Unit.PERCENT
-    if percent and (max(threshold) > _WHOLE_FILE or question.metric.kind is MetricKind.ROWS):
+    if percent and (max(threshold) > _WHOLE_FILE or question.metric.has(Trait.SIZE)):
         item.fault("a percentage of the file's rows is between 0 and 100, and their count is not one of them")
         return None
     if (fault := refusal(operator, threshold, _possible(question, fields, drift))) is not None:
@@ -318,7 +318,7 @@ def _possible(question: Question, fields: Fields, drift: Drift | None) -> Values
         return question.values or ANY
     if drift is None and question.unit is Unit.PERCENT and metric.kind.counts_rows:
         return Values(0, _WHOLE_FILE, null=False)
-    values = aggregate_values(metric.sql, fields) if metric.kind is MetricKind.VALUE else NUMBERS_OF_ROWS
+    values = aggregate_values(metric.sql, fields) if metric.has(Trait.NUMBER) else NUMBERS_OF_ROWS
     if drift is None:
         return values
     return Values(-_WHOLE_FILE, ENDLESS) if drift.comparison is Comparison.RATE and values.low >= 0 else ANY

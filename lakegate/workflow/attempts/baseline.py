@@ -7,7 +7,7 @@ quarantined: a fault would else hide the next one, and the first day of enforcin
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from lakegate.audit.model.plan import MetricKind, Plan
+from lakegate.audit.model.plan import Plan, Trait
 from lakegate.audit.model.report import FileReport, Verdict
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
@@ -51,7 +51,7 @@ def _values_of(plan: Plan, file: FileReport) -> dict[str, float]:
     report has the number of rows, whatever the contract asks for.
     """
     table_rows = file.rows - file.would_quarantine
-    rows = {metric.id: float(table_rows) for metric in plan.metrics if metric.kind is MetricKind.ROWS}
+    rows = {metric.id: float(table_rows) for metric in plan.metrics if metric.has(Trait.SIZE)}
     of_all = [check for check in file.checks if check.rows == table_rows]
     return rows | {check.metric: check.measured for check in of_all if check.measured is not None}
 
