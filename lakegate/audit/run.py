@@ -30,7 +30,7 @@ from lakegate.audit.completeness import (
 )
 from lakegate.audit.data_files.difference import Difference
 from lakegate.audit.data_files.statistics import IcebergField
-from lakegate.audit.engine import Engine, ProvedTable, Source, Table, View
+from lakegate.audit.engine import Engine, ProvedTable, Table, View
 from lakegate.audit.errors import JobError, Unfit
 from lakegate.audit.evaluation.audits import audit_rows, audits_of
 from lakegate.audit.evaluation.malformed import malformed_metrics
@@ -90,7 +90,7 @@ class Run:
     sets_aside: bool = True
 
     def __post_init__(self) -> None:
-        self.started_at = self.now()
+        self.started_at, self.source = self.now(), self.engine.source
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -107,10 +107,6 @@ class Run:
     def plan_with_columns(self) -> Plan:
         """Plan of the job with the columns that the table gains by this attempt's files."""
         return replace(self.job.plan, columns=self.columns) if self.columns else self.job.plan
-
-    @property
-    def source(self) -> Source[Any, Any]:
-        return self.engine.source
 
     @property
     def observes(self) -> bool:

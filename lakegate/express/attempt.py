@@ -24,7 +24,6 @@ from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.audit.model.job import Job, JobFile
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.audit.ref import Ref
-from lakegate.audit.run import utc_now
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.counts import count
@@ -197,7 +196,7 @@ class Attempt:
         plan: Plan,
         inspections: Sequence[Inspection],
     ) -> None:
-        job, ref = self.job, Ref(self.job.branch)
+        job, ref, io = self.job, Ref(self.job.branch), self.process.data
         name = quarantine_of(plan.table, distinct=job.distinct)
         replaced_paths = {data.path for data in job.replaced_quarantined}
         current, base = self._with_base(name)
@@ -209,17 +208,9 @@ class Attempt:
         quarantine_files, old_files, new_files = [], [], []
         for file, checks in failures.items():
             row_reasons, rows = view.reasons(file, (), checks), view.read(file, [*kinds, FILE_COLUMN])
-            quarantine_files += quarantine.leave(
-                quarantine_table,
-                job,
-                file,
-                quarantine.row_texts(rows, kinds),
-                row_reasons,
-                utc_now(),
-                self.process.data,
-            )
+            quarantine_files += quarantine.leave(quarantine_table, job, file, kinds, rows, row_reasons, io)
             old_files += [view.entries[data.path] for data in view.files[file]]
-            new_files += quarantine.write_rest(table.table, rows, row_reasons, self.process.data, self.limits)
+            new_files += quarantine.write_rest(table.table, rows, row_reasons, io, self.limits)
         appending.commit(quarantine_table, quarantine_files)
         appending.replace(table.table, old_files, new_files)
 

@@ -4,7 +4,7 @@ An attempt of the express lane and a run without the service differ in their `So
 compute exactly it does not compute: it raises HandedOver, and says so.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,6 +22,7 @@ from lakegate.audit.ref import Ref
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.names import display_name
+from lakegate.express.files import ParquetFiles
 from lakegate.express.keys import Base
 from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
@@ -31,16 +32,6 @@ from lakegate.express.tables import ExpressTable
 from lakegate.express.view import ExpressView
 
 
-class Files(engine.StagedFiles, Protocol):
-    """Files whose rows Arrow has."""
-
-    def rows(self, plan: Plan, inspection: Inspection, schema: pa.Schema, limit: int) -> Iterable[pa.Table]:
-        """Return a file's rows as the table will hold them, in parts of at most, or about, so many bytes in memory."""
-
-    def with_faults(self, inspection: Inspection, error: BrokenText) -> Inspection:
-        """Return a file that cannot be appended with its faults. Raise an error if then no file is to be appended."""
-
-
 class Source(engine.Source[ExpressTable, ExpressView], Protocol):
     """Files and a branch for this engine. A source that `counts_keys` wants keys at fault counted, not handed over."""
 
@@ -48,7 +39,7 @@ class Source(engine.Source[ExpressTable, ExpressView], Protocol):
     counts_keys: bool
 
     @property
-    def files(self) -> Files: ...
+    def files(self) -> ParquetFiles: ...
 
     @property
     def limits(self) -> Limits: ...
@@ -95,7 +86,16 @@ class DuckDBEngine:
             counts_keys=source.counts_keys,
         )
         reader = source.reader(proof.table, [column.name for column in job.plan.columns])
-        return ExpressView.of(plan, proof, reader, source.duckdb, base, job.baseline)
+        return ExpressView(
+            plan=plan,
+            files=proof.files,
+            columns=proof.columns,
+            read=lambda file, names: reader.rows(proof.files[file], names),
+            duckdb=source.duckdb,
+            base=base,
+            past=job.baseline,
+            entries=proof.difference.new_files.entries,
+        )
 
     def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         source, table = self.source, self.source.target(plan)

@@ -12,26 +12,23 @@ from lakegate.audit.evaluation.table_scope import Orphans
 _FILE, _ROWS = "_lakegate_file_of", "_lakegate_rows"
 
 
-def repeats(keys_by_file: Mapping[str, pa.Table], table_keys: pa.Table | None) -> Repeats:
+def repeats(keys_by_file: Mapping[str, pa.Table], table_keys: pa.Table) -> Repeats:
     """Return the keys that repeat among these files, or that the table has already."""
     counts = _count(keys_by_file)
     names = [name for name in counts.column_names if name not in (_FILE, _ROWS)]
-    old, new = counts.slice(0, 0), counts
-    if table_keys is not None:
-        table = table_keys.group_by(names).aggregate([])
-        old, new = (counts.join(table, names, join_type=kind) for kind in ("left semi", "left anti"))
+    table = table_keys.group_by(names).aggregate([])
+    old, new = (counts.join(table, names, join_type=kind) for kind in ("left semi", "left anti"))
     totals = new.group_by(names).aggregate([(_ROWS, "sum")])
     repeats_in_files = totals.filter(pc.greater(totals[f"{_ROWS}_sum"], 1)).select(names)
     new = new.join(repeats_in_files, names, join_type="left semi")
     return Repeats(patterns=(*_patterns(old, names, in_table=True), *_patterns(new, names, in_table=False)))
 
 
-def orphans(keys_by_file: Mapping[str, pa.Table], table_keys: pa.Table | None) -> Orphans:
+def orphans(keys_by_file: Mapping[str, pa.Table], table_keys: pa.Table) -> Orphans:
     """Return how many rows of each file have a key that the table does not have."""
     counts = _count(keys_by_file)
-    if table_keys is not None:
-        table = table_keys.group_by(table_keys.column_names).aggregate([])
-        counts = counts.join(table, table.column_names, join_type="left anti")
+    table = table_keys.group_by(table_keys.column_names).aggregate([])
+    counts = counts.join(table, table.column_names, join_type="left anti")
     rows = counts.group_by(_FILE).aggregate([(_ROWS, "sum")])
     return Orphans(rows=dict(zip(rows[_FILE].to_pylist(), rows[f"{_ROWS}_sum"].to_pylist(), strict=True)))
 

@@ -28,9 +28,11 @@ class ParquetFiles:
         return [footer.inspect(file, self.bodies[file.id], limits) for file in self.job.files]
 
     def rows(self, plan: Plan, inspection: Inspection, schema: pa.Schema, limit: int) -> Iterable[pa.Table]:
+        """Return a file's rows as the table will hold them, in parts of at most, or about, so many bytes in memory."""
         return parts_of(plan, inspection, self.bodies[inspection.id], schema, limit)
 
     def with_faults(self, inspection: Inspection, error: BrokenText) -> Inspection:
+        """Return a file that cannot be appended with its faults. Raise an error if then no file is to be appended."""
         raise Unfit(f"{inspection.file.key}: {'; '.join(error.faults)}", error.faults[0].advice) from error
 
     def find_faulty(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:

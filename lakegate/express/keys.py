@@ -36,7 +36,7 @@ _WHOLE = ("int", "long")
 class _AtFault(HandedOver):
     """A key is at fault. `count` returns the metric from the keys of each file's rows and those of the table."""
 
-    def __init__(self, count: Callable[[Mapping[str, pa.Table], pa.Table | None], Dependent]) -> None:
+    def __init__(self, count: Callable[[Mapping[str, pa.Table], pa.Table], Dependent]) -> None:
         super().__init__("A key repeats, or refers to nothing, and only Spark says against which file that counts.")
         self.count = count
 
@@ -92,7 +92,7 @@ def resolve(plan: Plan, metric: Metric, batch: Batch, base: Base, duckdb: DuckDB
         if not base.counts_keys:
             raise
         keys_by_file = {file: batch.read(file, metric.columns) for file in batch.files}
-        return fault.count(keys_by_file, _keys_of(plan, metric, batch, base))
+        return fault.count(keys_by_file, _table_keys(plan, metric, batch, base, batch.keys(metric.columns)))
 
 
 def _rows(plan: Plan, _: Metric, batch: Batch, base: Base, __: DuckDB) -> TableRows:
@@ -106,10 +106,8 @@ def _repeats(plan: Plan, metric: Metric, batch: Batch, base: Base, duckdb: DuckD
     batch_keys = batch.keys(metric.columns)
     if duckdb.numbers([metric], batch_keys)[metric.id]:
         raise _AtFault(faulty_keys.repeats)
-    table_keys = _keys_of(plan, metric, batch, base)
-    if table_keys is not None and duckdb.count(
-        _among(metric.columns, is_there=True), {_BATCH_KEYS: batch_keys, _TABLE_KEYS: table_keys}
-    ):
+    keys = {_BATCH_KEYS: batch_keys, _TABLE_KEYS: _table_keys(plan, metric, batch, base, batch_keys)}
+    if keys[_TABLE_KEYS].num_rows and duckdb.count(_among(metric.columns, is_there=True), keys):
         raise _AtFault(faulty_keys.repeats)
     return Repeats()
 
@@ -117,9 +115,9 @@ def _repeats(plan: Plan, metric: Metric, batch: Batch, base: Base, duckdb: DuckD
 def _orphans(plan: Plan, metric: Metric, batch: Batch, base: Base, duckdb: DuckDB) -> Orphans:
     if metric.refers_to is None or metric.refers_to.table == plan.table:
         raise HandedOver("The table refers to itself, and only Spark looks for its keys among earlier files.")
-    batch_keys, table_keys = batch.keys(metric.columns), _keys_of(plan, metric, batch, base)
-    other_keys = batch_keys.schema.empty_table() if table_keys is None else table_keys
-    if duckdb.count(_among(metric.columns, is_there=False), {_BATCH_KEYS: batch_keys, _TABLE_KEYS: other_keys}):
+    batch_keys = batch.keys(metric.columns)
+    keys = {_BATCH_KEYS: batch_keys, _TABLE_KEYS: _table_keys(plan, metric, batch, base, batch_keys)}
+    if duckdb.count(_among(metric.columns, is_there=False), keys):
         raise _AtFault(faulty_keys.orphans)
     return Orphans()
 
@@ -138,17 +136,13 @@ def _among(columns: Sequence[str], *, is_there: bool) -> str:
     return f"SELECT count(*) FROM {_BATCH_KEYS} WHERE {is_key} AND {among}"
 
 
-def _keys_of(plan: Plan, metric: Metric, batch: Batch, base: Base) -> pa.Table | None:
-    """Return the keys that the batch may share with the table that it is compared with, by the batch's names and types;
-    None if there are none.
-    """
+def _table_keys(plan: Plan, metric: Metric, batch: Batch, base: Base, batch_keys: pa.Table) -> pa.Table:
+    """Return keys of the table that the batch is compared with, by the batch's names: those that it may share."""
     target = metric.refers_to or Reference(table=plan.table, columns=metric.columns)
     table = base.load(target.table)
-    if table is None:
-        return None
-    fields = table.fields()
-    if not set(target.columns) <= fields.keys():
-        return None  # the column is new with the batch, so no row has a key
+    fields = table.fields() if table else {}
+    if table is None or not set(target.columns) <= fields.keys():  # the column may be new with the batch
+        return batch_keys.slice(0, 0)
     batch_fields = [batch.columns[name] for name in metric.columns]
     table_fields = [fields[name] for name in target.columns]
     _check_types(plan, batch_fields, table_fields)

@@ -4,7 +4,7 @@ It judges nothing. Each data file that it writes has rows of one file version, a
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
+from typing import Any
 
 import pyarrow as pa
 from pyiceberg.io.pyarrow import PyArrowFileIO, schema_to_pyarrow
@@ -14,6 +14,7 @@ from pyiceberg.table import Table
 from lakegate.audit.errors import HandedOver
 from lakegate.audit.model.job import Job
 from lakegate.audit.model.plan import Plan
+from lakegate.audit.run import utc_now
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.express import appending
 from lakegate.express.limits import Limits
@@ -35,28 +36,20 @@ def reasons(plan: Plan, rows: pa.Table, checks: Collection[str], duckdb: DuckDB)
 
 
 def leave(
-    table: Table, job: Job, file: str, rows: Sequence[str], row_reasons: Reasons, at: datetime, io: PyArrowFileIO
+    table: Table, job: Job, file: str, kinds: Mapping[str, str], rows: pa.Table, row_reasons: Reasons, io: PyArrowFileIO
 ) -> list[DataFile]:
-    """Write those of a file's rows, told as JSON, that fail something: data files of the quarantine table, without a
-    commit.
+    """Write those of a file's rows that fail something, as JSON, without a commit: data files of the quarantine table.
+    `kinds` are the Spark SQL types of the columns in the JSON, in their order.
     """
     [key] = [entry.key for entry in job.files if entry.id == file]
     schema = schema_to_pyarrow(table.schema(), include_field_ids=False)
-    quarantined_rows = [(row, names) for row, names in zip(rows, row_reasons, strict=True) if names]
-    of_all = {FILE_COLUMN: file, "key": key, "batch": job.batch, "attempt": job.attempt, "quarantined_at": at}
-    of_each = {
-        "row_json": [row for row, _ in quarantined_rows],
-        "reasons": [list(names) for _, names in quarantined_rows],
-    }
-    values = {**{name: [value] * len(quarantined_rows) for name, value in of_all.items()}, **of_each}
-    columns = [pa.array(values.get(field.name, [None] * len(quarantined_rows)), field.type) for field in schema]
-    return appending.write(table, pa.Table.from_arrays(columns, schema=schema), io, 1)
-
-
-def row_texts(rows: pa.Table, kinds: Mapping[str, str]) -> list[str]:
-    """Return each row as JSON; `kinds` are the Spark SQL types of the columns to tell, in their order."""
-    columns = [values_of(rows.column(name)) for name in kinds]
-    return [row_json(kinds, row) for row in zip(*columns, strict=True)]
+    bad = rows.filter(pa.array([bool(names) for names in row_reasons], pa.bool_()))
+    texts = [row_json(kinds, row) for row in zip(*(values_of(bad.column(name)) for name in kinds), strict=True)]
+    reasons = [list(names) for names in row_reasons if names]
+    of_file = {FILE_COLUMN: file, "key": key, "batch": job.batch, "attempt": job.attempt, "quarantined_at": utc_now()}
+    values: dict[str, Any] = {name: [of_file.get(name)] * bad.num_rows for name in schema.names}
+    values |= {"row_json": texts, "reasons": reasons}
+    return appending.write(table, pa.table(values, schema=schema), io, 1)
 
 
 def write_rest(table: Table, rows: pa.Table, row_reasons: Reasons, io: PyArrowFileIO, limits: Limits) -> list[DataFile]:

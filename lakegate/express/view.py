@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from lakegate.audit.completeness import PerFile
 from lakegate.audit.data_files.statistics import IcebergField, measure, with_rows
-from lakegate.audit.engine import ProvedTable
 from lakegate.audit.evaluation.drift import Past
 from lakegate.audit.evaluation.duplicates import OwnRepeats
 from lakegate.audit.evaluation.quarantine import Results
@@ -24,7 +23,6 @@ from lakegate.express import samples
 from lakegate.express.keys import Base, Batch, resolve
 from lakegate.express.metrics import DuckDB, check_near_limits, columns_needed, is_exact
 from lakegate.express.quarantine import Reasons, reasons
-from lakegate.express.reading import Reader
 
 Read = Callable[[str, Sequence[str]], pa.Table]
 """Returns these columns of a file version's rows, by id."""
@@ -44,20 +42,6 @@ class ExpressView:
     base: Base
     past: Past
     entries: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, plan: Plan, proof: ProvedTable[Any], reader: Reader, duckdb: DuckDB, base: Base, past: Past) -> Self:
-        """Return the view of what was proved, whose rows the reader reads."""
-        return cls(
-            plan=plan,
-            files=proof.files,
-            columns=proof.columns,
-            read=lambda file, names: reader.rows(proof.files[file], names),
-            duckdb=duckdb,
-            base=base,
-            entries=proof.difference.new_files.entries,
-            past=past,
-        )
 
     def measure(self) -> tuple[list[Measurements], dict[str, Dependent]]:
         metrics_by_file = {file: self._measure_file(file) for file in self.files}

@@ -89,6 +89,6 @@ def _engine(plan: Plan, paths: Sequence[Path]) -> Iterator[tuple[DuckDBEngine, L
         job = job_of(BRANCH, BRANCH, NOTHING, plan, of_job, Lane.EXPRESS)
         bodies = {file.id: map_file(path) for file, path in zip(of_job, paths, strict=True)}
         files = LocalFiles(job=job, bodies=bodies)
-        run = DuckDBRun(job=job, branches=scratch, branch=scratch.branch, key=str(uuid4()), files=files)
-        with closing(run):
+        branch, key = scratch.branch, str(uuid4())
+        with closing(DuckDBRun(job=job, branches=scratch, branch=branch, key=key, files=files, folder=place)) as run:
             yield DuckDBEngine(source=run), files

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
+from tempfile import TemporaryDirectory
 from typing import Any, Self
 from uuid import UUID, uuid4, uuid5
 
@@ -285,7 +286,10 @@ class Branch:
 def _in_duckdb(job: Job, given: Mapping[str, Given], **more: Any) -> Iterator[DuckDBEngine]:
     """Yield the engine of one append, or one audit, in this process."""
     files = ParquetFiles(job=job, bodies={key: file.body for key, file in given.items()})
-    with closing(DuckDBRun(job=job, files=files, **more)) as source:
+    with (
+        TemporaryDirectory(prefix="lakegate-rows-") as folder,
+        closing(DuckDBRun(job=job, files=files, folder=folder, **more)) as source,
+    ):
         yield DuckDBEngine(source=source)
 
 

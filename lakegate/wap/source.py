@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NoReturn
 from uuid import UUID
 
 import pyarrow as pa
@@ -73,16 +72,6 @@ def job_of(branch: str, batch: str, base: str, plan: Plan, files: tuple[JobFile,
     )
 
 
-class Nowhere:
-    """`Storage` of a run, which has no notes: the catalog has what there is to know."""
-
-    def read(self, uri: str) -> bytes:
-        raise FileNotFoundError(uri)
-
-    def write(self, uri: str, body: bytes) -> None:
-        """Keep nothing."""
-
-
 @dataclass(kw_only=True)
 class RunSource:
     """One append, or one audit, of a run, whichever engine does it. `branch` is the branch as this step has read it.
@@ -102,8 +91,8 @@ class RunSource:
         self._tables: dict[str, Any] = {}
 
     @property
-    def storage(self) -> Nowhere:
-        return Nowhere()
+    def storage(self) -> NoReturn:
+        raise HandedOver("A run has no notes.")  # the catalog has what there is to know
 
     def head(self) -> str:
         branch = self.branches.find(self.branch.name)
@@ -157,29 +146,24 @@ class RunSource:
 
 @dataclass(kw_only=True)
 class DuckDBRun(RunSource):
-    """`Source` of an append, or an audit, in DuckDB. Its rows are in a folder that goes with it."""
+    """`Source` of an append, or an audit, in DuckDB, whose rows are in a folder."""
 
     files: ParquetFiles
+    folder: str
     limits: Limits = LIMITS
     counts_keys: bool = True
 
     @cached_property
-    def folder(self) -> TemporaryDirectory[str]:
-        return TemporaryDirectory(prefix="lakegate-rows-")
-
-    @cached_property
     def spool(self) -> Spool:
-        return Spool(Path(self.folder.name))
+        return Spool(Path(self.folder))
 
     @cached_property
     def duckdb(self) -> DuckDB:
-        return DuckDB(replace(self.limits, spill=str(Path(self.folder.name) / "duckdb")))
+        return DuckDB(replace(self.limits, spill=str(Path(self.folder) / "duckdb")))
 
     def close(self) -> None:
         if "duckdb" in vars(self):
             self.duckdb.close()
-        if "folder" in vars(self):
-            self.folder.cleanup()
 
     def reader(self, table: ExpressTable, names: Collection[str]) -> SpooledReader:
         def fetch(path: str) -> bytes:

@@ -20,7 +20,7 @@ from lakegate.audit.data_files.difference import Difference
 from lakegate.audit.data_files.statistics import IcebergField
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.wap.history import Append
-from lakegate.wap.table import told, with_append
+from lakegate.wap.table import OF_APPEND, with_appends
 from spark_jobs.engine import SparkTable
 from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.gateway import jvm
@@ -36,7 +36,7 @@ class SparkRunTable(SparkTable):
     appends: Sequence[Append] = ()
 
     def fields(self) -> dict[str, IcebergField]:
-        return with_append(super().fields())
+        return OF_APPEND | super().fields()
 
     def read(self, entries: Mapping[str, Any], files: Mapping[str, str], *, per_file: bool) -> DataFrame:
         ids = F.create_map(*(F.lit(part) for pair in files.items() for part in pair))
@@ -44,7 +44,7 @@ class SparkRunTable(SparkTable):
         return rows.withColumn(FILE_COLUMN, F.element_at(ids, F.col("_file")))
 
     def changes_since(self, before: SparkTable | None) -> Difference:
-        return told(super().changes_since(before), self.fields()[FILE_COLUMN].id, self.appends)
+        return with_appends(super().changes_since(before), self.fields()[FILE_COLUMN].id, self.appends)
 
 
 def in_java(spark: SparkSession, table: Table) -> Any:
