@@ -26,7 +26,7 @@ from lakegate.dashboard import figures
 from lakegate.express.limits import Limits as Express
 from lakegate.landing import ingestion, routes
 from lakegate.publishing.nessie import notes
-from lakegate.wap import engine
+from lakegate.wap import source
 from lakegate.workflow import backlog, reconcile, registry, status
 from lakegate.workflow.cleaning import candidates
 from lakegate.workflow.ledger import decisions
@@ -146,8 +146,8 @@ PARTS: dict[str, list[Row]] = {
         row("bytes of memory of DuckDB", size(EXPRESS.memory), TO_SPARK),
     ],
     "Files that are tried": [
-        row("bytes of a file's rows in memory at once", size(engine.LIMITS.arrow), ON_DISK),
-        row("bytes of memory of DuckDB", size(engine.LIMITS.memory), ON_DISK),
+        row("bytes of a file's rows in memory at once", size(source.LIMITS.arrow), ON_DISK),
+        row("bytes of memory of DuckDB", size(source.LIMITS.memory), ON_DISK),
         row(
             "bytes of rows that are read for the audit",
             "half of the free disk in `TMPDIR`",
