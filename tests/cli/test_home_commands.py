@@ -71,7 +71,7 @@ def test_a_deployment_is_made_at_home_by_the_same_words(
     ran: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = tmp_path / "prod.toml"
-    settings.write_text('nessie_uri = "https://nessie.example.com"\nephemeral = true\n')
+    settings.write_text('nessie.uri = "https://nessie.example.com"\nephemeral = true\n')
     monkeypatch.setenv("AWS_REGION", "eu-central-1")
     words = ["deploy", str(settings), "--accept", "name"]
     monkeypatch.setattr(sys, "argv", ["lakegate", *words])
@@ -83,10 +83,10 @@ def test_a_deployment_is_made_at_home_by_the_same_words(
 @pytest.mark.parametrize(
     ("settings", "region", "said"),
     [
-        ("nessie_url = 'https://nessie.example.com'\n", "eu-central-1", "did you mean nessie_uri?"),
-        ("vcpus = 'many'\nephemeral = true\n", "eu-central-1", "vcpus is a whole number"),
+        ("nessie.url = 'https://nessie.example.com'\n", "eu-central-1", "did you mean nessie.uri?"),
+        ("spark.vcpus = 'many'\nephemeral = true\n", "eu-central-1", "spark.vcpus is a whole number"),
         ("not toml at all", "eu-central-1", "prod.toml"),
-        ("nessie_uri = 'https://nessie.example.com'\nephemeral = true\n", "", "AWS_REGION=eu-central-1"),
+        ("nessie.uri = 'https://nessie.example.com'\nephemeral = true\n", "", "AWS_REGION=eu-central-1"),
     ],
 )
 def test_settings_that_are_wrong_are_told_before_anything_is_installed(
