@@ -201,7 +201,7 @@ def contract_init(
         str, typer.Option(metavar="NAMESPACE.TABLE", help="The table; by default its name is that of the first file.")
     ] = "",
     form: Annotated[
-        str, typer.Option("--format", metavar="FORMAT", help="The files' format, if neither bytes nor name tell it.")
+        str, typer.Option("--format", metavar="FORMAT", help="The files' format, if neither bytes nor name show it.")
     ] = "",
     freshness: Annotated[
         str, typer.Option(metavar="COLUMN=DAYS", help="A column whose newest value is at most so many days old.")
@@ -492,7 +492,7 @@ def clean(
     delete: Annotated[bool, typer.Option("--delete", help="Delete what a run a week ago has found, too.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find the lake's files that nothing needs. Without --delete, nothing is deleted and the files are noted."""
+    """Find the lake's files that nothing needs. Without --delete, nothing is deleted and the files are recorded."""
     from lakegate.cli.clean import clean as run
 
     raise typer.Exit(run(_installation(ctx), days, folder or [], delete=delete, as_json=as_json))

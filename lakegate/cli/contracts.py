@@ -17,7 +17,7 @@ from lakegate.errors import ContractFaults, Fault
 from lakegate.operations.acts import PushContracts
 from lakegate.operations.pushing import ContractFile, TakenUp
 
-_OBSERVES = "It observes: what can be appended is published, and faults are told. To enforce it: mode: enforce"
+_OBSERVES = "It observes: what can be appended is published, and faults are reported. To enforce it: mode: enforce"
 
 
 @dataclass(frozen=True, kw_only=True)

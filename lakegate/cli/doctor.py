@@ -221,7 +221,7 @@ class Examination:
         secret = self.settings.slack_secret
         if not secret:
             todo = "set slack.secret and slack.channel, or read the functions' logs"
-            return [unknown("Slack", "none: messages go to the functions' logs alone, and count as told", todo)]
+            return [unknown("Slack", "none: messages go to the functions' logs alone, and count as sent", todo)]
         todo = (
             f"have a bot's token in it: aws secretsmanager put-secret-value --secret-id {secret} --secret-string xoxb-…"
         )
@@ -248,7 +248,7 @@ class Examination:
             return []
 
         def read() -> list[Finding]:
-            return [ok(subject, f"{EventBus(self.settings).look()} is told of what is published and rejected")]
+            return [ok(subject, f"{EventBus(self.settings).look()} gets what is published and rejected")]
 
         return findings_or_error(
             subject, read, f"make the bus, or correct event.bus; to look takes events:DescribeEventBus on {bus}"
@@ -278,7 +278,7 @@ class Examination:
 
         def read() -> list[Finding]:
             Lineage(self.settings).look()
-            return [ok(subject, f"{place(url)} is told of what is published and rejected")]
+            return [ok(subject, f"{place(url)} gets what is published and rejected")]
 
         return findings_or_error(subject, read, "correct event.lineage_url or its secret (docs/how-to/events.md)")
 

@@ -61,7 +61,7 @@ def _existing_path(word: str) -> Path:
     if path.exists():
         return path
     if any(sign in word for sign in "*?["):
-        raise Misconfigured(f"no file matches {word}: a shell puts the names in its place, unless it stands in quotes")
+        raise Misconfigured(f"no file matches {word}: a shell puts the names in its place, unless it is in quotes")
     raise Misconfigured(f"there is no file {word}")
 
 

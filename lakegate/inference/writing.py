@@ -60,7 +60,7 @@ def write_contract(draft: Draft) -> str:
         contract["slaProperties"] = [_freshness(name, *draft.fresh)]
     contract.yaml_set_start_comment(
         f"Inferred from {visible(draft.samples, code_point)}.\n"
-        "Each comment tells the number that its line rests on: edit what you know better, and describe what it is."
+        "Each comment gives the number that its line rests on: edit what you know better, and describe what it is."
     )
     for word in ("servers", "schema", "slaProperties"):
         contract.yaml_set_comment_before_after_key(word, before="\n")
@@ -108,7 +108,7 @@ def _table(draft: Draft, name: str) -> CommentedMap:
     table = CommentedMap(name=name, physicalName=draft.table, properties=columns)
     table.yaml_set_comment_before_after_key(
         "properties",
-        before="To publish everything at first, and be told what would have been rejected, uncomment the next line.\n"
+        before="To publish everything at first, and see what would have been rejected, uncomment the next line.\n"
         "customProperties: [{property: mode, vendor: lakegate, value: observe}]",
         indent=4,
     )

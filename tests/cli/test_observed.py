@@ -102,7 +102,7 @@ def test_a_push_says_what_the_last_thirty_days_would_have_met(observing: Desk) -
     contract = observing.file("flights.yaml", (CONTRACT + FEW + OBSERVE).encode())
     told = observing.run("contract", "push", contract).stdout
     for words in (
-        "It observes: what can be appended is published, and faults are told. To enforce it: mode: enforce",
+        "It observes: what can be appended is published, and faults are reported. To enforce it: mode: enforce",
         "Enforced over the last 30 days (1 file with 10 rows), it would have rejected 1 file",
         "error: rowCount",
     ):

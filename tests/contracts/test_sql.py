@@ -297,7 +297,7 @@ QUERIES = {
     "SELECT COUNT(*) FROM {object} GROUP BY a": "must give one number",
     "SELECT COUNT(*) FROM {object} HAVING COUNT(*) > 1": "HAVING without GROUP BY",
     "SELECT MAX(day) FROM {object}": "must give a number, and it gives a date",
-    "SELECT a + COUNT(*) FROM {object}": "the column 'a' stands outside an aggregate",
+    "SELECT a + COUNT(*) FROM {object}": "the column 'a' is outside an aggregate",
     "SELECT COUNT(*) FROM {object} WHERE COUNT(*) > 1": "is an aggregate",
     "SELECT SUM(SUM(a)) FROM {object}": "is an aggregate",
     "SELECT PERCENTILE(x, a) FROM {object}": "a number from 0 to 1, written out",

@@ -241,7 +241,7 @@ def test_a_hundred_faults_are_told_and_that_there_are_more() -> None:
     found = refused(contracts.contract(root="".join(f"word{at}: x\n" for at in range(5_000))))
 
     assert len(found) == 101
-    assert found[-1].startswith("and more: the 100 before are told")
+    assert found[-1].startswith("and more: the first 100 are listed")
 
 
 def test_all_of_a_hundred_faults_are_told_without_more() -> None:

@@ -108,11 +108,11 @@ PARTS: dict[str, list[Option]] = {
             "slack.secret slack.channel",
             "the name of the Secrets Manager secret whose whole text is the bot token (for GovSlack followed by a "
             "space and `https://slack-gov.com/api/`), and the channel. Invite the bot to it",
-            "none: messages go to the functions' logs alone, and count as told; what a command tells is not kept",
+            "none: messages go to the functions' logs alone, and count as sent; what a command tells is not kept",
         ),
         option(
             "event.bus",
-            "the name or the ARN of an EventBridge bus, in the region of the stack, that is told of what is published "
+            "the name or the ARN of an EventBridge bus, in the region of the stack, that gets what is published "
             "and rejected ([Tell other systems](../how-to/events.md))",
             "none",
         ),

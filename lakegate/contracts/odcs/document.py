@@ -70,7 +70,7 @@ class TooManyFaults(Exception):
     """So many faults that no more are looked for."""
 
     def __init__(self, line: int) -> None:
-        message = f"and more: the {MOST_FAULTS} before are told, and the rest is looked for once they are mended"
+        message = f"and more: the first {MOST_FAULTS} are listed, and the rest is looked for once they are mended"
         super().__init__(message)
         self.fault = Fault(line=line, message=message)
 

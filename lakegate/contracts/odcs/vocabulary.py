@@ -196,8 +196,8 @@ QUALITY: Place = (
         query="a query in SQL that gives one number, where the type is `sql`, see below",
         engine="`lakegate`, where the type is `custom`",
         implementation="one word that names the check, where the type is `custom`, see below",
-        severity="`error` (the default) rejects the file, `warning` publishes it and tells, `quarantine` quarantines "
-        "the failing rows and publishes the rest: [Put bad rows aside](../how-to/quarantine.md)",
+        severity="`error` (the default) rejects the file, `warning` publishes it and notifies, `quarantine` "
+        "quarantines the failing rows and publishes the rest: [Put bad rows aside](../how-to/quarantine.md)",
         unit="`rows` (the default) or `percent` of the file's rows; a statistic has none, and a query that counts no "
         "percentage",
     )
@@ -251,8 +251,8 @@ COLUMN_SETTINGS: Place = _enforced_words(
 QUALITY_SETTINGS: Place = _enforced_words(scope=f"of `duplicateValues` and `rowCount`. {_SCOPE}")
 
 TABLE_SETTINGS: Place = _enforced_words(
-    mode="`enforce` (the default) does what checks say; `observe` publishes everything that can be appended, and tells "
-    "what enforcing would have rejected or quarantined ([Observe before you enforce](../how-to/observe.md))",
+    mode="`enforce` (the default) does what checks say; `observe` publishes everything that can be appended, and "
+    "reports what enforcing would have rejected or quarantined ([Observe before you enforce](../how-to/observe.md))",
     quarantineBudget="if a check has severity `quarantine`: how many rows of a file may go, `{rows: 100}` or "
     "`{percent: 1}`; past it the file is rejected",
     newColumns="a column that the contract does not have: `freeze` (the default) rejects the file, `evolve` adds it to "
@@ -262,14 +262,14 @@ TABLE_SETTINGS: Place = _enforced_words(
     widenedTypes="`bigint` for `int`, `double` for `float`, a decimal with more digits: `freeze` (the default) rejects "
     "the file, `evolve` widens the table's column",
     narrowedTypes="`int` for `bigint` and the like: `allow` (the default) or `freeze`",
-    notify="of what else people are told in Slack: `[published]` asks for a message of each batch that is published "
+    notify="what else Slack reports: `[published]` asks for a message of each batch that is published "
     "without a remark, too; none by default",
-    branchDays="how many days the branch of a rejected batch is kept after people were told; 30 by default. They are "
-    "told again before it goes",
+    branchDays="how many days the branch of a rejected batch is kept after people were notified; 30 by default. They "
+    "are notified again before it goes",
     reorderedColumns="columns in another order than the contract's: `allow` (the default) or `freeze`",
     scope=f"if it has a primary key, of that. {_SCOPE}",
     reuploads="other bytes under a key whose rows are on main: `replace` (the default) publishes their rows in the "
-    "place of those, `append` on top of them, `ignore` discards them, `reject` rejects them and tells",
+    "place of those, `append` on top of them, `ignore` discards them, `reject` rejects them and notifies",
     engine="what audits its files: `auto` (the default) takes the express lane for small batches that it can audit, "
     "and Spark for all others; `express` takes it for larger batches, too, as far as it can audit them; `spark` never "
     "takes it. The verdicts are the same. Files that go to Spark wait for others of their table for up to "

@@ -211,7 +211,7 @@ class Reader:
         if kind is None:
             raise NotAllowed(f"the column {name!r} is of a type that SQL in a contract can't use")
         if self.bare is not None and name not in self.bare:
-            raise NotAllowed(f"the column {name!r} stands outside an aggregate and is no key of GROUP BY")
+            raise NotAllowed(f"the column {name!r} is outside an aggregate and is no key of GROUP BY")
         node.set("this", exp.Identifier(this=name, quoted=True))
         node.set("table", None)
         if not self.is_derived:
@@ -561,7 +561,7 @@ def _refuse_beyond(of: Type, text: str) -> None:
 
 def _refuse_loose(operands: Sequence[exp.Expr]) -> None:
     if loose := next((operand for operand in operands if isinstance(operand, _LOOSE)), None):
-        raise NotAllowed(f"put ({node_text(loose)}) in parentheses: it stands beside another operator")
+        raise NotAllowed(f"put ({node_text(loose)}) in parentheses: it is beside another operator")
 
 
 def _like(first: Kind, other: Kind) -> bool:
