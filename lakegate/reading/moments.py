@@ -81,20 +81,17 @@ def pattern_reader(pattern: str) -> Parse:
     pieces = PIECE.findall(pattern)
     sure, maybe = (re.compile("".join(_form(piece, forms) for piece in pieces), re.DOTALL) for forms in (_SURE, _MAYBE))
     is_odd = _is_adjacent(pieces) or {"H", "h"} <= {piece[0] for piece in pieces}
+    names = [piece for piece in pieces if piece[0].isalpha()]
 
     def parse(text: str) -> int | None:
         match = sure.fullmatch(text)
         if match and not is_odd:
-            return _resolve(dict(zip(_piece_names(pieces), match.groups(), strict=True)))
+            return _resolve(dict(zip(names, match.groups(), strict=True)))
         if match or maybe.fullmatch(text):
             raise HandedOver("Only Spark can say which moment a text in the contract's spelling is.")
         return None
 
     return parse
-
-
-def _piece_names(pieces: list[str]) -> list[str]:
-    return [piece for piece in pieces if piece[0].isalpha()]
 
 
 def _form(piece: str, forms: dict[str, str]) -> str:

@@ -64,13 +64,9 @@ def _scan_records(form: FileFormat, source: BoundedSource, of_lines: Scan) -> Sc
         rows, longest = rows + (not skips), max(longest, _size(record.text))
         is_open = record.left_open and not skips
         skips = False
-        if is_open and not _is_surely_open(form, record.text):
+        if is_open and not re.fullmatch(left_open(form, atomic), record.text):
             raise HandedOver("Only Spark can say where a quote ends that is never closed.")
     return Scan(rows=rows, header=of_lines.header, longest=longest, sound=of_lines.sound, left_open=is_open)
-
-
-def _is_surely_open(form: FileFormat, text: str) -> bool:
-    return re.fullmatch(left_open(form, atomic), text) is not None
 
 
 def _scan_objects(form: FileFormat, source: BoundedSource) -> Scan:
