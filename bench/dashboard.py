@@ -31,7 +31,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.operations.operation import Direct
 from lakegate.operations.questions import PAGE, ListDecisions
-from lakegate.ports import MAIN, DecidedFile, Note
+from lakegate.ports import MAIN, DecidedFile, Record
 from lakegate.publishing.nessie import NessieCatalog
 from lakegate.workflow.attempts.reports import report_name
 from lakegate.workflow.ledger.receipts import main_receipts
@@ -89,11 +89,11 @@ def _history(made: Installation, batches: int) -> Attempt:
     return kept[-1]
 
 
-def _note(attempt: Attempt, number: int) -> Note:
+def _note(attempt: Attempt, number: int) -> Record:
     decision = Decision.PUBLISHED if number % EVERY else Decision.REJECTED
     its = the_file(number)
     file = DecidedFile(key=its.key, version_id=its.version_id, rows=1000, reasons=() if number % EVERY else ("odd",))
-    return Note(decision=decision, table=attempt.table, batch=attempt.batch, attempt=1, files=(file,))
+    return Record(decision=decision, table=attempt.table, batch=attempt.batch, attempt=1, files=(file,))
 
 
 def _report(attempt: Attempt, number: int) -> Report:

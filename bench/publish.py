@@ -94,7 +94,7 @@ class Place:
     def attempt(self) -> Attempt:
         """Return an audited attempt at a new file, from main's present head."""
         self.clock.advance(1)
-        file = self.landing.put(f"{self.table}/{unique('file')}.parquet", b"")
+        file = self.landing.add(f"{self.table}/{unique('file')}.parquet", b"")
         return self.attempt_at(file)
 
     def attempt_at(self, file: FileVersion) -> Attempt:

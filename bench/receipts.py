@@ -22,7 +22,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.ports import MAIN, DecidedFile, Note, Ref
+from lakegate.ports import MAIN, DecidedFile, Record, Ref
 from lakegate.publishing.nessie import NessieCatalog
 from lakegate.testing import (
     MemoryClock,
@@ -139,9 +139,9 @@ def receipts_of(files: Iterable[FileVersion], attempt: Attempt) -> list[Receipt]
     return [Receipt(bucket=file.bucket, key=file.key).with_decision(entry) for file, entry in made]
 
 
-def _note(attempt: Attempt, files: Iterable[FileVersion]) -> Note:
+def _note(attempt: Attempt, files: Iterable[FileVersion]) -> Record:
     named = tuple(DecidedFile(key=file.key, version_id=file.version_id, rows=1) for file in files)
-    return Note(decision=Decision.PUBLISHED, table=TABLE, batch=attempt.batch, attempt=1, files=named[:A_BATCH])
+    return Record(decision=Decision.PUBLISHED, table=TABLE, batch=attempt.batch, attempt=1, files=named[:A_BATCH])
 
 
 def _one_batch(made: Installation) -> Iterator[tuple[str, float]]:

@@ -51,7 +51,7 @@ def test_no_package_gains_a_name_of_the_dialect() -> None:
         "lambda given: 1",
         "class Chosen: ...",
         "class ToldEvents: ...",
-        "is_noted: bool = True",
+        "is_recorded: bool = True",
         "_unpacked, size = 1, 2",
         "try: ...\nexcept OSError as why: ...",
         "match event:\n    case {'id': mine}: ...",

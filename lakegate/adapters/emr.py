@@ -147,7 +147,7 @@ class EmrJobRunner:
         overdue = _overdue(run_members) if run.state is JobState.CANCELLED else ""
         return replace(run, state=JobState.FAILED, reason=f"{overdue}; {run.reason}") if overdue else run
 
-    def running(self) -> list[JobRun]:
+    def open_runs(self) -> list[JobRun]:
         """See the port. It is asked anew each time: who asks is about to use a slot that has just become free."""
         with aws_errors("looking for the jobs under way"):
             pages = self._emr.get_paginator("list_job_runs").paginate(

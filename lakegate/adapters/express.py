@@ -74,7 +74,7 @@ class ExpressJobRunner:
             raise Misconfigured(f"there is no express run {run_id}")
         return run
 
-    def running(self) -> list[JobRun]:
+    def open_runs(self) -> list[JobRun]:
         return [run for run in _list_runs(self._store, self._clock.now()) if run.state is JobState.RUNNING]
 
     def find(self, branch: str) -> JobRun | None:

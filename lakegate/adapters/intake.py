@@ -63,7 +63,7 @@ class AwsIntake:
         steps = [partial(self._enable_mapping, mapping) for mapping in ids[MAPPING]]
         _raise_first([*steps, *(partial(self._enable_rule, rule) for rule in rules)])
 
-    def running(self) -> int:
+    def count_runs(self) -> int:
         with aws_errors("looking for job runs"):
             return sum(self._running_jobs(application) for application in self._ids()[APPLICATION])
 

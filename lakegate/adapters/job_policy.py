@@ -22,7 +22,7 @@ def job_policy(settings: Settings, attempt: Attempt, reach: Reach) -> str:
     read the whole warehouse, or in the worst case write to it, as its role may, and the log says so.
     """
     warehouse = f"s3://{settings.lake_bucket}/{WAREHOUSE}/"
-    own_folders, referenced_folders = (_folders(warehouse, tables) for tables in (reach.tables, reach.referred))
+    own_folders, referenced_folders = (_folders(warehouse, tables) for tables in (reach.tables, reach.references))
     policy = ""
     for reads, writes in ((referenced_folders, own_folders), ([warehouse], own_folders), ([warehouse], [warehouse])):
         policy = _policy(settings, attempt, [*reach.reads, *reads], [*reach.writes, *writes])

@@ -26,7 +26,7 @@ class LaneRunner:
         except Misconfigured:  # it is none of the express lane's
             return self._runners[Lane.SPARK].get(run_id)
 
-    def running(self) -> list[JobRun]:
+    def open_runs(self) -> list[JobRun]:
         with ThreadPoolExecutor(len(self._runners)) as pool:
             return [run for runs in pool.map(_running_jobs, self._runners.values()) for run in runs]
 
@@ -36,4 +36,4 @@ class LaneRunner:
 
 
 def _running_jobs(runner: JobRunner) -> list[JobRun]:
-    return runner.running()
+    return runner.open_runs()

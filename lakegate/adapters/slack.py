@@ -44,14 +44,14 @@ OTHER_LINES = "the lines that lakegate show has for it"
 TITLES = {
     MessageKind.REJECTED: "🛑 Rejected",
     MessageKind.PUBLISHED: "✅ Published",
-    MessageKind.WARNED: "⚠️ Published with warnings",
-    MessageKind.OBSERVED: "👁️ Observed and published:",
-    MessageKind.APPROVED: "✅ Approved and published",
+    MessageKind.WARNING: "⚠️ Published with warnings",
+    MessageKind.OBSERVE: "👁️ Observed and published:",
+    MessageKind.APPROVAL: "✅ Approved and published",
     MessageKind.UNROUTED: "⏸️ Unrouted: no contract routes these files",
-    MessageKind.WAITING: "🕒 No Spark job reaches the files of",
+    MessageKind.DELAY: "🕒 No Spark job reaches the files of",
     MessageKind.EXPIRING: "⏳ A rejected batch's branch is deleted soon:",
 }
-ON_MAIN = (MessageKind.PUBLISHED, MessageKind.OBSERVED, MessageKind.WARNED, MessageKind.APPROVED)  # what they tell of
+ON_MAIN = (MessageKind.PUBLISHED, MessageKind.OBSERVE, MessageKind.WARNING, MessageKind.APPROVAL)  # their files' place
 # `*_~` format at a word's start, not inside it; `:` begins an emoji's name; `&gt;` begins a quotation.
 OPENING = re.compile(r"(?<![^\W_])[*_~]|:(?=[\w+'.-]+:)|^&gt;")
 FROM, TO = "\u2068", "\u2069"  # text between them is ordered on its own

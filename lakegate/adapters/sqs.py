@@ -90,7 +90,7 @@ def _letter(message: "MessageTypeDef") -> DeadLetter:
         event = json.loads(message["Body"])
         event = event.get("requestPayload", event)  # Lambda puts the event into a record of its failure
     with suppress(*NO_EVENT):
-        return DeadLetter(id=message["MessageId"], landed=landed_version(event))
+        return DeadLetter(id=message["MessageId"], arrival=landed_version(event))
     with suppress(*NO_EVENT):
         return DeadLetter(id=message["MessageId"], run=run_of(event) if is_end(event) else ended_run(event))
     return DeadLetter(id=message["MessageId"])

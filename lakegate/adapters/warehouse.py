@@ -55,7 +55,7 @@ class S3Warehouse:
                         uri=f"s3://{bucket}/{entry['Key']}",
                         size=entry["Size"],
                         etag=entry["ETag"],
-                        modified=entry["LastModified"].astimezone(UTC),
+                        written_at=entry["LastModified"].astimezone(UTC),
                     )
 
     def delete(self, uris: Iterable[str]) -> None:

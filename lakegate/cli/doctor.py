@@ -248,7 +248,7 @@ class Examination:
             return []
 
         def read() -> list[Finding]:
-            return [ok(subject, f"{EventBus(self.settings).look()} gets what is published and rejected")]
+            return [ok(subject, f"{EventBus(self.settings).probe()} gets what is published and rejected")]
 
         return findings_or_error(
             subject, read, f"make the bus, or correct event.bus; to look takes events:DescribeEventBus on {bus}"
@@ -260,7 +260,7 @@ class Examination:
             return []
 
         def read() -> list[Finding]:
-            description = f"{place(url)}, signed with {count(hook.look(), 'key')} of {self.settings.webhook_secret}"
+            description = f"{place(url)}, signed with {count(hook.probe(), 'key')} of {self.settings.webhook_secret}"
             if not message:
                 return [
                     ok(subject, description),
@@ -277,7 +277,7 @@ class Examination:
             return []
 
         def read() -> list[Finding]:
-            Lineage(self.settings).look()
+            Lineage(self.settings).probe()
             return [ok(subject, f"{place(url)} gets what is published and rejected")]
 
         return findings_or_error(subject, read, "correct event.lineage_url or its secret (docs/how-to/events.md)")

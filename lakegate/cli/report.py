@@ -2,23 +2,23 @@
 
 from lakegate.counts import count
 from lakegate.operations.batch import Try
-from lakegate.ports import Note, Usage
+from lakegate.ports import Record, Usage
 
 
-def enforced_text(commit_note: Note) -> str:
+def enforced_text(record: Record) -> str:
     """Return what enforcing would have done to the files that a decision published; "" if it is the same."""
     return would_have(
-        sum(file.would_reject for file in commit_note.files), sum(file.would_quarantine for file in commit_note.files)
+        sum(file.would_reject for file in record.files), sum(file.would_quarantine for file in record.files)
     )
 
 
-def decision_words(commit_note: Note) -> list[str]:
+def decision_words(record: Record) -> list[str]:
     """Return how many rows a decision published in place of how many, what enforcing would have done, and by whom."""
-    rows = count(sum(file.rows for file in commit_note.files), "row")
-    in_place = f" in place of {count(commit_note.replaced, 'row')}" if commit_note.replaced else ""
-    words = [count(len(commit_note.files) + commit_note.more, "file"), rows + in_place, enforced_text(commit_note)]
-    words += ["in spite of the audit"] if commit_note.overrules else []
-    return list(filter(None, [*words, commit_note.why, f"by {commit_note.by}" if commit_note.by else ""]))
+    rows = count(sum(file.rows for file in record.files), "row")
+    in_place = f" in place of {count(record.replaced_rows, 'row')}" if record.replaced_rows else ""
+    words = [count(len(record.files) + record.rest, "file"), rows + in_place, enforced_text(record)]
+    words += ["in spite of the audit"] if record.overrules else []
+    return list(filter(None, [*words, record.reason, f"by {record.by}" if record.by else ""]))
 
 
 def would_have(files: int, rows: int, prefix: str = "") -> str:

@@ -218,8 +218,8 @@ def _ref(view: BatchView, tried_attempt: Try, failing_check: FailingCheck) -> Re
     """
     if tried_attempt.kept:
         return Ref(tried_attempt.branch, failing_check.report.audited)
-    publications = [decision for decision in view.decisions if decision.note.decision is Decision.PUBLISHED]
-    published = [decision.commit for decision in publications if decision.note.attempt == tried_attempt.attempt]
+    publications = [decision for decision in view.decisions if decision.record.decision is Decision.PUBLISHED]
+    published = [decision.commit for decision in publications if decision.record.attempt == tried_attempt.attempt]
     if published and all(file.verdict is not Verdict.FAIL for file in failing_check.files):
         return Ref(MAIN, published[0])
     problem = f"the branch {tried_attempt.branch} is deleted, and the rows of its rejected files with it"

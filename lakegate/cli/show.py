@@ -27,7 +27,7 @@ from lakegate.counts import count
 from lakegate.landing.lifecycle import State
 from lakegate.operations.batch import BatchView, Try, has_rows, is_decided, rows_command
 from lakegate.operations.questions import ShowBatch
-from lakegate.ports import Decided
+from lakegate.ports import LogEntry
 
 SAMPLE = 5  # rows of a check; the page and --json have all of the report's
 NO_DECISIONS: Mapping[str, str] = {}
@@ -69,18 +69,18 @@ def _passing_checks(report: Report) -> bool:
     return any(check.verdict is Verdict.PASS for file in report.files for check in file.checks)
 
 
-def _decision(decision: Decided, files_in_reports: set[tuple[int, str]]) -> Iterator[RenderableType]:
+def _decision(decision: LogEntry, files_in_reports: set[tuple[int, str]]) -> Iterator[RenderableType]:
     """Yield one line, and the files that no report above covers."""
-    commit_note = decision.note
-    words = [f"a{commit_note.attempt}" if commit_note.attempt else "no attempt", *decision_words(commit_note)]
+    record = decision.record
+    words = [f"a{record.attempt}" if record.attempt else "no attempt", *decision_words(record)]
     words += [NOTHING_TO_DO] if decision.state is State.SUPERSEDED else []
     at = Text(f"  {decision.at:%Y-%m-%d %H:%M:%S} UTC  ", style="dim")
     yield at + terminal.state(str(decision.state)) + Text(clean("  " + ", ".join(words)))
-    for file in commit_note.files:
-        if (commit_note.attempt, file.key) in files_in_reports:
+    for file in record.files:
+        if (record.attempt, file.key) in files_in_reports:
             continue
         yield f"      {file.key}"
-        yield from (indent(reason, 8) for reason in file.reasons if reason != commit_note.why)
+        yield from (indent(reason, 8) for reason in file.reasons if reason != record.reason)
 
 
 def _attempt(view: BatchView, attempt: Try, *, every_check: bool) -> Iterator[RenderableType]:

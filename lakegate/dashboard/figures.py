@@ -16,7 +16,7 @@ from lakegate.counts import count
 from lakegate.landing.attempts import named_minute
 from lakegate.operations.batch import BatchView, Try, has_rows, is_quarantined
 from lakegate.operations.tables import Number
-from lakegate.ports import Decided
+from lakegate.ports import LogEntry
 from lakegate.workflow.overview.line import Line
 from lakegate.workflow.status import Status
 
@@ -112,10 +112,10 @@ def _worst(report: Report) -> str:
     return str(WORST_FIRST[worst])
 
 
-def _decision_event(decision: Decided) -> Event:
-    commit_note = decision.note
-    files, *remarks = decision_words(commit_note)
-    sentence = f"{files} {decision.state}" + (f" (a{commit_note.attempt})" if commit_note.attempt else "")
+def _decision_event(decision: LogEntry) -> Event:
+    record = decision.record
+    files, *remarks = decision_words(record)
+    sentence = f"{files} {decision.state}" + (f" (a{record.attempt})" if record.attempt else "")
     return Event(at=decision.at, text=sentence, detail=", ".join(remarks), kind=KINDS[decision.state])
 
 

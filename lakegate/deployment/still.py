@@ -40,7 +40,7 @@ def _stop(intake: Intake, notify: Notify, pause: Pause) -> None:
     """Stop the application once no job runs. A function that was called before the intake closed may begin one yet."""
     refusals, last_count = 0, 0
     while True:
-        if runs := intake.running():
+        if runs := intake.count_runs():
             refusals = 0
             if runs != last_count:
                 notify(f"waiting for {count(runs, 'job run')} to end")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
-DELETED = "it was deleted from the landing bucket before it could be staged: upload it again if it is to be published"
+DELETION = "it was deleted from the landing bucket before it could be staged: upload it again if it is to be published"
 NEWEST = "~"  # a sequencer that sorts after those of events, which are hex digits
 
 

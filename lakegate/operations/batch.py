@@ -14,7 +14,7 @@ from lakegate.errors import Misconfigured, Refused
 from lakegate.landing.attempts import PREFIX, Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.operations.masks import mask_of, masked_report
-from lakegate.ports import Decided, Note, Usage
+from lakegate.ports import LogEntry, Record, Usage
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts
 from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.attempts.reports import read_report
@@ -53,7 +53,7 @@ class BatchView:
     batch: str
     table: str
     attempts: tuple[Try, ...]
-    decisions: tuple[Decided, ...]
+    decisions: tuple[LogEntry, ...]
     next: tuple[str, ...]
     decided: dict[str, str] = field(default_factory=dict)
     past: dict[str, tuple[float, ...]] = field(default_factory=dict)
@@ -65,7 +65,7 @@ def view_batch(service: Service, batch: str) -> BatchView:
     open_attempts = {
         attempt.branch: attempt for attempt in list_open_attempts(service.branches) if attempt.batch == batch
     }
-    tables = [*(decision.note.table for decision in decisions), *(attempt.table for attempt in open_attempts.values())]
+    tables = [*(entry.record.table for entry in decisions), *(attempt.table for attempt in open_attempts.values())]
     if not tables:
         raise Misconfigured(f"no batch {batch} is known; run: lakegate status")
     attempts = _attempts(service, tables[0], batch, {attempt.number for attempt in open_attempts.values()}, decisions)
@@ -79,14 +79,10 @@ def view_batch(service: Service, batch: str) -> BatchView:
     )
 
 
-def _decision_texts(rejected: Rejected, decisions: Iterable[Decided]) -> dict[str, str]:
+def _decision_texts(rejected: Rejected, decisions: Iterable[LogEntry]) -> dict[str, str]:
     """Return how the batch's file versions were published or discarded, by id."""
-    notes_of_decisions = [decision.note for decision in decisions if decision.note.decision is not Decision.REJECTED]
-    words = {
-        (file.key, file.version_id): _decision(commit_note)
-        for commit_note in notes_of_decisions
-        for file in commit_note.files
-    }
+    records = [decision.record for decision in decisions if decision.record.decision is not Decision.REJECTED]
+    words = {(file.key, file.version_id): _decision(record) for record in records for file in record.files}
     return {
         entry.file(receipt.bucket, receipt.key).id: words[receipt.key, entry.version_id]
         for receipt in rejected.receipts.values()
@@ -95,19 +91,19 @@ def _decision_texts(rejected: Rejected, decisions: Iterable[Decided]) -> dict[st
     }
 
 
-def _decision(commit_note: Note) -> str:
+def _decision(record: Record) -> str:
     """Return `approved by ann: it is known`, or `published with a2`."""
-    verb = "approved" if commit_note.overrules else str(commit_note.decision)
-    return f"{verb} by {commit_note.by}: {commit_note.why}" if commit_note.by else f"{verb} with a{commit_note.attempt}"
+    verb = "approved" if record.overrules else str(record.decision)
+    return f"{verb} by {record.by}: {record.reason}" if record.by else f"{verb} with a{record.attempt}"
 
 
 def _attempts(
-    service: Service, table: str, batch: str, open_numbers: set[int], decisions: tuple[Decided, ...]
+    service: Service, table: str, batch: str, open_numbers: set[int], decisions: tuple[LogEntry, ...]
 ) -> list[Attempt]:
     """Return the attempts that have a branch, a report or a decision. Number 0 is a decision that needed no attempt."""
     stem = f"reports/{PREFIX}{table}-{batch}-a"
     report_numbers = {int(text) for name in service.store.names(stem) if (text := _number(name, stem)).isdigit()}
-    decision_numbers = {decision.note.attempt for decision in decisions} - {0}
+    decision_numbers = {decision.record.attempt for decision in decisions} - {0}
     return [
         Attempt(table=table, batch=batch, number=number)
         for number in sorted(open_numbers | report_numbers | decision_numbers)

@@ -81,8 +81,8 @@ def _attempts(service: Service, table: str) -> Iterator[Attempt]:
     for decision in service.ledger.decisions(DECISIONS, table=table):
         if decision.at < start:
             return
-        attempt = Attempt(table=table, batch=decision.note.batch, number=decision.note.attempt)
-        if attempt.number and attempt not in known_attempts and decision.note.decision is not Decision.DISCARDED:
+        attempt = Attempt(table=table, batch=decision.record.batch, number=decision.record.attempt)
+        if attempt.number and attempt not in known_attempts and decision.record.decision is not Decision.DISCARDED:
             known_attempts.add(attempt)
             yield attempt
 

@@ -34,17 +34,12 @@ def _published(service: Service, view: BatchView) -> Iterator[FileReport]:
     remaining = BATCHES
     first_decision = min((decision.at for decision in view.decisions), default=None)
     for decision in service.ledger.decisions(DECISIONS, table=view.table):
-        commit_note = decision.note
+        record = decision.record
         is_before = first_decision is None or decision.at < first_decision
-        if (
-            commit_note.decision is not Decision.PUBLISHED
-            or commit_note.batch == view.batch
-            or not is_before
-            or not remaining
-        ):
+        if record.decision is not Decision.PUBLISHED or record.batch == view.batch or not is_before or not remaining:
             continue
         remaining -= 1
-        attempt = Attempt(table=commit_note.table, batch=commit_note.batch, number=commit_note.attempt)
+        attempt = Attempt(table=record.table, batch=record.batch, number=record.attempt)
         report = readable_report(service.store, attempt)
-        keys = {file.key for file in commit_note.files}
+        keys = {file.key for file in record.files}
         yield from (file for file in reversed(report.files if report else ()) if file.key in keys)

@@ -16,7 +16,7 @@ from lakegate.operations.past import past_values
 from lakegate.operations.registry import ContractText, PushedContract, contract_text, pushed_contracts
 from lakegate.operations.sights import Sight, Sights, Version, versions_of
 from lakegate.operations.tables import TableView
-from lakegate.ports import MAIN, Branch, Branches, Decided
+from lakegate.ports import MAIN, Branch, Branches, LogEntry
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.backlog import unclaimed_files
 from lakegate.workflow.ledger.rejected import rejected_files
@@ -106,15 +106,15 @@ class ShowTable(_Decisions[TableView]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListDecisions(_Decisions[tuple[Decided, ...]]):
+class ListDecisions(_Decisions[tuple[LogEntry, ...]]):
     """A page of main's log: at `most` so many decisions, of all tables or of one, `before` a commit if one is named."""
 
-    answer = tuple[Decided, ...]
+    answer = tuple[LogEntry, ...]
     changes = False
     table: str | None = None
     before: str = ""
 
-    def on(self, installation: Direct) -> tuple[Decided, ...]:
+    def on(self, installation: Direct) -> tuple[LogEntry, ...]:
         service = installation.service
         return with_superseded(service, service.ledger.decisions(self.most, table=self.table, before=self.before))
 

@@ -91,11 +91,11 @@ def _final_sights(service: Service, final: Mapping[Version, Sight]) -> dict[Vers
     """Return the sights with each file's own rows and reasons, because a list may hold them for several together."""
     sights_by_version: dict[Version, Sight] = {}
     for decision in service.ledger.decisions(1000):
-        for file in decision.note.files:
+        for file in decision.record.files:
             pair = (file.key, file.version_id)
             if pair in final and pair not in sights_by_version:
                 state = final[pair].state
-                state = state if state == State.SUPERSEDED else _state_text(decision.note.decision, file.reasons)
+                state = state if state == State.SUPERSEDED else _state_text(decision.record.decision, file.reasons)
                 sights_by_version[pair] = replace(
                     final[pair], state=state, rows=file.rows, replaced=file.replaced, reasons=file.reasons
                 )
@@ -178,7 +178,7 @@ def _of_batch(service: Service, now: Status, batch: str) -> list[Version]:
     pairs = [pair for line in lines if line.batch == batch for pair in zip(line.files, line.versions, strict=True)]
     if pairs:
         return pairs
-    return [(file.key, file.version_id) for decision in decisions_of(service, batch) for file in decision.note.files]
+    return [(file.key, file.version_id) for decision in decisions_of(service, batch) for file in decision.record.files]
 
 
 def _of_key(lines: Iterable[Line], key: str) -> list[Version]:

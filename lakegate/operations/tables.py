@@ -7,7 +7,7 @@ from datetime import datetime
 from lakegate.audit.model.plan import Unit
 from lakegate.audit.model.report import WORST_FIRST, CheckResult, FileReport, Report, Verdict
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import Decided
+from lakegate.ports import LogEntry
 from lakegate.workflow.attempts.reports import readable_reports
 from lakegate.workflow.overview.log import with_superseded
 from lakegate.workflow.service import Service
@@ -52,7 +52,7 @@ class TableView:
     """A table's decisions, newest first, and the audits that they rest on, oldest first."""
 
     table: str
-    decisions: tuple[Decided, ...]
+    decisions: tuple[LogEntry, ...]
     audits: tuple[TableAudit, ...]
 
 
@@ -61,11 +61,9 @@ def view_table(service: Service, table: str, limit: int) -> TableView:
     is left out.
     """
     decisions = with_superseded(service, service.ledger.decisions(limit, table=table))
-    commit_notes = (decision.note for decision in reversed(decisions))
+    records = (decision.record for decision in reversed(decisions))
     attempts = dict.fromkeys(
-        Attempt(table=commit_note.table, batch=commit_note.batch, number=commit_note.attempt)
-        for commit_note in commit_notes
-        if commit_note.attempt
+        Attempt(table=record.table, batch=record.batch, number=record.attempt) for record in records if record.attempt
     )
     audits = tuple(map(audit_of, readable_reports(service.store, attempts)))
     return TableView(table=table, decisions=decisions, audits=audits)

@@ -41,9 +41,9 @@ class Branches(port.Branches, Protocol):
     def references(self) -> list[Reference]:
         """Return all branches and tags, whoever made them."""
 
-    def metadata_files(self, head: str, since: str | datetime) -> Iterator[MetadataFile]:
-        """Yield the metadata files of all tables and views at `since`, and those of every commit after it, up to
-        `head`. `since` is a commit (a hash) that `head` was made from, or a moment: then the commits that were a head
+    def metadata_files(self, head: str, start: str | datetime) -> Iterator[MetadataFile]:
+        """Yield the metadata files of all tables and views at `start`, and those of every commit after it, up to
+        `head`. `start` is a commit (a hash) that `head` was made from, or a moment: then the commits that were a head
         since that moment count. A file may come several times.
         """
 
@@ -73,9 +73,9 @@ class DecidedFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Note:
+class Record:
     """A decision's description in its commit on main: it becomes the commit's properties, and is read back from the
-    log. `more` files were too many to name; their receipts tell of them. What was audited and published has the `lane`.
+    log. `rest` files were too many to name; their receipts tell of them. What was audited and published has the `lane`.
     """
 
     decision: Decision
@@ -83,13 +83,13 @@ class Note:
     batch: str
     attempt: int
     files: tuple[DecidedFile, ...]
-    more: int = 0
-    why: str = ""
+    rest: int = 0
+    reason: str = ""
     by: str = ""
     lane: str = ""
 
     @property
-    def replaced(self) -> int:
+    def replaced_rows(self) -> int:
         """The rows of other versions that its files are published in place of."""
         return sum(file.replaced for file in self.files)
 
@@ -100,10 +100,10 @@ class Note:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decided:
+class LogEntry:
     """A decision read from main's log; if asked, `superseded` are the keys of rejected files that others now decide."""
 
-    note: Note
+    record: Record
     commit: str
     at: datetime
     superseded: tuple[str, ...] = ()
@@ -111,8 +111,8 @@ class Decided:
     @property
     def state(self) -> State:
         """The state of its files, as far as the decision tells it: superseded if all of them are."""
-        total = len(self.note.files) + self.note.more
-        return state_of(self.note.decision, superseded=0 < total <= len(self.superseded))
+        total = len(self.record.files) + self.record.rest
+        return state_of(self.record.decision, superseded=0 < total <= len(self.superseded))
 
 
 class Ledger(Protocol):
@@ -125,12 +125,12 @@ class Ledger(Protocol):
         """Return every receipt at a ref, in no order."""
 
     def commit_receipts(
-        self, branch: str, expected: str, receipts: Iterable[Receipt], commit_note: Note | None = None
+        self, branch: str, expected: str, receipts: Iterable[Receipt], record: Record | None = None
     ) -> str:
         """Put receipts in one commit and return the new head. Raise Conflict if one changed on the branch since
         `expected`.
 
-        `commit_note` is given for a decision on main, None for a claim on a branch.
+        `record` is given for a decision on main, None for a claim on a branch.
         """
 
     def restore_receipts(self, branch: str, expected: str, keys: Iterable[str], base: str) -> str:
@@ -150,15 +150,15 @@ class Ledger(Protocol):
 
     def decisions(
         self, limit: int, *, table: str | None = None, batch: str | None = None, before: str = ""
-    ) -> Iterator[Decided]:
+    ) -> Iterator[LogEntry]:
         """Return decisions from main's log, of one table, one batch or all, newest first; at most `limit` of them.
         Decisions of a batch are sought no further back than a day before the minute that it is named for. If a commit
         of main's is named, only those `before` it are returned: whoever reads page by page names the last one's.
         """
 
 
-class Publisher(port.Publisher[Note], Protocol):
-    """Publisher of a decision: rows and receipts come to main in one commit, which carries the note."""
+class Publisher(port.Publisher[Record], Protocol):
+    """Publisher of a decision: rows and receipts come to main in one commit, which carries the record."""
 
     def replay(self, branch: str, base: str, commit: str, without: Iterable[str]) -> str:
         """Repeat the changes from `base` to `commit` on a branch that stands at `base`, in one new commit, without the

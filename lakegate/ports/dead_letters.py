@@ -12,7 +12,7 @@ class DeadLetter:
     """
 
     id: str
-    landed: tuple[str, str, str] | None = None  # key, version id and sequencer
+    arrival: tuple[str, str, str] | None = None  # key, version id and sequencer
     run: str = ""
 
 

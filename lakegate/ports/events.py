@@ -89,5 +89,5 @@ class Event:
 class Channel(Protocol):
     """A channel to other systems."""
 
-    def tell(self, event: Event) -> None:
+    def send(self, event: Event) -> None:
         """Send one event. Receivers recognise a repeated one by its `id`."""

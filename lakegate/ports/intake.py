@@ -15,7 +15,7 @@ class Intake(Protocol):
     def open(self) -> None:
         """Let jobs begin again. Opening an open intake changes nothing."""
 
-    def running(self) -> int:
+    def count_runs(self) -> int:
         """Return the number of job runs that have not ended."""
 
     def stop(self) -> None:

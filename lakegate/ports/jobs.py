@@ -53,7 +53,7 @@ class Reach:
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     tables: Mapping[str, str]  # that the job writes to
-    referred: Mapping[str, str] = field(default_factory=dict)  # that it reads alone
+    references: Mapping[str, str] = field(default_factory=dict)  # that it reads alone
 
 
 class JobRunner(Protocol):
@@ -68,7 +68,7 @@ class JobRunner(Protocol):
     def get(self, run_id: str) -> JobRun:
         """Return the run's present state. Raise Misconfigured for an unknown id."""
 
-    def running(self) -> list[JobRun]:
+    def open_runs(self) -> list[JobRun]:
         """Return the runs that have not ended, those that wait for their turn among them."""
 
     def find(self, branch: str) -> JobRun | None:

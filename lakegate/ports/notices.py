@@ -12,12 +12,12 @@ class MessageKind(StrEnum):
 
     REJECTED = "rejected"  # files failed their contract, or their job failed
     PUBLISHED = "published"  # files were published, where the contract asks to be told of that
-    WARNED = "warned"  # files were published with warnings
-    OBSERVED = "observed"  # files were published that their contract would have rejected or taken rows of, enforced
-    APPROVED = "approved"  # rejected files were published by a person's word
+    WARNING = "warned"  # files were published with warnings
+    OBSERVE = "observed"  # files were published that their contract would have rejected or taken rows of, enforced
+    APPROVAL = "approved"  # rejected files were published by a person's word
     UNROUTED = "unrouted"  # files wait for a contract
     EXPIRING = "expiring"  # the branch of a rejected batch is deleted soon
-    WAITING = "waiting"  # no job reaches the files, for a reason outside them
+    DELAY = "waiting"  # no job reaches the files, for a reason outside them
 
 
 @dataclass(frozen=True, kw_only=True)

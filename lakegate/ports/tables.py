@@ -22,11 +22,11 @@ class Tables(port.Tables, Protocol):
     def location(self) -> str:
         """Return the URI of the folder that new tables are made in, without a slash at its end."""
 
-    def reached(self, metadata: Iterable[str], known: Container[str]) -> Iterator[str]:
+    def readable_files(self, metadata: Iterable[str], skip: Container[str]) -> Iterator[str]:
         """Yield the URIs of all files that a reader of these tables' metadata files may read: these themselves, and the
         manifests, data files, delete files and statistics of all their snapshots. A file may come several times.
 
-        A metadata file or manifest that is in `known` is not opened again. The caller may put the files that are
+        A metadata file or manifest that is in `skip` is not opened again. The caller may put the files that are
         yielded in there: a manifest comes after the files that it lists.
 
         Raise Refused if a file is missing that a table's current snapshot needs. Another snapshot whose own files are

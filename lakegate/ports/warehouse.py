@@ -21,7 +21,7 @@ class StoredFile:
     uri: str
     size: int
     etag: str
-    modified: datetime
+    written_at: datetime
 
 
 class Warehouse(Protocol):

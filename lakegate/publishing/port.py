@@ -13,7 +13,7 @@ from lakegate.audit.ref import Ref
 from lakegate.landing.receipts import Receipt
 
 MAIN = "main"
-Note_contra = TypeVar("Note_contra", contravariant=True)
+Record_contra = TypeVar("Record_contra", contravariant=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class Changes:
     tables: frozenset[str] = frozenset()
     namespaces: frozenset[str] = frozenset()
     receipts: Mapping[str, Receipt | None] = field(default_factory=dict)
-    others: frozenset[str] = frozenset()
+    other_keys: frozenset[str] = frozenset()
 
 
 class Branches(Protocol):
@@ -83,12 +83,12 @@ class TableIdentity:
 @dataclass(frozen=True, kw_only=True)
 class FileChanges:
     """A difference between a table's files at an earlier and a later commit, as paths: data files that only the later
-    one has (`added`) or only the earlier one (`removed`), and delete files present on one side only (`deletes`),
+    one has (`adds`) or only the earlier one (`removes`), and delete files present on one side only (`deletes`),
     ignoring removed ones that no longer hid any row.
     """
 
-    added: frozenset[str] = frozenset()
-    removed: frozenset[str] = frozenset()
+    adds: frozenset[str] = frozenset()
+    removes: frozenset[str] = frozenset()
     deletes: frozenset[str] = frozenset()
 
 
@@ -125,13 +125,13 @@ class Tables(Protocol):
         """
 
 
-class Publisher(Protocol[Note_contra]):
+class Publisher(Protocol[Record_contra]):
     """Publish a branch atomically, never forced: main gets all that the branch changed, or nothing, and only while main
     holds what the branch was made from in all of that.
     """
 
-    def merge(self, branch: str, head: str, note: Note_contra) -> None:
-        """Publish exactly `head` of the branch on main, in one commit that carries the note.
+    def merge(self, branch: str, head: str, record: Record_contra) -> None:
+        """Publish exactly `head` of the branch on main, in one commit that carries the record.
 
         Raise Conflict if main changed a table or receipt that the branch changed too. Repeating it is harmless.
         """

@@ -18,34 +18,34 @@ def head_of(branches: Branches, name: str) -> str:
     return head
 
 
-def prove_alone(changes: Changes, tables: Collection[str], what: str) -> None:
+def prove_alone(changes: Changes, tables: Collection[str], subject: str) -> None:
     """Prove that the changes are in these tables and the namespaces that they are in, and beside them in receipts."""
-    namespaces = {space for table in tables for space in _above(table)}
-    strangers = sorted((changes.tables - {*tables}) | (changes.namespaces - namespaces) | changes.others)
+    namespaces = {space for table in tables for space in _namespaces(table)}
+    strangers = sorted((changes.tables - {*tables}) | (changes.namespaces - namespaces) | changes.other_keys)
     if strangers:
-        raise Refused(f"{what} also changes {', '.join(strangers)}; nothing is merged")
+        raise Refused(f"{subject} also changes {', '.join(strangers)}; nothing is merged")
 
 
-def _above(table: str) -> set[str]:
+def _namespaces(table: str) -> set[str]:
     """Return the namespaces that a table is in: `a` and `a.b` of `a.b.orders`."""
     parts = table.split(".")[:-1]
     return {".".join(parts[:length]) for length in range(1, len(parts) + 1)}
 
 
 def prove_files(
-    tables: Tables, audited: AuditedBranch, here: Ref, base: str, wanted: Mapping[str, FileChanges]
+    tables: Tables, source: AuditedBranch, target: Ref, base: str, expected: Mapping[str, FileChanges]
 ) -> None:
     """Prove that a branch, at its head, has main's data files at its base and just these changes of them, by table, in
     the tables that were audited.
     """
-    for table, changes in wanted.items():
-        if tables.compare(table, Ref(MAIN, base), here) != changes:
+    for table, changes in expected.items():
+        if tables.compare(table, Ref(MAIN, base), target) != changes:
             raise Refused(
-                f"branch {here.branch}: the data files of {table} are not main's plus the audited ones in the place of "
-                f"those that they replace; nothing is merged"
+                f"branch {target.branch}: the data files of {table} are not main's plus the audited ones in the place "
+                f"of those that they replace; nothing is merged"
             )
-        identities = (tables.identity(ref, table) for ref in (here, audited.ref))
-        if changes != FileChanges() and not audited.is_same(table, *identities):
+        identities = (tables.identity(ref, table) for ref in (target, source.ref))
+        if changes != FileChanges() and not source.is_same(table, *identities):
             raise Refused(
-                f"branch {here.branch}: {table} is not the table that was audited; nothing is merged. {audited.again}"
+                f"branch {target.branch}: {table} is not the table that was audited; nothing is merged. {source.advice}"
             )

@@ -20,11 +20,11 @@ def own_branch(branches: Branches, name: str, at: str) -> Iterator[None]:
 
 
 def bring(
-    tables: Tables, audited: AuditedBranch, targets: Targets, branch: str, paths: Mapping[str, frozenset[str]]
+    tables: Tables, source: AuditedBranch, targets: Targets, branch: str, paths: Mapping[str, frozenset[str]]
 ) -> None:
     """Bring these audited data files, by table, to a branch of main's, with new tables and columns."""
-    for table in sorted(targets.grown):
-        tables.evolve(table, branch, audited.base_ref, audited.ref)
+    for table in sorted(targets.wider):
+        tables.evolve(table, branch, source.base_ref, source.ref)
     for table, files in paths.items():
         add = tables.register if table in targets.new else tables.append
-        add(table, branch, audited.ref, files)
+        add(table, branch, source.ref, files)

@@ -7,7 +7,7 @@ from datetime import datetime
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import PREFIX
 from lakegate.landing.receipts import NAMESPACE, Receipt
-from lakegate.ports import MAIN, Branch, Changes, Decided, MetadataFile, Note, Ref, Reference
+from lakegate.ports import MAIN, Branch, Changes, LogEntry, MetadataFile, Record, Ref, Reference
 from lakegate.testing.lake import Content, Key, KeyKind, MemoryLake, TableState
 
 WATERMARK = Key(kind=KeyKind.OTHER, name=f"{NAMESPACE}.watermark")
@@ -36,7 +36,7 @@ class MemoryCatalog:
     def metadata_files(self, head: str, start: str | datetime) -> Iterator[MetadataFile]:
         for commit in self.lake.line(head):
             is_first = commit.at < start if isinstance(start, datetime) else commit.hash == start
-            for key in commit.contents if is_first else commit.touched:
+            for key in commit.contents if is_first else commit.keys:
                 if isinstance(state := commit.contents.get(key), TableState):
                     yield MetadataFile(table=key.name, uri=self.lake.files.metadata_of(state))
             if is_first:
@@ -71,8 +71,10 @@ class MemoryCatalog:
         watermark = self.lake.at(Ref(MAIN)).contents.get(WATERMARK)
         return datetime.fromisoformat(watermark) if isinstance(watermark, str) else None
 
-    def commit_receipts(self, branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
-        return self.lake.commit(branch, _receipt_contents(receipts), expected=expected, note=note).hash
+    def commit_receipts(
+        self, branch: str, expected: str, receipts: Iterable[Receipt], record: Record | None = None
+    ) -> str:
+        return self.lake.commit(branch, _receipt_contents(receipts), expected=expected, record=record).hash
 
     def restore_receipts(self, branch: str, expected: str, keys: Iterable[str], base: str) -> str:
         before = self.receipts(Ref(MAIN, base), keys := set(keys))
@@ -84,8 +86,8 @@ class MemoryCatalog:
         return self.lake.commit(branch, changes, expected=expected).hash if changes else expected
 
     def replay(self, branch: str, base: str, commit: str, without: Iterable[str]) -> str:
-        excluded, contents = {_receipt_key(key) for key in without}, self.lake.commits[commit].contents
-        changes = self.lake.changed(base, commit) - excluded
+        receipt_keys, contents = {_receipt_key(key) for key in without}, self.lake.commits[commit].contents
+        changes = self.lake.changed_keys(base, commit) - receipt_keys
         return self.lake.commit(branch, {key: contents.get(key) for key in changes}, expected=base).hash
 
     def changes(self, base: str, head: str) -> Changes:
@@ -100,7 +102,7 @@ class MemoryCatalog:
             tables=names[KeyKind.TABLE],
             namespaces=names[KeyKind.NAMESPACE],
             receipts={key: receipts.get(key) for key in names[KeyKind.RECEIPT]},
-            others=names[KeyKind.OTHER],
+            other_keys=names[KeyKind.OTHER],
         )
 
     def changed_tables(self, base: str, head: str, tables: Iterable[str]) -> frozenset[str]:
@@ -113,22 +115,22 @@ class MemoryCatalog:
     def base(self, branch: str) -> str:
         return self.lake.made_from(self.lake.head(branch).hash)
 
-    def merge(self, branch: str, head: str, note: Note) -> None:
+    def merge(self, branch: str, head: str, record: Record) -> None:
         self.lake.head(branch)
-        self.lake.merge(head, note)
+        self.lake.merge(head, record)
 
     def decisions(
         self, limit: int, *, table: str | None = None, batch: str | None = None, before: str = ""
-    ) -> Iterator[Decided]:
+    ) -> Iterator[LogEntry]:
         line = self.lake.line(before or self.lake.branches[MAIN])[1 if before else 0 :]
-        with_notes = [
+        commits = [
             commit
             for commit in line
-            if commit.note and table in (None, commit.note.table) and batch in (None, commit.note.batch)
+            if commit.record and table in (None, commit.record.table) and batch in (None, commit.record.batch)
         ]
-        for commit in with_notes[:limit]:
-            if commit.note:
-                yield Decided(note=commit.note, commit=commit.hash, at=commit.at)
+        for commit in commits[:limit]:
+            if commit.record:
+                yield LogEntry(record=commit.record, commit=commit.hash, at=commit.at)
 
 
 def _receipt_contents(receipts: Iterable[Receipt]) -> dict[Key, Content | None]:

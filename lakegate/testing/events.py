@@ -9,9 +9,9 @@ class MemoryChannel:
 
     def __init__(self) -> None:
         self.events: list[Event] = []
-        self.failing: LakegateError | None = None
+        self.error: LakegateError | None = None
 
-    def tell(self, event: Event) -> None:
-        if self.failing:
-            raise self.failing
+    def send(self, event: Event) -> None:
+        if self.error:
+            raise self.error
         self.events.append(event)

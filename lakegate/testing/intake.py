@@ -22,7 +22,7 @@ class MemoryIntake:
     def open(self) -> None:
         self.takes = self.may_start = True
 
-    def running(self) -> int:
+    def count_runs(self) -> int:
         return len(self.runs)
 
     def stop(self) -> None:

@@ -34,9 +34,9 @@ class MemoryJobRunner:
         self.reaches: dict[str, Reach] = {}
 
     def start(self, attempt: Attempt, job_uri: str, reach: Reach, lane: Lane) -> str:
-        found = self.find(attempt.branch)
-        if found:
-            return found.id
+        run = self.find(attempt.branch)
+        if run:
+            return run.id
         number = len(self.runs) + 1
         run = JobRun(id=f"{self.name}-{number:04d}", branch=attempt.branch, state=JobState.RUNNING, lane=lane)
         self.runs[run.id], self.jobs[run.id], self.reaches[run.id] = run, job_uri, reach
@@ -56,7 +56,7 @@ class MemoryJobRunner:
         if self.get(run_id).state is JobState.RUNNING:
             self._end(run_id, JobState.CANCELLED, "")
 
-    def running(self) -> list[JobRun]:
+    def open_runs(self) -> list[JobRun]:
         """Return the runs that have not ended: they wait for a test."""
         return [run for run in self.runs.values() if run.state is JobState.RUNNING]
 
@@ -72,7 +72,7 @@ class MemoryJobRunner:
 
     def finish_all(self) -> None:
         """Finish every waiting run, oldest first."""
-        for run in self.running():
+        for run in self.open_runs():
             self.finish(run.id)
 
     def fail(self, run_id: str, reason: str, *, never_began: bool = False, cut_off: bool = False) -> None:

@@ -15,7 +15,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.receipts import Receipt
-from lakegate.ports import MAIN, Note, Ref, TableIdentity
+from lakegate.ports import MAIN, Record, Ref, TableIdentity
 
 EPOCH = datetime(2013, 1, 1, tzinfo=UTC)
 
@@ -54,15 +54,15 @@ Content = TableState | Receipt | str
 
 @dataclass(frozen=True, kw_only=True)
 class Commit:
-    """One commit: all contents, and the keys it touched. `merged` is the head that a merge brought."""
+    """One commit: all contents, and the keys it touched. `merge_head` is the head that a merge brought."""
 
     hash: str
     at: datetime
     parent: str | None = None
-    merged: str | None = None
+    merge_head: str | None = None
     contents: Mapping[Key, Content] = field(default_factory=dict)
-    touched: frozenset[Key] = frozenset()
-    note: Note | None = None
+    keys: frozenset[Key] = frozenset()
+    record: Record | None = None
 
 
 class MemoryLake:
@@ -76,7 +76,7 @@ class MemoryLake:
         self.commits = {root.hash: root}
         self._now = now or (lambda: EPOCH + timedelta(seconds=len(self.commits)))
         self.branches = {MAIN: root.hash}
-        self._made = 1  # commits ever; those that a restore takes back do not give their hashes to others
+        self._count = 1  # commits ever; those that a restore takes back do not give their hashes to others
 
     def at(self, ref: Ref) -> Commit:
         """Return the commit that a ref names."""
@@ -96,46 +96,46 @@ class MemoryLake:
         changes: Mapping[Key, Content | None],
         *,
         expected: str | None = None,
-        note: Note | None = None,
-        merged: str | None = None,
+        record: Record | None = None,
+        merge_head: str | None = None,
     ) -> Commit:
         """Put (or, with None, delete) contents. Raise Conflict if one of the keys has changed since `expected`."""
         head = self.head(branch)
         keys = frozenset(changes)
-        if expected and keys & self.changed(expected, head.hash):
+        if expected and keys & self.changed_keys(expected, head.hash):
             raise Conflict(f"branch {branch}: what this commit changes was changed since {expected[:12]}")
         contents = {key: content for key, content in {**head.contents, **changes}.items() if content is not None}
         new = Commit(
-            hash=_hash(self._made),
+            hash=_hash(self._count),
             at=self._now(),
             parent=head.hash,
-            merged=merged,
+            merge_head=merge_head,
             contents=contents,
-            touched=keys,
-            note=note,
+            keys=keys,
+            record=record,
         )
-        self._made += 1
+        self._count += 1
         self.commits[new.hash] = new
         self.branches[branch] = new.hash
         return new
 
     def restore(self, commits: Mapping[str, Commit], branches: Mapping[str, str]) -> None:
         """Go back to the commits and branches of an earlier moment, as people do from a backup. All files stay."""
-        self.files.written()  # looks at the commits that go
+        self.files.write_times()  # looks at the commits that go
         self.commits, self.branches = dict(commits), dict(branches)
         self.files.look_from(len(self.commits))
 
-    def merge(self, source: str, note: Note) -> None:
+    def merge(self, source: str, record: Record) -> None:
         """Merge a commit into main, key by key. Raise Conflict if both sides changed a key since their ancestor."""
         base, main = self._merge_base(source), self.branches[MAIN]
-        changes = self.changed(base, source)
+        changes = self.changed_keys(base, source)
         if base == source:
             return
-        conflicts = {key for key in changes & self.changed(base, main) if key.kind is not KeyKind.NAMESPACE}
+        conflicts = {key for key in changes & self.changed_keys(base, main) if key.kind is not KeyKind.NAMESPACE}
         if conflicts:
             raise Conflict(f"main changed {', '.join(sorted(key.name for key in conflicts))} too")
         contents = self.commits[source].contents
-        self.commit(MAIN, {key: contents.get(key) for key in changes}, note=note, merged=source)
+        self.commit(MAIN, {key: contents.get(key) for key in changes}, record=record, merge_head=source)
 
     def made_from(self, commit: str) -> str:
         """Return the commit of main that a branch with this head was made from."""
@@ -156,7 +156,7 @@ class MemoryLake:
             if current not in ancestors:
                 ancestors[current] = None
                 ancestor = self.commits[current]
-                todo += [parent for parent in (ancestor.parent, ancestor.merged) if parent]
+                todo += [parent for parent in (ancestor.parent, ancestor.merge_head) if parent]
         return ancestors
 
     def line(self, commit: str) -> list[Commit]:
@@ -167,17 +167,17 @@ class MemoryLake:
             current = self.commits.get(current.parent or "")
         return commits
 
-    def touched(self, base: str, head: str) -> frozenset[Key]:
+    def keys_between(self, base: str, head: str) -> frozenset[Key]:
         """Return every key that a commit after `base` touched, up to `head`."""
         before = {commit.hash for commit in self.line(base)}
-        return frozenset(key for commit in self.line(head) if commit.hash not in before for key in commit.touched)
+        return frozenset(key for commit in self.line(head) if commit.hash not in before for key in commit.keys)
 
-    def changed(self, base: str, head: str) -> frozenset[Key]:
+    def changed_keys(self, base: str, head: str) -> frozenset[Key]:
         """Return every key that can conflict. A key counts by its content, as in Nessie: content that came and went in
         between has not changed.
         """
         old, new = self.commits[base].contents, self.commits[head].contents
-        return frozenset(key for key in self.touched(base, head) if not _is_same(old.get(key), new.get(key)))
+        return frozenset(key for key in self.keys_between(base, head) if not _is_same(old.get(key), new.get(key)))
 
     @cached_property
     def files(self) -> "LakeFiles":
@@ -203,33 +203,33 @@ WAREHOUSE = "s3://lake/warehouse"
 
 class LakeFiles:
     """Files that were written for tables: a metadata file for each state of a table, and data files. Somebody may have
-    deleted those that are `gone`. Commits are looked through when somebody asks, because most tests never do.
+    deleted those that are `deletions`. Commits are looked through when somebody asks, because most tests never do.
     """
 
     def __init__(self, lake: MemoryLake) -> None:
         self._lake = lake
-        self._seen = 0
+        self._count = 0
         self._places: dict[str, str] = {}  # the URI of a data file or delete file, by its path in a table
         self._metadata: dict[int, str] = {}  # the URI of the metadata file, by the identity of a table's state
         self._states: dict[str, TableState] = {}  # the reverse of it
-        self._written: dict[str, datetime] = {}
-        self.gone: set[str] = set()
+        self._times: dict[str, datetime] = {}
+        self.deletions: set[str] = set()
 
-    def written(self) -> Mapping[str, datetime]:
+    def write_times(self) -> Mapping[str, datetime]:
         """Return the URIs of all files that were ever written, each with the time of the first commit that has it."""
         self._record_files()
-        return self._written
+        return self._times
 
     def metadata_of(self, state: TableState) -> str:
         """Return the URI of the metadata file of a table's state in a commit."""
         self._record_files()
         return self._metadata[id(state)]
 
-    def reached(self, metadata: str) -> list[str]:
+    def readable_files(self, metadata: str) -> list[str]:
         """Return the URIs of all files of the state with this metadata file. Raise Refused if one of them is gone."""
         uris = self.all_of(metadata)
         for uri in uris:
-            if uri in self.gone:
+            if uri in self.deletions:
                 raise Refused(f"{uri} is missing")
         return uris
 
@@ -241,11 +241,11 @@ class LakeFiles:
 
     def look_from(self, commits: int) -> None:
         """Take the first so many commits as seen."""
-        self._seen = commits
+        self._count = commits
 
     def _record_files(self) -> None:
-        new = list(self._lake.commits.values())[self._seen :]
-        self._seen += len(new)
+        new = list(self._lake.commits.values())[self._count :]
+        self._count += len(new)
         for commit in new:
             for key, content in commit.contents.items():
                 if isinstance(content, TableState) and id(content) not in self._metadata:
@@ -257,8 +257,8 @@ class LakeFiles:
         self._metadata[id(state)], self._states[metadata] = metadata, state
         for path in (*state.files, *state.deletes):
             self._places.setdefault(path, path if "://" in path else f"{folder}/data/{path}")
-            self._written.setdefault(self._places[path], at)
-        self._written[metadata] = at
+            self._times.setdefault(self._places[path], at)
+        self._times[metadata] = at
 
 
 def _is_same(old: Content | None, new: Content | None) -> bool:

@@ -33,12 +33,12 @@ class MemoryLanding:
 
     def __init__(self, clock: MemoryClock, bucket: str = "landing", staging: str = "service") -> None:
         self.clock, self.bucket, self.staging = clock, bucket, staging
-        self.landed: dict[tuple[str, str], FileVersion] = {}
+        self.files: dict[tuple[str, str], FileVersion] = {}
         self.bodies: dict[tuple[str, str], bytes] = {}
-        self.staged: dict[str, bytes] = {}
+        self.copies: dict[str, bytes] = {}
         self.uploads = 0
 
-    def put(self, key: str, body: bytes, *, checksum: bool = True) -> FileVersion:
+    def add(self, key: str, body: bytes, *, checksum: bool = True) -> FileVersion:
         """Upload a body, as any client would."""
         self.uploads += 1
         file = FileVersion(
@@ -49,21 +49,21 @@ class MemoryLanding:
             landed_at=self.clock.now(),
             checksum=f"SHA256:{hashlib.sha256(body).hexdigest()}" if checksum else None,
         )
-        self.landed[key, file.version_id], self.bodies[key, file.version_id] = file, body
+        self.files[key, file.version_id], self.bodies[key, file.version_id] = file, body
         return file
 
     def drop(self, key: str, version_id: str) -> None:
         """Delete one version for good."""
-        del self.landed[key, version_id], self.bodies[key, version_id]
+        del self.files[key, version_id], self.bodies[key, version_id]
 
     def describe(self, key: str, version_id: str) -> FileVersion | None:
-        return self.landed.get((key, version_id))
+        return self.files.get((key, version_id))
 
     def describe_all(self, versions: Iterable[Version]) -> Descriptions:
         return describe_each(self.describe, versions)
 
     def versions(self) -> Iterator[FileVersion]:
-        files = [replace(file, checksum=None) for file in self.landed.values()]
+        files = [replace(file, checksum=None) for file in self.files.values()]
         files.reverse()  # newest first
         return as_listed(sorted(files, key=lambda file: file.key))
 
@@ -72,7 +72,7 @@ class MemoryLanding:
         if body is None:
             raise Refused(f"{file.key}: version {file.version_id} is gone from {self.bucket}")
         uri = f"s3://{self.staging}/staging/{name}"
-        self.staged[uri] = body
+        self.copies[uri] = body
         return uri
 
     def stage_all(self, files: Mapping[str, FileVersion]) -> dict[str, str | Refused]:
@@ -85,4 +85,4 @@ class MemoryLanding:
             return error
 
     def upload(self, source: Path, key: str) -> FileVersion:
-        return self.put(key, source.read_bytes())
+        return self.add(key, source.read_bytes())

@@ -9,9 +9,9 @@ class MemoryNotifier:
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
-        self.failing: Retryable | OutcomeUnknown | None = None
+        self.error: Retryable | OutcomeUnknown | None = None
 
     def notify(self, message: Message) -> None:
-        if self.failing:
-            raise self.failing
+        if self.error:
+            raise self.error
         self.messages.append(message)

@@ -11,14 +11,14 @@ class MemoryReminders:
 
     def __init__(self, clock: MemoryClock) -> None:
         self._clock = clock
-        self.waiting: list[tuple[datetime, FileVersion]] = []
+        self.reminders: list[tuple[datetime, FileVersion]] = []
 
     def remind(self, file: FileVersion, after: timedelta) -> None:
-        self.waiting.append((self._clock.now() + after, file))
+        self.reminders.append((self._clock.now() + after, file))
 
     def take_due(self) -> list[FileVersion]:
         """Return the files whose reminders come by now, and forget them."""
         now = self._clock.now()
-        due = [file for at, file in self.waiting if at <= now]
-        self.waiting = [(at, file) for at, file in self.waiting if at > now]
+        due = [file for at, file in self.reminders if at <= now]
+        self.reminders = [(at, file) for at, file in self.reminders if at > now]
         return due

@@ -62,15 +62,15 @@ class MemoryTables:
     def compare(self, table: str, before: Ref, after: Ref) -> FileChanges:
         old, new = self.paths(before, table), self.paths(after, table)
         deletes = self._deletes(before, table) ^ self._deletes(after, table)
-        return FileChanges(added=new - old, removed=old - new, deletes=deletes)
+        return FileChanges(adds=new - old, removes=old - new, deletes=deletes)
 
     def location(self) -> str:
         return WAREHOUSE
 
-    def reached(self, metadata: Iterable[str], known: Container[str]) -> Iterator[str]:
+    def readable_files(self, metadata: Iterable[str], skip: Container[str]) -> Iterator[str]:
         for uri in metadata:
-            if uri not in known:
-                yield from self.lake.files.reached(uri)
+            if uri not in skip:
+                yield from self.lake.files.readable_files(uri)
 
     def _deletes(self, ref: Ref, table: str) -> frozenset[str]:
         state = self.lake.table(ref, table)

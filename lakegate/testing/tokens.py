@@ -10,12 +10,12 @@ LIFE, MARGIN, CALL = timedelta(minutes=15), timedelta(minutes=5), timedelta(seco
 
 
 class MemoryTokens:
-    """Tokens that nobody verifies. `until` holds when each one that was issued expires; `answers` is False while the
+    """Tokens that nobody verifies. `expiries` holds when each one that was issued expires; `answers` is False while the
     issuer is out of reach.
     """
 
     def __init__(self, clock: Clock) -> None:
-        self.until: dict[str, datetime] = {}
+        self.expiries: dict[str, datetime] = {}
         self.answers = True
         self._clock, self._lock, self._last = clock, Lock(), ""
 
@@ -26,10 +26,10 @@ class MemoryTokens:
             return self._last
 
     def _lives_for(self) -> timedelta:
-        return self.until[self._last] - self._clock.now() if self._last else timedelta()
+        return self.expiries[self._last] - self._clock.now() if self._last else timedelta()
 
     def _issue(self) -> None:
         if not self.answers:
             raise Retryable("the issuer does not answer")
-        self._last = f"token {len(self.until) + 1}"
-        self.until[self._last] = self._clock.now() + LIFE
+        self._last = f"token {len(self.expiries) + 1}"
+        self.expiries[self._last] = self._clock.now() + LIFE

@@ -19,7 +19,7 @@ from pyiceberg.table.update import update_table_metadata
 from lakegate.adapters.iceberg.commits import stage_append
 from lakegate.audit.model.plan import Plan, TableColumn
 from lakegate.express.creating import schema_of, spec_of
-from lakegate.publishing.iceberg.refs import NOTHING
+from lakegate.publishing.iceberg.refs import NO_COMMIT
 from lakegate.wap.place import Open
 
 BRANCH = "try"
@@ -30,7 +30,7 @@ class Scratch:
     """`Workplace` of one process: a branch of a lake that has no table at all."""
 
     folder: Path
-    branch: Open = field(default_factory=lambda: Open(name=BRANCH, base=None, head=None, at=NOTHING))
+    branch: Open = field(default_factory=lambda: Open(name=BRANCH, base=None, head=None, at=NO_COMMIT))
 
     def other(self, name: str) -> Table | None:
         return None
@@ -56,5 +56,5 @@ class Scratch:
 
     def _at(self, name: str, metadata: TableMetadata) -> Open:
         table = Table(tuple(name.split(".")), metadata, "", PyArrowFileIO(), NoopCatalog(BRANCH))
-        self.branch = replace(self.branch, head=table, at=str(metadata.current_snapshot_id or NOTHING))
+        self.branch = replace(self.branch, head=table, at=str(metadata.current_snapshot_id or NO_COMMIT))
         return self.branch

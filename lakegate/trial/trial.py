@@ -16,7 +16,7 @@ from lakegate.audit.run import Run, append_files, audit_appended
 from lakegate.errors import Misconfigured
 from lakegate.express.engine import DuckDBEngine
 from lakegate.express.plan import spark_only
-from lakegate.publishing.iceberg.refs import NOTHING
+from lakegate.publishing.iceberg.refs import NO_COMMIT
 from lakegate.trial.local import LocalFiles, job_files, map_file
 from lakegate.trial.questions import Omission, askable, omissions, without
 from lakegate.trial.scratch import BRANCH, Scratch
@@ -86,7 +86,7 @@ def _audit_by(run: Run, plan: Plan) -> Report:
 def _engine(plan: Plan, paths: Sequence[Path]) -> Iterator[tuple[DuckDBEngine, LocalFiles]]:
     with TemporaryDirectory(prefix="lakegate-try-") as place:
         scratch, of_job = Scratch(folder=Path(place)), job_files(paths)
-        job = job_of(BRANCH, BRANCH, NOTHING, plan, of_job, Lane.EXPRESS)
+        job = job_of(BRANCH, BRANCH, NO_COMMIT, plan, of_job, Lane.EXPRESS)
         bodies = {file.id: map_file(path) for file, path in zip(of_job, paths, strict=True)}
         files = LocalFiles(job=job, bodies=bodies)
         branch, key = scratch.branch, str(uuid4())

@@ -21,16 +21,16 @@ from lakegate.errors import Conflict, OutcomeUnknown, Refused
 from lakegate.express.creating import schema_of, spec_of
 from lakegate.express.tables import ExpressTable
 from lakegate.publishing.iceberg.branches import IcebergBranches
-from lakegate.publishing.iceberg.commits import appending, catalog_errors, commit, find
+from lakegate.publishing.iceberg.commits import append_change, catalog_errors, commit, find
 from lakegate.publishing.iceberg.refs import (
-    NOTHING,
+    NO_COMMIT,
     ancestors,
     base_of,
     commit_of,
-    pinned,
-    pointed,
     properties_of,
+    snapshot_at,
     snapshot_of,
+    table_at,
 )
 from lakegate.wap.history import KEY, SNAPSHOT
 from lakegate.wap.names import check_made
@@ -60,7 +60,7 @@ class IcebergPlace:
 
     def other(self, name: str) -> Table | None:
         table = find(self.catalog, name)
-        return None if table is None else pinned(table, pointed(table, MAIN_BRANCH))
+        return None if table is None else table_at(table, snapshot_at(table, MAIN_BRANCH))
 
     def find(self, name: str) -> Open | None:
         try:
@@ -68,8 +68,8 @@ class IcebergPlace:
         except Conflict:
             return None
         if head is None:
-            return Open(name=name, base=None, head=None, at=NOTHING)
-        return Open(name=name, base=pinned(head, base_of(head)), head=head, at=commit_of(snapshot_of(head)))
+            return Open(name=name, base=None, head=None, at=NO_COMMIT)
+        return Open(name=name, base=table_at(head, base_of(head)), head=head, at=commit_of(snapshot_of(head)))
 
     def fit(self, branch: Open, plan: Plan, columns: Sequence[TableColumn], asked_for: Collection[str]) -> Open:
         """See the protocol. A column that is not asked for by name is no branch's alone, so it is refused."""
@@ -139,7 +139,7 @@ class IcebergPlace:
     def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:
         check_made(branch.name, self.table)
         what = f"appending to {self.table} on branch {branch.name}"
-        change = appending(branch.name, branch.name, snapshot_of(branch.head), files, summary)
+        change = append_change(branch.name, branch.name, snapshot_of(branch.head), files, summary)
         commit(self.catalog, self.table, what, change)
         return still_open(self, branch.name)
 
@@ -151,7 +151,7 @@ class IcebergPlace:
         for snapshot in ancestors(branch.head):
             if snapshot.snapshot_id == base:
                 return found[::-1]
-            found += [pinned(branch.head, snapshot.snapshot_id)] if branch.head else []
+            found += [table_at(branch.head, snapshot.snapshot_id)] if branch.head else []
         if base is not None:
             raise Refused(f"branch {branch.name}: its history does not reach back to main any more. Begin a new run")
         return found[::-1]

@@ -16,7 +16,7 @@ from lakegate.audit.ref import Ref
 from lakegate.express.appending import set_properties
 from lakegate.express.creating import create
 from lakegate.express.tables import fit
-from lakegate.publishing.iceberg.commits import appending, commit, find
+from lakegate.publishing.iceberg.commits import append_change, commit, find
 from lakegate.publishing.iceberg.refs import snapshot_of
 from lakegate.publishing.nessie import NessieCatalog, NessieTables
 from lakegate.publishing.port import MAIN
@@ -69,7 +69,8 @@ class NessiePlace:
         check_made(branch.name, self.table)
         what = f"appending to {self.table} on branch {branch.name}"
         catalog = self._at(Ref(branch.name))  # in which the branch is what the table calls main
-        commit(catalog, self.table, what, appending(branch.name, MAIN_BRANCH, snapshot_of(branch.head), files, summary))
+        change = append_change(branch.name, MAIN_BRANCH, snapshot_of(branch.head), files, summary)
+        commit(catalog, self.table, what, change)
         return still_open(self, branch.name)
 
     def merge(self, branch: str, head: str, note: Mapping[str, str]) -> None:
@@ -89,7 +90,7 @@ class NessiePlace:
     def notes(self, key: str) -> list[Mapping[str, str]]:
         begun = made_at(key, self.table)  # of a run without a key of its own, whose name is a new one
         since = begun - timedelta(days=1) if begun else None
-        return self.branches.noted({"key": key, "table": self.table}, since)
+        return self.branches.commit_properties({"key": key, "table": self.table}, since)
 
     def _table(self, ref: Ref) -> Table | None:
         return find(self._at(ref), self.table)

@@ -48,7 +48,7 @@ def merge(place: Place, branch: Open, note: Mapping[str, str]) -> None:
     if place.branches.head(branch.name) != branch.at:
         raise Conflict(f"branch {branch.name} was changed by somebody: it is not what it was. Audit it again")
     changes = place.branches.changes(place.branches.base(branch.name), branch.at)
-    strangers = replace(changes, others=changes.others | changes.receipts.keys())
+    strangers = replace(changes, other_keys=changes.other_keys | changes.receipts.keys())
     prove_alone(strangers, {place.table}, f"branch {branch.name}, of a run on {place.table} alone,")
     place.merge(branch.name, branch.at, note)
     place.branches.delete_branch(branch.name)
@@ -133,17 +133,17 @@ class Publishing:
 
     def _rebase(self, base: str, main: str) -> None:
         """Bring the audited data files to a branch of main as it is now, by metadata alone, and merge that one."""
-        audited = AuditedBranch(name=self.branch.name, base=base, head=self.branch.at, again="Begin a new run")
+        audited = AuditedBranch(name=self.branch.name, base=base, head=self.branch.at, advice="Begin a new run")
         tables = self.place.tables(summary(self.key, appends_on(self.place.steps(self.branch))))
         files = {self.place.table: _data_files(tables, audited, self.place.table)}
         targets = guard_tables(tables, audited, main, files)
         if isinstance(targets, NeedsNewAttempt):
-            raise Refused(f"{targets.why}: nothing is published. {audited.again}")
+            raise Refused(f"{targets.reason}: nothing is published. {audited.advice}")
         name = self.renamed()
         with own_branch(self.place.branches, name, main):
             bring(tables, audited, targets, name, files)
             rebased = still_open(self.place, name)
-            wanted = {table: FileChanges(added=paths) for table, paths in files.items()}
+            wanted = {table: FileChanges(adds=paths) for table, paths in files.items()}
             prove_files(tables, audited, Ref(name, rebased.at), main, wanted)
             if self.plan.depends_on:
                 self.audit(rebased)
@@ -155,6 +155,6 @@ def _data_files(tables: Tables, audited: AuditedBranch, table: str) -> frozenset
     base's.
     """
     changes = tables.compare(table, audited.base_ref, audited.ref)
-    if changes.removed or changes.deletes:
+    if changes.removes or changes.deletes:
         raise Refused(f"branch {audited.name} has lost rows of main: a run adds rows, and removes none")
-    return changes.added
+    return changes.adds

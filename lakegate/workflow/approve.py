@@ -19,7 +19,7 @@ from lakegate.workflow.ledger.decisions import REASON, require_reason
 from lakegate.workflow.ledger.rejected import Rejected, rejected_files
 from lakegate.workflow.notices.outcome import notify_approved
 from lakegate.workflow.publish import publish_rejected
-from lakegate.workflow.publishing.audited import Audited
+from lakegate.workflow.publishing.audit import Audit
 from lakegate.workflow.retry import require_idle, require_publishable
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
@@ -62,17 +62,18 @@ def approve(service: Service, batch: str, reason: str, by: str, keys: Sequence[s
 
 
 def _publish(
-    service: Service, rejected: Rejected, attempt: Audited, files: list[FileVersion], *, reason: str, by: str
+    service: Service, rejected: Rejected, attempt: Audit, files: list[FileVersion], *, reason: str, by: str
 ) -> Refused | None:
     """Publish these files of one attempt, or return why they cannot be published."""
     try:
-        objection = publish_rejected(service, attempt, files, why=reason, by=by)
+        objection = publish_rejected(service, attempt, files, reason=reason, by=by)
     except Refused as error:
         return error
     if isinstance(objection, NeedsNewAttempt):
-        return rejected.refusal(f"{objection.why}. Run: lakegate retry {rejected.batch}, then approve what it rejects")
+        todo = f"Run: lakegate retry {rejected.batch}, then approve what it rejects"
+        return rejected.refusal(f"{objection.reason}. {todo}")
     if objection:
-        return Refused(objection.why)
+        return Refused(objection.reason)
     files_text = count(len(files), "file", "was", "were")
     with error_note(f"{files_text} published from batch {rejected.batch}; the next sweep does the rest"):
         notify_approved(service, attempt.attempt)
@@ -80,7 +81,7 @@ def _publish(
     return None
 
 
-def _files_by_audit(service: Service, rejected: Rejected) -> list[tuple[Audited, list[FileVersion]]]:
+def _files_by_audit(service: Service, rejected: Rejected) -> list[tuple[Audit, list[FileVersion]]]:
     """Return the attempts that rejected the files, each with those that have rows. Raise Refused if none has rows."""
     groups = []
     for attempt, files in _by_attempt(rejected).items():
@@ -111,12 +112,12 @@ def _report(service: Service, rejected: Rejected, attempt: Attempt) -> Report:
     return report
 
 
-def _audited_attempt(service: Service, rejected: Rejected, attempt: Attempt, report: Report) -> Audited:
+def _audited_attempt(service: Service, rejected: Rejected, attempt: Attempt, report: Report) -> Audit:
     """Return the attempt as it was audited. Raise Refused if its branch does not hold that any more."""
     _refuse_unless_kept(service, rejected, attempt, report)
     changes = service.branches.changes(report.base, report.audited)
     claims = tuple(files_claimed_in(changes.receipts, attempt))
-    return Audited(attempt=attempt, base=report.base, report=report, claims=claims)
+    return Audit(attempt=attempt, base=report.base, report=report, claims=claims)
 
 
 def _refuse_unless_kept(service: Service, rejected: Rejected, attempt: Attempt, report: Report) -> None:

@@ -15,11 +15,11 @@ from lakegate.errors import Conflict, Retryable
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.standing import is_open
-from lakegate.ports import DecidedFile, Note, Signal
+from lakegate.ports import DecidedFile, Record, Signal
 from lakegate.publishing.guards import NeedsNewAttempt
 from lakegate.publishing.rebase import own_branch
 from lakegate.workflow.ledger.receipts import main_receipts
-from lakegate.workflow.publishing.audited import Audited, Main, Objection
+from lakegate.workflow.publishing.audit import Audit, Main, Objection
 from lakegate.workflow.publishing.guards import (
     guard_contract,
     guard_kept_rows,
@@ -32,7 +32,7 @@ from lakegate.workflow.publishing.guards import (
     is_as_claimed,
     keeps_replaced_rows,
 )
-from lakegate.workflow.publishing.proofs import prove_audited, prove_changes, prove_own
+from lakegate.workflow.publishing.proofs import prove_audit, prove_changes, prove_own
 from lakegate.workflow.publishing.rebase import guard_rebase, rebase_on_main, trim
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
@@ -41,129 +41,129 @@ log = structlog.get_logger()
 TRIES = 8
 
 
-def publish(service: Service, audited: Audited, files: Iterable[FileVersion]) -> Objection | None:
+def publish(service: Service, audit: Audit, files: Iterable[FileVersion]) -> Objection | None:
     """Publish these audited files, or return the objection to it. Files that another attempt has published since are
     left out.
 
     Raise Refused if a proof fails, and Retryable if main keeps moving.
     """
-    wanted = list(files)
-    claims = prove_audited(service, audited)
-    for number, main in enumerate(_tries(service, audited)):
-        objection = guard_versions(audited, wanted, main)
-        wanted = [file for file in wanted if is_open(main.receipts, file, audited.attempt)]
-        if objection or not wanted:
+    open_files = list(files)
+    claims = prove_audit(service, audit)
+    for number, main in enumerate(_tries(service, audit)):
+        objection = guard_versions(audit, open_files, main)
+        open_files = [file for file in open_files if is_open(main.receipts, file, audit.attempt)]
+        if objection or not open_files:
             return objection
-        if objection := _guard_verdicts(service, audited, wanted, main):
+        if objection := _guard_verdicts(service, audit, open_files, main):
             return objection
-        rebase = number > 0 or not is_as_claimed(audited, claims, main) or keeps_replaced_rows(audited, wanted)
-        with _again_where_main_moves(service, audited):
-            return _merge(service, audited, wanted, main, _note(audited, wanted), rebase=rebase)
-    raise _main_kept_moving(audited)
+        rebase = number > 0 or not is_as_claimed(audit, claims, main) or keeps_replaced_rows(audit, open_files)
+        with _again_where_main_moves(service, audit):
+            return _merge(service, audit, open_files, main, _record(audit, open_files), rebase=rebase)
+    raise _main_kept_moving(audit)
 
 
-def _guard_verdicts(service: Service, audited: Audited, files: list[FileVersion], main: Main) -> NeedsNewAttempt | None:
+def _guard_verdicts(service: Service, audit: Audit, files: list[FileVersion], main: Main) -> NeedsNewAttempt | None:
     """Object if the verdicts do not hold for main, or for these files without the rest of their batch."""
     return (
-        guard_unmoved(service, audited, main)
-        or guard_together(audited, files, main.contract.plan)
-        or guard_kept_rows(audited, files)
-        or guard_rewriting(audited, files)
-        or guard_contract(audited, main.contract)
+        guard_unmoved(service, audit, main)
+        or guard_together(audit, files, main.contract.plan)
+        or guard_kept_rows(audit, files)
+        or guard_rewriting(audit, files)
+        or guard_contract(audit, main.contract)
     )
 
 
 def publish_rejected(
-    service: Service, audited: Audited, files: list[FileVersion], *, why: str, by: str
+    service: Service, audit: Audit, files: list[FileVersion], *, reason: str, by: str
 ) -> Objection | None:
     """Publish files that this attempt rejected, on a person's word. Its branch may have lost other files since.
 
     Return and raise as `publish` does. A file that was published since is an objection, too.
     """
-    audited = replace(audited, is_noted=True)
-    changes = service.branches.changes(audited.report.base, audited.report.audited)
-    prove_changes(audited, changes, audited.claims, "what was audited")
-    note = replace(_note(audited, files), why=why, by=by)
-    for main in _tries(service, audited):
+    audit = replace(audit, is_recorded=True)
+    changes = service.branches.changes(audit.report.base, audit.report.audited)
+    prove_changes(audit, changes, audit.claims, "what was audited")
+    record = replace(_record(audit, files), reason=reason, by=by)
+    for main in _tries(service, audit):
         # The person overrules verdicts, so nobody asks whether they hold for a part of the batch. Whether the table
         # is the one that the person decided by is asked.
         objection = (
-            guard_rejected(audited, files, main)
-            or guard_rewriting(audited, files)
-            or guard_unmoved(service, audited, main)
-            or guard_contract(audited, main.contract)
+            guard_rejected(audit, files, main)
+            or guard_rewriting(audit, files)
+            or guard_unmoved(service, audit, main)
+            or guard_contract(audit, main.contract)
         )
         if objection:
             return objection
-        with _again_where_main_moves(service, audited):
-            return _merge(service, audited, files, main, note, rebase=True)
-    raise _main_kept_moving(audited)
+        with _again_where_main_moves(service, audit):
+            return _merge(service, audit, files, main, record, rebase=True)
+    raise _main_kept_moving(audit)
 
 
-def _tries(service: Service, audited: Audited) -> Iterator[Main]:
+def _tries(service: Service, audit: Audit) -> Iterator[Main]:
     """Yield main as it is at each try."""
     for _ in range(TRIES):
-        head, receipts = main_receipts(service, audited.claims)
-        yield Main(head=head, receipts=receipts, contract=contract_of(service.store, audited.attempt.table))
+        head, receipts = main_receipts(service, audit.claims)
+        yield Main(head=head, receipts=receipts, contract=contract_of(service.store, audit.attempt.table))
 
 
-def _main_kept_moving(audited: Audited) -> Retryable:
-    batch, table = audited.attempt.batch, audited.attempt.table
+def _main_kept_moving(audit: Audit) -> Retryable:
+    batch, table = audit.attempt.batch, audit.attempt.table
     return Retryable(f"batch {batch} of {table}: other writers kept moving main, so nothing was published. Try again")
 
 
 @contextmanager
-def _again_where_main_moves(service: Service, audited: Audited) -> Iterator[None]:
+def _again_where_main_moves(service: Service, audit: Audit) -> Iterator[None]:
     """Leave the block if main has moved: nothing was merged, and whoever comes out of it tries again."""
     try:
         yield
     except Conflict:
-        service.telemetry.emit({Signal.PUBLISH_CONFLICTS: 1}, audited.attempt.table)
-        log.info("main_moved", branch=audited.attempt.branch, table=audited.attempt.table)
+        service.telemetry.emit({Signal.PUBLISH_CONFLICTS: 1}, audit.attempt.table)
+        log.info("main_moved", branch=audit.attempt.branch, table=audit.attempt.table)
 
 
 def _merge(
-    service: Service, audited: Audited, files: list[FileVersion], main: Main, note: Note, *, rebase: bool
+    service: Service, audit: Audit, files: list[FileVersion], main: Main, record: Record, *, rebase: bool
 ) -> NeedsNewAttempt | None:
     """Merge these files: the audited branch as it is, or this worker's own branch with just these files. Raise Conflict
     if main has moved.
     """
-    objection = None if rebase else guard_schema(audited, files)
+    objection = None if rebase else guard_schema(audit, files)
     if objection:
         return objection
-    if not rebase and len(files) == len(audited.claims):
-        service.publisher.merge(audited.attempt.branch, audited.report.audited, note)
-    elif objection := _merge_own(service, audited, files, main, note, rebase=rebase):
+    if not rebase and len(files) == len(audit.claims):
+        service.publisher.merge(audit.attempt.branch, audit.report.audited, record)
+    elif objection := _merge_own(service, audit, files, main, record, rebase=rebase):
         return objection
-    service.telemetry.emit({Signal.FILES_PUBLISHED: len(files)}, audited.attempt.table)
-    log.info("published", branch=audited.attempt.branch, files=len(files), by=note.by)
+    service.telemetry.emit({Signal.FILES_PUBLISHED: len(files)}, audit.attempt.table)
+    log.info("published", branch=audit.attempt.branch, files=len(files), by=record.by)
     return None
 
 
 def _merge_own(
-    service: Service, audited: Audited, files: list[FileVersion], main: Main, note: Note, *, rebase: bool
+    service: Service, audit: Audit, files: list[FileVersion], main: Main, record: Record, *, rebase: bool
 ) -> NeedsNewAttempt | None:
-    own = audited.attempt.rebase(service.clock.now(), service.clock.nonce())
-    targets = guard_rebase(service, audited, files, main) if rebase else None
+    target = audit.attempt.rebase(service.clock.now(), service.clock.nonce())
+    targets = guard_rebase(service, audit, files, main) if rebase else None
     if isinstance(targets, NeedsNewAttempt):
         return targets
-    base = main.head if targets else audited.report.base
-    with own_branch(service.branches, own.branch, base):
+    base = main.head if targets else audit.report.base
+    with own_branch(service.branches, target.branch, base):
         if targets:
-            rebase_on_main(service, audited, files, main, targets, own.branch)
+            rebase_on_main(service, audit, files, main, targets, target.branch)
         else:
-            trim(service, audited, files, own.branch)
-        head = prove_own(service, audited, files, own, base)
-        pushed = contract_of(service.store, audited.attempt.table)  # read again, because the steps above take seconds
-        if objection := guard_contract(audited, pushed):
+            trim(service, audit, files, target.branch)
+        head = prove_own(service, audit, files, target, base)
+        contract = contract_of(service.store, audit.attempt.table)  # read again, because the steps above take seconds
+        if objection := guard_contract(audit, contract):
             return objection
-        service.publisher.merge(own.branch, head, note)
+        service.publisher.merge(target.branch, head, record)
     return None
 
 
-def _note(audited: Audited, files: list[FileVersion]) -> Note:
-    attempt = audited.attempt
-    decided = tuple(
+def _record(audit: Audit, files: list[FileVersion]) -> Record:
+    attempt = audit.attempt
+    decided_files = tuple(
         DecidedFile(
             key=file.key,
             version_id=file.version_id,
@@ -176,13 +176,13 @@ def _note(audited: Audited, files: list[FileVersion]) -> Note:
             would_quarantine=entry.would_quarantine,
         )
         for file in files
-        for entry in [audited.reported[file.id]]
+        for entry in [audit.reports[file.id]]
     )
-    return Note(
+    return Record(
         decision=Decision.PUBLISHED,
         table=attempt.table,
         batch=attempt.batch,
         attempt=attempt.number,
-        files=decided,
-        lane=str(audited.report.lane or ""),
+        files=decided_files,
+        lane=str(audit.report.lane or ""),
     )

@@ -145,13 +145,13 @@ def _take_dead_letters(service: Service) -> None:
     """
     letters = service.dead_letters.read()
     arrivals = {
-        letter.id: Arrival(key=letter.landed[0], version_id=letter.landed[1], sequencer=letter.landed[2])
+        letter.id: Arrival(key=letter.arrival[0], version_id=letter.arrival[1], sequencer=letter.arrival[2])
         for letter in letters
-        if letter.landed
+        if letter.arrival
     }
     failures = receive(service, arrivals.values(), are_late=True) if arrivals else []
     failing_versions = {(arrival.key, arrival.version_id) for failure in failures for arrival in failure.arrivals}
-    letters_to_delete = [letter for letter in letters if letter.landed and letter.landed[:2] not in failing_versions]
+    letters_to_delete = [letter for letter in letters if letter.arrival and letter.arrival[:2] not in failing_versions]
     run_letters = [letter for letter in letters if letter.run][:RUNS]
     letters_to_delete += [letter for letter in run_letters if _try(partial(settle_run, service, letter.run)) is None]
     service.dead_letters.delete(letters_to_delete)

@@ -28,9 +28,9 @@ from lakegate.workflow.notices.messages import rejection
 from lakegate.workflow.notices.outbox import notified_at
 from lakegate.workflow.notices.outcome import decided_so, notify_outcome, notify_waiting
 from lakegate.workflow.publish import publish
-from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, Objection
-from lakegate.workflow.publishing.noting import commit_noted
+from lakegate.workflow.publishing.audit import Audit, DecidedMeanwhile, Objection
 from lakegate.workflow.publishing.rebase import drop_files
+from lakegate.workflow.publishing.rejection import commit_with_audit
 from lakegate.workflow.registry import contract_of
 from lakegate.workflow.service import Service
 from lakegate.workflow.settlement.facts import AttemptEnd, Facts
@@ -92,15 +92,15 @@ def _with_audit(service: Service, facts: Facts, claims: Iterable[FileVersion]) -
     audited_attempt = _audited_attempt(facts, claims)
     if audited_attempt is None or not any(entry.noted for entry in audited_attempt.report.files):
         return None
-    return commit_noted(service, audited_attempt)
+    return commit_with_audit(service, audited_attempt)
 
 
-def _audited_attempt(facts: Facts, claims: Iterable[FileVersion]) -> Audited | None:
+def _audited_attempt(facts: Facts, claims: Iterable[FileVersion]) -> Audit | None:
     """Return the attempt as publishing takes it, or None if it has no report."""
     report = facts.end.report
     if report is None:
         return None
-    return Audited(attempt=facts.attempt, base=facts.job.base, report=report, claims=tuple(claims))
+    return Audit(attempt=facts.attempt, base=facts.job.base, report=report, claims=tuple(claims))
 
 
 def _retry(
@@ -146,7 +146,7 @@ def _publish(
     while good and (reason := _publish_or_why(service, audited_attempt, good)):
         open_files = _close_superseded(service, attempt, good, receipts_now(service, good), facts.end)
         if isinstance(reason, NeedsNewAttempt):
-            log.info("new_attempt", branch=attempt.branch, why=reason.why)
+            log.info("new_attempt", branch=attempt.branch, why=reason.reason)
             return open_files
         open_files = not_claimed_later(service, attempt, open_files)
         if open_files == good:
@@ -156,7 +156,7 @@ def _publish(
     return []
 
 
-def _publish_or_why(service: Service, audited_attempt: Audited, files: list[FileVersion]) -> Objection | Refused | None:
+def _publish_or_why(service: Service, audited_attempt: Audit, files: list[FileVersion]) -> Objection | Refused | None:
     """Publish these files, or return the reason why not: main has changed, or a proof failed."""
     try:
         return publish(service, audited_attempt, files)
@@ -172,7 +172,7 @@ def _reject(
     """
     if isinstance(problem, DecidedMeanwhile):
         raise Conflict(
-            f"{problem.why}. The contract pushed since then no longer says so; the next sweep settles the batch"
+            f"{problem.reason}. The contract pushed since then no longer says so; the next sweep settles the batch"
         )
     _require_branch(service, attempt)
     record(service, attempt, Decision.REJECTED, [Finding(file=file, reasons=(str(problem),)) for file in files])
@@ -241,7 +241,7 @@ def _prune(service: Service, attempt: Attempt, files: list[FileVersion], end: At
     """Take these files' rows and claims off the branch that is kept for the rejected files."""
     if not files or end.report is None:
         return
-    audited_attempt = Audited(attempt=attempt, base=end.report.base, report=end.report, claims=())
+    audited_attempt = Audit(attempt=attempt, base=end.report.base, report=end.report, claims=())
     try:
         drop_files(service, audited_attempt, files, attempt.branch)
     except (Conflict, Refused) as error:  # another worker is at it; the next sweep looks again

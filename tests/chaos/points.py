@@ -82,7 +82,7 @@ class Points:
             "job started": self._has_a_run,
             "job taken": lambda attempt: self._is_there(f"{begun_name(attempt)}/express.json"),
             "rows appended": lambda attempt: bool(
-                self.service.tables.compare(self.table, Ref(MAIN), Ref(attempt.branch)).added
+                self.service.tables.compare(self.table, Ref(MAIN), Ref(attempt.branch)).adds
             ),
             "report written": lambda attempt: self._is_there(report_name(attempt)),
             "end told": lambda attempt: self._is_there(f"attempts/{attempt.branch}/express.json"),

@@ -76,7 +76,7 @@ class Desk:
 
     @cached_property
     def warehouse(self) -> MemoryWarehouse:
-        return MemoryWarehouse(self.world.lake.files.written, self.world.lake.files.gone)
+        return MemoryWarehouse(self.world.lake.files.write_times, self.world.lake.files.deletions)
 
     @property
     def installation(self) -> Installation:
@@ -128,7 +128,7 @@ class Desk:
 
     def deliver(self) -> None:
         """Deliver all that landed since the last time as one batch a table; the jobs wait."""
-        landed = [file for file in self.world.landing.landed.values() if file.id not in self.delivered]
+        landed = [file for file in self.world.landing.files.values() if file.id not in self.delivered]
         self.delivered |= {file.id for file in landed}
         for file in landed:
             self._learn(file)
@@ -136,7 +136,7 @@ class Desk:
 
     def sweep(self) -> None:
         self.sweeps += 1
-        for file in self.world.landing.landed.values():
+        for file in self.world.landing.files.values():
             self._learn(file)
         assert reconcile(self.world.service) == []
 
@@ -161,7 +161,7 @@ def crashed(desk: Desk, *names: str) -> str:
     """A batch whose jobs crashed, until each of its files was rejected."""
     dropped_together(desk, *names)
     desk.world.allow_attempts(1)
-    while desk.world.runner.running():
+    while desk.world.runner.open_runs():
         desk.world.kill_jobs("killed by signal 9")
         desk.world.clock.advance(3600)
         assert reconcile(desk.world.service) == []

@@ -221,7 +221,7 @@ def test_show_as_json_has_the_report(desk: Desk) -> None:
     assert told["batch"] == batch
     assert attempt["kept"]
     assert attempt["report"]["files"][0]["checks"][0]["verdict"] == "fail"
-    assert [decided["note"]["decision"] for decided in told["decisions"]] == ["rejected"]
+    assert [decided["record"]["decision"] for decided in told["decisions"]] == ["rejected"]
 
 
 def test_what_a_batch_is_billed_for_is_shown_before_anybody_has_noted_it(desk: Desk) -> None:
@@ -395,7 +395,7 @@ def test_an_unknown_batch_is_misuse_for_every_command(desk: Desk) -> None:
 
 def test_retry_publishes_what_was_mended(desk: Desk) -> None:
     batch = desk.rejected()
-    desk.world.files["bad.parquet"] = next(iter(desk.world.landing.landed.values()))
+    desk.world.files["bad.parquet"] = next(iter(desk.world.landing.files.values()))
     desk.world.mend("bad.parquet")
     assert desk.json("retry", batch)["attempt"] == 2
     desk.work()
@@ -417,7 +417,7 @@ def test_a_retry_that_cannot_be_started_says_that_it_is_noted_and_the_next_sweep
     assert (told.exit_code, "nobody answers" in told.stderr) == (3, True)
     assert f"Attempt a2 of batch {batch} is noted; the next sweep starts it" in told.stderr
     desk.sweep()
-    assert len(desk.world.runner.running()) == 1
+    assert len(desk.world.runner.open_runs()) == 1
 
 
 def test_a_retry_that_fails_once_its_job_is_started_says_that_it_may_be_under_way(
@@ -485,8 +485,8 @@ def test_reconcile_finds_a_file_whose_event_was_lost(desk: Desk) -> None:
 def test_main_s_log_says_whom_aws_authenticated(desk: Desk) -> None:
     batch = desk.rejected()
     assert desk.run("discard", batch, "--why", "no use").exit_code == 0
-    [decided] = [it for it in desk.world.service.ledger.decisions(9) if it.note.by]
-    assert decided.note.by == ANN
+    [decided] = [it for it in desk.world.service.ledger.decisions(9) if it.record.by]
+    assert decided.record.by == ANN
     assert f"by {ANN}" in desk.run("show", batch).stdout
 
 

@@ -16,18 +16,18 @@ from tests.cli.desk import ROWS, Desk
 def test_a_dropped_file_goes_where_its_tables_contract_looks(desk: Desk) -> None:
     dropped = desk.run("drop", desk.file("1.parquet"), "--table", "nyc.flights")
     assert dropped.exit_code == 0
-    assert [key for key, _ in desk.world.landing.landed] == ["nyc/flights/1.parquet"]
+    assert [key for key, _ in desk.world.landing.files] == ["nyc/flights/1.parquet"]
     assert "lakegate wait" in dropped.stdout
 
 
 def test_a_dropped_file_goes_to_the_folder_that_is_named(desk: Desk) -> None:
     desk.run("drop", desk.file("a b+%#.parquet"), "--to", "nyc/flights/more")
-    assert [key for key, _ in desk.world.landing.landed] == ["nyc/flights/more/a b+%#.parquet"]
+    assert [key for key, _ in desk.world.landing.files] == ["nyc/flights/more/a b+%#.parquet"]
 
 
 def test_without_a_table_the_only_contract_that_takes_the_name_says_where(desk: Desk) -> None:
     desk.run("drop", desk.file("1.parquet"))
-    assert [key for key, _ in desk.world.landing.landed] == ["nyc/flights/1.parquet"]
+    assert [key for key, _ in desk.world.landing.files] == ["nyc/flights/1.parquet"]
 
 
 @pytest.mark.parametrize(("args", "before"), [(("--table", "nyc.planes"), "goes: "), ((), "which: ")])
@@ -66,20 +66,20 @@ def test_a_key_that_cannot_be_right_is_misuse_before_anything_is_uploaded(
     dropped = desk.run("drop", desk.file("1.parquet"), *args)
     assert dropped.exit_code == 2
     assert says in dropped.stderr
-    assert desk.world.landing.landed == {}
+    assert desk.world.landing.files == {}
 
 
 def test_a_file_that_is_not_there_is_misuse_before_anything_is_uploaded(desk: Desk) -> None:
     dropped = desk.run("drop", desk.file("1.parquet"), desk.folder / "2.parquet", "--table", "nyc.flights")
     assert dropped.exit_code == 2
-    assert desk.world.landing.landed == {}
+    assert desk.world.landing.files == {}
 
 
 def test_two_files_of_one_name_are_misuse_before_anything_is_uploaded(desk: Desk) -> None:
     (desk.folder / "other").mkdir()
     dropped = desk.run("drop", desk.file("1.parquet"), desk.file("other/1.parquet"), "--to", "nyc/flights/")
     assert dropped.exit_code == 2
-    assert desk.world.landing.landed == {}
+    assert desk.world.landing.files == {}
 
 
 def test_drop_and_wait_ends_well_when_all_are_published(desk: Desk) -> None:
@@ -143,12 +143,12 @@ def test_a_marker_is_passed_over_which_is_no_failure(desk: Desk) -> None:
 
 def test_a_file_that_is_deleted_before_it_is_decided_does_not_keep_a_person_waiting(desk: Desk) -> None:
     desk.run("drop", desk.file("1.parquet"), "--table", "nyc.flights")
-    [(key, version)] = desk.world.landing.landed
+    [(key, version)] = desk.world.landing.files
     desk.is_working = False
     pause = desk.pause
 
     def pause_and_delete(seconds: float) -> None:
-        desk.world.landing.landed.pop((key, version), None)
+        desk.world.landing.files.pop((key, version), None)
         pause(seconds)
 
     desk.pause = pause_and_delete  # type: ignore[method-assign]
@@ -216,7 +216,7 @@ def test_wait_for_a_batch_and_for_a_key_tell_what_became_of_them(desk: Desk) -> 
 
 def test_wait_follows_a_retry_of_what_was_rejected_before(desk: Desk) -> None:
     batch = desk.rejected()
-    [file] = desk.world.landing.landed.values()
+    [file] = desk.world.landing.files.values()
     desk.world.files["bad.parquet"] = file
     desk.world.mend("bad.parquet")
     assert desk.run("retry", batch).exit_code == 0
@@ -288,7 +288,7 @@ def test_a_folder_that_no_route_can_mean_is_misuse(desk: Desk, to: str) -> None:
     told = desk.run("drop", desk.file("1.parquet"), "--to", to)
     assert told.exit_code == 2
     assert "nyc/flights/" in told.stderr
-    assert desk.world.landing.landed == {}
+    assert desk.world.landing.files == {}
 
 
 def test_a_key_with_a_line_break_feigns_no_line(desk: Desk) -> None:

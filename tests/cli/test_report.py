@@ -31,7 +31,7 @@ from lakegate.contracts.columns.types import TYPES
 from lakegate.contracts.metrics.rows import in_future
 from lakegate.landing.lifecycle import Decision
 from lakegate.operations.batch import view_batch
-from lakegate.ports import Note, Ref
+from lakegate.ports import Record, Ref
 from lakegate.workflow.attempts.reports import read_report, report_name
 from tests.cli.batch_report import BATCH, add_batch
 from tests.cli.desk import Desk
@@ -369,7 +369,7 @@ def test_rows_of_a_file_that_was_published_are_listed_as_main_was_then(desk: Des
     assert report is not None
     files = tuple(replace(file, verdict=Verdict.WARN) for file in report.files)
     desk.world.store.write(report_name(attempt), to_json(replace(report, files=files)).encode())
-    note = Note(decision=Decision.PUBLISHED, table=attempt.table, batch=BATCH, attempt=1, files=())
+    note = Record(decision=Decision.PUBLISHED, table=attempt.table, batch=BATCH, attempt=1, files=())
     service, held = desk.world.service, desk.rows.held[attempt.branch, attempt.table]
     service.publisher.merge(attempt.branch, report.audited, note)
     service.branches.delete_branch(attempt.branch)

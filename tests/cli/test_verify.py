@@ -15,7 +15,7 @@ def test_each_line_says_what_is_well(desk: Desk) -> None:
 def test_a_line_that_is_wrong_says_what_to_do_and_is_an_exit_code(desk: Desk) -> None:
     desk.published()
     world = desk.world
-    world.lake.files.gone |= {uri for uri in world.lake.files.written() if "/data/" in uri}
+    world.lake.files.deletions |= {uri for uri in world.lake.files.write_times() if "/data/" in uri}
     found = desk.run("verify")
     assert found.exit_code == 1
     assert "✗ main: " in found.stdout

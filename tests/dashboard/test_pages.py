@@ -183,7 +183,7 @@ def test_the_history_goes_back_page_by_page(screen: Screen) -> None:
     for number in range(60):
         world.drop(f"{number}", rows=1)
         world.run()
-    newest = [it.note.batch for it in ledger.decisions(100)]
+    newest = [it.record.batch for it in ledger.decisions(100)]
     at = screen.open("history")
     assert links(at) == newest[:50]
     at = button(at, "Older").click().run()
@@ -239,8 +239,8 @@ def test_an_act_that_main_keeps_needs_a_reason(screen: Screen, act: str) -> None
     at = button(at, f"{act} this batch").click().run()
     assert screen.asked.count(act) == 1
     [newest, *_] = screen.desk.world.service.ledger.decisions(1)
-    assert newest.note.why == "the vendor said so"
-    assert newest.note.decision is (Decision.PUBLISHED if act == "Approve" else Decision.DISCARDED)
+    assert newest.record.reason == "the vendor said so"
+    assert newest.record.decision is (Decision.PUBLISHED if act == "Approve" else Decision.DISCARDED)
 
 
 @pytest.mark.parametrize("act", ["Approve", "Discard", "Retry"])

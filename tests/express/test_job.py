@@ -432,7 +432,7 @@ def test_registered_files_move_to_a_table_that_knows_of_none_and_leave_it_again(
     assert _ids(lake, own, by) == {1, 2, 3, 4, 9}
     people = IcebergLake(lake.nessie_uri, lake.warehouse)
     assert people.rows(Ref(own), by.table, ["id"], None, [IDS[5]]).to_pydict() == {"id": [1, 2]}
-    assert tables.compare(by.table, Ref(own, other.audited), Ref(own)) == FileChanges(added=paths)
+    assert tables.compare(by.table, Ref(own, other.audited), Ref(own)) == FileChanges(adds=paths)
     there = held(lake, job, Ref(own))
     assert there[entry.file_path].partition[1] == IDS[5]
     assert {there[path].spec_id for path in paths - {entry.file_path}} == {0} != {there[entry.file_path].spec_id}

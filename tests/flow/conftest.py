@@ -71,7 +71,7 @@ class SubmittedRuns:
     def get(self, run_id: str) -> JobRun:
         return self.runs[run_id]
 
-    def running(self) -> list[JobRun]:
+    def open_runs(self) -> list[JobRun]:
         return [run for run in self.runs.values() if run.state is JobState.RUNNING]
 
     def find(self, branch: str) -> JobRun | None:
@@ -79,7 +79,7 @@ class SubmittedRuns:
 
     def submit_all(self) -> list[str]:
         """Run every waiting job to its end. Returns their branches."""
-        waiting = self.running()
+        waiting = self.open_runs()
         for run in waiting:
             self.job(self.jobs[run.id])
             self.runs[run.id] = replace(run, state=JobState.SUCCEEDED)

@@ -38,9 +38,9 @@ def test_a_rejected_file_is_approved_by_metadata_onto_a_main_that_has_moved(inst
     audited = {data.path for file in report.files for data in file.data_files}
     assert audited <= installation.service.tables.paths(Ref("main"), installation.table)
     assert (installation.runner.submit_all(), installation.branches()) == ([], [])
-    note = next(installation.service.ledger.decisions(1, table=installation.table)).note
-    assert (note.batch, note.by, note.why) == (attempt.batch, "ann", "known at the vendor's")
-    assert [message.kind for message in installation.notifier.messages] == [MessageKind.REJECTED, MessageKind.APPROVED]
+    note = next(installation.service.ledger.decisions(1, table=installation.table)).record
+    assert (note.batch, note.by, note.reason) == (attempt.batch, "ann", "known at the vendor's")
+    assert [message.kind for message in installation.notifier.messages] == [MessageKind.REJECTED, MessageKind.APPROVAL]
     with pytest.raises(Refused, match="none of its files is rejected"):
         approve(installation.service, attempt.batch, reason="again", by="ann")
     assert ids(installation) == [1, 2, 3, 4, 5]

@@ -174,7 +174,7 @@ class Kept:
 
     def publications(self) -> dict[str, int]:
         """The count of main's notes that say a file was published, by its name."""
-        notes = [it.note for it in self.service.ledger.decisions(1000) if it.note.decision is Decision.PUBLISHED]
+        notes = [it.record for it in self.service.ledger.decisions(1000) if it.record.decision is Decision.PUBLISHED]
         versions = [file.version_id for note in notes for file in note.files]
         return {name: versions.count(file.version_id) for name, file in self.landed.items()}
 

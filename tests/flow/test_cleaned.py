@@ -94,7 +94,7 @@ class Drill:
         assert (first.amount_to_delete.files, self.there()) == (0, before)
         self.clean(delete=True)
         gone = before - self.there()
-        assert len(gone) == second.amount_to_delete.files == first.amounts[Reprieve.WAITING].files
+        assert len(gone) == second.amount_to_delete.files == first.amounts[Reprieve.SECOND_RUN].files
         return gone
 
     def there(self) -> set[str]:

@@ -156,7 +156,7 @@ def test_each_part_notes_audits_with_its_own_role_and_a_reader_reads_them(
 
 
 def decisions(publisher: Installation) -> list[Decision]:
-    return sorted(found.note.decision for found in publisher.service.ledger.decisions(9, table=publisher.table))
+    return sorted(found.record.decision for found in publisher.service.ledger.decisions(9, table=publisher.table))
 
 
 def objects(own: Installation) -> Iterator[str]:

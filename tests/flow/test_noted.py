@@ -40,7 +40,9 @@ def found(installation: Installation, ref: str = MAIN) -> Counter[tuple[str, str
 
 def decided(installation: Installation) -> list[tuple[Decision, str]]:
     """Main's decisions with their commits, newest first."""
-    return [(it.note.decision, it.commit) for it in installation.service.ledger.decisions(9, table=installation.table)]
+    return [
+        (it.record.decision, it.commit) for it in installation.service.ledger.decisions(9, table=installation.table)
+    ]
 
 
 def test_what_is_published_and_what_is_rejected_is_noted_in_the_very_commits(noting: Installation) -> None:
@@ -72,7 +74,7 @@ def test_batches_that_both_make_the_table_are_published_without_another_audit(no
     noting.settle(*attempts)
     assert found(noting) == {(file.id, "pass"): 1 for file in files}
     assert sorted(row["id"] for row in noting.rows()) == [0, 1, 2]
-    assert noting.runner.running() == []
+    assert noting.runner.open_runs() == []
 
 
 def test_an_approved_file_is_noted_once_and_a_rebase_brings_its_own(noting: Installation) -> None:

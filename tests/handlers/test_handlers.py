@@ -97,7 +97,7 @@ def state_change(run_id: str) -> dict[str, Any]:
 
 def test_the_end_of_a_job_run_settles_its_attempt_however_often_it_is_told(world: World) -> None:
     world.drop("1.parquet", rows=3)
-    (run,) = world.runner.running()
+    (run,) = world.runner.open_runs()
     world.run(settle_after=False)
     for _ in range(3):
         settle.handler(state_change(run.id), None)
@@ -107,7 +107,7 @@ def test_the_end_of_a_job_run_settles_its_attempt_however_often_it_is_told(world
 
 def test_the_end_of_a_job_run_is_noted_with_what_it_took_although_its_batch_is_settled_already(world: World) -> None:
     world.drop("1.parquet", rows=3)
-    (run,), (attempt,) = world.runner.running(), world.attempts()
+    (run,), (attempt,) = world.runner.open_runs(), world.attempts()
     world.run()
     assert usage_of(world.store, attempt) is None
     settle.handler(state_change(run.id), None)

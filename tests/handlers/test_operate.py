@@ -60,8 +60,8 @@ def test_a_person_sees_what_there_is_and_one_batch_in_full(world: World) -> None
 def test_main_s_log_says_whom_aws_authenticated(world: World, kind: Any, decision: Decision) -> None:
     batch = rejected(world)
     ask(kind(batch=batch, why="known at the vendor's"))
-    note = next(iter(world.service.ledger.decisions(1, batch=batch))).note
-    assert (note.decision, note.by, note.why) == (decision, ANN, "known at the vendor's")
+    note = next(iter(world.service.ledger.decisions(1, batch=batch))).record
+    assert (note.decision, note.by, note.reason) == (decision, ANN, "known at the vendor's")
 
 
 NO_REASONS = {"one character more": "x" * 2_001, "five megabytes": "ü" * 2_500_000, "nothing": " \n", "dots": " ... … "}
@@ -81,8 +81,8 @@ def test_a_reason_that_main_s_log_would_not_keep_decides_nothing(world: World, k
 def test_the_longest_reason_is_kept_whole_and_a_name_is_cut(world: World, kind: Any) -> None:
     batch, why = rejected(world), "ü" * 2_000
     ask(kind(batch=batch, why=f"  {why}\n"), by="a" * 5_000)
-    note = next(iter(world.service.ledger.decisions(1, batch=batch))).note
-    assert (note.why, note.by) == (why, "a" * 2_000)
+    note = next(iter(world.service.ledger.decisions(1, batch=batch))).record
+    assert (note.reason, note.by) == (why, "a" * 2_000)
 
 
 def test_a_name_that_a_client_gives_is_refused(world: World) -> None:

@@ -126,7 +126,7 @@ class Scene:
         return [branch for table in (TABLE, PLANES) for branch in self.world.branches() if f"-{table}-" in branch]
 
     def end_jobs(self) -> None:
-        for run in self.world.runner.running():
+        for run in self.world.runner.open_runs():
             self.world.runner.finish(run.id)
 
     @property

@@ -11,8 +11,8 @@ from lakegate.adapters import slack
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt, receipt_name
-from lakegate.ports import DecidedFile, MessageKind, Note
-from lakegate.publishing.nessie.notes import LIMIT, decided, message, properties
+from lakegate.ports import DecidedFile, MessageKind, Record
+from lakegate.publishing.nessie.records import LIMIT, entry_of, message, properties
 from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
@@ -35,7 +35,7 @@ def test_a_file_of_whatever_name_reaches_main_with_its_name(kind: str) -> None:
     world.run()
     assert world.rows_on_main() == {"it": 3, "other": 2}
     assert {file for line in status(world.service).published for file in line.files} == {key, world.key("other")}
-    names = [*world.store.objects, *world.landing.staged, *world.branches()]
+    names = [*world.store.objects, *world.landing.copies, *world.branches()]
     assert [name for name in names if not re.fullmatch(r"[\w./:-]+", name, re.ASCII)] == []
 
 
@@ -92,21 +92,21 @@ def test_a_receipt_and_a_commit_say_a_name_as_it_is(kind: str) -> None:
     assert Receipt.read(key, receipt.to_json()) == receipt
     attempt = Attempt(table="nyc.flights", batch="20130101T0000-00000000", number=1)
     files = (DecidedFile(key=key, version_id="v", rows=1, reasons=(reason,)),)
-    note = Note(
+    note = Record(
         decision=Decision.REJECTED,
         table="nyc.flights",
         batch=attempt.batch,
         attempt=1,
         files=files,
-        why=reason,
+        reason=reason,
         by=key[:99],
     )
     told = properties(note)
     assert all(len(value.encode()) <= LIMIT for value in told.values())
     meta = {"allProperties": {name: [value] for name, value in told.items()}, "hash": "h"}
-    found = decided(meta | {"commitTime": "2013-01-01T00:00:00+00:00"})
+    found = entry_of(meta | {"commitTime": "2013-01-01T00:00:00+00:00"})
     assert found is not None
-    assert found.note.files in (files, (DecidedFile(key=key, version_id="v", rows=1),), ())
+    assert found.record.files in (files, (DecidedFile(key=key, version_id="v", rows=1),), ())
     lines = message(note).split("\n")
     assert len(lines) == 5
     assert all(line.isprintable() for line in lines)

@@ -113,7 +113,7 @@ def test_a_key_that_is_made_to_be_slow_holds_up_neither_an_event_nor_a_sweep(kin
 
     def held_up(world: World) -> None:
         good = world.drop("good", rows=2, deliver=False)
-        world.deliver(*world.landing.landed.values())
+        world.deliver(*world.landing.files.values())
         world.run()
         world.wait_out_the_grace()
         assert reconcile(world.service) == []

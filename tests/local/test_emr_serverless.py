@@ -330,13 +330,13 @@ def test_intake_stops_no_application_whose_job_runs_and_keeps_a_stopped_one_from
     intake = AwsIntake(lambda: [Resource(name="Application", kind=APPLICATION, id=application)], aws)
     run = start(WAITS)
     in_state(run, "RUNNING")
-    assert intake.running() == 1
+    assert intake.count_runs() == 1
     with pytest.raises(Conflict):
         intake.stop()
     aws("emr-serverless").cancel_job_run(applicationId=application, jobRunId=run)
     in_state(run, *FINAL)
 
-    assert intake.running() == 0
+    assert intake.count_runs() == 0
     intake.stop()
     with pytest.raises(ClientError, match="is not started"):
         start(ENDS_WELL)

@@ -102,7 +102,7 @@ def test_a_person_operates_the_installation_with_the_right_to_two_functions_alon
     (counted,) = installation.query(f"SELECT count(*) AS n FROM {things.table}")
     assert counted == {"n": 3}
     for batch in batches:
-        by = [it["note"]["by"] for it in ann.desk.json("show", batch)["decisions"] if it["note"]["by"]]
+        by = [it["record"]["by"] for it in ann.desk.json("show", batch)["decisions"] if it["record"]["by"]]
         assert by == [ann.arn]
 
 

@@ -26,7 +26,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
-from lakegate.ports import MAIN, Catalog, DecidedFile, Note, Ref, TableIdentity, Tables
+from lakegate.ports import MAIN, Catalog, DecidedFile, Record, Ref, TableIdentity, Tables
 from lakegate.publishing.nessie import NessieCatalog, NessieTables
 from lakegate.testing import MemoryCatalog, MemoryLake, MemoryTables
 from lakegate.testing.lake import Key, KeyKind, TableState
@@ -331,14 +331,14 @@ def receipt(file: FileVersion, attempt: Attempt, decision: Decision = Decision.P
     return Receipt(bucket=file.bucket, key=file.key).with_decision(entry)
 
 
-def note(attempt: Attempt, files: list[FileVersion], decision: Decision = Decision.PUBLISHED) -> Note:
+def note(attempt: Attempt, files: list[FileVersion], decision: Decision = Decision.PUBLISHED) -> Record:
     decided = tuple(DecidedFile(key=file.key, version_id=file.version_id, rows=5, reasons=("late",)) for file in files)
-    return Note(
+    return Record(
         decision=decision,
         table=attempt.table,
         batch=attempt.batch,
         attempt=attempt.number,
         files=decided,
-        why="I said so",
+        reason="I said so",
         by="me",
     )

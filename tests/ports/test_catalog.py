@@ -161,7 +161,9 @@ def test_changes_name_a_strangers_content(place: Place, table: str) -> None:
     work = Work(place, table, [])
     name = f"view_of_{table.partition('.')[0]}"
     place.meddle(work.branch, name)
-    assert place.catalog.changes(work.base, place.catalog.head(work.branch) or "") == Changes(others=frozenset({name}))
+    assert place.catalog.changes(work.base, place.catalog.head(work.branch) or "") == Changes(
+        other_keys=frozenset({name})
+    )
 
 
 def without_a_receipt_of_main(place: Place, table: str) -> tuple[Work, FileVersion, str]:
@@ -317,8 +319,8 @@ def test_decisions_come_back_from_mains_log_newest_first(place: Place, table: st
     receipts = [receipt(file, rejected.attempt, Decision.REJECTED) for file in rejected.files]
     commit = place.catalog.commit_receipts(MAIN, main(place), receipts, note_of_rejection)
     newest, older = place.catalog.decisions(2)
-    assert (newest.note, newest.commit) == (note_of_rejection, commit)
-    assert older.note == note(published.attempt, published.files)
+    assert (newest.record, newest.commit) == (note_of_rejection, commit)
+    assert older.record == note(published.attempt, published.files)
     assert older.at <= newest.at
 
 
@@ -327,7 +329,7 @@ def test_decisions_are_as_many_as_asked_for(place: Place, table: str) -> None:
         work = Work(place, table, [landed()], number=number)
         work.claim()
         work.merge()
-    assert [decided.note.attempt for decided in place.catalog.decisions(2)] == [3, 2]
+    assert [decided.record.attempt for decided in place.catalog.decisions(2)] == [3, 2]
     assert list(place.catalog.decisions(0)) == []
 
 
@@ -349,8 +351,8 @@ def test_decisions_of_one_table_are_found_among_others(place: Place, table: str)
         work.claim()
         work.merge()
     place.meddle(MAIN, f"view_{table.partition('.')[0]}")
-    assert [decided.note.attempt for decided in place.catalog.decisions(9, table=table)] == [3, 1]
-    assert [decided.note.attempt for decided in place.catalog.decisions(1, table=other)] == [2]
+    assert [decided.record.attempt for decided in place.catalog.decisions(9, table=table)] == [3, 1]
+    assert [decided.record.attempt for decided in place.catalog.decisions(1, table=other)] == [2]
     assert list(place.catalog.decisions(9, table=f"{table}_none")) == []
 
 
@@ -361,7 +363,7 @@ def test_decisions_of_one_batch_are_found_however_many_others_came_since(place: 
         receipts = [receipt(file, attempt, Decision.REJECTED)]
         place.catalog.commit_receipts(MAIN, main(place), receipts, note(attempt, [file], Decision.REJECTED))
     for number, batch in enumerate(batches, start=1):
-        assert [decided.note.attempt for decided in place.catalog.decisions(1, batch=batch)] == [number]
+        assert [decided.record.attempt for decided in place.catalog.decisions(1, batch=batch)] == [number]
     assert list(place.catalog.decisions(9, table=f"{table}_other", batch=batches[0])) == []
     for strange in ('20130101T0000-00000000" || true', "00010101T0000-00000000", "no batch", "20131399T2561-00000000"):
         assert list(place.catalog.decisions(9, batch=strange)) == []
@@ -373,7 +375,7 @@ def test_a_batch_of_this_minute_has_its_decisions_however_many_there_are(place: 
         its = Attempt(table=table, batch=batch, number=number)
         receipts = [receipt(file, its, Decision.REJECTED)]
         place.catalog.commit_receipts(MAIN, main(place), receipts, note(its, [file], Decision.REJECTED))
-    found = [decided.note.attempt for decided in place.catalog.decisions(99, table=table, batch=batch)]
+    found = [decided.record.attempt for decided in place.catalog.decisions(99, table=table, batch=batch)]
     assert found == list(range(12, 0, -1))
 
 

@@ -203,10 +203,10 @@ def told(request: pytest.FixtureRequest, elsewhere: Elsewhere) -> Told:
 
 @pytest.mark.parametrize("event", [PUBLISHED, REJECTED], ids=lambda event: event.kind)
 def test_an_event_arrives_once_and_told_again_it_is_known_by_its_id(told: Told, event: Event) -> None:
-    told.channel.tell(event)
+    told.channel.send(event)
     first = told.arrived()
     assert len(first) == 1
-    told.channel.tell(event)
+    told.channel.send(event)
     assert set(told.arrived()) == set(first)
 
 
@@ -262,7 +262,7 @@ def test_files_that_do_not_fit_are_counted() -> None:
 
 def test_the_bus_gets_the_document_with_a_type_for_each_kind(bus: Bus) -> None:
     for event in (PUBLISHED, REJECTED):
-        bus.channel.tell(event)
+        bus.channel.send(event)
     got = bus.got()
     assert [(it["source"], it["detail-type"]) for it in got] == [
         ("lakegate", "Files Published"),
@@ -273,9 +273,9 @@ def test_the_bus_gets_the_document_with_a_type_for_each_kind(bus: Bus) -> None:
 
 
 def test_a_bus_is_looked_at(bus: Bus) -> None:
-    assert bus.channel.look() == "lake"
+    assert bus.channel.probe() == "lake"
     with pytest.raises(Misconfigured, match="elsewhere"):
-        EventBus(replace(SETTINGS, event_bus="elsewhere")).look()
+        EventBus(replace(SETTINGS, event_bus="elsewhere")).probe()
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_an_event_that_the_bus_does_not_take_is_not_told(
     answer = {"FailedEntryCount": 1, "Entries": [{"ErrorCode": code, "ErrorMessage": "no"}]}
     monkeypatch.setattr(bus.channel._events, "put_events", lambda **_: answer)
     with pytest.raises(error, match=code):
-        bus.channel.tell(PUBLISHED)
+        bus.channel.send(PUBLISHED)
 
 
 def test_a_bus_that_may_not_be_told_is_a_mistake_to_name(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,14 +297,14 @@ def test_a_bus_that_may_not_be_told_is_a_mistake_to_name(bus: Bus, monkeypatch: 
 
     monkeypatch.setattr(bus.channel._events, "put_events", refuse)
     with pytest.raises(Misconfigured, match="the event bus lake"):
-        bus.channel.tell(PUBLISHED)
+        bus.channel.send(PUBLISHED)
 
 
 # The webhook.
 
 
 def test_the_webhook_gets_a_signature_that_another_library_verifies(hook: Webhook, elsewhere: Elsewhere) -> None:
-    hook.tell(PUBLISHED)
+    hook.send(PUBLISHED)
     [(path, headers, body)] = elsewhere.got
     assert (path, headers["content-type"], headers["webhook-id"]) == ("/hook", "application/json", PUBLISHED.id)
     got = Receiver(KEY).verify(body, headers)
@@ -320,7 +320,7 @@ def test_the_webhook_gets_a_signature_that_another_library_verifies(hook: Webhoo
 
 def test_while_keys_are_changed_both_sign(hook: Webhook, elsewhere: Elsewhere, aws: Any) -> None:
     aws.put_secret_value(SecretId="hook", SecretString=f"{OTHER}\n{KEY}\n")
-    hook.tell(REJECTED)
+    hook.send(REJECTED)
     [(_, headers, body)] = elsewhere.got
     for key in (KEY, OTHER):
         assert Receiver(key).verify(body, headers)["type"] == "lakegate.rejected"
@@ -329,17 +329,17 @@ def test_while_keys_are_changed_both_sign(hook: Webhook, elsewhere: Elsewhere, a
 def test_a_signature_that_is_refused_is_made_anew_with_the_secret_of_now(
     hook: Webhook, elsewhere: Elsewhere, aws: Any
 ) -> None:
-    hook.tell(PUBLISHED)
+    hook.send(PUBLISHED)
     aws.put_secret_value(SecretId="hook", SecretString=OTHER)
     elsewhere.status = 401
     with pytest.raises(Misconfigured, match="401"):
-        hook.tell(PUBLISHED)
+        hook.send(PUBLISHED)
     _, (_, old, body), (_, new, again) = elsewhere.got
     assert Receiver(KEY).verify(body, old) == Receiver(OTHER).verify(again, new)
 
 
 def test_a_trial_is_an_event_of_a_type_of_its_own(hook: Webhook, elsewhere: Elsewhere) -> None:
-    assert (hook.look(), elsewhere.got) == (1, [])
+    assert (hook.probe(), elsewhere.got) == (1, [])
     hook.try_it()
     [(_, headers, body)] = elsewhere.got
     assert Receiver(KEY).verify(body, headers)["type"] == "lakegate.trial"
@@ -371,14 +371,14 @@ def test_what_is_no_key_is_named_with_how_to_make_one(text: str) -> None:
 def test_an_answer_says_what_to_do_now(hook: Webhook, elsewhere: Elsewhere, status: int, error: type) -> None:
     elsewhere.status = status
     with pytest.raises(LakegateError, match=f"127.0.0.1:.*: {status}") as caught:
-        hook.tell(PUBLISHED)
+        hook.send(PUBLISHED)
     assert isinstance(caught.value, error)
 
 
 def test_no_redirect_is_followed(hook: Webhook, elsewhere: Elsewhere, uri: str) -> None:
     elsewhere.status, elsewhere.location = 307, f"{uri}/elsewhere"
     with pytest.raises(Misconfigured, match="redirects"):
-        hook.tell(PUBLISHED)
+        hook.send(PUBLISHED)
     assert [path for path, *_ in elsewhere.got] == ["/hook"]
 
 
@@ -389,7 +389,7 @@ def test_a_receiver_that_nobody_is_at_was_not_told(aws: Any) -> None:  # noqa: A
         taken.bind(("127.0.0.1", 0))
         where = f"http://127.0.0.1:{taken.getsockname()[1]}/hook"
         with pytest.raises(Retryable):
-            Webhook(replace(SETTINGS, webhook_url=where, webhook_secret="hook")).tell(PUBLISHED)
+            Webhook(replace(SETTINGS, webhook_url=where, webhook_secret="hook")).send(PUBLISHED)
 
 
 # OpenLineage.
@@ -398,7 +398,7 @@ def test_a_receiver_that_nobody_is_at_was_not_told(aws: Any) -> None:  # noqa: A
 def test_a_run_begins_and_ends_at_the_address_that_the_specification_has(
     lineage: Lineage, elsewhere: Elsewhere
 ) -> None:
-    lineage.tell(PUBLISHED)
+    lineage.send(PUBLISHED)
     assert {path for path, *_ in elsewhere.got} == {"/api/v1/lineage"}
     start, end = elsewhere.bodies()
     assert (start["eventType"], start["eventTime"]) == ("START", "2013-01-31T04:06:00+00:00")
@@ -492,11 +492,11 @@ def test_what_does_not_fit_is_left_out_by_facet() -> None:
 def test_a_receiver_that_takes_no_large_event_gets_a_smaller_one(lineage: Lineage, elsewhere: Elsewhere) -> None:
     elsewhere.largest = lineage_events.SMALLER
     files = tuple(replace(PUBLISHED.files[0], checks=(CHECK,) * 20) for _ in range(100))
-    lineage.tell(replace(PUBLISHED, files=files))
+    lineage.send(replace(PUBLISHED, files=files))
     assert max(len(body) for _, _, body in elsewhere.got[-2:]) <= lineage_events.SMALLER
     elsewhere.largest = 10
     with pytest.raises(Refused, match="413"):
-        lineage.tell(PUBLISHED)
+        lineage.send(PUBLISHED)
 
 
 def test_what_is_rejected_is_a_run_that_failed_with_its_reasons() -> None:
@@ -508,15 +508,15 @@ def test_what_is_rejected_is_a_run_that_failed_with_its_reasons() -> None:
 
 
 def test_a_key_that_was_replaced_is_read_anew(lineage: Lineage, elsewhere: Elsewhere, aws: Any) -> None:
-    lineage.tell(PUBLISHED)
+    lineage.send(PUBLISHED)
     aws.put_secret_value(SecretId="lineage", SecretString="key-2")
     elsewhere.key = "key-2"
-    lineage.tell(PUBLISHED)
+    lineage.send(PUBLISHED)
     assert len(elsewhere.got) == 2 + 1 + 2
 
 
 def test_a_receiver_without_a_key_is_sent_none(uri: str, elsewhere: Elsewhere) -> None:
-    Lineage(replace(SETTINGS, lineage_url=uri)).tell(PUBLISHED)
+    Lineage(replace(SETTINGS, lineage_url=uri)).send(PUBLISHED)
     assert ["authorization" in headers for _, headers, _ in elsewhere.got] == [False, False]
 
 

@@ -113,7 +113,7 @@ def test_a_letter_says_what_the_event_was_whoever_gave_it_up(
 ) -> None:
     boto3.client("sqs").send_message(QueueUrl=queues[0], MessageBody=body)
     (letter,) = SqsDeadLetters(queues).read()
-    assert (letter.landed, letter.run) == (landed, run)
+    assert (letter.arrival, letter.run) == (landed, run)
 
 
 def test_both_queues_are_read_and_each_letter_is_deleted_where_it_is(queues: list[str]) -> None:

@@ -105,9 +105,9 @@ def test_only_the_express_lane_is_started(runner: ExpressJobRunner, called: Call
 
 def test_a_run_is_under_way_until_its_end_is_told(runner: ExpressJobRunner, store: MemoryStore) -> None:
     run = start(runner)
-    assert [it.id for it in runner.running()] == [run]
+    assert [it.id for it in runner.open_runs()] == [run]
     note_end(store, told(ATTEMPT.branch), runner._clock.now())
-    assert runner.running() == []
+    assert runner.open_runs() == []
     assert runner.get(run).state is JobState.SUCCEEDED
 
 
@@ -116,7 +116,7 @@ def test_what_is_listed_of_runs_under_way_does_not_grow_with_those_that_there_we
 ) -> None:
     start(runner)
     forget_ended(store, runner._clock.now())
-    assert len(runner.running()) == 1
+    assert len(runner.open_runs()) == 1
     note_end(store, told(ATTEMPT.branch), runner._clock.now())
     forget_ended(store, runner._clock.now())
     assert store.names("notes/") == []
@@ -127,7 +127,7 @@ def test_whoever_asks_for_runs_writes_nothing(runner: ExpressJobRunner, store: M
     start(runner)
     note_end(store, told(ATTEMPT.branch), runner._clock.now())
     before = dict(store.objects)
-    assert runner.running() == []
+    assert runner.open_runs() == []
     assert store.objects == before
 
 
@@ -143,7 +143,7 @@ def test_a_run_that_nobody_tells_the_end_of_has_failed_when_the_function_cannot_
     assert state(runner) is JobState.RUNNING
     clock.time = limit + timedelta(seconds=1)
     assert state(runner) is JobState.FAILED
-    assert runner.running() == []
+    assert runner.open_runs() == []
     run = runner.find(ATTEMPT.branch)
     assert run
     assert run.ended_at == limit

@@ -101,7 +101,7 @@ def test_a_stack_that_has_nothing_of_it_is_open(aws: None) -> None:  # noqa: ARG
     intake.close()
     intake.stop()
     intake.open()
-    assert (intake.is_open(), intake.running()) == (True, 0)
+    assert (intake.is_open(), intake.count_runs()) == (True, 0)
 
 
 def test_what_a_deployment_removes_is_not_opened_and_what_it_adds_is(aws: None) -> None:  # noqa: ARG001

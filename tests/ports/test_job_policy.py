@@ -48,7 +48,7 @@ def reach(attempt: Attempt = ATTEMPT, **other: Any) -> Reach:
             reads=(f"{uri}/attempts/{attempt.branch}/job.json", f"{uri}/staging/{attempt.branch}/"),
             writes=(f"{uri}/begun/{attempt.branch}", f"{uri}/reports/{attempt.branch}.json"),
             tables={attempt.table: f"s3://{LAKE}/warehouse/nyc/flights_{ID}", "_quarantine.nyc_flights": ""},
-            referred={"nyc.planes": f"s3://{LAKE}/warehouse/nyc/planes_{ID}"},
+            references={"nyc.planes": f"s3://{LAKE}/warehouse/nyc/planes_{ID}"},
         ),
         **other,
     )
@@ -122,7 +122,7 @@ def test_a_job_of_many_foreign_keys_reads_every_table_and_writes_its_own_and_the
     many = {f"nyc.table{number}": "" for number in range(40)}
     structlog.reset_defaults()
     with capture_logs() as logs:
-        policy = job_policy(SETTINGS, ATTEMPT, reach(referred=many))
+        policy = job_policy(SETTINGS, ATTEMPT, reach(references=many))
     assert [entry["event"] for entry in logs] == ["job_not_narrowed"]
     assert may(policy, READ, f"{LAKE}/warehouse/nyc/table7_{ID}/data/1.parquet")
     assert may(policy, WRITE, f"{LAKE}/warehouse/nyc/flights_{ID}/data/1.parquet")
@@ -146,7 +146,7 @@ def test_a_policy_always_fits_and_gives_what_the_job_needs(
         reads=(f"s3://{'s' * bucket}/attempts/{attempt.branch}/job.json",),
         writes=(f"s3://{'s' * bucket}/reports/{attempt.branch}.json",),
         tables={table: "", f"_quarantine.{table.replace('.', '_')}": ""},
-        referred={f"a.{'t' * 100}{number}": "" for number in range(referred)},
+        references={f"a.{'t' * 100}{number}": "" for number in range(referred)},
     )
     named = replace(SETTINGS, service_bucket="s" * bucket, lake_bucket="l" * bucket, job_role_arn=role)
     policy = job_policy(named, attempt, there)

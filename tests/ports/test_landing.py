@@ -56,17 +56,17 @@ class MemoryPlace:
         self.store: Store = MemoryStore()
 
     def put(self, key: str, body: bytes) -> str:
-        return self.memory.put(key, body).version_id
+        return self.memory.add(key, body).version_id
 
     def landed_at(self, key: str, version_id: str) -> datetime:
-        assert (key, version_id) in self.memory.landed
+        assert (key, version_id) in self.memory.files
         return self.clock.now()
 
     def drop(self, key: str, version_id: str) -> None:
         self.memory.drop(key, version_id)
 
     def staged(self, uri: str) -> bytes:
-        return self.memory.staged[uri]
+        return self.memory.copies[uri]
 
 
 class S3Place:

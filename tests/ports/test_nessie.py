@@ -23,9 +23,9 @@ from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnkno
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.ingestion import MOST_FILES
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import MAIN, DecidedFile, Note, Ref
+from lakegate.ports import MAIN, DecidedFile, Record, Ref
 from lakegate.publishing.nessie import NessieCatalog, nessie_errors
-from lakegate.publishing.nessie.notes import LIMIT, decided, message, properties
+from lakegate.publishing.nessie.records import LIMIT, entry_of, message, properties
 from lakegate.publishing.nessie.rest import NessieRest
 from tests.ports.conftest import BATCH, NessiePlace, landed, note, receipt
 from tests.support.nessie import Lake, nessie, unique
@@ -159,11 +159,11 @@ def test_a_large_decision_is_committed_and_read_back(lake: Lake, files: int) -> 
     big = note_of(files)
     catalog.commit_receipts(MAIN, catalog.head(MAIN) or "", [receipt(file, ATTEMPT)], big)
     [found] = catalog.decisions(1)
-    assert found.note == read_back(properties(big))
-    assert len(found.note.files) + found.note.more == files
+    assert found.record == read_back(properties(big))
+    assert len(found.record.files) + found.record.rest == files
 
 
-def note_of(files: int) -> Note:
+def note_of(files: int) -> Record:
     """Versions as S3 calls them, in long folders."""
     decided_files = tuple(
         DecidedFile(
@@ -176,20 +176,26 @@ def note_of(files: int) -> Note:
         )
         for number in range(files)
     )
-    return Note(
-        decision=Decision.REJECTED, table="nyc.flights", batch=BATCH, attempt=1, files=decided_files, why="no", by="me"
+    return Record(
+        decision=Decision.REJECTED,
+        table="nyc.flights",
+        batch=BATCH,
+        attempt=1,
+        files=decided_files,
+        reason="no",
+        by="me",
     )
 
 
-def read_back(told: Mapping[str, str]) -> Note:
+def read_back(told: Mapping[str, str]) -> Record:
     meta = {
         "hash": "ab",
         "commitTime": "2026-11-21T03:29:23.148946930Z",
         "allProperties": {name: [value] for name, value in told.items()},
     }
-    found = decided(meta)
+    found = entry_of(meta)
     assert found is not None
-    return found.note
+    return found.record
 
 
 @pytest.mark.parametrize("files", [0, 1, 3, 100, MOST_FILES])
@@ -215,7 +221,7 @@ def test_files_whose_keys_cannot_be_packed_are_counted() -> None:
     told = properties(replace(note_of(0), files=files))
     named = read_back(told)
     assert 0 < len(named.files) < len(files)
-    assert len(named.files) + named.more == len(files)
+    assert len(named.files) + named.rest == len(files)
     assert sum(len(value.encode()) for value in told.values()) < LIMIT + 1000
 
 
@@ -227,7 +233,9 @@ def test_a_note_of_an_earlier_release_is_read() -> None:
 @pytest.mark.parametrize("packed", ["no base 64", "bm90IHBhY2tlZA==", "eJyLNowFAAHTAOo="])
 def test_what_only_looks_like_a_decision_is_none(packed: str) -> None:
     told = properties(note_of(0)) | {"lakegate.packed": packed}
-    assert decided({"hash": "ab", "commitTime": "", "allProperties": {name: [it] for name, it in told.items()}}) is None
+    assert (
+        entry_of({"hash": "ab", "commitTime": "", "allProperties": {name: [it] for name, it in told.items()}}) is None
+    )
 
 
 def test_a_decisions_message_says_what_and_why() -> None:

@@ -61,7 +61,7 @@ def test_a_decision_that_is_delivered_twice_is_in_the_log_once(
     its = note(work.attempt, work.files, Decision.REJECTED)
     rejected = receipt(work.files[0], work.attempt, Decision.REJECTED)
     done(twice, lambda: NessieCatalog(twice.uri).commit_receipts(MAIN, main(nessie_place), [rejected], its))
-    assert [found.note for found in nessie_place.catalog.decisions(5, table=table)] == [its]
+    assert [found.record for found in nessie_place.catalog.decisions(5, table=table)] == [its]
 
 
 def test_a_branch_whose_making_and_end_are_delivered_twice_is_made_and_ended_once(
@@ -101,7 +101,7 @@ def test_a_rebase_whose_commits_are_delivered_twice_has_each_data_file_once(
         lambda: tables.remove(table, own.branch, frozenset([old])),
     )
     changes = nessie_place.tables.compare(table, Ref(MAIN, own.base), Ref(own.branch))
-    assert changes == FileChanges(added=frozenset([new]), removed=frozenset([old]))
+    assert changes == FileChanges(adds=frozenset([new]), removes=frozenset([old]))
     assert nessie_place.rows(own.branch, table) == 3
     own.merge()
     assert nessie_place.rows(MAIN, table) == 3
@@ -133,7 +133,7 @@ def test_data_files_are_not_appended_beside_those_of_another_worker_who_was_firs
     def another_is_first(request: Request) -> tuple[Fault, int]:
         if (
             request.commits_a_table
-            and not nessie_place.tables.compare(table, Ref(MAIN, own.base), Ref(own.branch)).added
+            and not nessie_place.tables.compare(table, Ref(MAIN, own.base), Ref(own.branch)).adds
         ):
             nessie_place.tables.append(*append)
         return Fault.NONE, 0
@@ -141,7 +141,7 @@ def test_data_files_are_not_appended_beside_those_of_another_worker_who_was_firs
     network.decide = another_is_first
     with pytest.raises((Conflict, Refused)):
         tables_over(network, nessie_place).append(*append)
-    assert nessie_place.tables.compare(table, Ref(MAIN, own.base), Ref(own.branch)) == FileChanges(added=paths)
+    assert nessie_place.tables.compare(table, Ref(MAIN, own.base), Ref(own.branch)) == FileChanges(adds=paths)
     assert nessie_place.rows(own.branch, table) == 5
 
 

@@ -146,7 +146,7 @@ def test_a_message_says_which_lane_audited_where_there_is_a_choice() -> None:
 def test_what_a_contract_observes_is_told_as_published_with_what_enforcing_would_have_done() -> None:
     reasons = ("observed: it would have been rejected", "dep_time required: 12 of 27,004 rows, expected 0")
     file = replace(REJECTED.files[0], reasons=reasons, failing_rows=0)
-    told = replace(REJECTED, kind=MessageKind.OBSERVED, branch="", files=(file,), would_reject=1, would_quarantine=40)
+    told = replace(REJECTED, kind=MessageKind.OBSERVE, branch="", files=(file,), would_reject=1, would_quarantine=40)
     text = json.dumps(blocks(told), ensure_ascii=False)
     assert summary(told).startswith("👁️ Observed and published: nyc.flights: nyc/flights/2013-13.parquet, observed")
     assert "*If enforced*\\n1 file rejected, 40 rows in quarantine" in text
@@ -346,7 +346,7 @@ def test_what_an_attempt_as_a_whole_is_to_mend_stands_once_in_its_message() -> N
 
 
 def test_a_warning_says_that_the_rows_are_published() -> None:
-    warned = replace(REJECTED, kind=MessageKind.WARNED, branch="")
+    warned = replace(REJECTED, kind=MessageKind.WARNING, branch="")
     said = text_of(blocks(warned))
     assert "Published with warnings nyc.flights" in said
     assert "80,000 rows are on main" in said
@@ -359,7 +359,7 @@ def test_one_row_and_one_file_are_told_as_one() -> None:
     said = text_of(blocks(rejected))
     for wanted in ("1 of 1 row failed", "1 other file of the batch, 1 row", "2013-13.parquet` · 1 row"):
         assert f'{wanted}"' in said or f"{wanted}\n" in said
-    assert "1 row is on main" in text_of(blocks(replace(rejected, kind=MessageKind.APPROVED)))
+    assert "1 row is on main" in text_of(blocks(replace(rejected, kind=MessageKind.APPROVAL)))
     assert "and 1 more file: " in text_of(blocks(replace(REJECTED, files=REJECTED.files * 21)))
 
 

@@ -13,14 +13,14 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import Attempt
-from lakegate.ports import MAIN, Branch, Changes, FileChanges, Note, Ref
+from lakegate.ports import MAIN, Branch, Changes, FileChanges, Record, Ref
 from lakegate.publishing.iceberg.branches import IcebergBranches
-from lakegate.publishing.iceberg.refs import NOTHING
+from lakegate.publishing.iceberg.refs import NO_COMMIT
 from lakegate.publishing.port import Branches, Publisher, Tables
 from tests.ports.conftest import BATCH, SCHEMA, MemoryPlace, note
 
 
-class Catalog(Branches, Publisher[Note], Protocol): ...
+class Catalog(Branches, Publisher[Record], Protocol): ...
 
 
 class Place(Protocol):
@@ -56,11 +56,11 @@ class IcebergPlace:
             self.vendor.create_namespace_if_not_exists(table.rpartition(".")[0])
             self.vendor.create_table(table, schema=SCHEMA)
         if self.catalog.head(branch) is None:  # it had nothing to be a branch of
-            self.catalog.create_branch(branch, NOTHING)
+            self.catalog.create_branch(branch, NO_COMMIT)
         before = Ref(branch, head_of(self, branch))
         data = pa.Table.from_pylist([{"a": n, "b": {"c": str(n)}} for n in range(rows)], schema=SCHEMA)
         self.vendor.load_table(table).append(data, branch=branch)
-        [path] = self.tables.compare(table, before, Ref(branch)).added
+        [path] = self.tables.compare(table, before, Ref(branch)).adds
         return path
 
     def rewrite(self, branch: str, table: str) -> None:
@@ -216,7 +216,7 @@ def test_data_files_come_to_another_branch_by_metadata_and_are_merged(place: Pla
     paths = [place.write(there, made, rows) for rows in (8, 16, 32)]
     before, source = Ref(here, head_of(place, here)), Ref(there, head_of(place, there))
     place.tables.append(made, here, source, frozenset(paths[:2]))
-    assert place.tables.compare(made, before, Ref(here)) == FileChanges(added=frozenset(paths[:2]))
+    assert place.tables.compare(made, before, Ref(here)) == FileChanges(adds=frozenset(paths[:2]))
     merge(place, here, made)
     assert place.rows(MAIN, made) == 2 + 4 + 8 + 16
 
@@ -239,8 +239,8 @@ def test_two_commits_of_a_table_are_compared(place: Place, made: str) -> None:
     base = Ref(MAIN, head_of(place, branch))
     assert place.tables.compare(made, base, Ref(branch)) == FileChanges()
     path = place.write(branch, made, 4)
-    assert place.tables.compare(made, base, Ref(branch)) == FileChanges(added=frozenset({path}))
-    assert place.tables.compare(made, Ref(branch), base) == FileChanges(removed=frozenset({path}))
+    assert place.tables.compare(made, base, Ref(branch)) == FileChanges(adds=frozenset({path}))
+    assert place.tables.compare(made, Ref(branch), base) == FileChanges(removes=frozenset({path}))
     place.rewrite(branch, made)
     changes = place.tables.compare(made, base, Ref(branch))
-    assert (len(changes.added), path in changes.added, changes.deletes) == (1, False, frozenset())
+    assert (len(changes.adds), path in changes.adds, changes.deletes) == (1, False, frozenset())

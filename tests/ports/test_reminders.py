@@ -92,4 +92,4 @@ def test_ingest_tells_a_reminder_from_an_event_and_has_none_delivered_again(
 def test_a_reminder_among_the_dead_letters_is_handled_as_its_file(queue: str) -> None:
     SqsReminders(queue).remind(FILE, timedelta())
     [letter] = sqs.SqsDeadLetters([queue]).read()
-    assert letter.landed == (FILE.key, "v1", "")
+    assert letter.arrival == (FILE.key, "v1", "")

@@ -173,13 +173,13 @@ def test_no_job_runs_on_a_release_whose_spark_was_not_tested() -> None:
 def test_a_run_that_has_ended_is_not_under_way(runner: JobRunner) -> None:
     run = runner.start(ATTEMPT, JOB, REACH, lane_of(runner))
     end(runner, run)
-    assert runner.running() == []
+    assert runner.open_runs() == []
 
 
 def test_a_run_that_waits_for_its_turn_is_under_way_in_memory() -> None:
     runner = MemoryJobRunner(MemoryStore())
     runner.start(ATTEMPT, JOB, REACH, Lane.SPARK)
-    assert [run.branch for run in runner.running()] == [ATTEMPT.branch]
+    assert [run.branch for run in runner.open_runs()] == [ATTEMPT.branch]
 
 
 def test_a_run_says_its_lane(runner: JobRunner) -> None:
@@ -208,7 +208,7 @@ def test_each_lane_s_job_goes_to_its_own_runner_and_both_are_asked_about_runs() 
     )
     assert (list(express.runs), list(spark.runs)) == ([fast], [slow])
     assert [runner.get(run).branch for run in (fast, slow)] == [ATTEMPT.branch, other.branch]
-    assert {run.id for run in runner.running()} == {fast, slow}
+    assert {run.id for run in runner.open_runs()} == {fast, slow}
     assert [run and run.id for run in map(runner.find, (ATTEMPT.branch, other.branch))] == [fast, slow]
 
 
@@ -424,8 +424,8 @@ def test_the_runs_under_way_are_asked_for_by_their_states_and_anew_each_time(emr
     stub.add_response("list_job_runs", {"jobRuns": [listed(1, state="QUEUED")], "nextToken": "n"}, asked)
     stub.add_response("list_job_runs", {"jobRuns": [listed(2, name="probe")]}, asked | {"nextToken": "n"})
     stub.add_response("list_job_runs", {"jobRuns": []}, asked)
-    assert [(run.id, run.branch) for run in runner.running()] == [("00run1", ATTEMPT.branch), ("00run2", "probe")]
-    assert runner.running() == []
+    assert [(run.id, run.branch) for run in runner.open_runs()] == [("00run1", ATTEMPT.branch), ("00run2", "probe")]
+    assert runner.open_runs() == []
 
 
 @pytest.fixture

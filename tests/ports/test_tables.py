@@ -80,22 +80,22 @@ def test_two_commits_of_a_table_are_compared(place: Place, both: tuple[Work, Wor
     here, there, added = both
     base, ahead = head(place, here.branch), head(place, there.branch)
     assert place.tables.compare(table, Ref(MAIN, base), Ref(MAIN, base)) == FileChanges()
-    assert place.tables.compare(table, Ref(MAIN, base), Ref(there.branch, ahead)).added >= set(added)
-    assert place.tables.compare(table, Ref(there.branch, ahead), Ref(MAIN, base)).removed >= set(added)
+    assert place.tables.compare(table, Ref(MAIN, base), Ref(there.branch, ahead)).adds >= set(added)
+    assert place.tables.compare(table, Ref(there.branch, ahead), Ref(MAIN, base)).removes >= set(added)
     place.tables.append(table, here.branch, Ref(there.branch), frozenset(added[:2]))
-    assert place.tables.compare(table, Ref(MAIN, base), Ref(here.branch)) == FileChanges(added=frozenset(added[:2]))
+    assert place.tables.compare(table, Ref(MAIN, base), Ref(here.branch)) == FileChanges(adds=frozenset(added[:2]))
     place.tables.remove(table, here.branch, frozenset(added[:1]))
-    assert place.tables.compare(table, Ref(MAIN, base), Ref(here.branch)) == FileChanges(added=frozenset(added[1:2]))
+    assert place.tables.compare(table, Ref(MAIN, base), Ref(here.branch)) == FileChanges(adds=frozenset(added[1:2]))
     now = head(place, here.branch)
     assert place.tables.compare(table, Ref(here.branch, now), Ref(MAIN, base)) == FileChanges(
-        removed=frozenset(added[1:2])
+        removes=frozenset(added[1:2])
     )
 
 
 def test_a_table_is_compared_with_none(place: Place, known: Work, table: str) -> None:
     paths = place.tables.paths(Ref(known.branch), table)
-    assert place.tables.compare(table, Ref(MAIN, known.base), Ref(known.branch)) == FileChanges(added=paths)
-    assert place.tables.compare(table, Ref(known.branch), Ref(MAIN, known.base)) == FileChanges(removed=paths)
+    assert place.tables.compare(table, Ref(MAIN, known.base), Ref(known.branch)) == FileChanges(adds=paths)
+    assert place.tables.compare(table, Ref(known.branch), Ref(MAIN, known.base)) == FileChanges(removes=paths)
     assert place.tables.compare(table, Ref(MAIN, known.base), Ref(MAIN, known.base)) == FileChanges()
 
 
@@ -104,8 +104,8 @@ def test_rows_that_are_deleted_by_a_rewrite_are_seen_by_the_data_files(place: Pl
     place.rewrite(known.branch, table)
     changes = place.tables.compare(table, Ref(known.branch, before), Ref(known.branch))
     assert place.rows(known.branch, table) == 6
-    assert (len(changes.removed), len(changes.added), changes.deletes) == (1, 1, frozenset())
-    assert changes.removed < paths
+    assert (len(changes.removes), len(changes.adds), changes.deletes) == (1, 1, frozenset())
+    assert changes.removes < paths
 
 
 def test_rows_that_are_deleted_by_a_delete_file_are_seen_by_that(place: Place, known: Work, table: str) -> None:
@@ -121,7 +121,7 @@ def test_rows_that_are_deleted_by_a_delete_file_are_seen_by_that(place: Place, k
     deleted = head(place, known.branch)
     new = place.write(known.branch, table, 8)
     assert place.tables.compare(table, Ref(known.branch, deleted), Ref(known.branch)) == FileChanges(
-        added=frozenset({new})
+        adds=frozenset({new})
     )
     second = place.delete_rows(known.branch, table, new)
     assert place.tables.compare(table, Ref(known.branch, deleted), Ref(known.branch)).deletes == {second}
@@ -138,7 +138,7 @@ def test_a_table_that_was_dropped_and_made_again_is_another(place: Place, known:
     assert now
     assert was.uuid != now.uuid
     assert place.tables.compare(table, Ref(known.branch, before), Ref(known.branch)) == FileChanges(
-        added=frozenset({new}), removed=paths
+        adds=frozenset({new}), removes=paths
     )
 
 
@@ -266,10 +266,10 @@ def test_all_that_a_table_at_a_commit_reads_is_reached_from_its_metadata_file(
 ) -> None:
     paths = place.tables.paths(Ref(known.branch), table)
     [uri] = metadata(place, known)
-    assert {uri, *paths} <= set(place.tables.reached([uri], ()))
+    assert {uri, *paths} <= set(place.tables.readable_files([uri], ()))
     deletes = place.delete_rows(known.branch, table, min(paths))
     [after] = metadata(place, known)
-    found = set(place.tables.reached([after], ()))
+    found = set(place.tables.readable_files([after], ()))
     assert {after, deletes, *paths} <= found
     assert uri not in found
 
@@ -278,17 +278,17 @@ def test_what_was_taken_off_a_table_is_reached_from_where_it_was_there(place: Pl
     before, paths = metadata(place, known), place.tables.paths(Ref(known.branch), table)
     gone = min(paths)
     place.tables.remove(table, known.branch, frozenset({gone}))
-    assert gone in set(place.tables.reached(before, ()))
-    assert gone not in set(place.tables.reached(metadata(place, known), ()))
-    assert set(place.tables.reached(metadata(place, known, known.base), ())) >= {*before, *paths}
+    assert gone in set(place.tables.readable_files(before, ()))
+    assert gone not in set(place.tables.readable_files(metadata(place, known), ()))
+    assert set(place.tables.readable_files(metadata(place, known, known.base), ())) >= {*before, *paths}
 
 
 def test_what_is_known_is_not_opened_again(place: Place, known: Work, table: str) -> None:
     found: set[str] = set()
-    found |= set(place.tables.reached(metadata(place, known, known.base), found))
-    assert list(place.tables.reached(metadata(place, known, known.base), found)) == []
+    found |= set(place.tables.readable_files(metadata(place, known, known.base), found))
+    assert list(place.tables.readable_files(metadata(place, known, known.base), found)) == []
     new = place.write(known.branch, table, 8)
-    more = set(place.tables.reached(metadata(place, known), found)) - found
+    more = set(place.tables.readable_files(metadata(place, known), found)) - found
     assert {new, *metadata(place, known)} <= more
     assert not more & place.tables.paths(Ref(known.branch), table) - {new}
 

@@ -72,7 +72,7 @@ def given(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Gi
     clock = MemoryClock()
     if request.param == "memory":
         memory = MemoryTokens(clock)
-        return Given(tokens=memory, clock=clock, issued=lambda: memory.until, issuer=memory)
+        return Given(tokens=memory, clock=clock, issued=lambda: memory.expiries, issuer=memory)
     found: Issuer = request.getfixturevalue("issuer")
     monkeypatch.setattr(
         "lakegate.adapters.tokens.CONFIG", SINGLE_TRY

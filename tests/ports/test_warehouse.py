@@ -96,7 +96,7 @@ def test_a_folder_s_files_are_listed_with_what_tells_whether_they_were_written_a
     place.put(f"{folder('a/flights')}x/data/1.parquet")
     found = list(place.warehouse.files(folder("a/flights")))
     assert sorted(file.uri for file in found) == [f"{folder('a/flights')}/{name}" for name in names]
-    assert [(file.size, bool(file.etag), file.modified >= before) for file in found] == [(1, True, True)] * 2
+    assert [(file.size, bool(file.etag), file.written_at >= before) for file in found] == [(1, True, True)] * 2
     assert list(place.warehouse.files(folder("a/none"))) == []
 
 

@@ -22,7 +22,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lane import Express
 from lakegate.landing.receipts import Receipt
-from lakegate.ports import MAIN, Catalog, Message, MessageKind, Note, Reach, Tables
+from lakegate.ports import MAIN, Catalog, Message, MessageKind, Reach, Record, Tables
 from lakegate.testing import (
     MemoryCatalog,
     MemoryChannel,
@@ -175,7 +175,7 @@ class WatchedCatalog(MemoryCatalog):
         if was_there and name not in self.lake.branches:
             self._world.note_gone(name)
 
-    def merge(self, branch: str, head: str, note: Note) -> None:
+    def merge(self, branch: str, head: str, note: Record) -> None:
         try:
             super().merge(branch, head, note)
         except Conflict:
@@ -311,7 +311,7 @@ class Installation(MemoryInstallation):
         if attempt.batch in self.retried:
             return
         since = self.began[worker]
-        before = [run for run in self.runner.running() if self.started_after[run.id] <= since]
+        before = [run for run in self.runner.open_runs() if self.started_after[run.id] <= since]
         tables = [its.table for its in map(Attempt.parse, (run.branch for run in before)) if its]
         lane = Lane.EXPRESS if worker.has_express else Lane.SPARK
         of_lane = [run.branch for run in before if run.lane is lane]
@@ -342,13 +342,13 @@ class Installation(MemoryInstallation):
 
     def busy(self) -> set[str]:
         """Tables of open branches, and of those whose jobs go on."""
-        names = {*self.lake.branches, *(run.branch for run in self.runner.running())}
+        names = {*self.lake.branches, *(run.branch for run in self.runner.open_runs())}
         return {attempt.table for name in names if (attempt := Attempt.parse(name))}
 
     def taken_slots(self, lane: Lane) -> int:
         """Jobs of the lane, and branches that may be about to have one."""
         runs = {run.branch: run.lane for run in self.runner.runs.values()}
-        under_way = [run for run in self.runner.running() if run.lane is lane]
+        under_way = [run for run in self.runner.open_runs() if run.lane is lane]
         return len(under_way) + sum(name not in runs for name in self.lake.branches if Attempt.parse(name))
 
     def say(self, kind: str, text: str = "") -> None:
@@ -365,7 +365,7 @@ class Installation(MemoryInstallation):
     # Vendors and their events.
 
     def upload(self, key: str, body: bytes, story: Story) -> FileVersion:
-        file = self.landing.put(key, body)
+        file = self.landing.add(key, body)
         self.stories[file.id], self.files[file.id] = story, file
         self.order[file.id] = self.landing.uploads
         self.queue.append(self._arrival(file))

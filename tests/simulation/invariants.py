@@ -67,7 +67,7 @@ class Step:
     @cached_property
     def report(self) -> Report | None:
         """Of the attempt that is published, if one is."""
-        note = self.after.note
+        note = self.after.record
         if note is None or note.decision is not Decision.PUBLISHED:
             return None
         return self.world.report(Attempt(table=note.table, batch=note.batch, number=note.attempt).branch)
@@ -144,7 +144,7 @@ def branch_of(entry: Entry) -> str:
 
 
 def every_row_on_main_was_audited_and_passed(step: Step) -> Iterator[str]:
-    by_a_person = step.after.note is not None and bool(step.after.note.by)
+    by_a_person = step.after.record is not None and bool(step.after.record.by)
     reports = step.report.files if step.report else ()
     passed = [file for file in reports if by_a_person or file.verdict is not Verdict.FAIL]
     tables = [(name, False) for name in TABLES] + [(name, True) for name in tables_in(step.after, QUARANTINES)]
@@ -171,7 +171,7 @@ def each_table_has_a_quarantine_and_audits_of_its_own(step: Step) -> Iterator[st
 
 
 def a_person_publishes_what_was_rejected_and_nothing_else(step: Step) -> Iterator[str]:
-    note = step.after.note
+    note = step.after.record
     if note is None or note.decision is not Decision.PUBLISHED or not note.by:
         return
     if note.batch not in step.world.approved:
@@ -186,7 +186,7 @@ def a_publish_brings_its_tables_and_its_receipts_alone(step: Step) -> Iterator[s
         table, distinct = step.report.table, step.report.distinct
         names = {table, quarantine_of(table, distinct=distinct), audits_of(table, distinct=distinct)}
         spaces = {name.rpartition(".")[0] for name in names}
-        for key in sorted(step.after.touched):
+        for key in sorted(step.after.keys):
             its = {
                 KeyKind.TABLE: names,
                 KeyKind.NAMESPACE: spaces,
@@ -202,7 +202,7 @@ def what_an_audit_found_comes_with_its_decision_and_stays(step: Step) -> Iterato
     that is rejected for another reason has none, nor has one whose branch a stranger changed; one that a person lets
     through had its own when it was rejected.
     """
-    note = step.after.note
+    note = step.after.record
     report = (
         step.world.report(Attempt(table=note.table, batch=note.batch, number=note.attempt).branch) if note else None
     )
@@ -271,7 +271,7 @@ def _nobody_can_know(world: Installation, receipt: Receipt, newest: Entry) -> bo
     is there; and events may be lost.
     """
     at_once = [it for it in world.files.values() if (it.key, it.landed_at) == (receipt.key, newest.landed_at)]
-    is_told = len(at_once) <= 2 and all((it.key, it.version_id) in world.landing.landed for it in at_once)
+    is_told = len(at_once) <= 2 and all((it.key, it.version_id) in world.landing.files for it in at_once)
     return not is_told and all(it.landed_at == newest.landed_at for it in receipt.on_main)
 
 
@@ -311,7 +311,7 @@ def what_was_rejected_untried_is_decided_anew_by_people_alone(step: Step) -> Ite
 
 
 def the_log_says_what_was_decided(step: Step) -> Iterator[str]:
-    note = step.after.note
+    note = step.after.record
     told = {(file.key, file.version_id): file for file in note.files} if note else {}
     if told.keys() != step.changed.keys():
         yield f"the log says {sorted(told)}, and the receipts {sorted(step.changed)}"
@@ -333,7 +333,7 @@ def a_reason_comes_with_every_rejection(step: Step) -> Iterator[str]:
 
 def a_reason_names_a_version_that_is_on_main(step: Step) -> Iterator[str]:
     """A file that a person discards keeps the reason for which it was rejected."""
-    if step.after.note is None or step.after.note.by:
+    if step.after.record is None or step.after.record.by:
         return
     for (key, version), (_, new) in step.changed.items():
         for reason in (reason for reason in (new.reasons if new else ()) if " is on main" in reason):
@@ -352,7 +352,7 @@ def files_are_rejected_for_what_is_true(step: Step) -> Iterator[str]:
         excuses = {
             "it failed": failed(report, file_id),
             "it alone ended as many jobs as may fail": _failures_alone(world, new, file_id) >= world.service.attempts,
-            "it was deleted": (key, version) not in world.landing.landed,
+            "it was deleted": (key, version) not in world.landing.files,
             "its contract wants no other": bool(receipt.on_main) and Reuploads.REJECT in world.reuploads_of(key),
             "a stranger changed its branch, or a rebase's": any(it.startswith(branch) for it in world.meddled),
         }
@@ -539,7 +539,7 @@ class End:
     @cached_property
     def by_people(self) -> set[tuple[str, str]]:
         """The versions that a person decided, by key and id."""
-        notes = [commit.note for commit in self.world.lake.line(self.main.hash) if commit.note and commit.note.by]
+        notes = [commit.record for commit in self.world.lake.line(self.main.hash) if commit.record and commit.record.by]
         return {(file.key, file.version_id) for note in notes for file in note.files}
 
     def told_bytes(self, receipt: Receipt) -> list[Entry]:
@@ -690,11 +690,11 @@ def people_were_told(end: End) -> Iterator[str]:
     for file, entry in end.entries.values():
         report = end.world.report(branch_of(entry)) if entry.decision is Decision.PUBLISHED else None
         if failed(report, file.id):
-            if not end.told(MessageKind.APPROVED, file, entry.batch):
+            if not end.told(MessageKind.APPROVAL, file, entry.batch):
                 yield f"nobody was told that {file.key} {file.version_id} of {entry.batch} was let through"
             continue
         said = [it for it in (report.files if report else ()) if it.id == file.id and it.warnings]
-        kinds = (MessageKind.OBSERVED,) if any(it.would for it in said) else (MessageKind.WARNED, MessageKind.OBSERVED)
+        kinds = (MessageKind.OBSERVE,) if any(it.would for it in said) else (MessageKind.WARNING, MessageKind.OBSERVE)
         if said and not any(end.told(kind, file, entry.batch) for kind in kinds):
             yield f"nobody was told of the warnings of {file.key} {file.version_id} of {entry.batch}"
     for unrouted in unrouted_files(end.world.service):
@@ -703,7 +703,7 @@ def people_were_told(end: End) -> Iterator[str]:
 
 
 def people_were_told_what_is_true(end: End) -> Iterator[str]:
-    notes = [commit.note for commit in end.world.lake.line(end.main.hash) if commit.note]
+    notes = [commit.record for commit in end.world.lake.line(end.main.hash) if commit.record]
     rejected = {(note.batch, file.key) for note in notes if note.decision is Decision.REJECTED for file in note.files}
     told = [it for it in end.world.notifier.messages if it.kind is MessageKind.REJECTED]
     for batch, key in sorted({(message.batch, file.key) for message in told for file in message.files} - rejected):
@@ -714,12 +714,12 @@ def who_listens_is_told_of_every_decision_as_it_is(end: End) -> Iterator[str]:
     """Since it listens; of an earlier one, whose worker had not told people, it may hear."""
     if end.world.listener is None:
         return
-    line = [commit for commit in end.world.lake.line(end.main.hash) if commit.note]
+    line = [commit for commit in end.world.lake.line(end.main.hash) if commit.record]
     since = [*takewhile(lambda commit: commit.hash != end.world.heard_from, end.world.lake.line(end.main.hash))]
     told = {event.commit: event for event in end.world.listener.events}
     if len({event.id for event in end.world.listener.events}) != len(told):
         yield "a commit is told by several ids, or two by one"
-    decided = {it.hash: it.note for it in line if it.note and it.note.decision is not Decision.DISCARDED}
+    decided = {it.hash: it.record for it in line if it.record and it.record.decision is not Decision.DISCARDED}
     for commit, note in decided.items():
         if commit in told and [(it.key, it.version_id) for it in told[commit].files] != [
             (it.key, it.version_id) for it in note.files

@@ -26,8 +26,8 @@ from lakegate.workflow import publish, receive, reconcile, settle
 from lakegate.workflow.attempts import history, launch, reports, start
 from lakegate.workflow.ledger import compaction, decisions, names, receipts, truncation
 from lakegate.workflow.notices import events, expiry, late, outbox
-from lakegate.workflow.publishing import guards, noting, proofs, rebase
-from lakegate.workflow.publishing.audited import Audited
+from lakegate.workflow.publishing import guards, proofs, rebase, rejection
+from lakegate.workflow.publishing.audit import Audit
 from lakegate.workflow.receiving import shares
 from lakegate.workflow.receiving.company import Company
 from lakegate.workflow.settlement import reader, rules
@@ -122,7 +122,7 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=guards.guard_rejected,
-                old="entry.decision is not Decision.REJECTED or not entry.is_of(audited.attempt)",
+                old="entry.decision is not Decision.REJECTED or not entry.is_of(audit.attempt)",
                 new="False",
             ),
             Edit(function=Receipt.with_decision, old="entry.decision not in MAY_BECOME[old.decision]", new="False"),
@@ -132,11 +132,11 @@ MUTATIONS = (
     Mutation(
         says="publish merges the branch as it is, whatever was audited",
         edits=(
-            Edit(function=proofs.prove_audited, old="head != report.audited", new="False"),
+            Edit(function=proofs.prove_audit, old="head != report.audited", new="False"),
             Edit(
                 function=publish._merge,
-                old="audited.attempt.branch, audited.report.audited, note",
-                new='audited.attempt.branch, service.branches.head(audited.attempt.branch) or "", note',
+                old="audit.attempt.branch, audit.report.audited, record",
+                new='audit.attempt.branch, service.branches.head(audit.attempt.branch) or "", record',
             ),
         ),
         seeds_from=892,
@@ -146,30 +146,30 @@ MUTATIONS = (
         edits=(
             Edit(
                 function=table_guards.guard_tables,
-                old="if audited.is_same(table, there, wanted):",
-                new="if there is not None:",
+                old="if source.is_same(table, current, target):",
+                new="if current is not None:",
             ),
         ),
         seeds_from=10,
     ),
     Mutation(
         says="a table grows that is not what it was",
-        edits=(Edit(function=table_guards.guard_tables, old="there == before and", new=""),),
+        edits=(Edit(function=table_guards.guard_tables, old="current == before and", new=""),),
         seeds_from=3176,
     ),
     Mutation(
         says="a publish brings columns of files that stay behind",
-        edits=(Edit(function=guards.guard_schema, old="- asked", new="- asked - set(audited.report.evolves)"),),
+        edits=(Edit(function=guards.guard_schema, old="- changes", new="- changes - set(audit.report.evolves)"),),
         seeds_from=440,
     ),
     Mutation(
         says="publish asks not whether the tables of its verdicts have moved",
-        edits=(Edit(function=guards.guard_unmoved, old="if changed:", new="if False:"),),
+        edits=(Edit(function=guards.guard_unmoved, old="if names:", new="if False:"),),
         seeds_from=22,
     ),
     Mutation(
         says="a table that verdicts refer to may lose data files",
-        edits=(Edit(function=guards._only_gained, old="not changes.removed", new="True"),),
+        edits=(Edit(function=guards._only_gained, old="not changes.removes", new="True"),),
         seeds_from=328,
     ),
     Mutation(
@@ -184,30 +184,30 @@ MUTATIONS = (
     ),
     Mutation(
         says="publish asks not whether the contract was pushed anew",
-        edits=(Edit(function=guards.guard_contract, old="!= audited.report.contract_hash", new="is None"),),
+        edits=(Edit(function=guards.guard_contract, old="!= audit.report.contract_hash", new="is None"),),
         seeds_from=288,
     ),
     Mutation(
         says="the good part of a batch is published with the bad one's receipts and rows",
-        edits=(Edit(function=rebase.trim, old="audited.claims_without(files)", new="[]"),),
+        edits=(Edit(function=rebase.trim, old="audit.claims_without(files)", new="[]"),),
         seeds_from=6,
     ),
     Mutation(
         says="what was taken out of a data file for several files is published for one of them",
-        edits=(Edit(function=guards.guard_rewriting, old="if audited.rewriting(files) and", new="if False and"),),
+        edits=(Edit(function=guards.guard_rewriting, old="if audit.rewriters(files) and", new="if False and"),),
         seeds_from=366,
     ),
     Mutation(
         says="what is left of a data file that rows were taken out of is not brought along",
         edits=(
-            Edit(function=Audited.moved, old="self.added(files)", new="self.paths(files)"),
-            Edit(function=proofs.prove_own, old="audited.added(files)", new="audited.paths(files)"),
+            Edit(function=Audit.gains, old="self.adds(files)", new="self.paths(files)"),
+            Edit(function=proofs.prove_own, old="audit.adds(files)", new="audit.paths(files)"),
         ),
         seeds_from=289,
     ),
     Mutation(
         says="a data file is replaced that somebody has rewritten since",
-        edits=(Edit(function=table_guards.guard_replaced, old="paths & since.removed", new="False"),),
+        edits=(Edit(function=table_guards.guard_replaced, old="paths & changes.removes", new="False"),),
         seeds_from=846,
     ),
     Mutation(
@@ -345,7 +345,7 @@ MUTATIONS = (
     Mutation(
         says="publish asks not whether another version makes this one a re-upload that is not wanted",
         edits=(
-            Edit(function=guards._guard_standing, old="if its.decision:", new="if False:"),
+            Edit(function=guards._guard_standing, old="if standing.decision:", new="if False:"),
             Edit(
                 function=rules.superseded,
                 old="(decision := standing.decision)",
@@ -455,17 +455,23 @@ MUTATIONS = (
     ),
     Mutation(
         says="what was found of files that are rejected stays on their branch",
-        edits=(Edit(function=noting._merged, old="if any(brought.values()) else None", new="and None"),),
+        edits=(Edit(function=rejection._merge, old="if any(arrivals.values()) else None", new="and None"),),
         seeds_from=5,
     ),
     Mutation(
         says="a rejection brings what was found of the whole batch",
-        edits=(Edit(function=noting.commit_noted, old="audited.noted(files)", new="audited.noted(audited.claims)"),),
+        edits=(
+            Edit(
+                function=rejection.commit_with_audit,
+                old="audit.audit_files(files)",
+                new="audit.audit_files(audit.claims)",
+            ),
+        ),
         seeds_from=5,
     ),
     Mutation(
         says="a rebase leaves behind what was found",
-        edits=(Edit(function=Audited.paths, old="[] if self.is_noted else", new="[] and"),),
+        edits=(Edit(function=Audit.paths, old="[] if self.is_recorded else", new="[] and"),),
         seeds_from=5,
     ),
     Mutation(

@@ -26,7 +26,7 @@ from lakegate.errors import Conflict, LakegateError
 from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, Ref, TableIdentity
 from lakegate.publishing.nessie.contents import SPACE, SPACES
-from lakegate.publishing.nessie.notes import decided
+from lakegate.publishing.nessie.records import entry_of
 from lakegate.testing import TableState
 from lakegate.testing.lake import EPOCH, Commit, Content, Key, KeyKind
 from tests.simulation.installation import Violation
@@ -207,15 +207,15 @@ class NessieLake:
             contents.pop(key, None)
             if content is not None:
                 contents[key] = content
-        noted = decided(meta)
+        noted = entry_of(meta)
         return Commit(
             hash=meta["hash"],
             at=EPOCH,
             parent=parent,
-            merged=merged[0] if merged else None,
+            merge_head=merged[0] if merged else None,
             contents=contents,
-            touched=frozenset(touched),
-            note=noted.note if noted else None,
+            keys=frozenset(touched),
+            record=noted.record if noted else None,
         )
 
     def _content(self, commit: str, path: tuple[str, ...], there: Json | None) -> tuple[Key, Content | None]:

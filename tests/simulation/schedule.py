@@ -231,9 +231,9 @@ class Schedule(Simulation):
             "rest": self.rest,
             "upload": self._upload,
         }
-        if world.landing.landed:
-            found["delete"] = lambda: world.delete(chance.choice(list(world.landing.landed.values())))
-            found["undo"] = lambda: self._undo(chance.choice(list(world.landing.landed.values())))
+        if world.landing.files:
+            found["delete"] = lambda: world.delete(chance.choice(list(world.landing.files.values())))
+            found["undo"] = lambda: self._undo(chance.choice(list(world.landing.files.values())))
         if world.files:
             found["send_again"] = lambda: world.send_again(chance.choice(list(world.files.values())))
         if world.queue:
@@ -380,7 +380,7 @@ class Schedule(Simulation):
             if self.world.queue:
                 self.world.deliver(list(self.world.queue), again=False)
                 self.finish()
-            if self.world.reminders.waiting or self.world.reminded:
+            if self.world.reminders.reminders or self.world.reminded:
                 self.world.advance(WINDOW)
                 self.world.deliver_reminders()
                 self.finish()

@@ -149,7 +149,7 @@ class Simulation:
         is kept for what was rejected there, because another version of its key is on main.
         """
         world = self.world
-        notes = [commit.note for commit in world.lake.line(world.lake.head(MAIN).hash) if commit.note]
+        notes = [commit.record for commit in world.lake.line(world.lake.head(MAIN).hash) if commit.record]
         kept = {Attempt(table=note.table, batch=note.batch, number=note.attempt).branch for note in notes}
         for branch in sorted(set(branches) & world.lake.branches.keys() - kept):
             names = {f"handovers/{branch}.json", f"attempts/{branch}/handover.json"}

@@ -59,7 +59,7 @@ def test_a_publish_brings_what_was_found_in_the_commit_that_brings_its_rows() ->
     world.settle_all()
     after = world.world.lake.head(MAIN)
     assert after.parent == before.hash
-    assert {Key(kind=KeyKind.TABLE, name=name) for name in (FLIGHTS, AUDITS)} <= after.touched
+    assert {Key(kind=KeyKind.TABLE, name=name) for name in (FLIGHTS, AUDITS)} <= after.keys
     assert world.noted() == {file.id}
     state = world.world.lake.table(Ref(MAIN), AUDITS)
     assert state is not None
@@ -72,11 +72,11 @@ def test_a_rejection_brings_what_was_found_in_the_commit_of_its_receipts() -> No
     world.settle_all()
     assert world.noted() == {file.id for file in files.values()}
     rejected, published = world.world.lake.line(world.world.lake.head(MAIN).hash)[:2]
-    assert rejected.note is not None
-    assert published.note is not None
-    assert (rejected.note.decision, published.note.decision) == (Decision.REJECTED, Decision.PUBLISHED)
-    assert {key.kind for key in rejected.touched} == {KeyKind.TABLE, KeyKind.RECEIPT}
-    assert Key(kind=KeyKind.TABLE, name=FLIGHTS) not in rejected.touched
+    assert rejected.record is not None
+    assert published.record is not None
+    assert (rejected.record.decision, published.record.decision) == (Decision.REJECTED, Decision.PUBLISHED)
+    assert {key.kind for key in rejected.keys} == {KeyKind.TABLE, KeyKind.RECEIPT}
+    assert Key(kind=KeyKind.TABLE, name=FLIGHTS) not in rejected.keys
 
 
 @pytest.mark.parametrize("fate", [Fate.CRASH_BEFORE, Fate.CRASH_AFTER, Fate.LOST, Fate.UNANSWERED])
@@ -129,7 +129,7 @@ def test_what_a_person_lets_through_is_not_noted_twice() -> None:
     [batch] = world.rejected_batches()
     world.world.approve(batch)
     world.finish()
-    note = world.world.lake.head(MAIN).note
+    note = world.world.lake.head(MAIN).record
     assert note is not None
     assert (note.decision, note.by) == (Decision.PUBLISHED, "ann")
     assert world.noted() == {file.id}
@@ -148,7 +148,7 @@ def test_a_table_of_audits_that_somebody_made_anew_otherwise_keeps_no_file_from_
     worker = world.world.deliver_job_event(branch, again=False)
     while worker in world.world.workers:
         world.world.step(worker)
-    note = world.world.lake.head(MAIN).note
+    note = world.world.lake.head(MAIN).record
     assert note is not None
     assert note.decision is Decision.REJECTED
     assert world.noted() == set()

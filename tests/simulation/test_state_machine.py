@@ -169,7 +169,7 @@ class Lakegate(RuleBasedStateMachine):
 
     def _else(self, data: st.DataObject) -> dict[str, Callable[[], object]]:
         world, simulation = self.world, self.simulation
-        branches, files = sorted(world.lake.branches.keys() - {MAIN}), list(world.landing.landed.values())
+        branches, files = sorted(world.lake.branches.keys() - {MAIN}), list(world.landing.files.values())
         found: dict[str, Callable[[], object]] = {
             "wait": lambda: world.advance(timedelta(minutes=data.draw(st.sampled_from(MINUTES)))),
             "publish elsewhere": world.publish_elsewhere,

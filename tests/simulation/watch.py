@@ -47,8 +47,8 @@ class Watch:
             before = self.heads[-1][1]
             self._check(before, commit, since)
             self.heads.append((self.ticks, commit))
-            if commit.note and commit.note.decision is Decision.REJECTED:
-                self.rejected[commit.note.batch] = None
+            if commit.record and commit.record.decision is Decision.REJECTED:
+                self.rejected[commit.record.batch] = None
 
     def _look_at_the_archive(self, head: Commit) -> None:
         """Look at nothing: an object in the archive changes nothing by itself."""
@@ -69,8 +69,8 @@ class Watch:
         _raise(breach for promise in AT_THE_END for breach in _named(promise, end))
 
     def _check(self, before: Commit, after: Commit, since: int) -> None:
-        kind = "merge" if after.merged else "commit"
-        what = f"is {after.note.decision}" if after.note else "is not ours"
+        kind = "merge" if after.merge_head else "commit"
+        what = f"is {after.record.decision}" if after.record else "is not ours"
         self.world.counted[f"main: {kind} of what {'a person lets through' if _by_word(after) else what}"] += 1
         receipts_before, self.receipts = self.receipts, receipts_at(self.world, after)
         step = Step(
@@ -86,7 +86,7 @@ class Watch:
 
 
 def _by_word(commit: Commit) -> bool:
-    return commit.note is not None and commit.note.decision is Decision.PUBLISHED and bool(commit.note.by)
+    return commit.record is not None and commit.record.decision is Decision.PUBLISHED and bool(commit.record.by)
 
 
 def _since(dated: list[tuple[int, Any]], tick: int) -> Iterator[Any]:

@@ -34,7 +34,7 @@ OUTCOME_MATTERS = {
     "remove",
     "replay",
     "restore_receipts",
-    "tell",
+    "send",
 }
 
 

@@ -42,7 +42,7 @@ from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import Decided, DecidedFile, Note
+from lakegate.ports import DecidedFile, LogEntry, Record
 from lakegate.testing import MemoryStore
 from lakegate.workflow.attempts.baseline import baseline
 from lakegate.workflow.attempts.reports import report_name
@@ -125,8 +125,8 @@ class Audit:
             attempt = Attempt(table=self.name, batch=f"20130131T0405-{at:08x}", number=1)
             store.write(report_name(attempt), to_json(_report(plan, attempt, file, checks)).encode())
             entry = DecidedFile(key=file.file, version_id="v")
-            note = Note(decision=Decision.PUBLISHED, table=self.name, batch=attempt.batch, attempt=1, files=(entry,))
-            decided.append(Decided(note=note, commit="", at=MOMENT))
+            note = Record(decision=Decision.PUBLISHED, table=self.name, batch=attempt.batch, attempt=1, files=(entry,))
+            decided.append(LogEntry(record=note, commit="", at=MOMENT))
         log = SimpleNamespace(decisions=lambda *_, **__: reversed(decided))
         return baseline(SimpleNamespace(store=store, ledger=log), plan)  # type: ignore[arg-type]
 

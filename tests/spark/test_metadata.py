@@ -8,7 +8,7 @@ from pyspark.sql import Row, SparkSession
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import Note, Ref
+from lakegate.ports import Record, Ref
 from lakegate.publishing.nessie import NessieCatalog, NessieTables
 from spark_jobs.jvm.session import open_catalog
 from tests.support.jobs import stage
@@ -32,7 +32,7 @@ class Branches:
         )
         self.append(first, "known", 1)
         head = self.catalog.head(first) or ""
-        note = Note(decision=Decision.PUBLISHED, table=self.table, batch="b", attempt=1, files=())
+        note = Record(decision=Decision.PUBLISHED, table=self.table, batch="b", attempt=1, files=())
         self.catalog.merge(first, head, note)
         self.here, self.there = (self.branch(number, lake.head()) for number in (2, 3))
 

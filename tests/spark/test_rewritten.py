@@ -187,8 +187,8 @@ def test_publish_finds_on_the_branch_just_what_the_report_says(
     tables = NessieTables(table.lake.nessie_uri, table.lake.warehouse)
     own = [data for file in report.files for data in file.data_files]
     assert tables.compare(table.plan.table, Ref(MAIN, job.base), Ref(job.branch, report.audited)) == FileChanges(
-        added=frozenset(data.path for data in (*own, *report.rewritten.left)),
-        removed=frozenset(data.path for data in report.rewritten.data_files),
+        adds=frozenset(data.path for data in (*own, *report.rewritten.left)),
+        removes=frozenset(data.path for data in report.rewritten.data_files),
     )
 
 

@@ -25,7 +25,7 @@ from lakegate.contracts.sql import growth, statements
 from lakegate.dashboard import figures
 from lakegate.express.limits import Limits as Express
 from lakegate.landing import ingestion, routes
-from lakegate.publishing.nessie import notes
+from lakegate.publishing.nessie import records
 from lakegate.wap import source
 from lakegate.workflow import backlog, reconcile, registry, status
 from lakegate.workflow.cleaning import candidates
@@ -231,7 +231,7 @@ PARTS: dict[str, list[Row]] = {
             "the notifier; more are counted",
         ),
         row("characters of a field of a log", bootstrap.LONGEST, "the functions' log"),
-        row("characters of a line of a commit's message", notes.LINE, "main's log; its properties have all"),
+        row("characters of a line of a commit's message", records.LINE, "main's log; its properties have all"),
         row("marks on one letter", visibility.PILE, "whatever is shown; more are spelled out"),
     ],
 }

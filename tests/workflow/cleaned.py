@@ -20,13 +20,13 @@ class CheckedLake(MemoryLake):
 
     def __init__(self, now: Callable[[], datetime]) -> None:
         super().__init__(now)
-        self.warehouse = MemoryWarehouse(self.files.written, self.files.gone)
+        self.warehouse = MemoryWarehouse(self.files.write_times, self.files.deletions)
         self.lost: list[str] = []
 
     def table(self, ref: Ref, table: str) -> TableState | None:
         state = super().table(ref, table)
-        if state is not None and self.files.gone:
-            gone = self.files.gone & set(self.files.all_of(self.files.metadata_of(state)))
+        if state is not None and self.files.deletions:
+            gone = self.files.deletions & set(self.files.all_of(self.files.metadata_of(state)))
             self.lost += [f"{table} at {ref}: {uri}" for uri in gone]
         return state
 
@@ -55,11 +55,11 @@ class CleanedWorld(World):
 
     def clean_twice(self) -> int:
         """Clean, and again a week later. Returns how many files are gone."""
-        before = len(self.lake.warehouse.deleted)
+        before = len(self.lake.warehouse.deletions)
         self.clean(delete=False)
         self.wait(7)
         self.clean()
-        return len(self.lake.warehouse.deleted) - before
+        return len(self.lake.warehouse.deletions) - before
 
     def read_main_since(self, moment: datetime) -> None:
         """Read every commit that was main's head since a moment."""
@@ -69,7 +69,7 @@ class CleanedWorld(World):
                 return
 
     def there(self) -> set[str]:
-        return set(self.lake.warehouse.there())
+        return set(self.lake.warehouse.present_files())
 
     def reached(self, commit: str) -> set[str]:
         """All files of the tables at a commit."""

@@ -19,7 +19,7 @@ def notes(world: World) -> list[str]:
 
 def end_job(world: World, number: int = 0) -> Attempt:
     """A job ends, and its event arrives."""
-    run = world.runner.running()[number]
+    run = world.runner.open_runs()[number]
     world.runner.finish(run.id)
     attempt = Attempt.parse(run.branch)
     assert attempt

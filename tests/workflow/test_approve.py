@@ -85,12 +85,12 @@ def test_a_batch_is_approved_whole_though_slack_refuses_to_be_told(world: World)
 
 def test_the_log_and_slack_say_who_approved_what_and_why(world: World) -> None:
     approved(world, batch := rejected(world, "1"))
-    note = next(world.service.ledger.decisions(1)).note
-    assert (note.batch, note.by, note.why) == (batch, "ann", "known at the vendor's")
+    note = next(world.service.ledger.decisions(1)).record
+    assert (note.batch, note.by, note.reason) == (batch, "ann", "known at the vendor's")
     assert note.files[0].reasons[0].startswith("broken")
     message = world.messages()[-1]
     assert (message.kind, message.why, message.published_rows) == (
-        MessageKind.APPROVED,
+        MessageKind.APPROVAL,
         "ann: known at the vendor's",
         3,
     )
@@ -104,7 +104,7 @@ def test_each_approval_of_files_that_one_attempt_rejected_is_told(world: World) 
     record(world.service, attempt, Decision.REJECTED, [Finding(file=world.files["1"])])  # and that worker died
     for _ in range(2):
         assert approved(world, attempt.batch).files == 1
-    told = [tuple(file.key for file in it.files) for it in world.messages() if it.kind is MessageKind.APPROVED]
+    told = [tuple(file.key for file in it.files) for it in world.messages() if it.kind is MessageKind.APPROVAL]
     assert told == [(world.key("1"),), (world.key("2"),)]
 
 

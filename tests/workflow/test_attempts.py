@@ -125,7 +125,7 @@ def test_jobs_whose_turn_never_came_have_not_crashed(world: World) -> None:
     wait(world, LONGEST.total_seconds())
     world.run()
     assert world.rows_on_main() == {"1": 3}
-    assert ({message.kind for message in world.messages()}, world.branches()) == ({MessageKind.WAITING}, [])
+    assert ({message.kind for message in world.messages()}, world.branches()) == ({MessageKind.DELAY}, [])
 
 
 def test_crashes_before_and_after_a_wait_in_vain_are_in_a_row(world: World) -> None:
@@ -195,11 +195,11 @@ def test_files_on_which_no_job_begins_for_an_hour_are_told_of_once_a_day_for_the
         wait(world, LONGEST.total_seconds())
         crash(world, "no room", never_began=True)
     first, second = world.messages()
-    assert (first.kind, first.table, len(first.files)) == (MessageKind.WAITING, "nyc.flights", 1)
+    assert (first.kind, first.table, len(first.files)) == (MessageKind.DELAY, "nyc.flights", 1)
     assert first.why.startswith("No file is lost")
     assert first.why.endswith("The last attempt: the Spark job ended before it read a file (run run-0001): no room")
     assert first.commands == ("lakegate status", f"lakegate show {first.batch}")
-    assert second.kind is MessageKind.WAITING
+    assert second.kind is MessageKind.DELAY
     wait(world, LONGEST.total_seconds())
     world.run()
     assert world.rows_on_main() == {"1": 3, "2": 3}
@@ -257,7 +257,7 @@ def test_a_file_beyond_its_contracts_limit_is_not_copied_first(world: World) -> 
     world.push_text(CONTRACT.replace("    format: parquet", f"    format: parquet\n{limit}"))
     world.drop("1", rows=3, body=b"x" * 101)
     world.drop("2", rows=4)
-    staged = [file.key for run in world.runner.running() for file in world.runner.job(run.id).files]
+    staged = [file.key for run in world.runner.open_runs() for file in world.runner.job(run.id).files]
     assert staged == [world.key("2")]
     world.run()
     [said] = world.rejected()["1"]
@@ -301,7 +301,7 @@ def test_an_audit_between_two_crashes_starts_the_count_anew(world: World) -> Non
 
 def test_a_job_that_a_person_cancelled_is_not_tried_again(world: World) -> None:
     dropped(world)
-    [run] = world.runner.running()
+    [run] = world.runner.open_runs()
     world.runner.cancel(run.id)
     world.run()
     assert "was cancelled" in world.rejected()["1"][0]
@@ -310,7 +310,7 @@ def test_a_job_that_a_person_cancelled_is_not_tried_again(world: World) -> None:
 
 def test_a_job_that_reports_and_then_crashes_is_not_tried_again(world: World) -> None:
     dropped(world)
-    [run] = world.runner.running()
+    [run] = world.runner.open_runs()
     world.runner.finish(run.id)
     world.runner.fail(run.id, "the machine was taken away")
     world.run()
@@ -425,7 +425,7 @@ def test_a_worker_that_saw_no_report_leaves_the_telling_to_one_that_does(monkeyp
         settle(world.service, attempt)
     assert world.rows_on_main() == {"1": 3}
     settle(world.service, attempt)
-    assert ([message.kind for message in world.messages()], world.branches()) == ([MessageKind.WARNED], [])
+    assert ([message.kind for message in world.messages()], world.branches()) == ([MessageKind.WARNING], [])
 
 
 def test_an_attempt_at_a_retried_file_stays_though_a_later_one_at_others_of_its_batch_is_settled_first(

@@ -33,7 +33,7 @@ def landed(world: World) -> FileVersion:
 def test_a_canary_reaches_main_and_is_told_apart(world: World) -> None:
     world.deliver(landed(world))
     world.run()
-    assert (Signal.FILES_PUBLISHED, 1, canary.TABLE) in world.telemetry.emitted
+    assert (Signal.FILES_PUBLISHED, 1, canary.TABLE) in world.telemetry.signals
 
 
 def test_a_canary_takes_the_place_of_the_one_before(world: World) -> None:

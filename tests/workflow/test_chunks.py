@@ -63,7 +63,7 @@ def test_a_chunk_that_is_still_appending_keeps_no_newer_batch_waiting() -> None:
     world, batch = too_large()
     world.push_contract(batchFiles=3)
     one, two = retry(world.service, batch).attempts
-    world.runner.finish(next(run.id for run in world.runner.running() if run.branch == one.branch))
+    world.runner.finish(next(run.id for run in world.runner.open_runs() if run.branch == one.branch))
     settle(world.service, one)
     assert world.rows_on_main() == {"1": 2, "2": 2, "3": 2}
     world.clock.advance(60)
@@ -76,7 +76,7 @@ def test_a_chunk_whose_job_is_cancelled_is_rejected_alone_and_cut_again_by_the_n
     world, batch = too_large()
     world.push_contract(batchFiles=3)
     one, two = retry(world.service, batch).attempts
-    [run] = [run for run in world.runner.running() if run.branch == one.branch]
+    [run] = [run for run in world.runner.open_runs() if run.branch == one.branch]
     world.runner.cancel(run.id)
     world.run()
     assert world.rows_on_main() == {"4": 2, "5": 2}
@@ -92,7 +92,7 @@ def test_a_chunk_is_tried_again_by_a_number_that_no_other_has() -> None:
     world.allow_attempts(3)
     world.push_contract(batchFiles=3)
     one, _ = retry(world.service, batch).attempts
-    [run] = [run for run in world.runner.running() if run.branch == one.branch]
+    [run] = [run for run in world.runner.open_runs() if run.branch == one.branch]
     world.runner.fail(run.id, "out of memory")
     world.wait_out_the_grace()
     settle(world.service, one)

@@ -115,13 +115,13 @@ def test_one_run_deletes_nothing_and_neither_do_two_within_a_week(world: Cleaned
     first = world.clean()
     world.wait(6.9)
     second = world.clean()
-    assert not world.lake.warehouse.deleted
-    waiting = [sum(each.amounts.get(Reprieve.WAITING, (0,))[0] for each in run.folders) for run in (first, second)]
+    assert not world.lake.warehouse.deletions
+    waiting = [sum(each.amounts.get(Reprieve.SECOND_RUN, (0,))[0] for each in run.folders) for run in (first, second)]
     assert waiting[0] == waiting[1] > 0
     assert {each.next_run for each in first.folders} == {world.clock.now() + timedelta(days=0.1)}
     world.wait(0.1)
     world.clean()
-    assert len(world.lake.warehouse.deleted) == waiting[0]
+    assert len(world.lake.warehouse.deletions) == waiting[0]
 
 
 def test_without_delete_nothing_is_deleted_however_often_it_runs(world: CleanedWorld) -> None:
@@ -130,7 +130,7 @@ def test_without_delete_nothing_is_deleted_however_often_it_runs(world: CleanedW
     for _ in range(8):
         world.wait(LONG)
         run = world.clean(delete=False)
-    assert not world.lake.warehouse.deleted
+    assert not world.lake.warehouse.deletions
     assert sum(each.amount_to_delete.files for each in run.folders) > 0
 
 
@@ -146,7 +146,7 @@ def test_a_file_that_is_needed_in_between_begins_anew(world: CleanedWorld) -> No
     del world.lake.branches["a-persons"]
     world.wait(1)
     world.clean()
-    assert not world.lake.warehouse.deleted
+    assert not world.lake.warehouse.deletions
     assert world.clean_twice() > 0
 
 
@@ -166,7 +166,7 @@ def test_a_folder_that_the_catalog_never_knew_is_told_and_left_alone_until_a_per
     world: CleanedWorld,
 ) -> None:
     stranger = f"{STRANGE}/data/1.parquet"
-    there = world.lake.warehouse.there
+    there = world.lake.warehouse.present_files
     warehouse = MemoryWarehouse(lambda: {**there(), stranger: EPOCH})
     world.wait(LONG)
 
@@ -176,10 +176,10 @@ def test_a_folder_that_the_catalog_never_knew_is_told_and_left_alone_until_a_per
         return dict(found.unknown)
 
     assert [run(), run(), run()] == [{STRANGE: (1, 1)}] * 3
-    assert stranger not in warehouse.deleted
+    assert stranger not in warehouse.deletions
     assert run("nyc/others_7c5ea4be-62b4-53b4-8b6c-0d5f1cbd0a8f/") == {}
     assert run() == {}
-    assert stranger in warehouse.deleted
+    assert stranger in warehouse.deletions
 
 
 @pytest.mark.parametrize("name", ["nyc", "", "..", "nyc/flights", "nyc/flights_7c5ea4be-62b4-53b4-8b6c/data"])
@@ -206,7 +206,7 @@ def test_a_run_that_keeps_more_days_than_one_before_asks_for_no_files_that_are_g
     world.clean(days=5)
     world.wait(8)
     first = world.clean(days=5)
-    assert world.lake.warehouse.deleted
+    assert world.lake.warehouse.deletions
     again = world.clean(days=400)
     assert again.history_start == first.history_start
 
@@ -218,7 +218,7 @@ def test_a_job_that_is_frozen_keeps_the_files_that_it_is_about_to_reuse() -> Non
     world.run()
     one, two = (audited(world, name) for name in "12")
     settle_both(world, one, two)
-    [run] = world.runner.running()
+    [run] = world.runner.open_runs()
     job = world.runner.job(run.id)
     assert job.reuses
     world.lake.branches[job.branch] = world.lake.commits[world.lake.branches[job.branch]].parent or ""  # not yet done
@@ -253,7 +253,7 @@ def test_a_missing_file_that_is_needed_ends_the_run_and_what_needs_it_is_said(wo
             world.clean()
         assert error.value.__notes__[0].startswith("main needs it, so nothing is deleted. Restore the file")
         world.wait(7)
-    assert world.lake.warehouse.deleted == {lost}
+    assert world.lake.warehouse.deletions == {lost}
 
 
 def test_a_note_that_cannot_be_read_makes_its_files_wait_anew(world: CleanedWorld) -> None:
@@ -265,7 +265,7 @@ def test_a_note_that_cannot_be_read_makes_its_files_wait_anew(world: CleanedWorl
         world.store.write(name, b"{")
     world.wait(7)
     world.clean()
-    assert not world.lake.warehouse.deleted
+    assert not world.lake.warehouse.deletions
     assert world.clean_twice() > 0
 
 
@@ -279,7 +279,7 @@ def test_a_memory_that_cannot_be_read_ends_the_run(world: CleanedWorld) -> None:
 
 
 def stored(name: str, days: float, etag: str = "1") -> StoredFile:
-    return StoredFile(uri=f"{FOLDER}/{name}", size=7, etag=etag, modified=EPOCH - timedelta(days=days))
+    return StoredFile(uri=f"{FOLDER}/{name}", size=7, etag=etag, written_at=EPOCH - timedelta(days=days))
 
 
 def sort(*files: StoredFile, needed: str = "", noted: dict[str, Candidate] | None = None) -> candidates.SortedFolder:
@@ -317,4 +317,4 @@ def test_a_candidate_is_one_since_it_was_first_noted_unless_it_was_written_again
 def test_no_more_candidates_are_noted_than_fit_and_later_runs_find_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(candidates, "MOST_CANDIDATES", 2)
     found = sort(*(stored(f"data/{number}", 99) for number in range(5)))
-    assert (len(found.candidates), found.amounts) == (2, {Reprieve.LATER: (3, 21)})
+    assert (len(found.candidates), found.amounts) == (2, {Reprieve.NEXT_RUN: (3, 21)})

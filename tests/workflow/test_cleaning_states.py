@@ -99,7 +99,7 @@ class Cleaning(RuleBasedStateMachine):
     @rule()
     def drop_one_of_which_a_job_crashes(self) -> None:
         self.drop(key=100 + self.dropped, bad=False, aside=False, deliver=True)
-        for run in self.world.runner.running():
+        for run in self.world.runner.open_runs():
             if run.branch in self.world.lake.branches:
                 self._crash(run)
 
@@ -108,10 +108,10 @@ class Cleaning(RuleBasedStateMachine):
         self.world.spark_append(run.branch, "half", rows=1)
         self.world.runner.fail(run.id, "lost its driver")
 
-    @precondition(lambda self: self.world.runner.running())
+    @precondition(lambda self: self.world.runner.open_runs())
     @rule(data=st.data(), end=st.sampled_from(["done", "done", "done", "crashed"]))
     def end_job(self, data: st.DataObject, end: str) -> None:
-        run = data.draw(st.sampled_from(self.world.runner.running()))
+        run = data.draw(st.sampled_from(self.world.runner.open_runs()))
         if run.branch not in self.world.lake.branches:
             self.world.runner.fail(run.id, "its branch is gone")
         elif end == "done":
@@ -120,10 +120,10 @@ class Cleaning(RuleBasedStateMachine):
         else:
             self._crash(run)
 
-    @precondition(lambda self: self.world.runner.running())
+    @precondition(lambda self: self.world.runner.open_runs())
     @rule(is_settled=st.booleans())
     def end_all_jobs(self, *, is_settled: bool) -> None:
-        self.counted["job: reuses"] += any(self.world.runner.job(it.id).reuses for it in self.world.runner.running())
+        self.counted["job: reuses"] += any(self.world.runner.job(it.id).reuses for it in self.world.runner.open_runs())
         self.world.end_jobs()
         for attempt in self.world.attempts() if is_settled else ():
             with suppress(LakegateError):
@@ -168,9 +168,9 @@ class Cleaning(RuleBasedStateMachine):
 
     @rule(delete=st.booleans())
     def clean(self, *, delete: bool) -> None:
-        before = len(self.world.lake.warehouse.deleted)
+        before = len(self.world.lake.warehouse.deletions)
         self.world.clean(delete=delete, days=self.days)
-        gone = len(self.world.lake.warehouse.deleted) - before
+        gone = len(self.world.lake.warehouse.deletions) - before
         assert delete or not gone
         self.counted["cleaned: deleted"] += bool(gone)
         self.look()
@@ -227,7 +227,7 @@ class Cleaning(RuleBasedStateMachine):
 
     def _merged_otherwise_than_audited(self) -> set[str | None]:
         """The commits that were merged and that no audit was of."""
-        merged = {it.merged for it in self.world.lake.line(self.world.lake.branches[MAIN])}
+        merged = {it.merge_head for it in self.world.lake.line(self.world.lake.branches[MAIN])}
         reports = [self.world.store.read(name) for name in self.world.store.names(PREFIX)]
         return merged - {None, *(parse_report(body).audited for body in reports if body)}
 
@@ -251,7 +251,7 @@ def test_what_an_attempt_left_on_a_branch_that_is_gone_is_not_read_for_the_next_
     machine.drop_one_that_is_rejected()
     machine.clean_in_another_season()
     machine.push(changed=False)
-    [run] = machine.world.runner.running()
+    [run] = machine.world.runner.open_runs()
     machine._crash(run)
     machine.teardown()
     assert machine.world.lake.lost == []

@@ -11,7 +11,7 @@ from lakegate.errors import Refused, Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision, State
 from lakegate.operations.sights import ALREADY_PUBLISHED, sights
-from lakegate.ports import Decided
+from lakegate.ports import LogEntry
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.start import start_attempts
 from lakegate.workflow.notices.outbox import prepare_undecided
@@ -281,7 +281,7 @@ def test_a_rejection_is_told_though_a_sweep_forgets_an_older_message_of_it_meanw
     world.clock.advance(2 * 3600)
     decisions = world.service.ledger.decisions
 
-    def seen_before_its_event_came_again(*given: Any, **named: Any) -> list[Decided]:
+    def seen_before_its_event_came_again(*given: Any, **named: Any) -> list[LogEntry]:
         found = list(decisions(*given, **named))
         monkeypatch.undo()
         with monkeypatch.context() as patch:

@@ -191,10 +191,10 @@ def test_a_file_that_landed_before_the_watermark_is_still_received_if_it_is_told
     """An upload in parts lands as of its beginning."""
     late = world.drop("late", rows=5, deliver=False)
     world.clock.advance(DAY)
-    other = world.landing.landed.pop((late.key, late.version_id))
+    other = world.landing.files.pop((late.key, late.version_id))
     world.clock.advance(world.service.compact_after.total_seconds())
     compact(world.service)
-    world.landing.landed[late.key, late.version_id] = other
+    world.landing.files[late.key, late.version_id] = other
     assert unclaimed_files(world.service) == []
     world.deliver(late)
     world.run()
@@ -286,7 +286,7 @@ def test_an_attempt_from_before_the_compaction_is_published_after_it(world: Worl
 
 
 def test_a_status_lists_no_large_bucket_and_tells_what_the_last_sweep_saw(world: World) -> None:
-    files = [world.landing.put(f"nyc/flights/{number}", b"x") for number in range(MOST_FILES)]
+    files = [world.landing.add(f"nyc/flights/{number}", b"x") for number in range(MOST_FILES)]
     assert status(world.service).in_flight == ()
     reconcile(world.service)
     assert len(status(world.service).in_flight) == MOST_FILES
@@ -403,7 +403,7 @@ def test_an_event_of_a_version_that_was_taken_out_of_its_receipt_is_dropped(worl
     world.deliver(*files[:5], files[-1])
     reconcile(world.service)
     assert (world.lake.branches[MAIN], world.job_runs()) == (head, runs)
-    decided = [it.version_id for decision in world.service.ledger.decisions(1000) for it in decision.note.files]
+    decided = [it.version_id for decision in world.service.ledger.decisions(1000) for it in decision.record.files]
     assert [decided.count(file.version_id) for file in files] == [1] * len(files)
 
 
@@ -477,6 +477,6 @@ def test_who_asks_for_a_version_that_was_taken_out_of_its_receipt_is_told_what_b
     files = never_resting(world, versions=20)
     asked = [Sight(file=file.key, version=file.version_id) for file in files]
     assert {sight_by_receipt(world.service, sight).state for sight in asked} == {"published"}
-    world.landing.landed.clear()
+    world.landing.files.clear()
     assert {sight_by_receipt(world.service, sight).state for sight in asked} == {"published"}
     assert sight_by_receipt(world.service, Sight(file=files[0].key, version="never")).state == ABSENT

@@ -44,7 +44,7 @@ def test_the_first_small_file_of_a_quiet_table_starts_in_the_reception_of_its_ev
     world.drop("1", rows=1)
     assert claimed(world) == [["1"]]
     assert lanes(world) == [Lane.EXPRESS]
-    assert (notes(world), world.reminders.waiting) == ([], [])
+    assert (notes(world), world.reminders.reminders) == ([], [])
 
 
 def test_a_hundred_small_files_at_once_are_one_attempt_of_one_file_and_one_of_the_rest(world: World) -> None:
@@ -213,7 +213,7 @@ def test_a_window_that_is_over_while_no_slot_is_free_brings_no_more_reminders(wo
         world.pass_time(WINDOW)
     assert claimed(world) == [["1"], ["2"]]
     world.pass_time(WINDOW)
-    assert (len(notes(world)), world.reminders.waiting) == (1, [])
+    assert (len(notes(world)), world.reminders.reminders) == (1, [])
     end_job(world)
     assert ["3"] in claimed(world)
 

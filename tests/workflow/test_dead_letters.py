@@ -16,12 +16,12 @@ def world() -> World:
 
 
 def letter(file: FileVersion) -> DeadLetter:
-    return DeadLetter(id=f"letter of {file.id}", landed=(file.key, file.version_id, ""))
+    return DeadLetter(id=f"letter of {file.id}", arrival=(file.key, file.version_id, ""))
 
 
 def test_the_end_of_a_job_that_settle_failed_on_is_handled_and_its_letter_deleted(world: World) -> None:
     world.drop("1.parquet", rows=3)
-    (run,) = world.runner.running()
+    (run,) = world.runner.open_runs()
     world.run(settle_after=False)
     world.dead_letters.letters = [DeadLetter(id="m1", run=run.id)]
     assert reconcile(world.service) == []
@@ -34,7 +34,7 @@ def test_a_letter_stays_while_its_attempt_cannot_be_settled(world: World, monkey
         raise Retryable("Nessie does not answer")
 
     world.drop("1.parquet", rows=3)
-    (run,) = world.runner.running()
+    (run,) = world.runner.open_runs()
     world.run(settle_after=False)
     world.dead_letters.letters = [DeadLetter(id="m1", run=run.id)]
     with monkeypatch.context() as patch:
@@ -74,7 +74,7 @@ def test_a_sweep_handles_so_many_ends_of_jobs_and_the_next_one_the_others(
 ) -> None:
     monkeypatch.setattr(sweep, "RUNS", 2)
     world.drop("1.parquet", rows=3)
-    (run,) = world.runner.running()
+    (run,) = world.runner.open_runs()
     world.run()
     world.dead_letters.letters = [DeadLetter(id=f"m{number}", run=run.id) for number in range(3)]
     reconcile(world.service)
@@ -85,7 +85,7 @@ def test_a_sweep_handles_so_many_ends_of_jobs_and_the_next_one_the_others(
 
 def test_letters_of_what_is_done_already_do_nothing_twice(world: World) -> None:
     file = world.drop("1.parquet", rows=3)
-    (run,) = world.runner.running()
+    (run,) = world.runner.open_runs()
     world.run()
     world.dead_letters.letters = [letter(file), DeadLetter(id="m1", run=run.id)]
     assert reconcile(world.service) == []

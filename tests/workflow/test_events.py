@@ -14,7 +14,7 @@ from lakegate.audit.model.plan import Plan, Severity, TableColumn
 from lakegate.audit.model.report import CheckResult, FileReport, Source, Verdict
 from lakegate.errors import Misconfigured, Refused, Retryable
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import Decided, DecidedFile, Event, EventKind, MessageKind, Note
+from lakegate.ports import DecidedFile, Event, EventKind, LogEntry, MessageKind, Record
 from lakegate.testing import MemoryChannel
 from lakegate.workflow.approve import approve
 from lakegate.workflow.notices.events import CHECKS, event_of
@@ -42,7 +42,7 @@ class Listened(World):
 
     def not_told(self) -> set[str]:
         """The commits that publish or reject files, and that the bus was not told of as they are."""
-        decided = {(it.commit, it.note.decision, len(it.note.files)) for it in self.service.ledger.decisions(1000)}
+        decided = {(it.commit, it.record.decision, len(it.record.files)) for it in self.service.ledger.decisions(1000)}
         decided = {it for it in decided if it[1] in TOLD.values()}
         told = {(it.commit, TOLD[it.kind], len(it.files)) for it in self.bus.events}
         return {commit for commit, *_ in decided ^ told}
@@ -58,7 +58,12 @@ def test_what_is_published_is_an_event_with_its_commit_its_files_and_its_contrac
     world.run()
     [event], [decided] = world.bus.events, world.service.ledger.decisions(10)
     assert world.hook.events == [event]
-    assert (event.kind, event.table, event.batch, event.attempt) == (EventKind.PUBLISHED, TABLE, decided.note.batch, 1)
+    assert (event.kind, event.table, event.batch, event.attempt) == (
+        EventKind.PUBLISHED,
+        TABLE,
+        decided.record.batch,
+        1,
+    )
     assert (event.commit, event.at, event.branch) == (decided.commit, decided.at, "")
     [file] = event.files
     assert (file.key, file.version_id) == (world.key("1"), world.file("1").version_id)
@@ -155,14 +160,14 @@ def dies_settling(calls: int) -> bool:
 
 @pytest.mark.parametrize("error", [Retryable("no answer"), Misconfigured("no such bus"), RuntimeError("a bug")])
 def test_a_channel_that_fails_in_any_way_keeps_nobody_from_being_told(world: Listened, error: Exception) -> None:
-    world.hook.failing = error  # type: ignore[assignment]
+    world.hook.error = error  # type: ignore[assignment]
     world.drop("1", rows=3, warn="odd")
     world.run()
     assert world.rows_on_main() == {"1": 3}
     assert world.branches() == []
-    assert [message.kind for message in world.messages()] == [MessageKind.WARNED]
+    assert [message.kind for message in world.messages()] == [MessageKind.WARNING]
     assert (len(world.bus.events), world.hook.events) == (1, [])
-    world.hook.failing = None
+    world.hook.error = None
     world.wait_out_the_grace()
     assert reconcile(world.service) == []
     assert world.hook.events == world.bus.events
@@ -170,7 +175,7 @@ def test_a_channel_that_fails_in_any_way_keeps_nobody_from_being_told(world: Lis
 
 
 def test_a_channel_that_stays_away_holds_up_no_message_and_is_told_of_by_the_sweep(world: Listened) -> None:
-    world.hook.failing = Retryable("no answer")
+    world.hook.error = Retryable("no answer")
     for name in "12345":
         world.drop(name, rows=3, warn="odd")
     world.notifier_down()
@@ -183,14 +188,14 @@ def test_a_channel_that_stays_away_holds_up_no_message_and_is_told_of_by_the_swe
 
 
 def test_an_event_that_its_receiver_refuses_is_reported_once_and_sent_no_more(world: Listened) -> None:
-    world.hook.failing = Refused("413: the receiver takes no event of this size")
+    world.hook.error = Refused("413: the receiver takes no event of this size")
     world.drop("1", rows=3)
     world.run()
     assert len(world.bus.events) == 1
     world.wait_out_the_grace()
-    assert [str(error) for error in reconcile(world.service)] == [str(world.hook.failing)]
+    assert [str(error) for error in reconcile(world.service)] == [str(world.hook.error)]
     assert world.store.names(OUTBOX) == []
-    world.hook.failing = None
+    world.hook.error = None
     world.wait_out_the_grace()
     assert reconcile(world.service) == []
     assert world.hook.events == []
@@ -208,7 +213,7 @@ def test_of_a_wide_table_an_event_names_so_many_checks_and_columns_and_counts_th
     plan = a_plan(tuple(TableColumn(name=f"c{at}", type="string", doc="d" * 900) for at in range(columns)))
     decided = published([f"k{at}" for at in range(files)])
     report = file_report((check,) * checks + ((failed,) if checks else ()))
-    event = event_of(decided, plan, None, {(file.key, file.version_id): report for file in decided.note.files})
+    event = event_of(decided, plan, None, {(file.key, file.version_id): report for file in decided.record.files})
     told = sum(len(file.checks) for file in event.files)
     assert told <= CHECKS
     assert told + sum(file.more_checks for file in event.files) == len(event.files) * len(report.checks)
@@ -227,10 +232,10 @@ def a_plan(columns: tuple[TableColumn, ...]) -> Plan:
     )  # fmt: skip
 
 
-def published(keys: list[str]) -> Decided:
+def published(keys: list[str]) -> LogEntry:
     files = tuple(DecidedFile(key=key, version_id="v", rows=1) for key in keys)
-    note = Note(decision=Decision.PUBLISHED, table=TABLE, batch="b", attempt=1, files=files)
-    return Decided(commit="c" * 64, at=datetime(2013, 1, 31, tzinfo=UTC), note=note)
+    note = Record(decision=Decision.PUBLISHED, table=TABLE, batch="b", attempt=1, files=files)
+    return LogEntry(commit="c" * 64, at=datetime(2013, 1, 31, tzinfo=UTC), record=note)
 
 
 def file_report(checks: tuple[CheckResult, ...]) -> FileReport:
@@ -238,7 +243,7 @@ def file_report(checks: tuple[CheckResult, ...]) -> FileReport:
 
 
 def test_of_a_channel_that_is_no_longer_chosen_nothing_is_left(world: Listened) -> None:
-    world.hook.failing = Retryable("no answer")
+    world.hook.error = Retryable("no answer")
     world.drop("1", rows=3)
     world.run()
     world.service = replace(world.service, channels={"bus": world.bus})
@@ -292,4 +297,4 @@ def test_of_what_is_published_with_a_remark_they_are_told_once(world: Listened) 
     world.push_contract(notify=["published"])
     world.drop("1", rows=3, warn="odd")
     world.run()
-    assert [message.kind for message in world.messages()] == [MessageKind.WARNED]
+    assert [message.kind for message in world.messages()] == [MessageKind.WARNING]

@@ -225,7 +225,7 @@ def a_rejected_batch(*, mended: bool = True) -> tuple[World, str]:
     return world, line.batch
 
 
-GOOD_AND_BAD_TOLD = {"1": [MessageKind.WARNED], "2": [MessageKind.REJECTED]}
+GOOD_AND_BAD_TOLD = {"1": [MessageKind.WARNING], "2": [MessageKind.REJECTED]}
 TOLD = {"1": [MessageKind.REJECTED]}
 STRANGERS: Mapping[Key, str] = {Key(kind=KeyKind.TABLE, name="strangers.things"): "theirs"}
 
@@ -290,9 +290,9 @@ def a_replacement(*, bad: str = "", aside: int = 1, moved: bool = True) -> Scene
     if moved:
         settle(world.service, audited(world, "9"))
     decisions = {**dict.fromkeys(("0", "1", "1b", "2", "9"), PUBLISHED)}
-    told = {"0": [MessageKind.WARNED], "1": [MessageKind.WARNED] * (2 if aside else 1)}
+    told = {"0": [MessageKind.WARNING], "1": [MessageKind.WARNING] * (2 if aside else 1)}
     if bad:
-        decisions, told = decisions | {"1b": REJECTED}, told | {"1": [MessageKind.WARNED, MessageKind.REJECTED]}
+        decisions, told = decisions | {"1b": REJECTED}, told | {"1": [MessageKind.WARNING, MessageKind.REJECTED]}
     world.wait_out_the_grace()
     return Scene(world=world, one=settled(attempt), other=settled(attempt), decisions=(decisions,), told=told)
 
@@ -446,7 +446,7 @@ def rows_put_aside(*, before: bool) -> Scene:
     land(world, "2", bad="broken", aside=4)
     attempt = audited(world, "1", "2")
     settle(world.service, nine)
-    told = {**GOOD_AND_BAD_TOLD, "9": [MessageKind.WARNED]} | ({"0": [MessageKind.WARNED]} if before else {})
+    told = {**GOOD_AND_BAD_TOLD, "9": [MessageKind.WARNING]} | ({"0": [MessageKind.WARNING]} if before else {})
     decisions = ({"0": PUBLISHED, "1": PUBLISHED, "2": REJECTED, "9": PUBLISHED},)
     return Scene(world=world, one=settled(attempt), other=settled(attempt), decisions=decisions, told=told)
 
@@ -549,7 +549,7 @@ def a_batch_audited_again_twice_at_once() -> Scene:
         world.clock.advance(60)  # as above
     one, two = world.open_attempt(world.files["1"]), world.open_attempt(world.files["3"], world.files["4"])
     for attempt in (one, two):
-        [run] = [run for run in world.runner.running() if run.branch == attempt.branch]
+        [run] = [run for run in world.runner.open_runs() if run.branch == attempt.branch]
         world.runner.finish(run.id)
         if attempt is one:
             settle(world.service, one)
@@ -616,7 +616,7 @@ def an_approval(*, other: str = "approve") -> Scene:
     operations = {"approve": approved, "retry": retried, "discard": discarded}
     published = dict.fromkeys(("0", "1", "1b", "2", "9"), PUBLISHED)
     decisions = (published, published | {"1b": DISCARDED}) if other == "discard" else (published,)
-    told = {"1": [MessageKind.REJECTED, MessageKind.APPROVED]}
+    told = {"1": [MessageKind.REJECTED, MessageKind.APPROVAL]}
     batch = attempt.batch
     return Scene(world=world, one=approved(batch), other=operations[other](batch), decisions=decisions, told=told)
 
@@ -627,7 +627,7 @@ def an_approval_and_a_sweep() -> Scene:
 
 def an_approval_and_a_discard() -> Scene:
     def told(decisions: Mapping[str, Decision | None]) -> dict[str, list[MessageKind]]:
-        return {"1": [MessageKind.REJECTED, *([MessageKind.APPROVED] if decisions["1b"] is PUBLISHED else [])]}
+        return {"1": [MessageKind.REJECTED, *([MessageKind.APPROVAL] if decisions["1b"] is PUBLISHED else [])]}
 
     return replace(an_approval(other="discard"), told=told)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lakegate.audit.model.lane import Lane
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.files import DELETED
+from lakegate.landing.files import DELETION
 from lakegate.ports import JobRun, JobState
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
@@ -46,7 +46,7 @@ def names_of(world: World, run: JobRun) -> list[str]:
 
 def end_jobs(world: World, kills: Kills) -> None:
     """The jobs that are waiting crash if their files end them."""
-    for run in world.runner.running():
+    for run in world.runner.open_runs():
         if kills(frozenset(names_of(world, run))):
             world.runner.fail(run.id, "out of memory")
         else:
@@ -224,7 +224,7 @@ def test_a_file_that_is_gone_is_rejected_for_that_and_not_for_a_crash() -> None:
     live(world, killed_by("2"))
     assert world.rows_on_main() == {"1": 2}
     reasons = {name: entry.reasons[0] for name, entry in world.entries().items() if entry and entry.reasons}
-    assert reasons["3"] == DELETED
+    assert reasons["3"] == DELETION
     assert reasons["2"].endswith("attempts a1, a2 and a3 crashed in a row")
 
 

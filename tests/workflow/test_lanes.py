@@ -72,7 +72,7 @@ def dropped(world: World) -> Attempt:
 
 def test_a_small_file_takes_the_express_lane_and_its_job_may_write_a_hand_over(world: World) -> None:
     attempt = dropped(world)
-    [run] = world.runner.running()
+    [run] = world.runner.open_runs()
     job = world.runner.job(run.id)
     assert run.lane is job.lane is Lane.EXPRESS
     assert job.handover_uri == f"s3://service/handovers/{attempt.branch}.json"
@@ -84,7 +84,7 @@ def test_a_small_file_takes_the_express_lane_and_its_job_may_write_a_hand_over(w
 def test_a_job_for_spark_has_nowhere_to_hand_its_files_over(world: World) -> None:
     world.push_contract(engine="spark")
     dropped(world)
-    [run] = world.runner.running()
+    [run] = world.runner.open_runs()
     assert run.lane is Lane.SPARK
     assert world.runner.job(run.id).handover_uri == ""
     assert len(world.runner.reaches[run.id].writes) == 2
@@ -94,7 +94,7 @@ def test_files_that_are_handed_over_go_to_spark_at_once_and_nothing_has_crashed(
     attempt = dropped(world)
     world.hand_over(REASON)
     settle(world.service, attempt)
-    [run] = world.runner.running()  # no time has passed
+    [run] = world.runner.open_runs()  # no time has passed
     job = world.runner.job(run.id)
     assert (job.lane, job.lane_why) == (Lane.SPARK, f"attempt a1 handed its files over: {REASON}")
     assert (job.handed_over, job.consecutive_crashes) == ((1,), ())
@@ -128,7 +128,7 @@ def test_while_nessie_is_out_of_reach_small_batches_wait_and_are_tried_on_the_ex
     [line] = status(world.service).in_flight
     assert line.state.startswith("in a job that read no file; attempt a2 starts after")
     assert line.waits_for == "the express job ended before it read a file (run run-0001): Nessie does not answer"
-    assert world.runner.running() == []
+    assert world.runner.open_runs() == []
     world.wait_out_the_grace()
     assert reconcile(world.service) == []
     assert [lane for lane, _ in world.lanes()] == [Lane.EXPRESS] * 2
@@ -154,7 +154,7 @@ def test_an_express_lane_that_reaches_nothing_try_after_try_has_failed_itself(wo
 
 def test_an_express_job_that_ends_well_and_leaves_nothing_hands_its_files_over(world: World) -> None:
     attempt = dropped(world)
-    [run] = world.runner.running()
+    [run] = world.runner.open_runs()
     world.runner.runs[run.id] = replace(run, state=JobState.SUCCEEDED, ended_at=world.clock.now())
     settle(world.service, attempt)
     assert "the express job ended without a report" in world.lanes()[-1][1]
@@ -190,7 +190,7 @@ def test_files_that_were_handed_over_keep_to_spark_until_a_person_has_them_tried
 
 def test_a_report_that_comes_after_its_files_were_handed_over_does_not_count(world: World) -> None:
     attempt = dropped(world)
-    [run] = world.runner.running()
+    [run] = world.runner.open_runs()
     assert note_end(world.store, attempt, End.HANDED_OVER)  # by a worker that died before it did more
     world.runner.finish(run.id)
     settle(world.service, attempt)
@@ -212,7 +212,7 @@ def test_a_report_that_was_accepted_counts_though_its_files_are_handed_over_then
 def test_a_hand_over_whose_run_nobody_has_heard_the_end_of_is_settled_by_the_sweep(world: World) -> None:
     attempt = dropped(world)
     world.store.write(f"handovers/{attempt.branch}.json", b"{}")  # no reason that can be read
-    assert world.runner.running()
+    assert world.runner.open_runs()
     assert reconcile(world.service) == []
     [_, (lane, why)] = world.lanes()
     assert (lane, "no reason that can be read" in why) == (Lane.SPARK, True)
@@ -241,7 +241,7 @@ def dying(*_: object) -> str:
 def test_a_file_that_is_decided_when_its_attempt_is_handed_over_is_left_alone(world: World) -> None:
     one, two = world.drop("1.parquet", rows=3, deliver=False), world.drop("2.parquet", rows=1, deliver=False)
     both, alone = world.open_attempt(one, two), world.open_attempt(one)
-    [first, second] = world.runner.running()
+    [first, second] = world.runner.open_runs()
     world.runner.finish(second.id)
     settle(world.service, alone)
     world.runner.hand_over(first.id, REASON)
@@ -292,7 +292,7 @@ def test_what_is_audited_again_is_appended_again_on_the_express_lane_alone(world
         world.have_no_express()
     for attempt in attempts:
         settle(world.service, attempt)
-    [again] = world.runner.running()
+    [again] = world.runner.open_runs()
     world.run()
     assert world.lanes()[-1] == ((Lane.SPARK, NO_LANE) if not has_express else world.lanes()[0])
     assert bool(world.runner.job(again.id).reuses) is not has_express

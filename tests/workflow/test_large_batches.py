@@ -13,8 +13,8 @@ from lakegate.audit.model.report import Report
 from lakegate.landing.ingestion import MOST_FILES
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Receipt
-from lakegate.ports import MAIN, Note, Ref
-from lakegate.publishing.nessie.notes import decided, properties
+from lakegate.ports import MAIN, Record, Ref
+from lakegate.publishing.nessie.records import entry_of, properties
 from lakegate.workflow.attempts.reports import report_name
 from lakegate.workflow.retry import discard, retry
 from tests.world.world import World
@@ -39,17 +39,17 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 def keep_as_text(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     commit = world.service.ledger.commit_receipts
 
-    def commit_as_text(branch: str, expected: str, receipts: Iterable[Receipt], note: Note | None = None) -> str:
+    def commit_as_text(branch: str, expected: str, receipts: Iterable[Receipt], note: Record | None = None) -> str:
         return commit(branch, expected, receipts, as_it_comes_back(note) if note else None)
 
     monkeypatch.setattr(world.service.ledger, "commit_receipts", commit_as_text)
 
 
-def as_it_comes_back(note: Note) -> Note:
+def as_it_comes_back(note: Record) -> Record:
     told = {name: [value] for name, value in properties(note).items()}
-    found = decided({"hash": "", "commitTime": "2013-01-31T00:00:00Z", "allProperties": told})
+    found = entry_of({"hash": "", "commitTime": "2013-01-31T00:00:00Z", "allProperties": told})
     assert found
-    return found.note
+    return found.record
 
 
 def test_all_files_of_a_large_rejected_batch_are_tried_again(world: World) -> None:

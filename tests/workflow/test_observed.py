@@ -33,7 +33,7 @@ def test_a_file_that_fails_is_published_and_its_fault_is_told(world: World) -> N
     assert (line.would_reject, line.would_quarantine) == (1, 0)
     assert line.reasons == (WOULD, "b required: 1, expected none")
     [message] = world.messages()
-    assert (message.kind, message.would_reject, message.published_rows) == (MessageKind.OBSERVED, 1, 5)
+    assert (message.kind, message.would_reject, message.published_rows) == (MessageKind.OBSERVE, 1, 5)
     assert message.files[0].reasons == line.reasons
     assert message.commands == (f"lakegate show {line.batch}",)
 
@@ -46,7 +46,7 @@ def test_rows_that_would_go_to_quarantine_stay_and_are_counted(world: World) -> 
     assert (line.would_reject, line.would_quarantine, line.quarantined) == (0, 2, 0)
     assert line.reasons[0] == "observed: 2 of 7 rows would have gone to quarantine"
     [message] = world.messages()
-    assert (message.kind, message.would_quarantine) == (MessageKind.OBSERVED, 2)
+    assert (message.kind, message.would_quarantine) == (MessageKind.OBSERVE, 2)
 
 
 def test_a_file_that_cannot_be_read_is_rejected_beside_one_that_is_observed(world: World) -> None:
@@ -55,7 +55,7 @@ def test_a_file_that_cannot_be_read_is_rejected_beside_one_that_is_observed(worl
     world.drop_together("1.parquet", "2.parquet")
     world.run()
     assert (world.rows_on_main(), set(world.rejected())) == ({"1.parquet": 5}, {"2.parquet"})
-    assert {message.kind for message in world.messages()} == {MessageKind.OBSERVED, MessageKind.REJECTED}
+    assert {message.kind for message in world.messages()} == {MessageKind.OBSERVE, MessageKind.REJECTED}
 
 
 def test_there_is_nothing_to_approve_or_to_retry_and_a_person_is_told_so(world: World) -> None:

@@ -71,10 +71,10 @@ class Day:
             self.world.deliver(*files)
         if self.lost and step % 12 == 0:
             assert reconcile(self.world.service) == []
-        for run in self.world.runner.running()[:SLOTS]:
+        for run in self.world.runner.open_runs()[:SLOTS]:
             self.began.setdefault(run.branch, step)
         self._look()
-        self.most_open = max(self.most_open, len(self.world.runner.running()))
+        self.most_open = max(self.most_open, len(self.world.runner.open_runs()))
         self.world.clock.advance(STEP.total_seconds())
 
     def _land(self, table: int) -> FileVersion:
@@ -85,7 +85,7 @@ class Day:
 
     def _ended(self, step: int) -> Iterator[str]:
         """Yield those that began long enough ago."""
-        for run in self.world.runner.running():
+        for run in self.world.runner.open_runs():
             if step - self.began.get(run.branch, step) >= JOB:
                 self.world.runner.finish(run.id)
                 yield run.branch

@@ -14,7 +14,7 @@ from lakegate.publishing.guards import NeedsNewAttempt
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.job import job_of
 from lakegate.workflow.publish import publish
-from lakegate.workflow.publishing.audited import Audited, DecidedMeanwhile, Objection
+from lakegate.workflow.publishing.audit import Audit, DecidedMeanwhile, Objection
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import accept_end, settle
 from lakegate.workflow.status import status
@@ -33,26 +33,26 @@ def world() -> World:
     return world
 
 
-def audited(world: World, *names: str, bad: str = "", aside: int = 0, rows: int = 2, column: str = "") -> Audited:
+def audited(world: World, *names: str, bad: str = "", aside: int = 0, rows: int = 2, column: str = "") -> Audit:
     """An attempt at these files that is audited but not settled."""
     for name in names:
         world.drop(name, rows=rows, deliver=False, bad=bad, aside=aside, column=column)
     return audited_as_it_is(world, world.open_attempt(*(world.file(name) for name in names)))
 
 
-def audited_as_it_is(world: World, attempt: Attempt) -> Audited:
+def audited_as_it_is(world: World, attempt: Attempt) -> Audit:
     world.run(settle_after=False)
     job, claims = job_of(world.service.store, attempt), world.claims(attempt)
     assert job is not None
     ended = accept_end(world.service, attempt, job)
     assert ended is not None
     assert ended.report is not None
-    return Audited(attempt=attempt, base=job.base, report=ended.report, claims=tuple(claims))
+    return Audit(attempt=attempt, base=job.base, report=ended.report, claims=tuple(claims))
 
 
 def assert_needs_new_attempt(reason: Objection | None, match: str) -> None:
     assert isinstance(reason, NeedsNewAttempt)
-    assert re.search(match, reason.why)
+    assert re.search(match, reason.reason)
 
 
 def test_two_batches_of_one_table_from_the_same_base_are_both_published(world: World) -> None:
@@ -101,7 +101,7 @@ def test_people_hear_of_rows_put_aside_and_how_to_read_them(world: World) -> Non
     one = audited(world, "1.parquet", aside=3)
     settle(world.service, one.attempt)
     [message] = world.messages()
-    assert (message.kind, message.published_rows, message.quarantined_rows) == (MessageKind.WARNED, 2, 3)
+    assert (message.kind, message.published_rows, message.quarantined_rows) == (MessageKind.WARNING, 2, 3)
     file = world.file("1.parquet").id
     sql = f"SELECT * FROM {QUARANTINE} WHERE _lakegate_file IN ('{file}') LIMIT 20"
     assert message.commands[-1] == f'lakegate query "{sql}"'
@@ -195,7 +195,7 @@ def test_a_table_that_verdicts_depend_on_and_that_is_made_meanwhile_has_changed(
     assert_needs_new_attempt(publish(world.service, one, one.claims), r"nyc\.planes")
 
 
-def referring(world: World) -> Audited:
+def referring(world: World) -> Audit:
     """An audited attempt whose file refers to a row of planes."""
     world.refer_to_planes()
     world.change_on_main(PLANES, PLANE)
@@ -393,7 +393,7 @@ def test_publish_refuses_what_was_rejected_in_the_meantime(world: World) -> None
     world.reject_behind_the_back(one.attempt, one.claims)
     reason = publish(world.service, one, one.claims)
     assert isinstance(reason, DecidedMeanwhile)
-    assert "rejected meanwhile" in reason.why
+    assert "rejected meanwhile" in reason.reason
     assert world.rows_on_main() == {"0.parquet": 1}
 
 
@@ -590,7 +590,7 @@ def test_people_hear_that_a_file_made_the_table_grow(world: World) -> None:
     world.drop("1.parquet", rows=5, column="zip")
     world.run()
     [message] = world.messages()
-    assert message.kind is MessageKind.WARNED
+    assert message.kind is MessageKind.WARNING
     assert [file.reasons for file in message.files] == [('the table gains column "zip" (string)',)]
     [line] = [line for line in status(world.service).published if world.key("1.parquet") in line.files]
     assert line.reasons == ('the table gains column "zip" (string)',)

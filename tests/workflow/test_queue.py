@@ -73,7 +73,7 @@ def test_they_land_oldest_first_in_whatever_order_they_are_settled(world: World,
         for attempt in order.sample(some, len(some)):
             settle(world.service, attempt)
             landed += [name for name in world.rows_on_main() if name not in (*landed, "0")]
-        running = world.runner.running()
+        running = world.runner.open_runs()
         for run in order.sample(running, order.randint(0, len(running))):
             world.runner.finish(run.id)
     assert landed == [str(number) for number in range(1, 9)]
@@ -134,7 +134,7 @@ def test_while_one_waits_to_be_tried_again_the_others_go_on(world: World) -> Non
     settle(world.service, one)
     world.kill_jobs("out of memory")
     settle(world.service, two.next())
-    assert [run.branch for run in world.runner.running()] == [three.next().branch]
+    assert [run.branch for run in world.runner.open_runs()] == [three.next().branch]
     world.run()
     assert set(world.rows_on_main()) == {"0", "1", "3"}
     world.clock.advance(world.service.grace.total_seconds())
@@ -147,7 +147,7 @@ def test_one_that_crashes_until_it_is_rejected_blocks_nobody(world: World) -> No
     one, _, _ = from_one_base(world, 3)
     settle(world.service, one)
     for _ in range(world.service.attempts):
-        [run] = [run for run in world.runner.running() if "a1" not in run.branch.rpartition("-")[2]][:1]
+        [run] = [run for run in world.runner.open_runs() if "a1" not in run.branch.rpartition("-")[2]][:1]
         world.runner.fail(run.id, "out of memory")
         world.run()
         world.clock.advance(LONGEST.total_seconds())
@@ -163,7 +163,7 @@ def test_rejected_ones_pass_the_turn_on(world: World) -> None:
     audit(world, two.next())
     settle(world.service, two.next())
     assert list(world.rejected()) == ["2"]
-    assert [run.branch for run in world.runner.running()] == [three.next().branch]
+    assert [run.branch for run in world.runner.open_runs()] == [three.next().branch]
 
 
 def test_a_table_without_checks_of_table_scope_takes_no_turns() -> None:

@@ -195,7 +195,7 @@ def test_while_the_runner_cannot_be_asked_a_file_is_queued_and_the_sweep_fails(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(world.service.runner, "running", refuse)
+        patch.setattr(world.service.runner, "open_runs", refuse)
         world.drop("1", rows=1)
         assert claimed(world) == []
         assert [str(error) for error in reconcile(world.service)] == ["not now"]
@@ -233,7 +233,7 @@ def test_a_person_s_retry_starts_at_once_though_its_table_is_busy(world: World) 
     batch = end_job(world).batch
     world.drop("2", rows=1)
     [attempt] = retry(world.service, batch).attempts
-    assert attempt.branch in {run.branch for run in world.runner.running()}
+    assert attempt.branch in {run.branch for run in world.runner.open_runs()}
 
 
 def test_the_attempt_after_a_crash_starts_though_its_table_is_busy_again(world: World) -> None:
@@ -243,7 +243,7 @@ def test_the_attempt_after_a_crash_starts_though_its_table_is_busy_again(world: 
     assert claimed(world) == [["1"], ["2"]]  # one that waits for its next try holds no slot
     world.wait_out_the_grace()
     assert reconcile(world.service) == []
-    assert [run.branch.rpartition("-")[2] for run in world.runner.running()] == ["a1", "a2"]
+    assert [run.branch.rpartition("-")[2] for run in world.runner.open_runs()] == ["a1", "a2"]
 
 
 def test_an_attempt_that_waits_for_other_files_holds_no_slot(world: World) -> None:
@@ -337,7 +337,7 @@ def test_status_says_so_if_it_cannot_know_what_a_queued_file_waits_for(
     def forbidden() -> Iterable[JobRun]:
         raise Misconfigured("looking for the jobs under way: AccessDenied")
 
-    monkeypatch.setattr(world.service.runner, "running", forbidden)
+    monkeypatch.setattr(world.service.runner, "open_runs", forbidden)
     [line] = status(world.service).in_flight
     assert line.waits == "looking for the jobs under way: AccessDenied"
 

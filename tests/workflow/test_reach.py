@@ -53,7 +53,7 @@ def test_a_job_reads_the_tables_of_its_foreign_keys_and_writes_to_none_of_them()
     world.run()
     world.drop("1", rows=2, needs="nyc/planes/p")
     [attempt] = world.attempts()
-    assert reach(world, attempt).referred == {PLANES: f"s3://lake/{PLANES}"}
+    assert reach(world, attempt).references == {PLANES: f"s3://lake/{PLANES}"}
     assert PLANES not in reach(world, attempt).tables
 
 
@@ -79,7 +79,7 @@ def test_a_second_launch_asks_for_what_the_first_did_whatever_has_happened_to_th
     world = World()
     world.drop("1", rows=1)
     [attempt] = world.attempts()
-    [run] = world.runner.running()
+    [run] = world.runner.open_runs()
     world.run()
     assert world.rows_on_main() == {"1": 1}
     assert reach_of(world.service, attempt, world.runner.job(run.id)) == world.runner.reaches[run.id]

@@ -43,7 +43,7 @@ def test_a_file_waits_for_the_file_it_refers_to_and_is_published(world: World) -
     assert (world.rejected(), world.rows_on_main(), world.messages()) == ({}, {}, [])
     settle(world.service, planes)
     settle(world.service, flights)
-    assert world.runner.running()[0].branch == flights.next().branch
+    assert world.runner.open_runs()[0].branch == flights.next().branch
     world.run()
     assert world.rows_on_main() == {"1": 2}
     assert (world.messages(), world.branches()) == ([], [])
@@ -91,7 +91,7 @@ def test_one_settling_opens_one_next_attempt_for_all_that_is_to_be_tried_again(w
     contract = CONTRACT.rstrip() + f"\n        relationships: [{{to: {PLANES}.a}}]\n"
     world.push_text(contract.replace("name: a", "name: a\n        required: true"))
     settle(world.service, flights)
-    assert [run.branch for run in world.runner.running()] == [flights.next().branch]
+    assert [run.branch for run in world.runner.open_runs()] == [flights.next().branch]
     world.run()
     assert world.rows_on_main() == {"1": 2, "2": 5}
 
@@ -120,7 +120,7 @@ def test_warnings_that_could_not_be_told_are_told_before_the_next_attempt_delete
     world.run(settle_after=False)
     settle(world.service, flights.next())
     assert world.rows_on_main() == {"1": 2, "2": 5}
-    assert ([message.kind for message in world.messages()], world.branches()) == ([MessageKind.WARNED], [])
+    assert ([message.kind for message in world.messages()], world.branches()) == ([MessageKind.WARNING], [])
 
 
 def test_a_file_whose_rows_would_be_put_aside_waits_and_none_of_them_is(world: World) -> None:
@@ -148,9 +148,9 @@ def test_where_nothing_is_under_way_rows_without_what_they_refer_to_are_quaranti
 
 def test_a_wait_to_put_rows_aside_has_an_end(world: World) -> None:
     world.drop(PLANE, rows=3, absolute=True)
-    [stuck] = world.runner.running()
+    [stuck] = world.runner.open_runs()
     world.drop("1", rows=2, needs=PLANE, aside=1)
-    [run] = [run for run in world.runner.running() if run != stuck]
+    [run] = [run for run in world.runner.open_runs() if run != stuck]
     world.runner.finish(run.id)
     assert reconcile(world.service) == []
     assert world.rows_on_main() == {}
@@ -166,11 +166,11 @@ def test_a_wait_to_put_rows_aside_has_an_end(world: World) -> None:
 def test_what_was_published_before_the_wait_stays_decided_even_without_rows(world: World) -> None:
     """The rest of an attempt has main's last merge as its base: rows that it leaves out must not be taken off main."""
     world.drop(PLANE, rows=3, absolute=True)
-    [stuck] = world.runner.running()
+    [stuck] = world.runner.open_runs()
     world.drop("empty", rows=0, deliver=False)
     world.drop("1", rows=2, needs=PLANE, aside=1, deliver=False)
     world.drop_together("empty", "1")
-    [run] = [run for run in world.runner.running() if run != stuck]
+    [run] = [run for run in world.runner.open_runs() if run != stuck]
     world.runner.finish(run.id)
     assert reconcile(world.service) == []
     assert world.on_main() == {"empty"}
@@ -191,9 +191,9 @@ def test_an_attempt_does_not_wait_for_itself_where_a_table_refers_to_itself() ->
 
 def test_a_wait_for_what_never_ends_has_an_end(world: World) -> None:
     world.drop(PLANE, rows=3, absolute=True)
-    [stuck] = world.runner.running()
+    [stuck] = world.runner.open_runs()
     world.drop("1", rows=2, needs=PLANE)
-    [run] = [run for run in world.runner.running() if run != stuck]
+    [run] = [run for run in world.runner.open_runs() if run != stuck]
     world.runner.finish(run.id)
     world.clock.advance((PATIENCE - timedelta(minutes=1)).total_seconds())
     assert reconcile(world.service) == []

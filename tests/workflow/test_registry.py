@@ -74,7 +74,7 @@ def test_a_job_knows_the_columns_of_other_tables_but_not_of_very_wide_ones() -> 
     push(world.store, [(f"{name}.yaml", text.replace("{0}", name).encode())
                        for name, text in (("planes", anew), ("wide", other))])  # fmt: skip
     world.drop("1", rows=1)
-    [run] = world.runner.running()
+    [run] = world.runner.open_runs()
     known = world.runner.job(run.id).neighbours
     assert list(known) == ["nyc.planes"]
     assert known["nyc.planes"] == tuple(column.name for column in world.runner.job(run.id).plan.columns)

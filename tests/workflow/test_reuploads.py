@@ -10,7 +10,7 @@ from lakegate.audit.model.report import Report, Rewritten
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import MAIN, Decided, Ref
+from lakegate.ports import MAIN, LogEntry, Ref
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.reports import read_report, report_name
 from lakegate.workflow.ledger.compaction import compact
@@ -58,7 +58,7 @@ def report_on_main(world: World, name: str) -> Report:
     return report
 
 
-def last_decision(world: World) -> Decided:
+def last_decision(world: World) -> LogEntry:
     return next(world.service.ledger.decisions(1))
 
 
@@ -72,7 +72,7 @@ def test_a_new_versions_rows_take_the_place_of_the_old_ones_in_quarantine_too(wo
 def test_the_log_and_the_status_say_what_was_replaced(world: World) -> None:
     again(world)
     world.run()
-    [file] = last_decision(world).note.files
+    [file] = last_decision(world).record.files
     assert (file.rows, file.replaced, file.replaces) == (5, 2, (world.files["1"].version_id,))
     lines = status(world.service).published
     assert [(line.rows, line.replaced) for line in lines] == [(5, 2), (1, 0)]
@@ -257,7 +257,7 @@ def test_a_version_whose_predecessor_was_published_meanwhile_is_audited_anew_and
     assert world.rows_on_main() == {"0": 1, "older": 5}
     world.run()
     assert world.rows_on_main() == {"0": 1, "newer": 6}
-    assert last_decision(world).note.files[0].replaces == (world.files["older"].version_id,)
+    assert last_decision(world).record.files[0].replaces == (world.files["older"].version_id,)
 
 
 def test_appended_versions_are_on_main_together_and_are_replaced_together(world: World) -> None:
@@ -269,7 +269,7 @@ def test_appended_versions_are_on_main_together_and_are_replaced_together(world:
     again(world, "1c", rows=6)
     world.run()
     assert (world.rows_on_main(), world.quarantined_on()) == ({"0": 1, "1c": 6}, {})
-    assert last_decision(world).note.files[0].replaced == 7
+    assert last_decision(world).record.files[0].replaced == 7
 
 
 def test_ignored_versions_are_discarded_and_nobody_is_told(world: World) -> None:
@@ -287,7 +287,7 @@ def test_rows_that_somebody_rewrote_are_taken_out_of_the_data_files_that_hold_th
     again(world)
     world.run()
     assert (world.rows_on_main(), world.quarantined_on()) == ({"0": 1, "1b": 5}, {})
-    [file] = last_decision(world).note.files
+    [file] = last_decision(world).record.files
     assert (file.rows, file.replaced, file.replaces) == (5, 2, (world.files["1"].version_id,))
 
 
@@ -426,7 +426,7 @@ def test_a_replaced_version_counts_in_no_history(world: World) -> None:
 def test_a_version_whose_newer_neighbour_of_one_second_was_deleted_keeps_no_later_one_waiting(world: World) -> None:
     """By the event it is older than what is published, and by the listing, which lacks that one, the newest."""
     key = world.key("2")
-    old, new = (world.landing.put(key, body) for body in (b"old", b"new"))
+    old, new = (world.landing.add(key, body) for body in (b"old", b"new"))
     world.stories |= {old.id: Story(rows=1), new.id: Story(rows=2)}
     world.names |= {old.id: "old", new.id: "new"}
     receive(world.service, [Arrival(key=key, version_id=old.version_id, sequencer="01")])

@@ -35,11 +35,11 @@ def test_the_next_attempt_at_audited_files_reuses_their_data_files_and_audits_th
     one, two = audited(world, "1"), audited(world, "2")
     settle(world.service, one)
     settle(world.service, two)
-    [run] = world.runner.running()
+    [run] = world.runner.open_runs()
     job = world.runner.job(run.id)
     assert job.reuses == f"s3://service/reports/{two.branch}.json"
     assert [file.data_files for file in job.files] == [(f"{two.branch}/{world.file('2').id}/0",)]
-    assert not any(two.next().branch in uri for uri in world.landing.staged)
+    assert not any(two.next().branch in uri for uri in world.landing.copies)
     assert world.rows_on(two.next().branch) == {"2": 2}
     world.run()
     assert world.reused == [two.next().branch]
@@ -118,7 +118,7 @@ def test_data_files_that_no_open_branch_keeps_are_not_reused_because_they_may_be
     attempt = audited(world, "1")
     world.service.branches.delete_branch(attempt.branch)
     world.deliver(world.file("1"))
-    [run] = world.runner.running()
+    [run] = world.runner.open_runs()
     assert (run.branch, world.runner.job(run.id).reuses) == (attempt.next().branch, "")
     world.run()
     assert world.rows_on_main() == {"0": 1, "1": 2}
@@ -170,7 +170,7 @@ def test_a_retry_by_a_person_appends_from_the_files(world: World) -> None:
     world.stories[world.file("1").id] = world.stories[world.file("0").id]
     [line] = status(world.service).rejected
     retry(world.service, line.batch)
-    [run] = world.runner.running()
+    [run] = world.runner.open_runs()
     assert world.runner.job(run.id).reuses == ""
 
 
@@ -186,6 +186,6 @@ def test_what_a_stranger_left_on_the_next_branch_is_not_taken_for_reused(world: 
 
     world.service.ledger.commit_receipts = meddling  # type: ignore[method-assign]
     settle(world.service, one)
-    [run] = world.runner.running()
+    [run] = world.runner.open_runs()
     assert world.runner.job(run.id).reuses == ""
     assert world.lake.table(Ref(MAIN), TABLE) != world.lake.table(Ref(two.next().branch), TABLE)

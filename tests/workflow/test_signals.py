@@ -33,7 +33,7 @@ def a_bad_file(world: World) -> None:
 
 def a_job_that_ends(world: World) -> None:
     world.drop("1.parquet", rows=3)
-    (run,) = world.runner.running()
+    (run,) = world.runner.open_runs()
     world.run(settle_after=False)
     job_ended.handler({"detail": {"jobRunId": run.id}}, None)
 
@@ -163,4 +163,4 @@ def test_a_job_that_crashes_is_told_once_however_long_its_next_attempt_is_put_of
 
 def test_a_signal_of_files_names_their_table(world: World) -> None:
     a_good_file(world)
-    assert {table for signal, _, table in world.telemetry.emitted if signal is Signal.FILES_PUBLISHED} == {TABLE}
+    assert {table for signal, _, table in world.telemetry.signals if signal is Signal.FILES_PUBLISHED} == {TABLE}

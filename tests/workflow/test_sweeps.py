@@ -213,7 +213,7 @@ def test_an_event_of_a_published_file_that_no_contract_routes_any_more_tells_nob
 @pytest.mark.parametrize("key", ["nyc/flights/_SUCCESS", "elsewhere/"])
 def test_a_marker_is_passed_over_by_its_event_and_by_sweeps(world: World, key: str) -> None:
     """A contract may route its name or not."""
-    marker = world.landing.put(key, b"")
+    marker = world.landing.add(key, b"")
     world.deliver(marker)
     world.wait_out_the_grace()
     assert reconcile(world.service) == []
@@ -222,7 +222,7 @@ def test_a_marker_is_passed_over_by_its_event_and_by_sweeps(world: World, key: s
 
 
 def test_a_marker_that_an_earlier_release_held_is_forgotten(world: World) -> None:
-    marker = world.landing.put("elsewhere/_SUCCESS", b"")
+    marker = world.landing.add("elsewhere/_SUCCESS", b"")
     note_unrouted(world.service, [(marker, "no contract routes it")])
     reconcile(world.service)
     assert unrouted_files(world.service) == []

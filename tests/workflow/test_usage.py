@@ -35,7 +35,7 @@ def test_a_job_whose_event_is_lost_is_noted_by_the_sweep_that_settles_it(world: 
 
 def test_a_job_that_runs_or_is_not_reckoned_yet_is_not_noted(world: World) -> None:
     world.drop("1.parquet", rows=3)
-    (attempt,), (run,) = world.attempts(), world.runner.running()
+    (attempt,), (run,) = world.attempts(), world.runner.open_runs()
     note_usage(world.service, attempt, run)
     world.run(settle_after=False)
     note_usage(world.service, attempt, replace(world.runner.get(run.id), usage=None))

@@ -47,7 +47,7 @@ class RestoredWorld(CleanedWorld):
         self.store.objects = dict(backup.objects)
 
     def restore_lake(self, backup: Backup) -> None:
-        self.lake.files.gone |= self.there() - backup.files
+        self.lake.files.deletions |= self.there() - backup.files
 
     def verify(self) -> list[Finding]:
         before = self.backup()

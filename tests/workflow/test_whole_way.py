@@ -252,7 +252,7 @@ def test_a_fault_of_ours_at_one_branch_is_raised_and_keeps_the_sweep_from_nothin
 def test_a_fault_of_ours_at_one_table_is_raised_and_holds_up_no_other(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stray = world.landing.put("elsewhere/1.parquet", b"1")
+    stray = world.landing.add("elsewhere/1.parquet", b"1")
     file = world.drop("1.parquet", rows=3, deliver=False)
 
     def broken(*_: object) -> None:
@@ -324,7 +324,7 @@ def test_warnings_are_published_and_told(world: World) -> None:
     world.drop("1.parquet", rows=3, warn="tailnum nullValues")
     world.run()
     assert world.rows_on_main() == {"1.parquet": 3}
-    assert [message.kind for message in world.messages()] == [MessageKind.WARNED]
+    assert [message.kind for message in world.messages()] == [MessageKind.WARNING]
 
 
 def test_a_file_deleted_after_it_was_claimed_is_rejected_with_that_reason(world: World) -> None:
@@ -450,5 +450,5 @@ def test_a_message_about_files_without_rows_offers_no_query(world: World) -> Non
 def test_a_staged_copy_is_named_for_the_readers_of_its_format(world: World) -> None:
     push(world.store, [("flights.yaml", CONTRACT.replace("format: parquet", "format: csv").encode())])
     file = world.drop("odd#name.txt.GZ", rows=3)
-    [uri] = world.landing.staged
+    [uri] = world.landing.copies
     assert uri.endswith(f"/{file.id}.csv.gz")

@@ -117,7 +117,7 @@ class World(MemoryInstallation):
         """
         self.clock.advance(1)
         key = under or (name if absolute else self.key(name))
-        file = self.landing.put(key, body or f"{name} {self.clock.now()}".encode())
+        file = self.landing.add(key, body or f"{name} {self.clock.now()}".encode())
         self.stories[file.id] = Story(rows=rows, aside=aside, key=holds or name, needs=needs or None, **story)
         self.files[name] = file
         self.names[file.id] = name
@@ -230,10 +230,10 @@ class World(MemoryInstallation):
         self.clock.advance(self.service.grace.total_seconds() + 1)
 
     def notifier_down(self) -> None:
-        self.notifier.failing = Retryable("Slack does not answer")
+        self.notifier.error = Retryable("Slack does not answer")
 
     def notifier_up(self) -> None:
-        self.notifier.failing = None
+        self.notifier.error = None
 
     def refuse_messages_about(self, name: str) -> None:
         tell = self.notifier.notify
@@ -249,12 +249,12 @@ class World(MemoryInstallation):
 
     def kill_jobs(self, reason: str, *, never_began: bool = False, cut_off: bool = False) -> None:
         """The jobs that are waiting now end badly."""
-        for run in self.runner.running():
+        for run in self.runner.open_runs():
             self.runner.fail(run.id, reason, never_began=never_began, cut_off=cut_off)
 
     def cancel_jobs(self) -> None:
         """A person cancels the jobs that are waiting now."""
-        for run in self.runner.running():
+        for run in self.runner.open_runs():
             self.runner.cancel(run.id)
 
     def have_express(self, most_bytes: int = 10_000, spark_only: str = "") -> None:
@@ -266,7 +266,7 @@ class World(MemoryInstallation):
 
     def hand_over(self, reason: str = "a value that only Spark can compare") -> None:
         """The jobs that are waiting now hand their files over."""
-        for run in self.runner.running():
+        for run in self.runner.open_runs():
             self.runner.hand_over(run.id, reason)
 
     def lanes(self) -> list[tuple[Lane, str]]:
@@ -285,12 +285,12 @@ class World(MemoryInstallation):
                 return
             for attempt in self.attempts():
                 settle_and_gather(self.service, attempt)
-            if not self.runner.running():
+            if not self.runner.open_runs():
                 return
 
     def end_jobs(self) -> None:
         """Every waiting job ends: badly where its branch is gone."""
-        for run in self.runner.running():
+        for run in self.runner.open_runs():
             if run.branch in self.lake.branches:
                 self.runner.finish(run.id)
             else:
@@ -431,13 +431,13 @@ class World(MemoryInstallation):
 
     def publications(self, name: str) -> int:
         """Return how often main's log says that this name was published."""
-        decided = [entry.note for entry in self.service.ledger.decisions(1000)]
+        decided = [entry.record for entry in self.service.ledger.decisions(1000)]
         published = [note for note in decided if note.decision is Decision.PUBLISHED]
         return sum(file.key == self.key(name) for note in published for file in note.files)
 
     def publications_by_name(self) -> dict[str, int]:
         """Return how often main's log has each file version as published; two versions of a key are two names."""
-        notes = [entry.note for entry in self.service.ledger.decisions(1000)]
+        notes = [entry.record for entry in self.service.ledger.decisions(1000)]
         versions = [f.version_id for note in notes if note.decision is Decision.PUBLISHED for f in note.files]
         names = {file.version_id: name for name, file in self.files.items()}
         return {names[version]: versions.count(version) for version in versions}

@@ -30,7 +30,7 @@ class EventBus:
     def _events(self) -> "EventBridgeClient":
         return boto3.client("events", config=CONFIG)
 
-    def tell(self, event: Event) -> None:
+    def send(self, event: Event) -> None:
         bus = self._settings.event_bus
         action = f"putting {event.id} on the event bus {bus}"
         with aws_errors(action, changes=True):
@@ -52,7 +52,7 @@ class EventBus:
                 f"{action}: {code}: {entry.get('ErrorMessage', '')}"
             )
 
-    def look(self) -> str:
+    def probe(self) -> str:
         """Return the bus's name, as EventBridge knows it. It sends nothing."""
         with aws_errors(f"looking at the event bus {self._settings.event_bus}"):
             return str(self._events.describe_event_bus(Name=self._settings.event_bus)["Name"])

@@ -55,7 +55,7 @@ class Lineage:
     def _key(self) -> str:
         return secret_text(self._settings.lineage_secret) if self._settings.lineage_secret else ""
 
-    def tell(self, event: Event) -> None:
+    def send(self, event: Event) -> None:
         try:
             self._send_run(event, LARGEST)
         except Refused:
@@ -65,7 +65,7 @@ class Lineage:
         for run_event in run_events(event, self._settings, largest):
             self._post(event.id, json.dumps(run_event).encode())
 
-    def look(self) -> None:
+    def probe(self) -> None:
         """Read the key, if there is one. It sends nothing."""
         _ = self._key
 

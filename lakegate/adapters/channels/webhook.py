@@ -33,7 +33,7 @@ class Webhook:
     def _keys(self) -> Sequence[bytes]:
         return keys(secret_text(self._settings.webhook_secret), self._settings.webhook_secret)
 
-    def tell(self, event: Event) -> None:
+    def send(self, event: Event) -> None:
         payload = {
             "type": TYPES[event.kind],
             "timestamp": event.at.isoformat(),
@@ -41,7 +41,7 @@ class Webhook:
         }
         self._post(event.id, payload)
 
-    def look(self) -> int:
+    def probe(self) -> int:
         """Return the number of keys in the secret. It sends nothing."""
         return len(self._keys)
 

@@ -19,7 +19,7 @@ def page() -> None:
         befores.clear()
     decisions = session.ask(ListDecisions(table=table, before=befores[-1] if befores else ""))
     for decision in decisions:
-        links.show_beside(decision.note.batch, "decided", decided=decision)
+        links.show_beside(decision.record.batch, "decided", decided=decision)
     if not decisions:
         markup.show("remark", text="No decisions here.")
     with st.container(horizontal=True):

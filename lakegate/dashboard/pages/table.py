@@ -32,7 +32,7 @@ def page() -> None:
         _audits(view)
     markup.show("title", text="Decisions", number="")
     for decision in view.decisions[:MOST_DECISIONS]:
-        links.show_beside(decision.note.batch, "decided", decided=decision)
+        links.show_beside(decision.record.batch, "decided", decided=decision)
     st.page_link("pages/history.py", label="All decisions, page by page", icon=":material/history:",
                  query_params={"table": table})  # fmt: skip
 

@@ -26,8 +26,8 @@ from lakegate.audit.data_files import manifests
 from lakegate.audit.ref import Ref
 from lakegate.errors import Conflict, Refused
 from lakegate.landing.attempts import PREFIX
-from lakegate.publishing.iceberg.commits import Change, appending, changed, commit, find, same
-from lakegate.publishing.iceberg.refs import NOTHING, ancestors, base_of, commit_of, pinned, pointed
+from lakegate.publishing.iceberg.commits import Change, append_change, branch_conflict, commit, find, same_table
+from lakegate.publishing.iceberg.refs import NO_COMMIT, ancestors, base_of, commit_of, snapshot_at, table_at
 from lakegate.publishing.port import Branch, Changes, FileChanges, TableIdentity
 
 _DAY = timedelta(days=1) // timedelta(milliseconds=1)
@@ -50,49 +50,50 @@ class IcebergBranches:
         table = find(self.catalog, self.table)
         if table is None:
             return None
-        snapshot = pointed(table, ref.branch) if not ref.commit else None if ref.commit == NOTHING else int(ref.commit)
-        if snapshot is None and (ref.commit or ref.branch == MAIN_BRANCH):
-            return pinned(table, None)
-        if snapshot is None or table.snapshot_by_id(snapshot) is None:
+        at = snapshot_at(table, ref.branch) if not ref.commit else None if ref.commit == NO_COMMIT else int(ref.commit)
+        if at is None and (ref.commit or ref.branch == MAIN_BRANCH):
+            return table_at(table, None)
+        if at is None or table.snapshot_by_id(at) is None:
             raise Conflict(f"{self.table} has no {ref}: somebody has dropped it, or its snapshot has expired")
-        return pinned(table, snapshot)
+        return table_at(table, at)
 
     def head(self, branch: str) -> str | None:
         table = find(self.catalog, self.table)
-        snapshot = pointed(table, branch) if table else None
+        snapshot = snapshot_at(table, branch) if table else None
         return None if table and snapshot is None and branch != MAIN_BRANCH else commit_of(snapshot)
 
     def list_branches(self) -> list[Branch]:
         table = find(self.catalog, self.table)
         names = sorted(name for name in (table.metadata.refs if table else ()) if name.startswith(PREFIX))
-        return [Branch(name=name, head=commit_of(pointed(table, name))) for name in names if table]
+        return [Branch(name=name, head=commit_of(snapshot_at(table, name))) for name in names if table]
 
     def create_branch(self, name: str, at: str) -> None:
         """See the port. Without a table there is nothing that could have a branch: it comes with the table."""
-        made = set[int]()
+        snapshots = set[int]()
 
         def change(table: Table) -> Change | None:
-            now = pointed(table, name)
-            if now in made:
+            now = snapshot_at(table, name)
+            if now in snapshots:
                 return None
             if now is not None:
                 raise Conflict(f"branch {name} of {self.table} exists already")
-            if at == NOTHING:
+            if at == NO_COMMIT:
                 snapshot, (updates, _) = stage_append(table, (), name, {})  # a branch points to a snapshot
-                made.add(snapshot)
-                return updates, same(table)  # some catalogs let a table's first branch be main alone, if they are asked
-            made.add(int(at))
-            return (_set(name, int(at), {"max-ref-age-ms": self.days * _DAY}),), (*same(table), _points(name, None))
+                snapshots.add(snapshot)
+                return updates, same_table(table)  # some catalogs let only main be a first branch, if they are asked
+            snapshots.add(int(at))
+            update = _set(name, int(at), {"max-ref-age-ms": self.days * _DAY})
+            return (update,), (*same_table(table), _points(name, None))
 
         if find(self.catalog, self.table):
             self._commit(f"making branch {name} of {self.table}", change)
 
     def delete_branch(self, name: str, expected: str | None = None) -> None:
         def change(table: Table) -> Change | None:
-            now = pointed(table, name)
+            now = snapshot_at(table, name)
             if now is None or expected not in (None, str(now)):
                 return None
-            return (_removed(name),), (*same(table), _points(name, now))
+            return (_removal(name),), (*same_table(table), _points(name, now))
 
         if find(self.catalog, self.table):
             self._commit(f"dropping branch {name} of {self.table}", change)
@@ -102,8 +103,8 @@ class IcebergBranches:
         return commit_of(base_of(table) if table else None)
 
     def changes(self, base: str, head: str) -> Changes:
-        line = {it.snapshot_id for it in ancestors(self.at(Ref("", head)))}
-        if base != NOTHING and int(base) not in line:
+        line = {snapshot.snapshot_id for snapshot in ancestors(self.at(Ref("", head)))}
+        if base != NO_COMMIT and int(base) not in line:
             raise Refused(f"snapshot {head} of {self.table} was not made from {base}: its history does not reach back")
         return Changes(tables=self.changed_tables(base, head, [self.table]))
 
@@ -111,25 +112,25 @@ class IcebergBranches:
         return frozenset({self.table} & {*tables}) if base != head else frozenset()
 
     def identity(self, ref: Ref, table: str) -> TableIdentity | None:
-        there = self._at(ref, table)
-        return table_identity(there) if there else None
+        state = self._at(ref, table)
+        return table_identity(state) if state else None
 
     def compare(self, table: str, before: Ref, after: Ref) -> FileChanges:
         states = (TableState(self._at(ref, table)) for ref in (before, after))
         with iceberg_errors(f"comparing {table} at {before} and {after}"):
-            found = manifests.compare(*states)
-        return FileChanges(added=frozenset(found.new_files), removed=frozenset(found.lost_files), deletes=found.deletes)
+            diff = manifests.compare(*states)
+        return FileChanges(adds=frozenset(diff.new_files), removes=frozenset(diff.lost_files), deletes=diff.deletes)
 
     def append(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
         origin, target = self._at(source, table), self._at(Ref(branch), table)
         if origin is None or target is None:
             raise Refused(f"there is no table {table} at {branch}")
-        there, here = unshared_files(origin, target)
-        if strange := sorted((paths - there.keys()) | (paths & here.keys())):
+        origin_files, target_files = unshared_files(origin, target)
+        if strange := sorted((paths - origin_files.keys()) | (paths & target_files.keys())):
             raise Refused(f"{table} at {source} has, beyond what {branch} has, no data file {strange[0]}")
-        files = [there[path] for path in sorted(paths)]
-        head = target.metadata.current_snapshot_id
-        self._commit(f"appending to {table} on branch {branch}", appending(branch, branch, head, files, self.summary))
+        files, head = [origin_files[path] for path in sorted(paths)], target.metadata.current_snapshot_id
+        change = append_change(branch, branch, head, files, self.summary)
+        self._commit(f"appending to {table} on branch {branch}", change)
 
     def register(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:  # noqa: ARG002
         raise Refused(f"{branch}: all branches of {table} have it already")
@@ -137,27 +138,27 @@ class IcebergBranches:
     def evolve(self, table: str, branch: str, base: Ref, source: Ref) -> None:
         """See the port. What `source` has beyond `base` all branches have."""
 
-    def merge(self, branch: str, head: str, note: object) -> None:  # noqa: ARG002
-        """See the port. The snapshots that are published carry the note. The branch is dropped by the same commit."""
+    def merge(self, branch: str, head: str, record: object) -> None:  # noqa: ARG002
+        """See the port. The snapshots that are published carry the record. The branch is dropped by the same commit."""
 
         def change(table: Table) -> Change | None:
-            main, published = pointed(table, MAIN_BRANCH), pinned(table, int(head))
-            if main is not None and any(it.snapshot_id == int(head) for it in ancestors(pinned(table, main))):
+            main, published = snapshot_at(table, MAIN_BRANCH), table_at(table, int(head))
+            if main is not None and any(past.snapshot_id == int(head) for past in ancestors(table_at(table, main))):
                 return None
-            if pointed(table, branch) != int(head):
-                raise changed(branch)
+            if snapshot_at(table, branch) != int(head):
+                raise branch_conflict(branch)
             if main != base_of(published):
                 raise Conflict(f"{self.table} on main is not what branch {branch} was made from")
-            updates = (_main_at(table, int(head)), _removed(branch))
-            return updates, (*same(table), _points(MAIN_BRANCH, main), _points(branch, int(head)))
+            updates = (_main_at(table, int(head)), _removal(branch))
+            return updates, (*same_table(table), _points(MAIN_BRANCH, main), _points(branch, int(head)))
 
         self._commit(f"publishing branch {branch} of {self.table}", change)
 
     def _at(self, ref: Ref, table: str) -> Table | None:
         return self.at(ref) if table == self.table else None
 
-    def _commit(self, what: str, change: Callable[[Table], Change | None]) -> None:
-        commit(self.catalog, self.table, what, change)
+    def _commit(self, action: str, change: Callable[[Table], Change | None]) -> None:
+        commit(self.catalog, self.table, action, change)
 
 
 def _points(name: str, snapshot: int | None) -> TableRequirement:
@@ -172,9 +173,9 @@ def _main_at(table: Table, snapshot: int) -> TableUpdate:
 
 
 def _set(name: str, snapshot: int, ages: Mapping[str, int]) -> TableUpdate:
-    told = {"ref-name": name, "type": SnapshotRefType.BRANCH, "snapshot-id": snapshot, **ages}
-    return SetSnapshotRefUpdate.model_validate(told)
+    values = {"ref-name": name, "type": SnapshotRefType.BRANCH, "snapshot-id": snapshot, **ages}
+    return SetSnapshotRefUpdate.model_validate(values)
 
 
-def _removed(name: str) -> TableUpdate:
+def _removal(name: str) -> TableUpdate:
     return RemoveSnapshotRefUpdate.model_validate({"ref-name": name})

@@ -18,13 +18,13 @@ from pyiceberg.table.update import AssertTableUUID, TableRequirement, TableUpdat
 from lakegate.adapters.iceberg.commits import stage_append
 from lakegate.adapters.iceberg.errors import ABSENT, iceberg_errors
 from lakegate.errors import Conflict, LakegateError, OutcomeUnknown, Refused, Retryable
-from lakegate.publishing.iceberg.refs import pointed
+from lakegate.publishing.iceberg.refs import snapshot_at
 
 TRIES = 12
 _PAUSE = 0.02  # seconds, doubled at each try
 _LONGEST = 2.0  # seconds
 _LATE = "older than last sequence number"  # of a snapshot, if another branch has got one at once
-_OTHERS = ("sqlalchemy", "sqlite3", "thrift")  # packages of PyIceberg's catalogs, whose errors it passes on
+_PACKAGES = ("sqlalchemy", "sqlite3", "thrift")  # packages of PyIceberg's catalogs, whose errors it passes on
 
 Change = tuple[tuple[TableUpdate, ...], tuple[TableRequirement, ...]]
 
@@ -33,25 +33,25 @@ def find(catalog: Catalog, name: str) -> Table | None:
     """Return a table as it is in the catalog; None if there is none."""
     with catalog_errors(f"reading {name}", changes=False):
         try:
-            found: Table = catalog.load_table(name)
+            table: Table = catalog.load_table(name)
         except ABSENT:
             return None
-    return found
+    return table
 
 
-def commit(catalog: Catalog, name: str, what: str, change: Callable[[Table], Change | None]) -> None:
+def commit(catalog: Catalog, name: str, action: str, change: Callable[[Table], Change | None]) -> None:
     """Make a change of a table as it is, until it is made. `change` returns None where it is made already, and raises
     Conflict where it must not be.
     """
     last: LakegateError | None = None
     for number in range(TRIES):
         table = _load(catalog, name)
-        asked = change(table)
-        if asked is None:
+        update = change(table)
+        if update is None:
             return
         try:
-            with catalog_errors(what):
-                catalog.commit_table(table, asked[1], asked[0])
+            with catalog_errors(action):
+                catalog.commit_table(table, update[1], update[0])
         except (Conflict, OutcomeUnknown, Retryable) as error:
             last = error
             _wait(number)
@@ -61,56 +61,56 @@ def commit(catalog: Catalog, name: str, what: str, change: Callable[[Table], Cha
         raise last
 
 
-def appending(
+def append_change(
     branch: str, reference: str, head: int | None, files: Iterable[DataFile], summary: Mapping[str, str]
 ) -> Callable[[Table], Change | None]:
     """Return the change that appends data files to a branch, which is this reference of the table, if its head is still
     this snapshot.
     """
-    files, made = list(files), set[int | None]()
+    files, snapshots = list(files), set[int | None]()
 
     def change(table: Table) -> Change | None:
-        now = pointed(table, reference)
-        if now in made:
+        now = snapshot_at(table, reference)
+        if now in snapshots:
             return None
         if now != head:
-            raise changed(branch)
+            raise branch_conflict(branch)
         snapshot, (updates, requirements) = stage_append(table, files, reference, summary)
-        made.add(snapshot)
-        return updates, (*same(table), *requirements)
+        snapshots.add(snapshot)
+        return updates, (*same_table(table), *requirements)
 
     return change
 
 
-def changed(branch: str) -> Conflict:
+def branch_conflict(branch: str) -> Conflict:
     """Return the error of a branch that is not what the caller has read."""
     return Conflict(f"branch {branch} was changed by somebody: it is not what it was. Audit it again")
 
 
 @contextmanager
-def catalog_errors(what: str, *, changes: bool = True) -> Iterator[None]:
+def catalog_errors(action: str, *, changes: bool = True) -> Iterator[None]:
     """Translate errors as `iceberg_errors`, those of the catalog's own database, too."""
-    with iceberg_errors(what, changes=changes):
+    with iceberg_errors(action, changes=changes):
         try:
             yield
         except Exception as error:
             if _LATE in str(error):
-                raise Conflict(f"Iceberg: {what}: {error}") from error
-            if type(error).__module__.partition(".")[0] not in _OTHERS:
+                raise Conflict(f"Iceberg: {action}: {error}") from error
+            if type(error).__module__.partition(".")[0] not in _PACKAGES:
                 raise
-            raise (OutcomeUnknown if changes else Retryable)(f"Iceberg: {what}: {error}") from error
+            raise (OutcomeUnknown if changes else Retryable)(f"Iceberg: {action}: {error}") from error
 
 
-def same(table: Table) -> tuple[TableRequirement, ...]:
+def same_table(table: Table) -> tuple[TableRequirement, ...]:
     """Return what requires that the table is still this one."""
     return (AssertTableUUID(uuid=table.metadata.table_uuid),)
 
 
 def _load(catalog: Catalog, name: str) -> Table:
-    found = find(catalog, name)
-    if found is None:
+    table = find(catalog, name)
+    if table is None:
         raise Refused(f"there is no table {name}: it was dropped by somebody")
-    return found
+    return table
 
 
 def _wait(number: int) -> None:

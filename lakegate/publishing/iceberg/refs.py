@@ -6,7 +6,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH
 from pyiceberg.table.snapshots import Snapshot
 
-NOTHING = "0"
+NO_COMMIT = "0"
 """The commit before a table's first snapshot, or of a table that is not there yet."""
 
 
@@ -15,7 +15,7 @@ def snapshot_of(table: Table | None) -> int | None:
     return table.metadata.current_snapshot_id if table else None
 
 
-def pointed(table: Table, name: str) -> int | None:
+def snapshot_at(table: Table, name: str) -> int | None:
     """Return the snapshot that a reference of the table points to; None if there is no such reference."""
     reference = table.metadata.refs.get(name)
     return None if reference is None else reference.snapshot_id
@@ -23,15 +23,15 @@ def pointed(table: Table, name: str) -> int | None:
 
 def commit_of(snapshot: int | None) -> str:
     """Return the name of the commit that a snapshot is."""
-    return NOTHING if snapshot is None else str(snapshot)
+    return NO_COMMIT if snapshot is None else str(snapshot)
 
 
-def pinned(table: Table, snapshot: int | None, properties: Mapping[str, str] | None = None) -> Table:
+def table_at(table: Table, snapshot: int | None, properties: Mapping[str, str] | None = None) -> Table:
     """Return a copy of the table at one of its snapshots; None is before the first. It may have other properties, which
     the catalog does not get.
     """
-    own = {**table.metadata.properties, **(properties or {})}
-    metadata = table.metadata.model_copy(update={"current_snapshot_id": snapshot, "properties": own})
+    values = {**table.metadata.properties, **(properties or {})}
+    metadata = table.metadata.model_copy(update={"current_snapshot_id": snapshot, "properties": values})
     return Table(table.name(), metadata, table.metadata_location, table.io, table.catalog, table.config)
 
 
@@ -48,8 +48,8 @@ def base_of(head: Table) -> int | None:
     """Return the newest snapshot in the history of a branch, at its head, that ever was main's; None if it has come
     from none.
     """
-    mains = {entry.snapshot_id for entry in head.metadata.snapshot_log} | {pointed(head, MAIN_BRANCH)}
-    return next((it.snapshot_id for it in ancestors(head) if it.snapshot_id in mains), None)
+    mains = {entry.snapshot_id for entry in head.metadata.snapshot_log} | {snapshot_at(head, MAIN_BRANCH)}
+    return next((snapshot.snapshot_id for snapshot in ancestors(head) if snapshot.snapshot_id in mains), None)
 
 
 def properties_of(snapshot: Snapshot | None) -> Mapping[str, str]:

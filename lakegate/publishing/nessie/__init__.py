@@ -1,8 +1,8 @@
 """Branches, receipts, decisions and tables on Nessie. Vendor words and errors end here.
 
 `catalog` is the three ports of the catalog. It calls Nessie through `rest`, and spells receipts as `contents` and
-decisions as `notes`, in the properties of commits. `errors` translates. It never forces a merge, and repeats no request
-whose outcome it does not know. `tables` are those of its Iceberg REST, through PyIceberg.
+decisions as `records`, in the properties of commits. `errors` translates. It never forces a merge, and repeats no
+request whose outcome it does not know. `tables` are those of its Iceberg REST, through PyIceberg.
 """
 
 from lakegate.publishing.nessie.catalog import NessieCatalog

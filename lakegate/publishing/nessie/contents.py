@@ -41,7 +41,7 @@ def metadata_file(key: Json, content: Json | None) -> Iterator[MetadataFile]:
         yield MetadataFile(table=table, uri=content["metadataLocation"], is_view=is_view)
 
 
-def put(key: Key, content: Json) -> Json:
+def write(key: Key, content: Json) -> Json:
     """Return the operation that puts a content."""
     return {"type": "PUT", "key": {"elements": list(key)}, "content": content}
 
@@ -51,17 +51,17 @@ def delete(key: Key) -> Json:
     return {"type": "DELETE", "key": {"elements": list(key)}}
 
 
-def changing(wanted: Mapping[Key, Json | None], there: Mapping[Key, Json]) -> list[Json]:
-    """Return the operations that turn the contents in `there` into those in `wanted` (None: delete)."""
-    different = [(key, content) for key, content in wanted.items() if content != there.get(key)]
-    return [put(key, _again(content, there.get(key))) if content else delete(key) for key, content in different]
+def edits(target: Mapping[Key, Json | None], current: Mapping[Key, Json]) -> list[Json]:
+    """Return the operations that turn the contents in `current` into those in `target` (None: delete)."""
+    different = [(key, content) for key, content in target.items() if content != current.get(key)]
+    return [write(key, _portable(content, current.get(key))) if content else delete(key) for key, content in different]
 
 
-def _again(content: Json, before: Json | None) -> Json:
+def _portable(content: Json, current: Json | None) -> Json:
     """Return a content for another branch, without its id if the key is new there: Nessie then assigns an id of its
     own.
     """
-    return content if before else {name: value for name, value in content.items() if name != "id"}
+    return content if current else {name: value for name, value in content.items() if name != "id"}
 
 
 def namespace(key: Key) -> Json:
@@ -69,9 +69,9 @@ def namespace(key: Key) -> Json:
     return {"type": "NAMESPACE", "elements": list(key)}
 
 
-def text_content(text: str, there: Json | None) -> Json:
+def text_content(text: str, current: Json | None) -> Json:
     """Return a content that holds the text. Nessie accepts a new value for an existing content only with that content's
     id.
     """
     content = {"type": "UDF", "dialect": DIALECT, "sqlText": text}
-    return content | ({"id": there["id"]} if there else {})
+    return content | ({"id": current["id"]} if current else {})

@@ -13,27 +13,27 @@ from lakegate.errors import Misconfigured
 
 
 @contextmanager
-def nessie_errors(what: str, *, changes: bool = False) -> Iterator[None]:
+def nessie_errors(action: str, *, changes: bool = False) -> Iterator[None]:
     """Translate Nessie's and the network's errors into our own. `changes` marks a call that may change something."""
-    what = f"Nessie: {what}"
+    action = f"Nessie: {action}"
     try:
         yield
     except NessieException as exc:
-        known = exc.error_code != "UNKNOWN"
-        raise status_error(what, exc.status_code, str(exc), is_catalog=known, changes=changes) from exc
+        from_nessie = exc.error_code != "UNKNOWN"
+        raise status_error(action, exc.status_code, str(exc), is_catalog=from_nessie, changes=changes) from exc
     except (NessieInvalidUsageException, NessieCliError) as exc:
-        raise Misconfigured(f"{what}: {exc}") from exc
+        raise Misconfigured(f"{action}: {exc}") from exc
     except requests.HTTPError as exc:
-        known, text = _said(exc.response)
+        from_nessie, text = _message(exc.response)
         text = f"{text} (asked at {place(exc.response.url)})"
-        raise status_error(what, exc.response.status_code, text, is_catalog=known, changes=changes) from exc
+        raise status_error(action, exc.response.status_code, text, is_catalog=from_nessie, changes=changes) from exc
     except requests.RequestException as exc:
-        raise network_error(what, exc, changes=changes) from exc
+        raise network_error(action, exc, changes=changes) from exc
     except (RecursionError, UnicodeError) as exc:
-        raise Misconfigured(f"{what}: the answer is not Nessie's: {type(exc).__name__}: {exc}") from exc
+        raise Misconfigured(f"{action}: the answer is not Nessie's: {type(exc).__name__}: {exc}") from exc
 
 
-def _said(response: requests.Response) -> tuple[bool, str]:
+def _message(response: requests.Response) -> tuple[bool, str]:
     """Return a flag, True if Nessie itself answered, and the answer's message."""
     try:
         body = response.json()

@@ -19,7 +19,7 @@ from lakegate.publishing.nessie.errors import nessie_errors
 
 PAGE = 250  # the most that Nessie gives at once
 KEYS = 500
-SEEN = 5000  # cached contents at commits: a receipt is half a kilobyte
+CONTENTS = 5000  # cached contents at commits: a receipt is half a kilobyte
 
 
 class NessieRest:
@@ -27,8 +27,8 @@ class NessieRest:
 
     def __init__(self, uri: str, http: TimeoutAdapter) -> None:
         self._uri, self._http = uri, http
-        self._seen: LRUCache[tuple[str, Key], Json | None] = LRUCache(SEEN)
-        self._seeing = Lock()
+        self._cache: LRUCache[tuple[str, Key], Json | None] = LRUCache(CONTENTS)
+        self._lock = Lock()
 
     @property
     def references(self) -> pynessie.NessieClient:
@@ -54,8 +54,8 @@ class NessieRest:
 
     def branch(self, name: str, **query: str) -> Json:
         """Return a branch's reference. Raise Conflict if there is no such branch."""
-        found: Json = self.get(f"reading branch {name}", f"trees/{segment(Ref(name))}", query)["reference"]
-        return found
+        reference: Json = self.get(f"reading branch {name}", f"trees/{segment(Ref(name))}", query)["reference"]
+        return reference
 
     def contents(self, ref: Ref, keys: list[Key]) -> dict[Key, Json]:
         """Return contents by key; keys without one are absent. Contents at a commit never change and are cached;
@@ -64,48 +64,49 @@ class NessieRest:
         if not ref.commit:
             return self._read(ref, keys)
         at = ref.commit
-        with self._seeing:
-            known = {key: self._seen[at, key] for key in keys if (at, key) in self._seen}
-        unknown = [key for key in keys if key not in known]
-        found = self._read(ref, unknown)
-        with self._seeing:
-            self._seen.update({(at, key): found.get(key) for key in unknown})
-        return {key: content for key, content in known.items() if content} | found
+        with self._lock:
+            hits = {key: self._cache[at, key] for key in keys if (at, key) in self._cache}
+        unknown = [key for key in keys if key not in hits]
+        new = self._read(ref, unknown)
+        with self._lock:
+            self._cache.update({(at, key): new.get(key) for key in unknown})
+        return {key: content for key, content in hits.items() if content} | new
 
     def _read(self, ref: Ref, keys: list[Key]) -> dict[Key, Json]:
-        found: dict[Key, Json] = {}
+        contents: dict[Key, Json] = {}
         for start in range(0, len(keys), KEYS):
             body = {"requestedKeys": [{"elements": list(key)} for key in keys[start : start + KEYS]]}
             answer = self.post(f"reading contents at {ref}", f"trees/{segment(ref)}/contents", body)
-            found |= {tuple(entry["key"]["elements"]): entry["content"] for entry in answer["contents"]}
-        return found
+            contents |= {tuple(entry["key"]["elements"]): entry["content"] for entry in answer["contents"]}
+        return contents
 
     def commit(
-        self, branch: str, expected: str, operations: list[Json], text: str, notes: Mapping[str, str] | None = None
+        self, branch: str, expected: str, operations: list[Json], text: str, properties: Mapping[str, str] | None = None
     ) -> str:
-        body = {"commitMeta": {"message": text, "properties": dict(notes or {})}, "operations": operations}
+        body = {"commitMeta": {"message": text, "properties": dict(properties or {})}, "operations": operations}
         path = f"trees/{segment(Ref(branch))}@{expected}/history/commit"
         answer = self.post(f"committing to {branch}", path, body, changes=True)
         return str(answer["targetBranch"]["hash"])
 
-    def pages(self, what: str, path: str, member: str, query: Mapping[str, str], size: int = PAGE) -> Iterator[Json]:
-        token = None
+    def pages(self, action: str, path: str, member: str, query: Mapping[str, str], size: int = PAGE) -> Iterator[Json]:
+        token: str | None = None
         while True:
-            page = self.get(what, path, {**query, "max-records": str(size), **({"page-token": token} if token else {})})
+            position = {"page-token": token} if token else {}
+            page = self.get(action, path, {**query, "max-records": str(size), **position})
             yield from page[member]
             token = page.get("token")
             if not page.get("hasMore") or not token:
                 return
 
-    def get(self, what: str, path: str, query: Mapping[str, str]) -> Json:
-        return self._send(what, "GET", path, changes=False, params=query)
+    def get(self, action: str, path: str, query: Mapping[str, str]) -> Json:
+        return self._send(action, "GET", path, changes=False, params=query)
 
-    def post(self, what: str, path: str, body: Json, *, changes: bool = False) -> Json:
-        return self._send(what, "POST", path, changes=changes, json=body)
+    def post(self, action: str, path: str, body: Json, *, changes: bool = False) -> Json:
+        return self._send(action, "POST", path, changes=changes, json=body)
 
-    def _send(self, what: str, method: str, path: str, *, changes: bool, **how: Any) -> Json:
-        with nessie_errors(what, changes=changes):
-            answer = self.session.request(method, f"{self._uri}/api/v2/{path}", **how)
+    def _send(self, action: str, method: str, path: str, *, changes: bool, **arguments: Any) -> Json:
+        with nessie_errors(action, changes=changes):
+            answer = self.session.request(method, f"{self._uri}/api/v2/{path}", **arguments)
             answer.raise_for_status()
-            found: Json = answer.json()
-            return found
+            body: Json = answer.json()
+            return body

@@ -39,32 +39,32 @@ class NessieTables:
     ) -> None:
         self._uri, self._warehouse, self._summary = uri, warehouse, summary
         self._http, self._files = http or TimeoutAdapter(), Files()
-        self._at_commit = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._look)
+        self._at_commit = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._read)
         self._catalog = cached(TTLCache(TABLES, A_WHILE), lock=Lock())(self._open)
 
     def identity(self, ref: Ref, table: str) -> TableIdentity | None:
         with iceberg_errors(f"reading {table} at {ref}"):
-            found = self._find(ref, table)
-            return table_identity(found) if found else None
+            state = self._find(ref, table)
+            return table_identity(state) if state else None
 
     def paths(self, ref: Ref, table: str) -> frozenset[str]:
         with iceberg_errors(f"listing the data files of {table} at {ref}"):
-            found = self._find(ref, table)
-            return frozenset(data_files(found))
+            state = self._find(ref, table)
+            return frozenset(data_files(state))
 
     def compare(self, table: str, before: Ref, after: Ref) -> FileChanges:
         with iceberg_errors(f"comparing {table} at {before} and {after}"):
-            found = manifests.compare(*(TableState(self._find(ref, table)) for ref in (before, after)))
-        return FileChanges(added=frozenset(found.new_files), removed=frozenset(found.lost_files), deletes=found.deletes)
+            diff = manifests.compare(*(TableState(self._find(ref, table)) for ref in (before, after)))
+        return FileChanges(adds=frozenset(diff.new_files), removes=frozenset(diff.lost_files), deletes=diff.deletes)
 
     def append(self, table: str, branch: str, source: Ref, paths: frozenset[str]) -> None:
         """Append the same data files, statistics and partitions included, in a new snapshot."""
         with iceberg_errors(f"reading {table} at {source} and {branch}"):
             origin, target = self._load(source, table), self._load(Ref(branch), table)
-            there, here = unshared_files(origin, target)
-            _refuse(paths & here.keys(), f"{table} at {branch} already has data file")
-            _refuse(paths - there.keys(), f"{table} at {source} has, beyond what {branch} has, no data file")
-        files, specs = with_specs_of(origin, target, [there[path] for path in sorted(paths)])
+            origin_files, target_files = unshared_files(origin, target)
+            _refuse(paths & target_files.keys(), f"{table} at {branch} already has data file")
+            _refuse(paths - origin_files.keys(), f"{table} at {source} has, beyond what {branch} has, no data file")
+        files, specs = with_specs_of(origin, target, [origin_files[path] for path in sorted(paths)])
         with iceberg_errors(f"appending to {table} on {branch}", changes=True), one_commit(target) as transaction:
             add_specs(target, transaction, specs)
             append(target, transaction, files, self._summary)
@@ -73,8 +73,8 @@ class NessieTables:
         """Register the same metadata file, and write a new one if data files are left out."""
         with iceberg_errors(f"reading {table} at {source}"):
             origin = self._load(source, table)
-            there = data_files(origin).keys()
-            _refuse(paths - there, f"{table} at {source} has no data file")
+            origin_files = data_files(origin).keys()
+            _refuse(paths - origin_files, f"{table} at {source} has no data file")
         with iceberg_errors(f"registering {table} on {branch}", changes=True):
             catalog: RefCatalog = self._catalog(Ref(branch))
             catalog.create_namespace_if_not_exists(table.rpartition(".")[0])
@@ -83,8 +83,8 @@ class NessieTables:
             except iceberg.TableAlreadyExistsError:  # a request that is delivered twice fails on its own first delivery
                 if self._load(Ref(branch), table).metadata_location != origin.metadata_location:
                     raise
-        if left := there - paths:
-            self.remove(table, branch, frozenset(left))
+        if excess := origin_files - paths:
+            self.remove(table, branch, frozenset(excess))
 
     def evolve(self, table: str, branch: str, base: Ref, source: Ref) -> None:
         """Set the schema under the same field ids: adding the columns here would give them other ids, in any order."""
@@ -92,40 +92,40 @@ class NessieTables:
             old, new, target = self._load(base, table), self._load(source, table), self._load(Ref(branch), table)
             if table_identity(old) != table_identity(target):
                 raise Refused(f"table {table} on {branch} is not what it was at {base}")
-        said = {name: value for name, value in new.properties.items() if old.properties.get(name) != value}
+        properties = {name: value for name, value in new.properties.items() if old.properties.get(name) != value}
         with iceberg_errors(f"bringing columns of {table} to {branch}", changes=True):
             catalog: RefCatalog = self._catalog(Ref(branch))
-            catalog.set_schema(target, _grown(target.schema(), new.schema()), new.metadata.last_column_id, said)
+            catalog.set_schema(target, _widen(target.schema(), new.schema()), new.metadata.last_column_id, properties)
 
     def remove(self, table: str, branch: str, paths: frozenset[str]) -> None:
         with iceberg_errors(f"reading {table} at {branch}"):
             target = self._load(Ref(branch), table)
-            here = data_files(target)
-            _refuse(paths - set(here), f"{table} at {branch} has no data file")
+            target_files = data_files(target)
+            _refuse(paths - set(target_files), f"{table} at {branch} has no data file")
         with (
             iceberg_errors(f"removing data files from {table} on {branch}", changes=True),
             one_commit(target) as transaction,
             transaction.update_snapshot().overwrite() as overwrite,
         ):
             for path in sorted(paths):
-                overwrite.delete_data_file(here[path])
+                overwrite.delete_data_file(target_files[path])
 
     def location(self) -> str:
         with iceberg_errors(f"asking where warehouse {self._warehouse} is"):
             catalog: RefCatalog = self._catalog(Ref(MAIN))
             return catalog.location()
 
-    def reached(self, metadata: Iterable[str], known: Container[str]) -> Iterator[str]:
+    def readable_files(self, metadata: Iterable[str], skip: Container[str]) -> Iterator[str]:
         io = MetadataIO(OPTIONS)
         io.files = self._files
         with iceberg_errors("following the tables' metadata files"):
-            yield from reached_files(io, metadata, known)
+            yield from reached_files(io, metadata, skip)
 
     def _find(self, ref: Ref, table: str) -> Table | None:
-        found: Table | None = self._at_commit(Ref("", ref.commit), table) if ref.commit else self._look(ref, table)
-        return found
+        state: Table | None = self._at_commit(Ref("", ref.commit), table) if ref.commit else self._read(ref, table)
+        return state
 
-    def _look(self, ref: Ref, table: str) -> Table | None:
+    def _read(self, ref: Ref, table: str) -> Table | None:
         catalog: RefCatalog = self._catalog(ref)
         return catalog.find_table(table)
 
@@ -133,19 +133,19 @@ class NessieTables:
         return RefCatalog(self._uri, self._warehouse, ref, http=self._http, files=self._files)
 
     def _load(self, ref: Ref, table: str) -> Table:
-        found = self._find(ref, table)
-        if found is None:
+        state = self._find(ref, table)
+        if state is None:
             raise Refused(f"there is no table {table} at {ref}")
-        return found
+        return state
 
 
-def _grown(here: Schema, there: Schema) -> Schema:
-    """Return the columns of `here` with the types of `there`, followed by the columns that only `there` has."""
-    others = {field.field_id: field for field in there.fields}
-    own = [field.model_copy(update={"field_type": others.pop(field.field_id).field_type}) for field in here.fields]
-    return Schema(*own, *others.values(), identifier_field_ids=here.identifier_field_ids)
+def _widen(old: Schema, new: Schema) -> Schema:
+    """Return the columns of `old` with the types of `new`, followed by the columns that only `new` has."""
+    fields = {field.field_id: field for field in new.fields}
+    columns = [field.model_copy(update={"field_type": fields.pop(field.field_id).field_type}) for field in old.fields]
+    return Schema(*columns, *fields.values(), identifier_field_ids=old.identifier_field_ids)
 
 
-def _refuse(paths: Iterable[str], what: str) -> None:
+def _refuse(paths: Iterable[str], reason: str) -> None:
     for path in sorted(paths):
-        raise Refused(f"{what} {path}")
+        raise Refused(f"{reason} {path}")

@@ -12,7 +12,7 @@ from lakegate.audit.model.report import FileReport, Verdict
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import Note
+from lakegate.ports import Record
 from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.service import Service
@@ -60,20 +60,18 @@ def _published(service: Service, table: str, excluded: Iterable[Version]) -> Ite
     """Yield the reports of the table's published file versions, newest first, as far as their reports are kept."""
     excluded_versions = set(excluded)
     for decision in service.ledger.decisions(DECISIONS, table=table):
-        if decision.note.decision is Decision.PUBLISHED:
-            reports = _file_reports(service, decision.note)
-            files = [file for file in decision.note.files if (file.key, file.version_id) not in excluded_versions]
-            excluded_versions.update((file.key, version) for file in decision.note.files for version in file.replaces)
+        if decision.record.decision is Decision.PUBLISHED:
+            reports = _file_reports(service, decision.record)
+            files = [file for file in decision.record.files if (file.key, file.version_id) not in excluded_versions]
+            excluded_versions.update((file.key, version) for file in decision.record.files for version in file.replaces)
             file_reports = [reports[file.key] for file in reversed(files) if file.key in reports]
             yield from (file for file in file_reports if file.verdict is not Verdict.WOULD_FAIL)
 
 
-def _file_reports(service: Service, commit_note: Note) -> Mapping[str, FileReport]:
+def _file_reports(service: Service, record: Record) -> Mapping[str, FileReport]:
     """Return the file reports of the attempt that a note is of, by landing key; none if its report cannot be read."""
     try:
-        report = read_report(
-            service.store, Attempt(table=commit_note.table, batch=commit_note.batch, number=commit_note.attempt)
-        )
+        report = read_report(service.store, Attempt(table=record.table, batch=record.batch, number=record.attempt))
     except Refused:
         return {}
     return {file.key: file for file in report.files} if report else {}

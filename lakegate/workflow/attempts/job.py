@@ -60,5 +60,5 @@ def reach_of(service: Service, attempt: Attempt, job: Job) -> Reach:
         reads=(service.store.uri(job_name(attempt)), *folders_staged, *earlier),
         writes=(job.begun_uri, job.report_uri, *([job.handover_uri] if job.handover_uri else [])),
         tables={table: folders.get(table, "") for table in own_tables},
-        referred={table: folders.get(table, "") for table in referenced},
+        references={table: folders.get(table, "") for table in referenced},
     )

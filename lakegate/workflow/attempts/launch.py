@@ -17,7 +17,7 @@ from lakegate.audit.model.limits import beyond_limits
 from lakegate.contracts import Contract
 from lakegate.errors import Refused
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.files import DELETED
+from lakegate.landing.files import DELETION
 from lakegate.landing.lane import NO_LANE, Work, lane_of
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.attempts.baseline import baseline
@@ -179,6 +179,6 @@ def _job_file(service: Service, claim: Claim, copy: str | Refused, published: Ma
     """Return a claimed file with its staged copy and what it replaces. Raise Refused if it has no copy."""
     file = claim.file
     if isinstance(copy, Refused):
-        raise Refused(DELETED) if service.landing.describe(file.key, file.version_id) is None else copy
+        raise Refused(DELETION) if service.landing.describe(file.key, file.version_id) is None else copy
     replaces = published.replaced_by(file, claim.replaces)
     return JobFile(id=file.id, key=file.key, uri=copy, size=file.size, replaces=replaces)

@@ -85,4 +85,4 @@ def _remove(service: Service, job: Job, table: str, paths: frozenset[str]) -> No
 
 
 def _not_removed(service: Service, job: Job, table: str, paths: frozenset[str]) -> frozenset[str]:
-    return paths - service.tables.compare(table, Ref(MAIN, job.base), Ref(job.branch)).removed
+    return paths - service.tables.compare(table, Ref(MAIN, job.base), Ref(job.branch)).removes

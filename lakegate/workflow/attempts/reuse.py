@@ -48,7 +48,7 @@ def reusable_data_files(
     if not _is_same_table(service, base, report):  # asked last: what is not kept may have been cleaned
         return None
     paths = {entry.id: tuple(data.path for data in entry.data_files) for entry in entries}
-    expected_changes = FileChanges(added=frozenset(path for file_paths in paths.values() for path in file_paths))
+    expected_changes = FileChanges(adds=frozenset(path for file_paths in paths.values() for path in file_paths))
     if service.tables.compare(plan.table, Ref(MAIN, base), Ref(attempt.branch)) not in (
         FileChanges(),
         expected_changes,

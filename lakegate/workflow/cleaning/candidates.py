@@ -22,8 +22,8 @@ class Reprieve(StrEnum):
 
     YOUNG = "too young"  # its writer may be about to commit it
     STRANGE = "not a table's"
-    LATER = "for a later run"
-    WAITING = "waits for a run a week later"
+    NEXT_RUN = "for a later run"
+    SECOND_RUN = "waits for a run a week later"
 
 
 class Amount(NamedTuple):
@@ -88,16 +88,16 @@ def sort_files(
 def _reprieve(file: StoredFile, folder: str, candidates: int, moment: Moment) -> Reprieve | None:
     if not is_of_a_table(file.uri, folder):
         return Reprieve.STRANGE
-    if file.modified > moment.now - moment.age:
+    if file.written_at > moment.now - moment.age:
         return Reprieve.YOUNG
-    return Reprieve.LATER if candidates >= MOST_CANDIDATES else None
+    return Reprieve.NEXT_RUN if candidates >= MOST_CANDIDATES else None
 
 
 def _candidate(file: StoredFile, earlier: Candidate | None, now: datetime) -> Candidate:
     """Return the file as a candidate since it was first noted, or since now if it was written again meanwhile."""
-    is_same = earlier and (earlier.etag, earlier.modified) == (file.etag, file.modified)
+    is_same = earlier and (earlier.etag, earlier.modified) == (file.etag, file.written_at)
     first_run = earlier.since if earlier and is_same else now
-    return Candidate(uri=file.uri, size=file.size, etag=file.etag, modified=file.modified, since=first_run)
+    return Candidate(uri=file.uri, size=file.size, etag=file.etag, modified=file.written_at, since=first_run)
 
 
 def is_unneeded(candidate: Candidate, now: datetime) -> bool:

@@ -98,7 +98,7 @@ def _clean(
     to_delete = [candidate for candidate in result.candidates if is_unneeded(candidate, moment.now)]
     to_wait = [candidate for candidate in result.candidates if not is_unneeded(candidate, moment.now)]
     for candidate in to_wait:
-        result.keep(Reprieve.WAITING, candidate.size)
+        result.keep(Reprieve.SECOND_RUN, candidate.size)
     note_candidates(service, folder, result.candidates)
     if delete:
         warehouse.delete(candidate.uri for candidate in to_delete)

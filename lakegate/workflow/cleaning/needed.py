@@ -87,7 +87,7 @@ def _add(service: Service, needs: NeededFiles, files: Iterable[MetadataFile], ne
     needs.folders |= {folder for folder in folders if folder}
     for view in (file.uri for file in files if file.is_view):
         needs.add(view, need)
-    for uri in service.tables.reached([file.uri for file in files if not file.is_view], needs):
+    for uri in service.tables.readable_files([file.uri for file in files if not file.is_view], needs):
         needs.add(uri, need)
 
 

@@ -14,12 +14,12 @@ from lakegate.landing.findings import Finding
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.landing.standing import is_open, standing_of
-from lakegate.ports import MAIN, DecidedFile, Note, Signal
+from lakegate.ports import MAIN, DecidedFile, Record, Signal
 from lakegate.workflow.ledger.receipts import main_receipts
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
-Commit = Callable[[str, list[Receipt], Note, list[FileVersion]], None]
+Commit = Callable[[str, list[Receipt], Record, list[FileVersion]], None]
 """A commit to main of receipts with their note, for these files, all made from main's head at the first argument. It
 raises Conflict if one of the receipts has changed since.
 """
@@ -67,8 +67,8 @@ def record(
 
 
 def _plain_commit(service: Service) -> Commit:
-    def commit(head: str, receipts: list[Receipt], commit_note: Note, _: list[FileVersion]) -> None:
-        service.ledger.commit_receipts(MAIN, head, receipts, commit_note)
+    def commit(head: str, receipts: list[Receipt], record: Record, _: list[FileVersion]) -> None:
+        service.ledger.commit_receipts(MAIN, head, receipts, record)
 
     return commit
 
@@ -92,10 +92,10 @@ def _record(
         open_ones = [now for finding in open_ones if (now := _by_receipts(finding, receipts, attempt, decision))]
         if not open_ones:
             return []
-        commit_note = _commit_note(attempt, decision, open_ones, reason, by)
+        record = _commit_note(attempt, decision, open_ones, reason, by)
         try:
             new_receipts = _receipts(receipts, attempt, decision, open_ones)
-            commit(head, new_receipts, commit_note, [finding.file for finding in open_ones])
+            commit(head, new_receipts, record, [finding.file for finding in open_ones])
         except Conflict:
             continue
         if decision is Decision.REJECTED:
@@ -121,17 +121,17 @@ def _by_receipts(
     return replace(finding, reasons=(standing.reason,)) if standing.decision is decision else None
 
 
-def _commit_note(attempt: Attempt, decision: Decision, findings: list[Finding], reason: str, by: str) -> Note:
+def _commit_note(attempt: Attempt, decision: Decision, findings: list[Finding], reason: str, by: str) -> Record:
     files = tuple(
         DecidedFile(key=f.file.key, version_id=f.file.version_id, rows=f.rows, reasons=f.reasons) for f in findings
     )
-    return Note(
+    return Record(
         decision=decision,
         table=attempt.table,
         batch=attempt.batch,
         attempt=attempt.number,
         files=files,
-        why=reason,
+        reason=reason,
         by=by,
     )
 

@@ -14,7 +14,7 @@ from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.landing.standing import first_of_each_key, standing_of
-from lakegate.ports import MAIN, Decided, Ref
+from lakegate.ports import MAIN, LogEntry, Ref
 from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.ledger.receipts import receipts_at
 from lakegate.workflow.service import Service
@@ -68,7 +68,7 @@ class Rejected:
         return Refused(f"batch {self.batch} of {self.table}: {reason}")
 
 
-def decisions_of(service: Service, batch: str) -> list[Decided]:
+def decisions_of(service: Service, batch: str) -> list[LogEntry]:
     """Return the decisions of a batch, newest first. Raise Misconfigured if main's log has none."""
     decisions = list(service.ledger.decisions(DECISIONS, batch=batch))
     if not decisions:
@@ -82,7 +82,7 @@ def rejected_files(service: Service, batch: str, keys: Sequence[str] = ()) -> Re
     asked for is not.
     """
     decisions = decisions_of(service, batch)
-    rejected = rejections(service, decisions[0].note.table, batch, decisions)
+    rejected = rejections(service, decisions[0].record.table, batch, decisions)
     selection = rejected.with_keys(keys) if keys else rejected
     _require_each_once(rejected, keys)
     for key in keys:
@@ -105,17 +105,17 @@ def _require_each_once(rejected: Rejected, keys: Sequence[str]) -> None:
 
 
 def _not_rejected(
-    service: Service, rejected: Rejected, key: str, decisions: Sequence[Decided]
+    service: Service, rejected: Rejected, key: str, decisions: Sequence[LogEntry]
 ) -> Misconfigured | Refused:
     """Return why a file that is asked for is not among the rejected ones. Its receipt knows better than main's log,
     whose notes may leave out names; but it may be truncated.
     """
     receipt = receipts_at(service, Ref(MAIN), [key]).get(key)
     states = [entry.decision for entry in (receipt.entries if receipt else ()) if entry.batch == rejected.batch]
-    states += [decision.note.decision for decision in decisions if key in {file.key for file in decision.note.files}]
+    states += [entry.record.decision for entry in decisions if key in {file.key for file in entry.record.files}]
     last = next(iter(states), None)
     if last is None:
-        keys = list(dict.fromkeys(file.key for decision in decisions for file in decision.note.files))
+        keys = list(dict.fromkeys(file.key for decision in decisions for file in decision.record.files))
         return Misconfigured(
             f"batch {rejected.batch} of {rejected.table} has decided no file {key}. {_keys_like(key, keys)}"
             f"All of its files: lakegate show {rejected.batch}"
@@ -140,16 +140,16 @@ def _name(key: str) -> str:
     return key.rpartition("/")[2][-_LONGEST:].casefold()
 
 
-def _why_none(decisions: Sequence[Decided]) -> str:
-    files = [file for decision in decisions for file in decision.note.files]
+def _why_none(decisions: Sequence[LogEntry]) -> str:
+    files = [file for decision in decisions for file in decision.record.files]
     if any(file.would_reject or file.would_quarantine for file in files):
         return "its contract observes, so its files are published and there is nothing to do for them"
     return "none of its files is rejected"
 
 
-def rejections(service: Service, table: str, batch: str, decisions: Sequence[Decided]) -> Rejected:
+def rejections(service: Service, table: str, batch: str, decisions: Sequence[LogEntry]) -> Rejected:
     """Return the files that are rejected now, of those that these decisions of the batch name; perhaps none."""
-    keys = {file.key for decision in decisions for file in decision.note.files}
+    keys = {file.key for decision in decisions for file in decision.record.files}
     receipts = receipts_at(service, Ref(MAIN), keys)
     files = [
         (entry.file(receipt.bucket, receipt.key), entry)

@@ -16,7 +16,7 @@ from lakegate.errors import Misconfigured
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.lifecycle import Decision
-from lakegate.ports import Decided, DecidedFile, Event, EventCheck, EventColumn, EventFile, EventKind
+from lakegate.ports import DecidedFile, Event, EventCheck, EventColumn, EventFile, EventKind, LogEntry
 from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.ledger.decisions import DECISIONS
 from lakegate.workflow.notices.outbox import AddressedEvent, prepare, send
@@ -76,7 +76,7 @@ def _addressed_events(
     decisions = [
         decision
         for decision in service.ledger.decisions(DECISIONS, batch=attempt.batch)
-        if decision.note.attempt == attempt.number and decision.note.decision in KINDS
+        if decision.record.attempt == attempt.number and decision.record.decision in KINDS
     ]
     if not decisions:
         return
@@ -97,35 +97,35 @@ def _plan(service: Service, attempt: Attempt) -> Plan | None:
     return None
 
 
-def event_of(decision: Decided, plan: Plan | None, report: Report | None, reports: ReportByVersion) -> Event:
+def event_of(decision: LogEntry, plan: Plan | None, report: Report | None, reports: ReportByVersion) -> Event:
     """Return the event of a decision."""
-    commit_note = decision.note
-    attempt = Attempt(table=commit_note.table, batch=commit_note.batch, number=commit_note.attempt)
-    columns, files = _columns(plan, report), commit_note.files[:FILES]
-    branch = attempt.branch if commit_note.decision is Decision.REJECTED and commit_note.attempt else ""
+    record = decision.record
+    attempt = Attempt(table=record.table, batch=record.batch, number=record.attempt)
+    columns, files = _columns(plan, report), record.files[:FILES]
+    branch = attempt.branch if record.decision is Decision.REJECTED and record.attempt else ""
     return Event(
-        id=f"{commit_note.batch}-a{commit_note.attempt}-{commit_note.decision}-{decision.commit[:16]}",
-        kind=KINDS[commit_note.decision],
-        table=commit_note.table,
-        batch=commit_note.batch,
-        attempt=commit_note.attempt,
+        id=f"{record.batch}-a{record.attempt}-{record.decision}-{decision.commit[:16]}",
+        kind=KINDS[record.decision],
+        table=record.table,
+        batch=record.batch,
+        attempt=record.attempt,
         commit=decision.commit,
         at=decision.at,
         files=tuple(_file(file, reports.get((file.key, file.version_id)), CHECKS // len(files)) for file in files),
-        more=commit_note.more + max(0, len(commit_note.files) - FILES),
-        rows=sum(file.rows for file in commit_note.files),
-        quarantined_rows=sum(file.quarantined for file in commit_note.files),
-        replaced_rows=sum(file.replaced for file in commit_note.files),
+        more=record.rest + max(0, len(record.files) - FILES),
+        rows=sum(file.rows for file in record.files),
+        quarantined_rows=sum(file.quarantined for file in record.files),
+        replaced_rows=sum(file.replaced for file in record.files),
         contract_id=plan.contract_id if plan else "",
         contract_version=plan.contract_version if plan else "",
         contract_hash=plan.contract_hash if plan else "",
         columns=tuple(columns[:CHECKS]),
         more_columns=max(0, len(columns) - CHECKS),
         began=report.started_at if report else None,
-        lane=commit_note.lane,
+        lane=record.lane,
         branch=branch,
-        by=commit_note.by,
-        why=commit_note.why,
+        by=record.by,
+        why=record.reason,
     )
 
 

@@ -107,13 +107,13 @@ def _as_decided(service: Service, letter: Letter) -> Letter | None:
     if not _is_untried(letter):
         return letter
     decisions = service.ledger.decisions(DECISIONS, batch=letter.batch)
-    commit_notes = [decision.note for decision in decisions if decision.note.decision is Decision.REJECTED]
+    records = [decision.record for decision in decisions if decision.record.decision is Decision.REJECTED]
     keys, has_more = (
-        {file.key for commit_note in commit_notes for file in commit_note.files},
-        any(commit_note.more for commit_note in commit_notes),
+        {file.key for record in records for file in record.files},
+        any(record.rest for record in records),
     )
     files = tuple(file for file in letter.files if has_more or file.key in keys)
-    return replace(letter, files=files) if commit_notes and files else None
+    return replace(letter, files=files) if records and files else None
 
 
 def _is_untried(message: Message) -> bool:

@@ -8,7 +8,7 @@ from lakegate.audit.advice import Advice
 from lakegate.audit.evaluation.quarantine import quarantine_of
 from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
-from lakegate.ports import Message, MessageFile, MessageKind, Note
+from lakegate.ports import Message, MessageFile, MessageKind, Record
 
 FILES_IN_QUERY = 3  # files that a command in a message names
 _NO_ROWS: Mapping[str, int] = {}
@@ -85,7 +85,7 @@ def warned_message(
     """
     commands = rows_query(quarantine_of(attempt.table, distinct=distinct), "", list(rows_by_file))
     return Message(
-        kind=MessageKind.WARNED,
+        kind=MessageKind.WARNING,
         batch=attempt.batch,
         table=attempt.table,
         branch="",
@@ -117,7 +117,7 @@ def observed_message(message: Message, *, would_reject: int, would_quarantine: i
     """
     return replace(
         message,
-        kind=MessageKind.OBSERVED,
+        kind=MessageKind.OBSERVE,
         why="The contract observes, so all of this is published, and there is nothing to approve or to retry. With "
         "mode: enforce in it, files and rows as these stay off main.",
         would_reject=would_reject,
@@ -146,26 +146,26 @@ def expiring_message(attempt: Attempt, files: Iterable[MessageFile], ends: datet
     )
 
 
-def approved_message(commit_note: Note) -> Message:
+def approved_message(record: Record) -> Message:
     """Return the message that a person had rejected files published."""
     return Message(
-        kind=MessageKind.APPROVED,
-        batch=commit_note.batch,
-        table=commit_note.table,
+        kind=MessageKind.APPROVAL,
+        batch=record.batch,
+        table=record.table,
         branch="",
-        files=tuple(MessageFile(key=file.key, reasons=file.reasons, rows=file.rows) for file in commit_note.files),
-        published_rows=sum(file.rows for file in commit_note.files),
-        quarantined_rows=sum(file.quarantined for file in commit_note.files),
-        replaced_rows=sum(file.replaced for file in commit_note.files),
-        why=f"{commit_note.by}: {commit_note.why}",
-        commands=(f"lakegate show {commit_note.batch}",),
+        files=tuple(MessageFile(key=file.key, reasons=file.reasons, rows=file.rows) for file in record.files),
+        published_rows=sum(file.rows for file in record.files),
+        quarantined_rows=sum(file.quarantined for file in record.files),
+        replaced_rows=sum(file.replaced for file in record.files),
+        why=f"{record.by}: {record.reason}",
+        commands=(f"lakegate show {record.batch}",),
     )
 
 
 def waiting_message(attempt: Attempt, files: Iterable[FileVersion], reason: str) -> Message:
     """Return the message that no job gets through to files of a table, with the reason of the last one."""
     return Message(
-        kind=MessageKind.WAITING,
+        kind=MessageKind.DELAY,
         batch=attempt.batch,
         table=attempt.table,
         branch="",

@@ -121,7 +121,7 @@ def send(service: Service, name: str, letter: Letter) -> None:
 def deliver(service: Service, letter: Letter) -> None:
     """Tell people a message, or a channel an event."""
     if isinstance(letter, AddressedEvent):
-        service.channels[letter.channel].tell(letter.event)
+        service.channels[letter.channel].send(letter.event)
     else:
         service.notifier.notify(letter)
 

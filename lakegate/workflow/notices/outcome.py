@@ -107,9 +107,9 @@ def notify_waiting(service: Service, facts: Facts, plan: Settlement) -> None:
 def notify_approved(service: Service, attempt: Attempt) -> None:
     """Notify people of each approval of this attempt's files in main's log."""
     for decision in service.ledger.decisions(DECISIONS, batch=attempt.batch):
-        commit_note = decision.note
-        if (commit_note.decision, commit_note.attempt) == (Decision.PUBLISHED, attempt.number) and commit_note.by:
-            notify(service, f"{attempt.branch}-approved-{decision.commit[:16]}", approved_message(commit_note))
+        record = decision.record
+        if (record.decision, record.attempt) == (Decision.PUBLISHED, attempt.number) and record.by:
+            notify(service, f"{attempt.branch}-approved-{decision.commit[:16]}", approved_message(record))
 
 
 def _rejected(

@@ -24,7 +24,7 @@ def jobs_under_way(service: Service, tables: Container[str], last: Attempt | Non
     of the attempt that has `last` does not count.
     """
     last_branch = last.branch if last else ""
-    lanes = {run.branch: run.lane for run in service.runner.running() if run.branch != last_branch}
+    lanes = {run.branch: run.lane for run in service.runner.open_runs() if run.branch != last_branch}
     jobs: dict[Lane, dict[str, int]] = {lane: {} for lane in Lane}
     branches = dict[str, str]()
     for branch, lane in (*lanes.items(), *_starting_jobs(service, tables, {*lanes, last_branch})):

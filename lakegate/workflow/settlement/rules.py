@@ -11,7 +11,7 @@ from typing import assert_never
 
 from lakegate.audit.model.report import FileReport
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.files import DELETED, FileVersion
+from lakegate.landing.files import DELETION, FileVersion
 from lakegate.landing.findings import Finding
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
@@ -172,7 +172,7 @@ def missing_from_report(facts: Facts, files: Iterable[FileVersion]) -> Answers:
     """Reject files that the job never had, because they were gone from the landing bucket or were left out."""
     absent = [file for file in files if file.id not in facts.end.reports_by_id]
     reasons = facts.job.left_out
-    return {file: Reject(finding=Finding(file=file, reasons=(reasons.get(file.id, DELETED),))) for file in absent}
+    return {file: Reject(finding=Finding(file=file, reasons=(reasons.get(file.id, DELETION),))) for file in absent}
 
 
 def unresolved_reference(facts: Facts, files: Iterable[FileVersion]) -> Answers:

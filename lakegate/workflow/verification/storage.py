@@ -69,7 +69,7 @@ def _follow(service: Service, files_by_reference: FilesByReference, name: str, h
         return
     for file in sorted(files, key=lambda file: (file.table, file.uri)):
         try:
-            for uri in () if file.is_view else service.tables.reached([file.uri], files_by_reference):
+            for uri in () if file.is_view else service.tables.readable_files([file.uri], files_by_reference):
                 files_by_reference.add(uri, name)
         except Refused as error:
             yield f"{file.table}: {error}"

@@ -14,7 +14,7 @@ from lakegate.audit.model.plan import MetricKind, Severity
 from lakegate.audit.model.report import CheckResult, DataFile, FileReport, ReplacedFiles, Report, Source, Verdict
 from lakegate.contracts import load
 from lakegate.landing.attempts import Attempt
-from lakegate.landing.files import DELETED, FileVersion
+from lakegate.landing.files import DELETION, FileVersion
 from lakegate.landing.ingestion import Reuploads
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
@@ -96,7 +96,7 @@ def test_what_passed_is_published_and_what_failed_is_rejected() -> None:
     assert (plan.publish, list(rejected(plan)), plan.retry, plan.wait) == ((A,), [B], (), None)
 
 
-@pytest.mark.parametrize(("file", "why"), [(A, DELETED), (B, "it is too large")])
+@pytest.mark.parametrize(("file", "why"), [(A, DELETION), (B, "it is too large")])
 def test_a_file_that_the_job_never_had_is_rejected_with_the_reason(file: FileVersion, why: str) -> None:
     assert rejected(settlement(facts(audited(), file))) == {file: (why,)}
 

@@ -21,16 +21,16 @@ class DecidedMeanwhile:
     current contract.
     """
 
-    why: str
+    reason: str
 
 
 Objection = NeedsNewAttempt | DecidedMeanwhile
 
 
 @dataclass(frozen=True, kw_only=True)
-class Audited:
+class Audit:
     """An attempt with its report, which is all that publishing relies on. `base` is the commit of main that its branch
-    was made from, and `claims` are the file versions that the branch claims. `is_noted`: the audits table on
+    was made from, and `claims` are the file versions that the branch claims. `is_recorded`: the audits table on
     main already holds this attempt's results.
     """
 
@@ -38,7 +38,7 @@ class Audited:
     base: str
     report: Report
     claims: tuple[FileVersion, ...]
-    is_noted: bool = False
+    is_recorded: bool = False
 
     @cached_property
     def branch(self) -> AuditedBranch:
@@ -46,8 +46,8 @@ class Audited:
             name=self.attempt.branch,
             base=self.report.base,
             head=self.report.audited,
-            again=f"Run: lakegate retry {self.attempt.batch}",
-            own=frozenset({self.audits}),
+            advice=f"Run: lakegate retry {self.attempt.batch}",
+            own_tables=frozenset({self.audits}),
         )
 
     @property
@@ -56,7 +56,7 @@ class Audited:
         return audits_of(self.attempt.table, distinct=self.report.distinct)
 
     @cached_property
-    def reported(self) -> dict[str, FileReport]:
+    def reports(self) -> dict[str, FileReport]:
         """Reports of the files, by file version's id."""
         return {entry.id: entry for entry in self.report.files}
 
@@ -69,50 +69,50 @@ class Audited:
         rows went there or left it, and the audits table if what was found is there. A file version that was gone before
         its job has none.
         """
-        reports = [report for file in files if (report := self.reported.get(file.id))]
+        reports = [report for file in files if (report := self.reports.get(file.id))]
         data_files = [data for report in reports for data in report.data_files]
-        noted = [] if self.is_noted else [data for report in reports for data in report.noted]
-        return self._by_table(data_files, [data for report in reports for data in report.quarantined], noted)
+        audits = [] if self.is_recorded else [data for report in reports for data in report.noted]
+        return self._by_table(data_files, [data for report in reports for data in report.quarantined], audits)
 
-    def noted(self, files: Iterable[FileVersion]) -> frozenset[str]:
+    def audit_files(self, files: Iterable[FileVersion]) -> frozenset[str]:
         """Return the data files in the audits table that hold what was found of these files."""
-        return paths_of(data for file in files if (it := self.reported.get(file.id)) for data in it.noted)
+        return paths_of(data for file in files if (report := self.reports.get(file.id)) for data in report.noted)
 
-    def removed(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
+    def removes(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
         """Return the data files that leave main when these files are published, in the same tables."""
-        replaced = [report.replaces for file in files if (report := self.reported.get(file.id))]
-        data_files = [data for each in replaced for data in each.data_files]
-        if self.rewriting(files):
+        replacements = [report.replaces for file in files if (report := self.reports.get(file.id))]
+        data_files = [data for entry in replacements for data in entry.data_files]
+        if self.rewriters(files):
             data_files += self.report.rewritten.data_files
-        return self._by_table(data_files, [data for each in replaced for data in each.quarantined])
+        return self._by_table(data_files, [data for entry in replacements for data in entry.quarantined])
 
-    def added(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
+    def adds(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
         """Return the data files that main gets with these files: their own, and the rest of rewritten ones."""
-        found, table = self.paths(files), self.attempt.table
-        return found | {table: found[table] | paths_of(self.report.rewritten.left)} if self.rewriting(files) else found
+        paths, table = self.paths(files), self.attempt.table
+        return paths | {table: paths[table] | paths_of(self.report.rewritten.left)} if self.rewriters(files) else paths
 
-    def moved(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
-        """Return `added` without the tables that get none."""
-        return {table: paths for table, paths in self.added(files).items() if paths}
+    def gains(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
+        """Return `adds` without the tables that get none."""
+        return {table: paths for table, paths in self.adds(files).items() if paths}
 
-    def replaced(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
-        """Return `removed` without the tables that lose none."""
-        return {table: paths for table, paths in self.removed(files).items() if paths}
+    def losses(self, files: Collection[FileVersion]) -> dict[str, frozenset[str]]:
+        """Return `removes` without the tables that lose none."""
+        return {table: paths for table, paths in self.removes(files).items() if paths}
 
-    def rewriting(self, files: Iterable[FileVersion]) -> frozenset[str]:
+    def rewriters(self, files: Iterable[FileVersion]) -> frozenset[str]:
         """Return the ids of those files for which rows were taken out of data files that other files share."""
-        found = (file.id for file in files if (it := self.reported.get(file.id)) and it.replaces.rewritten)
-        return frozenset(found) if self.report.rewritten.data_files else frozenset()
+        ids = (file.id for file in files if (report := self.reports.get(file.id)) and report.replaces.rewritten)
+        return frozenset(ids) if self.report.rewritten.data_files else frozenset()
 
     def _by_table(
-        self, own: Iterable[DataFile], quarantined: Iterable[DataFile], noted: Iterable[DataFile] = ()
+        self, data: Iterable[DataFile], quarantine: Iterable[DataFile], audits: Iterable[DataFile] = ()
     ) -> dict[str, frozenset[str]]:
-        found = {self.attempt.table: paths_of(own)}
+        paths = {self.attempt.table: paths_of(data)}
         if any(entry.quarantined or entry.replaces.quarantined for entry in self.report.files):
-            found[quarantine_of(self.attempt.table, distinct=self.report.distinct)] = paths_of(quarantined)
+            paths[quarantine_of(self.attempt.table, distinct=self.report.distinct)] = paths_of(quarantine)
         if any(entry.noted for entry in self.report.files):
-            found[self.audits] = paths_of(noted)
-        return found
+            paths[self.audits] = paths_of(audits)
+        return paths
 
 
 @dataclass(frozen=True, kw_only=True)
