@@ -10,7 +10,7 @@ from http import HTTPStatus
 import requests
 
 from lakegate.adapters.http import RedirectedError, TimeoutAdapter, may_quote, mount, network_error
-from lakegate.adapters.renewed import IssuedToken, RenewedToken
+from lakegate.adapters.renewal import IssuedToken, RenewedToken
 from lakegate.adapters.secrets import secret_text
 from lakegate.audit import issuer
 from lakegate.audit.bounded_http import LARGEST, place

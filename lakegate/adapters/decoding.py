@@ -60,7 +60,7 @@ def parquet_batches(
     """
     plain = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")  # Spark reads no finer
     leaves = [leaf for leaf in _leaves(plain.metadata) if columns is None or leaf.is_of(columns)]
-    if any(leaf.is_nested and leaf.most > MOST_NESTED_VALUES for leaf in leaves):
+    if any(leaf.is_nested and leaf.longest > MOST_NESTED_VALUES for leaf in leaves):
         raise TooLarge(f"a row group has more than {MOST_NESTED_VALUES:,} values of one column")
     dictionary_columns = [leaf.path for leaf in leaves if leaf.has_dictionary]
     file = pq.ParquetFile(source, read_dictionary=dictionary_columns, coerce_int96_timestamp_unit="us", pre_buffer=far)
@@ -84,13 +84,13 @@ def _rows_at_once(about: pq.FileMetaData, leaves: Sequence["_Leaf"]) -> int:
 @dataclass(frozen=True, kw_only=True)
 class _Leaf:
     """A column of a parquet file, or one without parts in a nested one, as the footer describes it in all row groups:
-    the `most` values in one, and the bytes that a row takes by its `width`.
+    the `longest` values in one, and the bytes that a row takes by its `width`.
     """
 
     path: str
     is_nested: bool
     has_dictionary: bool
-    most: int
+    longest: int
     width: int
     rows: int
 
@@ -115,7 +115,7 @@ def _leaf(column: pq.ColumnSchema, chunks: Sequence[tuple[int, pq.ColumnChunkMet
         path=column.path,
         is_nested=column.max_repetition_level > 0,
         has_dictionary=is_text and not is_delta and not _DICTIONARIES.isdisjoint(encodings),
-        most=max((chunk.num_values for _, chunk in chunks), default=0),
+        longest=max((chunk.num_values for _, chunk in chunks), default=0),
         width=max(1, values) * max(_VALUE, column.length),
         rows=_DELTA_ROWS if is_delta else _ROWS,
     )

@@ -51,11 +51,11 @@ class _Waits(Timeout):
 
     def __init__(self, connect: float, read: float, seconds: float) -> None:
         super().__init__(connect=connect, read=read)
-        self.longest, self.seconds, self.until = (connect, read), seconds, time.monotonic() + seconds
+        self.longest, self.seconds, self.deadline = (connect, read), seconds, time.monotonic() + seconds
 
     def clone(self) -> Timeout:
         """Return the time-outs of the next try, as urllib3 asks for them. Raise TimeoutError if no time is left."""
-        remaining = self.until - time.monotonic()
+        remaining = self.deadline - time.monotonic()
         if remaining <= 0:
             raise TimeoutError(f"no whole answer came in {self.seconds:g} s")
         connect, read = (min(wait, remaining) for wait in self.longest)
@@ -101,7 +101,7 @@ class TimeoutAdapter(HTTPAdapter):
         try:
             answer = super().send(request, *args, **{**kwargs, "timeout": waits})
             _refuse_redirect(answer)
-            self._read(answer, waits.until)
+            self._read(answer, waits.deadline)
         except requests.RequestException as exc:
             exc.request = request  # so that the error message can name the address
             raise

@@ -18,33 +18,33 @@ class ImmutableCache:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._seen: LRUCache[str, bytes] = LRUCache(MOST_OBJECTS)
+        self._bodies: LRUCache[str, bytes] = LRUCache(MOST_OBJECTS)
 
     def read(self, name: str) -> bytes | None:
-        body: bytes | None = self._seen.get(name)
+        body: bytes | None = self._bodies.get(name)
         if body is None:
             body = self._store.read(name)
             if body is not None and name.startswith(IMMUTABLE):
-                self._seen[name] = body
+                self._bodies[name] = body
         return body
 
     def read_many(self, names: Iterable[str]) -> dict[str, bytes]:
         return self._store.read_many(names)
 
     def write(self, name: str, body: bytes) -> None:
-        self._seen.pop(name, None)
+        self._bodies.pop(name, None)
         self._store.write(name, body)
 
     def write_many(self, bodies: Mapping[str, bytes]) -> None:
         for name in bodies:
-            self._seen.pop(name, None)
+            self._bodies.pop(name, None)
         self._store.write_many(bodies)
 
     def create(self, name: str, body: bytes) -> bool:
         return self._store.create(name, body)
 
     def delete(self, name: str) -> None:
-        self._seen.pop(name, None)
+        self._bodies.pop(name, None)
         self._store.delete(name)
 
     def names(self, prefix: str) -> list[str]:

@@ -16,7 +16,7 @@ from lakegate.adapters.aws import CONFIG
 from lakegate.adapters.decoding import TooLarge
 from lakegate.adapters.http import TimeoutAdapter
 from lakegate.adapters.iceberg import RefCatalog, check_storage, iceberg_errors
-from lakegate.adapters.iceberg.nested import keep_nulls
+from lakegate.adapters.iceberg.nesting import keep_nulls
 from lakegate.adapters.scan import read
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.errors import Conflict, Misconfigured

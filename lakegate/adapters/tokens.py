@@ -9,7 +9,7 @@ import boto3
 from lakegate.adapters.aws import CONFIG, aws_errors
 from lakegate.adapters.client_tokens import ClientTokens
 from lakegate.adapters.clock import SystemClock
-from lakegate.adapters.renewed import IssuedToken, RenewedToken
+from lakegate.adapters.renewal import IssuedToken, RenewedToken
 from lakegate.audit.model.catalog import CatalogAddress
 from lakegate.ports import Clock, Tokens
 

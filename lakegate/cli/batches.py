@@ -276,10 +276,10 @@ def approve(
     with busy(f"publishing {batch}"):
         result = installation.operations.run(Approve(batch=batch, why=reason, files=tuple(keys)))
     if as_json:
-        say_json({"batch": batch, "files": result.files, "why": reason, "left": dict(result.left)})
+        say_json({"batch": batch, "files": result.files, "why": reason, "left": dict(result.rest)})
         return Exit.SUCCESS
     print_lines(
-        f"{count(result.files, 'file')} of {batch} published as audited: {reason}", *left_as_rejected(result.left)
+        f"{count(result.files, 'file')} of {batch} published as audited: {reason}", *left_as_rejected(result.rest)
     )
     return Exit.SUCCESS
 

@@ -45,9 +45,9 @@ def _result_lines(result: RetryResult) -> list[RenderableType]:
     first, *further = result.attempts
     at = f"of batch {first.batch} of {first.table}"
     if not further:
-        return [f"Attempt a{first.number} {at} is in progress on {first.branch}", *left_as_rejected(result.left)]
+        return [f"Attempt a{first.number} {at} is in progress on {first.branch}", *left_as_rejected(result.rest)]
     *names, last = [f"a{attempt.number}" for attempt in result.attempts]
-    return [f"Attempts {', '.join(names)} and {last} {at} are in progress", *left_as_rejected(result.left)]
+    return [f"Attempts {', '.join(names)} and {last} {at} are in progress", *left_as_rejected(result.rest)]
 
 
 def left_as_rejected(refusals: Mapping[str, str]) -> list[RenderableType]:
@@ -61,7 +61,7 @@ def _plain(result: RetryResult) -> dict[str, object]:
     first = result.attempts[0]
     attempts = [{"attempt": attempt.number, "branch": attempt.branch} for attempt in result.attempts]
     members = {"attempts": attempts} if len(attempts) > 1 else {}
-    return {"batch": first.batch, "table": first.table, **attempts[0], **members, "left": dict(result.left)}
+    return {"batch": first.batch, "table": first.table, **attempts[0], **members, "left": dict(result.rest)}
 
 
 @dataclass(kw_only=True)

@@ -34,12 +34,12 @@ class Act:
 def _retry(batch: str, _reason: str, files: Keys) -> list[str]:
     result = session.act(Retry(batch=batch, files=files))
     branches = ", ".join(attempt.branch for attempt in result.attempts)
-    return [f"In progress on {branches}", *_refusal_lines(result.left)]
+    return [f"In progress on {branches}", *_refusal_lines(result.rest)]
 
 
 def _approve(batch: str, reason: str, files: Keys) -> list[str]:
     result = session.act(Approve(batch=batch, why=reason, files=files))
-    return [f"{count(result.files, 'file')} of {batch} published as audited: {reason}", *_refusal_lines(result.left)]
+    return [f"{count(result.files, 'file')} of {batch} published as audited: {reason}", *_refusal_lines(result.rest)]
 
 
 def _discard(batch: str, reason: str, keys: Keys) -> list[str]:

@@ -97,7 +97,7 @@ class Receipt:
     """A landing key's decided versions. Those on main are the published ones that no other published one replaced.
 
     No version is ever forgotten: one that is still in the landing bucket would be ingested again. Of those that landed
-    before `truncated`, some are kept elsewhere; they are in `archived` once a reader has looked for them.
+    before `truncated`, some are kept elsewhere; they are in `archive` once a reader has looked for them.
 
     A receipt that cannot be read is not an empty one: the decisions on its key are unknown, so none may be made.
     `unreadable` says why, and such a receipt is never written.
@@ -107,7 +107,7 @@ class Receipt:
     key: str
     entries: tuple[Entry, ...] = ()
     truncated: datetime | None = None
-    archived: tuple[Entry, ...] = field(default=(), compare=False)
+    archive: tuple[Entry, ...] = field(default=(), compare=False)
     unreadable: str = ""
     format: int = 1
 
@@ -120,7 +120,7 @@ class Receipt:
 
     @cached_property
     def _by_version(self) -> dict[str, Entry]:
-        return {entry.version_id: entry for entry in (*self.archived, *self.entries)}
+        return {entry.version_id: entry for entry in (*self.archive, *self.entries)}
 
     def may_lack(self, file: FileVersion) -> bool:
         """Return True if a version of this key may have been decided though it is not in this receipt."""
@@ -158,7 +158,7 @@ class Receipt:
 
     def to_json(self) -> str:
         self.refuse_unreadable()
-        members = {name: value for name, value in to_plain(self).items() if name not in ("archived", "unreadable")}
+        members = {name: value for name, value in to_plain(self).items() if name not in ("archive", "unreadable")}
         return json.dumps(members, sort_keys=True, ensure_ascii=False)
 
     @classmethod

@@ -135,7 +135,7 @@ class MemoryCatalog:
 
 def _receipt_contents(receipts: Iterable[Receipt]) -> dict[Key, Content | None]:
     """Return the receipts as Nessie stores them: without the closed versions that a caller read from the archive."""
-    return {_receipt_key(receipt.key): replace(receipt, archived=()) for receipt in receipts}
+    return {_receipt_key(receipt.key): replace(receipt, archive=()) for receipt in receipts}
 
 
 def _receipt_key(key: str) -> Key:

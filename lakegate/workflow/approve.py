@@ -32,7 +32,7 @@ class Approval:
     """The number of published files, and why the others of the batch stay rejected, by landing key."""
 
     files: int
-    left: Mapping[str, str]
+    rest: Mapping[str, str]
 
 
 def approve(service: Service, batch: str, reason: str, by: str, keys: Sequence[str] = ()) -> Approval:
@@ -58,7 +58,7 @@ def approve(service: Service, batch: str, reason: str, by: str, keys: Sequence[s
         raise next(iter(errors.values()))
     with_rows = {file.id for _, files in groups for file in files}
     without_rows = {file.key: ROWLESS for file, _ in rejected.files if file.id not in with_rows}
-    return Approval(files=published, left=refusals | without_rows | {key: str(error) for key, error in errors.items()})
+    return Approval(files=published, rest=refusals | without_rows | {key: str(error) for key, error in errors.items()})
 
 
 def _publish(

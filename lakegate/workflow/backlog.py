@@ -16,7 +16,7 @@ from lakegate.landing.lifecycle import State
 from lakegate.landing.receipts import Receipt
 from lakegate.workflow.attempts.claims import find_open_claims
 from lakegate.workflow.ledger.receipts import receipts_now
-from lakegate.workflow.ledger.undecided import undecided_files
+from lakegate.workflow.ledger.undecided_files import undecided_files
 from lakegate.workflow.ledger.unrouted import Unrouted, unrouted_files
 from lakegate.workflow.service import Service
 

@@ -47,7 +47,7 @@ from lakegate.workflow.receiving.queued import (
 from lakegate.workflow.receiving.shares import JobsUnderWay, Slots, shares
 from lakegate.workflow.receiving.slots import jobs_under_way
 from lakegate.workflow.receiving.triage import Triage, triage
-from lakegate.workflow.receiving.untried import discard_untried, reject_untried
+from lakegate.workflow.receiving.untried_files import discard_untried, reject_untried
 from lakegate.workflow.registry import Registry
 from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
@@ -128,7 +128,7 @@ class Queue:
         """Return how many of these batches each table opens now. Other tables that have queued files want one each."""
         if self.jobs is None:
             return {}
-        rest = {table: [self._waiting(table)] for table in self.names}
+        rest = {table: [self._batch_of(table)] for table in self.names}
         return shares(
             slots,
             self.jobs,
@@ -140,23 +140,23 @@ class Queue:
         for more, others of the table join them, so that nothing overtakes them.
         """
         is_quiet = self.jobs is not None and not self.jobs.of_table(table)
-        if table in self.names and not self.company.has_come(self._waiting(table), is_quiet=is_quiet):
+        if table in self.names and not self.company.has_come(self._batch_of(table), is_quiet=is_quiet):
             return []
         return self.company.ready(batches, is_quiet=is_quiet)
 
     def waiting_start(self, table: str, names: Iterable[str]) -> datetime:
         """Return since when files of the table wait: those of its notes, if some were taken, or else the new ones."""
         own_names = set(self.names.get(table, ()))
-        return self._waiting(table).start if own_names.intersection(names) else self.company.now
+        return self._batch_of(table).start if own_names.intersection(names) else self.company.now
 
-    def _waiting(self, table: str) -> WaitingBatch:
+    def _batch_of(self, table: str) -> WaitingBatch:
         return waiting_batch(self.names.get(table, ()), has_express=self.has_express)
 
     def take(self, service: Service, tables: Collection[str]) -> QueueNotes:
         """Return the oldest notes of those of the tables that may open a batch now."""
         most_slots = max(service.slots.values())
         may = self.shares(
-            service.slots, {table: [replace(self._waiting(table), is_full=True)] * most_slots for table in tables}
+            service.slots, {table: [replace(self._batch_of(table), is_full=True)] * most_slots for table in tables}
         )
         opening = [table for table in tables if may.get(table)]
         return read_queued(
@@ -184,20 +184,20 @@ def _look_or_nothing(service: Service, tables: Collection[str]) -> tuple[Queue, 
 def _take_up(
     service: Service,
     registry: Registry,
-    found: Iterable[FileVersion],
+    new_files: Iterable[FileVersion],
     queue: Queue,
-    notes: QueueNotes,
+    items: QueueNotes,
     *,
     are_late: bool = False,
 ) -> list[Failure]:
     """Take these files and the noted ones to their next step."""
-    queued_files, failures = look_up(service, chain(*notes.values())) if notes else ([], [])
-    files = {file.id: file for file in (*queued_files, *found)}
+    queued_files, failures = look_up(service, chain(*items.values())) if items else ([], [])
+    files = {file.id: file for file in (*queued_files, *new_files)}
     by_table, unrouted = _route(registry, sorted(files.values(), key=lambda file: file.order))
     failures += _note_all_unrouted(service, registry, unrouted)
     index = ClaimIndex(service, [file.key for _, own_files in by_table for file in own_files])
     starts = {
-        contract.table: LONG_AGO if are_late else queue.waiting_start(contract.table, notes) for contract, _ in by_table
+        contract.table: LONG_AGO if are_late else queue.waiting_start(contract.table, items) for contract, _ in by_table
     }
     batches_by_table = {
         contract.table: _batches_of(service, starts[contract.table], contract, own_files)
@@ -210,7 +210,7 @@ def _take_up(
         if failure := try_step(own_files, partial(ingest, service, contract, own_files, index, turn, neighbours)):
             failures.append(failure)
     failing_arrivals = {arrival for failure in failures for arrival in failure.arrivals}
-    take_off(service, notes, failing_arrivals)
+    take_off(service, items, failing_arrivals)
     return failures
 
 

@@ -161,9 +161,9 @@ def _receive_routed(service: Service) -> None:
     """Receive unrouted files that a contract routes by now. Their notes stay until they are decided: the watermark does
     not wait for them, so nothing else finds them. Others may stay unrouted for ever, and cost no further request.
     """
-    if notes := unrouted_files(service):
+    if unrouted := unrouted_files(service):
         registry = Registry.read(service.store)
-        files_to_route = still_unrouted(service, [file for file in notes if registry.route(file.file.key)])
+        files_to_route = still_unrouted(service, [file for file in unrouted if registry.route(file.file.key)])
         _raise_first(_receive_some(service, [file.file for file in files_to_route]))
 
 

@@ -33,7 +33,7 @@ class RetryResult:
     """Attempts that are under way, and why the other files of the batch stay rejected, by key."""
 
     attempts: tuple[Attempt, ...]
-    left: Mapping[str, str]
+    rest: Mapping[str, str]
 
 
 def retry(service: Service, batch: str, keys: Sequence[str] = ()) -> RetryResult:
@@ -51,7 +51,7 @@ def retry(service: Service, batch: str, keys: Sequence[str] = ()) -> RetryResult
         attempts = tuple([attempt for attempt in new_attempts if _has_claims(service, attempt)])
     if not attempts:
         raise rejected.refusal(f"none of its files can be retried any more. Run: lakegate show {batch}")
-    return RetryResult(attempts=attempts, left=refusals)
+    return RetryResult(attempts=attempts, rest=refusals)
 
 
 def _free(service: Service, rejected: Rejected) -> tuple[Rejected, dict[str, str]]:

@@ -218,8 +218,8 @@ def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], end: 
     superseded, the branch is left as it is: the sweep settles it again and tells of all files at once.
     """
     receipts = receipts_now(service, claims)
-    if undecided := _undecided_files(service, attempt, claims, receipts):
-        if _close_superseded(service, attempt, undecided, receipts, end):
+    if open_files := _undecided_files(service, attempt, claims, receipts):
+        if _close_superseded(service, attempt, open_files, receipts, end):
             return
         receipts = receipts_now(service, claims)
     if files_to_keep := notify_outcome(service, attempt, claims, end, receipts):

@@ -26,7 +26,7 @@ from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.cleaning.candidates import Amount, Reprieve
 from lakegate.workflow.cleaning.clean import CleanedFolder, clean
 from lakegate.workflow.cleaning.memory import NAME as REMEMBERED
-from lakegate.workflow.cleaning.needed import Need
+from lakegate.workflow.cleaning.needs import Need
 from lakegate.workflow.retry import discard
 from tests.flow.conftest import Installation
 

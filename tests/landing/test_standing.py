@@ -76,7 +76,7 @@ def test_a_version_that_was_taken_out_may_be_lacking_and_no_other() -> None:
         receipt = after(receipt, number, (number, f"bytes {number}", Reuploads.REPLACE, TABLES[0], True))
     short, closed = truncate(receipt, NOON + timedelta(minutes=2))
     assert [short.may_lack(file(number, number, "x")) for number in range(4)] == [True, True, False, False]
-    found = replace(short, archived=closed)
+    found = replace(short, archive=closed)
     assert [found.may_lack(file(number, number, "x")) for number in range(4)] == [False] * 4
     assert "closed" not in found.to_json()
     assert Receipt.from_json(found.to_json()) == short

@@ -267,7 +267,7 @@ def test_a_try_after_another_has_the_time_that_is_left() -> None:
     first = waits.clone()
     assert 0 < float(str(first.read_timeout)) <= 0.2
     assert 0 < float(str(waits.clone().connect_timeout)) <= float(str(first.connect_timeout))
-    waits.until = time.monotonic()
+    waits.deadline = time.monotonic()
     with pytest.raises(TimeoutError, match=r"no whole answer came in 0\.2 s"):
         waits.clone()
 

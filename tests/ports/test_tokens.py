@@ -26,7 +26,7 @@ from lakegate.access import Role
 from lakegate.adapters.aws import SINGLE_TRY
 from lakegate.adapters.client_tokens import SHORTEST, ClientTokens
 from lakegate.adapters.http import IdentifiedAdapter, mount
-from lakegate.adapters.renewed import IssuedToken, RenewedToken
+from lakegate.adapters.renewal import IssuedToken, RenewedToken
 from lakegate.adapters.tokens import StsTokens
 from lakegate.cli.doctor import Examination
 from lakegate.doctor.finding import Verdict

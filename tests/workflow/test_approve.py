@@ -68,7 +68,7 @@ def test_a_file_without_rows_is_left_and_named_where_others_of_its_batch_are_app
     world.run()
     [line] = status(world.service).rejected
     done = approved(world, line.batch)
-    assert (done.files, done.left) == (1, {world.key("2"): "has no rows to publish"})
+    assert (done.files, done.rest) == (1, {world.key("2"): "has no rows to publish"})
     assert "1" in world.rows_on_main()
     assert set(world.rejected()) == {"2"}
 
@@ -231,7 +231,7 @@ def test_an_approval_says_what_it_published_though_another_attempt_of_the_batch_
     done = approve(world.service, batch, reason="known", by="ann")
     assert "1" in world.rows_on_main()
     assert done.files == 1
-    assert set(done.left) == {world.key("2")}
+    assert set(done.rest) == {world.key("2")}
 
 
 def test_an_approval_says_what_it_published_though_it_fails_at_another_attempt_of_the_batch(

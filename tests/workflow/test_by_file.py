@@ -47,7 +47,7 @@ def decide(world: World, batch: str, act: str, names: str) -> None:
     else:
         for name in names:
             world.mend(name)
-        assert retry(world.service, batch, chosen).left == {}
+        assert retry(world.service, batch, chosen).rest == {}
 
 
 def decisions(world: World) -> dict[str, Decision]:

@@ -17,7 +17,7 @@ from lakegate.workflow.attempts.reports import read_report
 from lakegate.workflow.cleaning import candidates
 from lakegate.workflow.cleaning.candidates import Candidate, Moment, Reprieve, is_unneeded, sort_files
 from lakegate.workflow.cleaning.clean import clean
-from lakegate.workflow.cleaning.needed import Need
+from lakegate.workflow.cleaning.needs import Need
 from lakegate.workflow.retry import discard
 from lakegate.workflow.settle import settle
 from tests.workflow.cleaned import DAYS, CleanedWorld

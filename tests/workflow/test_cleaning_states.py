@@ -20,7 +20,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.ports import MAIN, Branch, JobRun, Ref
 from lakegate.workflow.approve import approve
 from lakegate.workflow.attempts.reports import PREFIX, read_report
-from lakegate.workflow.ledger.undecided import undecided_files
+from lakegate.workflow.ledger.undecided_files import undecided_files
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry
 from lakegate.workflow.settle import settle

@@ -133,7 +133,7 @@ def test_what_is_superseded_is_not_said_to_be_older_than_main_s_log_was_read(
 def test_a_batch_is_retried_without_what_was_superseded(world: World) -> None:
     batch = rejected_with_one_that_is_superseded(world)
     world.mend("2")
-    left = retry(world.service, batch).left
+    left = retry(world.service, batch).rest
     world.run()
     assert world.rows_on_main() == {"0": 1, "1c": 6, "2": 7}
     assert list(left) == [world.key("1")]
@@ -143,7 +143,7 @@ def test_a_batch_is_retried_without_what_was_superseded(world: World) -> None:
 def test_a_batch_is_approved_without_what_was_superseded(world: World) -> None:
     done = approve(world.service, rejected_with_one_that_is_superseded(world), "fine", "ann")
     assert world.rows_on_main() == {"0": 1, "1c": 6, "2": 7}
-    assert (done.files, list(done.left)) == (1, [world.key("1")])
+    assert (done.files, list(done.rest)) == (1, [world.key("1")])
 
 
 def test_where_all_of_a_batch_is_superseded_it_is_neither_retried_nor_approved(world: World) -> None:
@@ -251,7 +251,7 @@ def test_nor_what_another_worker_has_discarded_by_a_contract_that_was_pushed_sin
         world.deliver(world.files["1b"])
         return prepare_undecided(*given)
 
-    monkeypatch.setattr("lakegate.workflow.receiving.untried.prepare_undecided", overtaken)
+    monkeypatch.setattr("lakegate.workflow.receiving.untried_files.prepare_undecided", overtaken)
     world.deliver(world.files["1b"])
     entry = world.entries()["1b"]
     assert entry
@@ -263,7 +263,7 @@ def test_what_was_rejected_though_its_worker_died_before_it_could_tell_is_told(
 ) -> None:
     world.push_contract(reuploads="reject")
     again(world, "1b", deliver=False)
-    monkeypatch.setattr("lakegate.workflow.receiving.untried._notify_rejected", lambda *_: None)
+    monkeypatch.setattr("lakegate.workflow.receiving.untried_files._notify_rejected", lambda *_: None)
     world.deliver(world.files["1b"])
     sweep(world)
     [message] = world.messages()
@@ -286,7 +286,7 @@ def test_a_rejection_is_told_though_a_sweep_forgets_an_older_message_of_it_meanw
         monkeypatch.undo()
         with monkeypatch.context() as patch:
             if dies:
-                patch.setattr("lakegate.workflow.receiving.untried._notify_rejected", lambda *_: None)
+                patch.setattr("lakegate.workflow.receiving.untried_files._notify_rejected", lambda *_: None)
             world.deliver(world.files["1b"])
         return found
 

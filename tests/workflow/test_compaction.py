@@ -19,7 +19,7 @@ from lakegate.ports import MAIN, Ref
 from lakegate.workflow.backlog import LANDED_NOTE, MOST_FILES, unclaimed_files
 from lakegate.workflow.ledger.compaction import compact
 from lakegate.workflow.ledger.receipts import CLOSED_PREFIX, PREFIX, main_receipts
-from lakegate.workflow.ledger.undecided import undecided_files
+from lakegate.workflow.ledger.undecided_files import undecided_files
 from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import discard, retry

@@ -115,7 +115,7 @@ def test_what_is_rejected_without_an_attempt_is_an_event_too_whoever_tells_it(
     world.bus.events.clear()
     again(world, "1b", deliver=False)
     if dies:
-        monkeypatch.setattr("lakegate.workflow.receiving.untried._notify_rejected", lambda *_: None)
+        monkeypatch.setattr("lakegate.workflow.receiving.untried_files._notify_rejected", lambda *_: None)
     world.deliver(world.files["1b"])
     for _ in range(2):
         world.wait_out_the_grace()

@@ -202,7 +202,7 @@ def test_a_report_that_comes_after_its_files_were_handed_over_does_not_count(wor
 def test_a_report_that_was_accepted_counts_though_its_files_are_handed_over_then(world: World) -> None:
     attempt = dropped(world)
     world.run(settle_after=False)
-    assert note_end(world.store, attempt, End.REPORTED)
+    assert note_end(world.store, attempt, End.REPORT)
     world.store.write(f"handovers/{attempt.branch}.json", b'{"reason": "late"}')
     settle(world.service, attempt)
     assert world.rows_on_main() == {"1.parquet": 3}

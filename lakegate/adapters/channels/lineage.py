@@ -214,15 +214,15 @@ def _assertion(check: EventCheck) -> Json:
     }
 
 
-def _output(event: Event, settings: Settings, told: frozenset[str]) -> Json:
+def _output(event: Event, settings: Settings, names: frozenset[str]) -> Json:
     """Return the table on main, by the catalog that it is in, with those of its facets that are told."""
     facets = {
         "storage": _facet("storage", storageLayer="iceberg", fileFormat="parquet"),
         "version": _facet("version", datasetVersion=event.commit),
     }
-    if SCHEMA in told and not event.more_columns:
+    if SCHEMA in names and not event.more_columns:
         facets[SCHEMA] = _facet(SCHEMA, fields=list(_fields(event)))
-    if LINEAGE in told:
+    if LINEAGE in names:
         files = [file for file in event.files if file.rows]
         facets[LINEAGE] = _facet(LINEAGE, fields=_lineage(event, files, settings))
     statistics = _facet("outputStatistics", rowCount=event.rows, fileCount=len(event.files) + event.more)

@@ -65,13 +65,13 @@ def stage_append(
     )
     for file in files:
         producer.append_data_file(file)
-    return producer.snapshot_id, producer.staged()
+    return producer.snapshot_id, producer.updates()
 
 
 class _Append(_FastAppendFiles):
     """An append with a manifest for each partition spec."""
 
-    def staged(self) -> UpdatesAndRequirements:
+    def updates(self) -> UpdatesAndRequirements:
         return self._commit()
 
     def _manifests(self) -> list[ManifestFile]:

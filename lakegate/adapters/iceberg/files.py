@@ -95,7 +95,7 @@ class WholeOutput(OutputFile):
 
     def __init__(self, location: str, store: Callable[[bytes], object]) -> None:
         super().__init__(location)
-        self._put, self._length = store, 0
+        self._store, self._length = store, 0
 
     def __len__(self) -> int:
         return self._length
@@ -111,7 +111,7 @@ class WholeOutput(OutputFile):
         return _Body(self._write)
 
     def _write(self, body: bytes) -> None:
-        self._put(body)
+        self._store(body)
         self._length = len(body)
 
 

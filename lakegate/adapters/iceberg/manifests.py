@@ -41,15 +41,15 @@ class ListedManifest:
 class TableState:
     """A table at a commit, or none."""
 
-    own: Table | None
+    source: Table | None
 
     @property
     def table(self) -> str:
-        return ".".join(self.own.name()) if self.own else ""
+        return ".".join(self.source.name()) if self.source else ""
 
     def manifests(self) -> Iterable[ListedManifest]:
-        snapshot = self.own.current_snapshot() if self.own else None
-        return map(ListedManifest, snapshot.manifests(self.own.io)) if self.own and snapshot else ()
+        snapshot = self.source.current_snapshot() if self.source else None
+        return map(ListedManifest, snapshot.manifests(self.source.io)) if self.source and snapshot else ()
 
     def data_files(self, manifests: Sequence[ListedManifest]) -> Iterator[tuple[str, DataFile]]:
         for entry in self._entries(manifests):
@@ -60,8 +60,9 @@ class TableState:
             yield entry.data_file.file_path, entry.sequence_number or 0
 
     def _entries(self, manifests: Sequence[ListedManifest]) -> Iterator[ManifestEntry]:
-        for manifest in fetch_manifests(self.own.io, [manifest.manifest for manifest in manifests]) if self.own else ():
-            yield from live_entries(self.own.io, manifest, of=f" of {self.table}") if self.own else ()
+        files = [manifest.manifest for manifest in manifests]
+        for manifest in fetch_manifests(self.source.io, files) if self.source else ():
+            yield from live_entries(self.source.io, manifest, of=f" of {self.table}") if self.source else ()
 
 
 def fetch_manifests(io: FileIO, manifests: Sequence[ManifestFile]) -> Iterator[ManifestFile]:
@@ -90,8 +91,8 @@ def data_files(table: Table | None) -> dict[str, DataFile]:
     return manifests.data_files(state, manifests.by_path(state))
 
 
-def unshared_files(left: Table, other: Table) -> tuple[dict[str, DataFile], dict[str, DataFile]]:
+def unshared_files(table: Table, other: Table) -> tuple[dict[str, DataFile], dict[str, DataFile]]:
     """Return the data files in manifests that the other table lacks, of both."""
-    states = TableState(left), TableState(other)
+    states = TableState(table), TableState(other)
     own_manifests, other_manifests = manifests.only_in_one(*states)
     return manifests.data_files(states[0], own_manifests), manifests.data_files(states[1], other_manifests)

@@ -40,14 +40,14 @@ def _line(text: str) -> str:
 
 def properties(record: Record) -> dict[str, str]:
     """Return the record as properties. All values are text."""
-    files, more = _fit(record)
+    files, rest = _fit(record)
     values = {
         **files,
         "decision": str(record.decision),
         "table": record.table,
         "batch": record.batch,
         "attempt": str(record.attempt),
-        "more": str(more) if more else "",
+        "more": str(rest) if rest else "",
         "why": record.reason,
         "by": record.by,
         "lane": record.lane,

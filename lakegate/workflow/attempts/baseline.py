@@ -21,13 +21,13 @@ Version = tuple[str, str]
 """A landing key and one of its version ids."""
 
 
-def baseline(service: Service, plan: Plan, excluded: Iterable[Version] = ()) -> dict[str, tuple[float, ...]]:
+def baseline(service: Service, plan: Plan, exclusions: Iterable[Version] = ()) -> dict[str, tuple[float, ...]]:
     """Return the values of each metric that the plan checks for drift, by metric id: those of the files published last,
-    oldest first. File versions that are `excluded`, or about to be, do not count.
+    oldest first. File versions that are `exclusions`, or about to be, do not count.
     """
     files_by_metric = _files_wanted(plan)
     values_by_metric: dict[str, list[float]] = {metric: [] for metric in files_by_metric}
-    for file in _published(service, plan.table, excluded) if files_by_metric else ():
+    for file in _published(service, plan.table, exclusions) if files_by_metric else ():
         for metric, value in _values_of(plan, file).items():
             if metric in files_by_metric and len(values_by_metric[metric]) < files_by_metric[metric]:
                 values_by_metric[metric].append(value)
@@ -56,9 +56,9 @@ def _values_of(plan: Plan, file: FileReport) -> dict[str, float]:
     return rows | {check.metric: check.measured for check in of_all if check.measured is not None}
 
 
-def _published(service: Service, table: str, excluded: Iterable[Version]) -> Iterator[FileReport]:
+def _published(service: Service, table: str, exclusions: Iterable[Version]) -> Iterator[FileReport]:
     """Yield the reports of the table's published file versions, newest first, as far as their reports are kept."""
-    excluded_versions = set(excluded)
+    excluded_versions = set(exclusions)
     for decision in service.ledger.decisions(DECISIONS, table=table):
         if decision.record.decision is Decision.PUBLISHED:
             reports = _file_reports(service, decision.record)

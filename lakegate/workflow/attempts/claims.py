@@ -132,7 +132,7 @@ class ClaimIndex:
 
     def __init__(self, service: Service, keys: Iterable[str]) -> None:
         self._service, self._keys = service, sorted(set(keys))
-        self._seen: dict[Branch, list[FileVersion]] = {}
+        self._files: dict[Branch, list[FileVersion]] = {}
 
     def find_open(self, keys: Iterable[str], receipts_on_main: Mapping[str, Receipt], table: str = "") -> OpenClaims:
         """Return the open claims of these keys, by their receipts on main. `table` is the table that the caller is
@@ -164,10 +164,10 @@ class ClaimIndex:
         that will pass is raised for the caller's own `table`.
         """
         try:
-            if branch not in self._seen:
+            if branch not in self._files:
                 receipts = self._service.ledger.receipts(Ref(branch.name, branch.head), self._keys)
-                self._seen[branch] = files_claimed_in(receipts, attempt)
-            return self._seen[branch]
+                self._files[branch] = files_claimed_in(receipts, attempt)
+            return self._files[branch]
         except Exception as error:
             if attempt.table == table and isinstance(error, TRANSIENT):
                 raise

@@ -52,13 +52,13 @@ def reach_of(service: Service, attempt: Attempt, job: Job) -> Reach:
         *([audits_of(job.plan.table, distinct=job.distinct)] if job.notes_audits else []),
     )
     targets = {metric.refers_to.table for metric in job.plan.metrics if metric.refers_to}
-    referenced = sorted(targets - {*own_tables})
-    folders = service.branches.table_folders(job.base, (*own_tables, *referenced))
+    references = sorted(targets - {*own_tables})
+    folders = service.branches.table_folders(job.base, (*own_tables, *references))
     folders_staged = sorted({f"{file.uri.rpartition('/')[0]}/" for file in job.files if file.uri})
     earlier = (job.reuses,) if job.reuses else ()
     return Reach(
         reads=(service.store.uri(job_name(attempt)), *folders_staged, *earlier),
         writes=(job.begun_uri, job.report_uri, *([job.handover_uri] if job.handover_uri else [])),
         tables={table: folders.get(table, "") for table in own_tables},
-        references={table: folders.get(table, "") for table in referenced},
+        references={table: folders.get(table, "") for table in references},
     )

@@ -24,7 +24,7 @@ from lakegate.workflow.attempts.baseline import baseline
 from lakegate.workflow.attempts.claims import Claim, claims_since
 from lakegate.workflow.attempts.history import AttemptHistory, attempt_history
 from lakegate.workflow.attempts.job import job_name, job_of, reach_of
-from lakegate.workflow.attempts.replaced import MainSnapshot, remove_replaced
+from lakegate.workflow.attempts.replacement import MainSnapshot, remove_replaced
 from lakegate.workflow.attempts.reports import begun_name, hand_over, handover_name, report_name
 from lakegate.workflow.attempts.reuse import reusable_data_files, reuse_data_files
 from lakegate.workflow.ledger.names import needs_distinct_name

@@ -78,7 +78,7 @@ class End(StrEnum):
     handed over to Spark.
     """
 
-    REPORTED = "reported"
+    REPORT = "reported"
     GIVEN_UP = "given up"
     NEVER_BEGAN = "given up before it began"
     HANDED_OVER = "handed over"
@@ -91,7 +91,7 @@ def note_end(store: Store, attempt: Attempt, end: End) -> bool:
     """Note the attempt's end unless one is noted already. Return True if the noted end is this one; the ways of
     giving up count as one.
     """
-    alike = (end,) if end is End.REPORTED else _GIVEN_UP
+    alike = (end,) if end is End.REPORT else _GIVEN_UP
     return store.create(_end_name(attempt), to_json(end).encode()) or _recorded_end(store, attempt) in alike
 
 
@@ -133,7 +133,7 @@ def accept_report(store: Store, attempt: Attempt) -> Report | None:
     Raise as `read_report` does.
     """
     body = store.read(report_name(attempt))
-    return _read(attempt, body) if body is not None and note_end(store, attempt, End.REPORTED) else None
+    return _read(attempt, body) if body is not None and note_end(store, attempt, End.REPORT) else None
 
 
 def report_in_force(store: Store, attempt: Attempt) -> Report | None:

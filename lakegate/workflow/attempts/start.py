@@ -80,7 +80,7 @@ def _claim(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool
     if use is Use.THESE_FILES or _claim_on_new_branch(service, attempt, files):
         return True
     use = _use_of(service, attempt, files)  # another worker was first
-    if use is Use.NONE:
+    if use is Use.FREE:
         raise Retryable(f"branch {attempt.branch} was deleted before its files were claimed. Try again")
     return use is Use.THESE_FILES
 
@@ -88,7 +88,7 @@ def _claim(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool
 class Use(Enum):
     """An attempt's number may be unused, used for some of the files in question, or used for something else."""
 
-    NONE = "nothing"
+    FREE = "nothing"
     THESE_FILES = "these files"
     OTHER = "something else"
 
@@ -100,11 +100,11 @@ def _use_of(service: Service, attempt: Attempt, files: Iterable[FileVersion]) ->
     had_a_job = service.store.read(job_name(attempt)) is not None  # read before the branch, which is older than its job
     head = service.branches.head(attempt.branch)
     if head is None:
-        return Use.OTHER if had_a_job else Use.NONE
+        return Use.OTHER if had_a_job else Use.FREE
     base = base_of(service, attempt)
     claimed_ids = {claim.file.id for claim in claims_since(service, attempt, base, head)}
     if not claimed_ids and head == base:
-        return Use.NONE
+        return Use.FREE
     return Use.OTHER if claimed_ids.isdisjoint(file.id for file in files) else Use.THESE_FILES
 
 

@@ -1,6 +1,6 @@
 """Cleaning: files in the lake's table folders that nothing needs are found, and deleted once two runs agree.
 
-Begin reading at `clean`, which only the command line calls: no function may delete from the lake. `needed` finds every
+Begin reading at `clean`, which only the command line calls: no function may delete from the lake. `needs` finds every
 file that a reference, main's last days or an open attempt needs. `candidates` sorts a folder's files by that; it is
 pure. `memory` is what one run leaves for the next.
 

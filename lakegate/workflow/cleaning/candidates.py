@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from lakegate.ports import StoredFile
 from lakegate.ports.warehouse import is_of_a_table
-from lakegate.workflow.cleaning.needed import Need
+from lakegate.workflow.cleaning.needs import Need
 
 WEEK = timedelta(days=7)
 MOST_CANDIDATES = 200_000  # candidates of one folder in one run; later runs find the others

@@ -21,7 +21,7 @@ from lakegate.workflow.cleaning.memory import (
     read_memory,
     remember,
 )
-from lakegate.workflow.cleaning.needed import Need, NeededFiles, needed_files
+from lakegate.workflow.cleaning.needs import Need, NeededFiles, needed_files
 from lakegate.workflow.registry import Registry
 from lakegate.workflow.service import Service
 

@@ -15,7 +15,7 @@ from lakegate.landing.receipts import Receipt
 from lakegate.ports import MAIN, Ref
 from lakegate.workflow.ledger.archive import archive
 from lakegate.workflow.ledger.truncation import truncate_long_receipts
-from lakegate.workflow.ledger.undecided import undecided_files
+from lakegate.workflow.ledger.undecided_files import undecided_files
 from lakegate.workflow.ledger.unrouted import unrouted_files
 from lakegate.workflow.service import Service
 

@@ -75,8 +75,8 @@ def _with(receipts: Mapping[str, Receipt], parts: Iterable[Receipt]) -> dict[str
     by_key = dict(receipts)
     for part in parts:
         receipt = by_key[part.key]
-        entries = (*receipt.archived, *part.entries)
-        by_key[part.key] = replace(receipt, archived=entries, unreadable=receipt.unreadable or part.unreadable)
+        entries = (*receipt.archive, *part.entries)
+        by_key[part.key] = replace(receipt, archive=entries, unreadable=receipt.unreadable or part.unreadable)
     return by_key
 
 

@@ -57,8 +57,8 @@ def resend(service: Service) -> None:
             )
         unsent[channel_of(name)] += waits is not None
     service.telemetry.emit({Signal.OLDEST_MESSAGE: oldest.total_seconds()})
-    for why in foreseen(errors):
-        raise why
+    for problem in foreseen(errors):
+        raise problem
 
 
 def _resend(service: Service, name: str) -> timedelta | None:

@@ -72,7 +72,7 @@ def prepare(service: Service, name: str, letter: Letter) -> bool:
     """Put a message or an event in the outbox, so that no crash loses it. Return False if one of this name was sent or
     is being sent.
     """
-    if not _put(service, name, letter):
+    if not _store(service, name, letter):
         return False
     # Read after the outbox: another worker marks a message as sent before it takes it out.
     if not was_sent(service, name):
@@ -86,11 +86,11 @@ def prepare_undecided(service: Service, name: str, message: Message) -> str:
     worker's own: a sweep forgets an old message without a decision, and no other worker may rely on that one.
     """
     own_name = f"{name}{WORKER_MARK}{service.clock.nonce()}"
-    _put(service, own_name, message)
+    _store(service, own_name, message)
     return own_name
 
 
-def _put(service: Service, name: str, letter: Letter) -> bool:
+def _store(service: Service, name: str, letter: Letter) -> bool:
     outgoing = Outgoing.of(letter, service.clock.now())
     return service.store.create(OUTBOX + name, to_json(outgoing).encode())
 

@@ -66,15 +66,15 @@ def notify_outcome(
         rows = sum(report.rows for _, report in published_reports)
         message = replace(_rejected(attempt, files, end, len(published), rows), lane=_lane(service, end))
         notify(service, rejection(attempt), message)
-    passing = [(file, report) for file, report in published_reports if report.verdict is not Verdict.FAIL]
-    if len(passing) < len(published_reports):
+    passes = [(file, report) for file, report in published_reports if report.verdict is not Verdict.FAIL]
+    if len(passes) < len(published_reports):
         notify_approved(service, attempt)
-    if any(report.warnings for _, report in passing):
+    if any(report.warnings for _, report in passes):
         file_reports = [report for _, report in published_reports]
-        message = replace(_warning_message(attempt, passing, file_reports, end.report), lane=_lane(service, end))
+        message = replace(_warning_message(attempt, passes, file_reports, end.report), lane=_lane(service, end))
         notify(service, f"{attempt.branch}-warned", message)
-    elif passing and _is_wanted(service, attempt):
-        message = replace(_published(attempt, [report for _, report in passing]), lane=_lane(service, end))
+    elif passes and _is_wanted(service, attempt):
+        message = replace(_published(attempt, [report for _, report in passes]), lane=_lane(service, end))
         notify(service, f"{attempt.branch}-published", message)
     send_events(service, events)
     return rejected
@@ -151,12 +151,12 @@ def _message_file(file: FileVersion, entry: Entry | None, report: FileReport | N
 
 def _warning_message(
     attempt: Attempt,
-    passing: Iterable[tuple[FileVersion, FileReport]],
+    passes: Iterable[tuple[FileVersion, FileReport]],
     published: Iterable[FileReport],
     whole: Report | None,
 ) -> Message:
     published, key = list(published), whole.key if whole else ()
-    with_warnings = [(file, report) for file, report in passing if report.warnings]
+    with_warnings = [(file, report) for file, report in passes if report.warnings]
     message = warned_message(
         attempt,
         [_warned_file(file, report, key) for file, report in with_warnings],

@@ -12,7 +12,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.landing.receipts import Receipt
 from lakegate.publishing.guards import AuditedBranch, NeedsNewAttempt
-from lakegate.workflow.attempts.replaced import paths_of
+from lakegate.workflow.attempts.replacement import paths_of
 
 
 @dataclass(frozen=True)

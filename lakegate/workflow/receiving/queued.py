@@ -79,14 +79,14 @@ def oldest(names: Iterable[str], limit: int) -> list[str]:
 
 def read_queued(service: Service, names: Iterable[str]) -> QueueNotes:
     """Return these notes. One that cannot be read is deleted: the sweep finds its files by listing."""
-    notes = {}
+    queue_notes = {}
     for name, body in service.store.read_many(names).items():
         try:
-            notes[name] = from_json(tuple[Arrival, ...], body)
+            queue_notes[name] = from_json(tuple[Arrival, ...], body)
         except PARSE_ERRORS as error:
             log.warning("queued_note_not_read", note=name, error=str(error), kind=type(error).__name__)
             service.store.delete(name)
-    return notes
+    return queue_notes
 
 
 def take_off(service: Service, queue_notes: QueueNotes, failures: Container[Arrival]) -> None:

@@ -43,8 +43,8 @@ class AttemptEnd:
     @cached_property
     def passing_ids(self) -> frozenset[str]:
         """The file versions, by id, that passed their audit."""
-        passing = (id_ for id_, entry in self.reports_by_id.items() if entry.verdict is not Verdict.FAIL)
-        return frozenset() if self.error else frozenset(passing)
+        ids = (id_ for id_, entry in self.reports_by_id.items() if entry.verdict is not Verdict.FAIL)
+        return frozenset() if self.error else frozenset(ids)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,9 +13,9 @@ def failed_after_quarantine(plan: Plan, report: Report) -> frozenset[str]:
     """Return the file versions, by id, that failed once rows were quarantined: their own, or those of other files."""
     has_quarantine = any(entry.quarantined for entry in report.files)
     metrics = plan.comparing(Relation.SUPPORT)
-    failures = [entry for entry in report.files if entry.verdict is Verdict.FAIL and not entry.faults]
+    fails = [entry for entry in report.files if entry.verdict is Verdict.FAIL and not entry.faults]
     return frozenset(
-        entry.id for entry in failures if entry.quarantined or (has_quarantine and _fails_only_by(entry, metrics))
+        entry.id for entry in fails if entry.quarantined or (has_quarantine and _fails_only_by(entry, metrics))
     )
 
 
@@ -65,10 +65,8 @@ def _fails_only_by(entry: FileReport, metrics: frozenset[str]) -> bool:
 
 def _fails_only(entry: FileReport, metrics: frozenset[str]) -> bool:
     """Return True if only these metrics fail the file, or bring it over its budget."""
-    failing = failing_metrics(entry)
-    return (
-        entry.verdict is Verdict.FAIL and failing <= metrics and bool((failing | quarantined_metrics(entry)) & metrics)
-    )
+    fails = failing_metrics(entry)
+    return entry.verdict is Verdict.FAIL and fails <= metrics and bool((fails | quarantined_metrics(entry)) & metrics)
 
 
 def _refers_to_own(plan: Plan, metric: Metric) -> bool:

@@ -10,7 +10,7 @@ from lakegate.landing.chunks import in_chunks
 from lakegate.landing.lifecycle import Decision
 from lakegate.landing.receipts import Entry, Receipt
 from lakegate.ports import MAIN, Ref
-from lakegate.workflow.attempts.replaced import paths_of
+from lakegate.workflow.attempts.replacement import paths_of
 from lakegate.workflow.attempts.reports import PREFIX as REPORTS
 from lakegate.workflow.attempts.reports import readable_report
 from lakegate.workflow.ledger.receipts import CLOSED_PREFIX

@@ -28,7 +28,7 @@ class MainSnapshot:
     quarantine: str
     ref: Ref
     reports: dict[Attempt, Report | None] = field(default_factory=dict)  # those that were read so far
-    listed: dict[str, frozenset[str]] = field(default_factory=dict)  # paths of data files, by table, likewise
+    paths: dict[str, frozenset[str]] = field(default_factory=dict)  # paths of data files, by table, likewise
 
     def replaced_by(self, file: FileVersion, versions: Iterable[Entry]) -> ReplacedFiles:
         """Return what the file takes the place of. Quarantined rows are not found if a version's report is gone."""
@@ -58,9 +58,9 @@ class MainSnapshot:
         return self.reports[attempt]
 
     def _paths(self, table: str) -> frozenset[str]:
-        if table not in self.listed:
-            self.listed[table] = self.service.tables.paths(self.ref, table)
-        return self.listed[table]
+        if table not in self.paths:
+            self.paths[table] = self.service.tables.paths(self.ref, table)
+        return self.paths[table]
 
 
 def paths_of(files: Iterable[DataFile]) -> frozenset[str]:
