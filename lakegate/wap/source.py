@@ -32,7 +32,7 @@ from lakegate.express.limits import Limits
 from lakegate.express.metrics import DuckDB
 from lakegate.express.tables import ExpressTable
 from lakegate.express.view import ExpressView
-from lakegate.publishing.iceberg.refs import pinned, snapshot_of
+from lakegate.publishing.iceberg.refs import snapshot_of, table_at
 from lakegate.wap.history import Append, appends_on, summary, written_by
 from lakegate.wap.place import Open, Workplace
 from lakegate.wap.spool import Spool, SpooledReader
@@ -126,7 +126,7 @@ class RunSource:
             raise JobError(f"branch {self.branch.name} has no table {plan.table}")
         names = {name for metric in plan.metrics for name in columns_asked(metric)}
         settings = {f"{STATISTICS}{name}": "truncate(16)" for name in names}
-        return pinned(self.branch.head, snapshot_of(self.branch.head), settings)
+        return table_at(self.branch.head, snapshot_of(self.branch.head), settings)
 
     def commit(self, inspections: Sequence[Inspection], files: Mapping[str, Sequence[DataFile]]) -> None:
         appends = [_append(inspection, files[inspection.id]) for inspection in inspections]
