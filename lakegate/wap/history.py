@@ -12,7 +12,7 @@ from pyiceberg.table.snapshots import Snapshot
 from lakegate.audit.model.codec import from_json, to_json
 from lakegate.publishing.iceberg.refs import properties_of
 
-KEY, BROUGHT, SNAPSHOT = "lakegate.key", "lakegate.appends", "lakegate.snapshot"
+KEY, APPENDS, SNAPSHOT = "lakegate.key", "lakegate.appends", "lakegate.snapshot"
 """Notes in a snapshot's summary, or of a merge: the key of a run, what it brought, as JSON, and its last snapshot."""
 _WRITE = re.compile(r"-(?P<id>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-[0-9]+)*\.[a-z]+")
 
@@ -31,54 +31,54 @@ class Append:
 
 def summary(key: str, appends: Sequence[Append]) -> dict[str, str]:
     """Return the properties of the snapshot that brings these appends."""
-    return {KEY: key, BROUGHT: to_json(tuple(appends))}
+    return {KEY: key, APPENDS: to_json(tuple(appends))}
 
 
 def appends_on(steps: Iterable[Table]) -> list[Append]:
     """Return what a branch holds beyond its base, in the order in which it came: the table after each change of it."""
-    return [each for table in steps for each in _appends(table)]
+    return [append for table in steps for append in _appends(table)]
 
 
-def noted_appends(notes: Iterable[Mapping[str, str]]) -> list[Append]:
+def noted_appends(records: Iterable[Mapping[str, str]]) -> list[Append]:
     """Return what a published run has brought."""
-    return [each for note in notes if BROUGHT in note for each in _read(note[BROUGHT])]
+    return [append for record in records if APPENDS in record for append in _read(record[APPENDS])]
 
 
 def append_of(path: str, appends: Iterable[Append]) -> str | None:
     """Return the id of the append that a data file is of; None if it is of none of them."""
     names = {path, written_by(path)}
-    return next((each.id for each in appends if names & {each.id, *each.paths}), None)
+    return next((append.id for append in appends if names & {append.id, *append.paths}), None)
 
 
 def written_by(path: str) -> str:
     """Return the id of the write that a data file's name has; the path if it has none."""
-    found = _WRITE.search(PurePosixPath(path).name)
-    return found["id"] if found else path
+    match = _WRITE.search(PurePosixPath(path).name)
+    return match["id"] if match else path
 
 
 def _appends(table: Table) -> list[Append]:
     snapshot = table.current_snapshot()
-    said = properties_of(snapshot).get(BROUGHT)
-    if said is not None:
-        return _read(said)
-    paths = _added(table, snapshot) if snapshot else {}
+    text = properties_of(snapshot).get(APPENDS)
+    if text is not None:
+        return _read(text)
+    paths = _added_rows(table, snapshot) if snapshot else {}
     if not paths or snapshot is None:
         return []
     name = f"snapshot {snapshot.snapshot_id}"
     return [Append(id=name.replace(" ", "-"), name=name, rows=sum(paths.values()), paths=tuple(paths))]
 
 
-def _read(said: str) -> list[Append]:
-    return list(from_json(tuple[Append, ...], said.encode()))
+def _read(text: str) -> list[Append]:
+    return list(from_json(tuple[Append, ...], text.encode()))
 
 
-def _added(table: Table, snapshot: Snapshot) -> dict[str, int]:
+def _added_rows(table: Table, snapshot: Snapshot) -> dict[str, int]:
     """Return the rows of each data file that a snapshot added."""
-    mine = [
-        it
-        for it in snapshot.manifests(table.io)
-        if it.added_snapshot_id == snapshot.snapshot_id and it.content is ManifestContent.DATA
+    manifests = [
+        manifest
+        for manifest in snapshot.manifests(table.io)
+        if manifest.added_snapshot_id == snapshot.snapshot_id and manifest.content is ManifestContent.DATA
     ]
-    entries = [entry for manifest in mine for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True)]
-    added = [entry.data_file for entry in entries if entry.snapshot_id == snapshot.snapshot_id]
-    return {file.file_path: file.record_count for file in added}
+    entries = (entry for new in manifests for entry in new.fetch_manifest_entry(table.io, discard_deleted=True))
+    files = [entry.data_file for entry in entries if entry.snapshot_id == snapshot.snapshot_id]
+    return {file.file_path: file.record_count for file in files}

@@ -75,21 +75,21 @@ class IcebergPlace:
         """See the protocol. A column that is not asked for by name is no branch's alone, so it is refused."""
         check_made(branch.name, self.table)
         if branch.head is None:
-            branch = self._created(branch.name, plan, columns)
-        differing = _differing(branch, columns)
-        if not differing:
+            branch = self._ensure(branch.name, plan, columns)
+        names = _different_columns(branch, columns)
+        if not names:
             return branch
-        if unasked := [name for name in differing if name not in asked_for]:
+        if extra := [name for name in names if name not in asked_for]:
             raise Unfit(
                 f"table {self.table} on main differs from the contract or the data in "
-                f"{', '.join(map(display_name, unasked[:5]))}, and all its branches have main's columns: "
+                f"{', '.join(map(display_name, extra[:5]))}, and all its branches have main's columns: "
                 "readers would see the change before the audit. Change the table on main first, or name the columns: "
                 "wap(…, allow_new_columns=[…])"
             )
-        self._evolve(differing, columns)
+        self._evolve(names, columns)
         return still_open(self, branch.name)
 
-    def _created(self, name: str, plan: Plan, columns: Sequence[TableColumn]) -> Open:
+    def _ensure(self, name: str, plan: Plan, columns: Sequence[TableColumn]) -> Open:
         """Return the branch of a table that was created, or that somebody else has created meanwhile."""
         try:
             self._create(name, plan, columns)
@@ -103,20 +103,20 @@ class IcebergPlace:
     def _evolve(self, names: Sequence[str], columns: Sequence[TableColumn]) -> None:
         """Add these columns to the table, or widen them, for all branches and main."""
         table = find(self.catalog, self.table)
-        wanted = {field.name: field for field in schema_of(columns).fields}
-        if gone := [name for name in names if name not in wanted]:
-            raise Unfit(f"table {self.table} has column {display_name(gone[0])}, and a run takes none away")
+        fields = {field.name: field for field in schema_of(columns).fields}
+        if absent := [name for name in names if name not in fields]:
+            raise Unfit(f"table {self.table} has column {display_name(absent[0])}, and a run takes none away")
         if table is None:
             raise Conflict(f"table {self.table} was dropped by somebody")
-        there = {field.name for field in table.schema().fields}
+        present = {field.name for field in table.schema().fields}
         with (
             catalog_errors(f"bringing columns to {self.table}"),
             one_try(table) as transaction,
             transaction.update_schema() as update,
         ):
             for name in names:
-                field = wanted[name]
-                if name in there:
+                field = fields[name]
+                if name in present:
                     update.update_column((name,), field.field_type)
                 else:
                     update.add_column((name,), field.field_type, field.doc)
@@ -138,31 +138,31 @@ class IcebergPlace:
 
     def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:
         check_made(branch.name, self.table)
-        what = f"appending to {self.table} on branch {branch.name}"
+        action = f"appending to {self.table} on branch {branch.name}"
         change = append_change(branch.name, branch.name, snapshot_of(branch.head), files, summary)
-        commit(self.catalog, self.table, what, change)
+        commit(self.catalog, self.table, action, change)
         return still_open(self, branch.name)
 
-    def merge(self, branch: str, head: str, note: Mapping[str, str]) -> None:
-        self.branches.merge(branch, head, note)
+    def merge(self, branch: str, head: str, record: Mapping[str, str]) -> None:
+        self.branches.merge(branch, head, record)
 
     def steps(self, branch: Open) -> list[Table]:
-        base, found = snapshot_of(branch.base), list[Table]()
+        base, tables = snapshot_of(branch.base), list[Table]()
         for snapshot in ancestors(branch.head):
             if snapshot.snapshot_id == base:
-                return found[::-1]
-            found += [table_at(branch.head, snapshot.snapshot_id)] if branch.head else []
+                return tables[::-1]
+            tables += [table_at(branch.head, snapshot.snapshot_id)] if branch.head else []
         if base is not None:
             raise Refused(f"branch {branch.name}: its history does not reach back to main any more. Begin a new run")
-        return found[::-1]
+        return tables[::-1]
 
     def notes(self, key: str) -> list[Mapping[str, str]]:
-        mine = [it for it in ancestors(self.other(self.table)) if properties_of(it).get(KEY) == key]
-        return [{**properties_of(it), SNAPSHOT: str(it.snapshot_id)} for it in mine[::-1]]
+        snapshots = [entry for entry in ancestors(self.other(self.table)) if properties_of(entry).get(KEY) == key]
+        return [{**properties_of(snapshot), SNAPSHOT: str(snapshot.snapshot_id)} for snapshot in snapshots[::-1]]
 
 
-def _differing(branch: Open, columns: Sequence[TableColumn]) -> list[str]:
+def _different_columns(branch: Open, columns: Sequence[TableColumn]) -> list[str]:
     """Return the names of columns in which the branch's table is not as it is to be."""
-    there = ExpressTable(table=branch.head).columns().fields if branch.head else {}
-    wanted = Struct({column.name: storage_of(parse(column.type)) for column in columns}).fields
-    return [name for name in dict.fromkeys([*wanted, *there]) if there.get(name) != wanted.get(name)]
+    present = ExpressTable(table=branch.head).columns().fields if branch.head else {}
+    target = Struct({column.name: storage_of(parse(column.type)) for column in columns}).fields
+    return [name for name in dict.fromkeys([*target, *present]) if present.get(name) != target.get(name)]

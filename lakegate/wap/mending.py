@@ -83,39 +83,39 @@ _LINES = {PANDAS: _PANDAS, POLARS: _POLARS}
 
 def lines(package: str, frame: pa.Schema, plan: Plan) -> list[str]:
     """Return the lines that mend a frame of a package, of which this is the schema; none for other packages."""
-    there = list(_lines(_LINES[package], frame, plan)) if package in _LINES else []
-    return ["import decimal", *there] if any(_DECIMAL in line for line in there) else there
+    code = list(_lines(_LINES[package], frame, plan)) if package in _LINES else []
+    return ["import decimal", *code] if any(_DECIMAL in line for line in code) else code
 
 
 def _lines(words: Mapping[tuple[str, str], str], frame: pa.Schema, plan: Plan) -> Iterator[str]:
-    wanted = {column.name: column for column in plan.columns}
+    columns = {column.name: column for column in plan.columns}
     required = {metric.columns for metric in plan.metrics if metric.has(Trait.REQUIRED)}
-    unknown = [name for name in frame.names if name not in wanted]
-    for name, column in wanted.items():
+    unknown = [name for name in frame.names if name not in columns]
+    for name, column in columns.items():
         if name in frame.names:
-            yield from _retyped(words, name, frame.field(name).type, column)
+            yield from _retype(words, name, frame.field(name).type, column)
             continue
-        others = [other for other in unknown if fold(other.strip()) == fold(name.strip())]
-        if others:
-            unknown.remove(others[0])
-            yield words["renamed", ""].format(c=repr(name), other=repr(others[0]))
+        matches = [other for other in unknown if fold(other.strip()) == fold(name.strip())]
+        if matches:
+            unknown.remove(matches[0])
+            yield words["renamed", ""].format(c=repr(name), other=repr(matches[0]))
         elif plan.policy.missing_columns is not Stance.ALLOW and (name,) not in required:
             yield words["missing", ""].format(c=repr(name))
     if plan.policy.new_columns is Stance.FREEZE:
         yield from (words["unknown", ""].format(c=repr(name)) for name in unknown)
 
 
-def _retyped(words: Mapping[tuple[str, str], str], name: str, given: pa.DataType, column: TableColumn) -> Iterator[str]:
+def _retype(words: Mapping[tuple[str, str], str], name: str, source: pa.DataType, column: TableColumn) -> Iterator[str]:
     kind = parse(column.type)
-    if not isinstance(kind, Atom) or given in (plain_type(column.type), pa.null()):
+    if not isinstance(kind, Atom) or source in (plain_type(column.type), pa.null()):
         return
     precision, scale = digits(kind) or (0, 0)
-    wanted = "decimal" if precision else _KINDS.get(kind.name, kind.name)
-    if line := words.get((_given(given), wanted)):
+    target = "decimal" if precision else _KINDS.get(kind.name, kind.name)
+    if line := words.get((_type_word(source), target)):
         yield line.format(c=repr(name), precision=precision, scale=scale)
 
 
-def _given(kind: pa.DataType) -> str:
+def _type_word(kind: pa.DataType) -> str:
     """Return the word for a type that a frame has."""
     if pa.types.is_timestamp(kind):
         return "naive" if kind.tz is None else "zoned"

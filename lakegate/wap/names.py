@@ -9,18 +9,18 @@ from lakegate.landing.attempts import PREFIX
 _NAME = re.compile(re.escape(PREFIX) + r"(?P<table>.+)-(?P<made>[0-9]{8}T[0-9]{6})-[0-9a-f]{8}")
 
 
-def branch_name(table: str, made: datetime, nonce: str) -> str:
+def branch_name(table: str, moment: datetime, nonce: str) -> str:
     """Return the name of a new branch; `nonce` has eight hex digits."""
-    return f"{PREFIX}{table}-{made.astimezone(UTC):%Y%m%dT%H%M%S}-{nonce}"
+    return f"{PREFIX}{table}-{moment.astimezone(UTC):%Y%m%dT%H%M%S}-{nonce}"
 
 
 def made_at(name: str, table: str) -> datetime | None:
     """Return when a branch of the table was made, or None if it is not a run's."""
-    found = _NAME.fullmatch(name)
-    if found is None or found["table"] != table:
+    match = _NAME.fullmatch(name)
+    if match is None or match["table"] != table:
         return None
     try:
-        return datetime.strptime(found["made"], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+        return datetime.strptime(match["made"], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
     except ValueError:
         return None
 

@@ -24,81 +24,81 @@ Cast = Callable[[pa.ChunkedArray, pa.DataType], pa.ChunkedArray]
 
 def narrow(rows: pa.Table, columns: Sequence[TableColumn]) -> pa.Table:
     """Return the rows with every column in its contract's type, if all its values allow that."""
-    wanted = {column.name: kind for column in columns if (kind := plain_type(column.type)) is not None}
+    types = {column.name: kind for column in columns if (kind := plain_type(column.type)) is not None}
     for at, name in enumerate(rows.column_names):
-        if name in wanted and rows.schema.names.count(name) == 1:
-            values = _narrow(rows.column(at), wanted[name])
+        if name in types and rows.schema.names.count(name) == 1:
+            values = _narrow(rows.column(at), types[name])
             rows = rows.set_column(at, name, values) if values.type != rows.field(at).type else rows
     return rows
 
 
-def plain_type(spelled: str) -> pa.DataType | None:
+def plain_type(text: str) -> pa.DataType | None:
     """Return Arrow's type of a plain column's Spark SQL type; None if the column is nested."""
-    kind = parse(spelled)
+    kind = parse(text)
     return arrow_type(kind) if isinstance(kind, Atom) else None
 
 
-def _narrow(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+def _narrow(values: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
-    if values.type == wanted:
+    if values.type == target:
         return values
     try:
-        return _cast_for(values.type, wanted)(values, wanted)
+        return _cast_for(values.type, target)(values, target)
     except pa.ArrowException:
         return values
 
 
-def _cast_for(given: pa.DataType, wanted: pa.DataType) -> Cast:
+def _cast_for(source: pa.DataType, target: pa.DataType) -> Cast:
     """Return the cast from one type to another that changes no value; it keeps the values if there is none."""
-    return next((cast for is_given, is_wanted, cast in _CASTS if is_given(given) and is_wanted(wanted)), _keep)
+    return next((cast for is_source, is_target, cast in _CASTS if is_source(source) and is_target(target)), _keep)
 
 
-def _keep(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:  # noqa: ARG001 - see Cast
+def _keep(values: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:  # noqa: ARG001 - see Cast
     return values
 
 
-def _safe(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
-    return values.cast(wanted)
+def _safe(values: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
+    return values.cast(target)
 
 
-def _whole(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+def _whole(values: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
     """Cast doubles to whole numbers: Pandas makes doubles of whole numbers with nulls among them."""
-    return _below(values, _EXACT[values.type]).cast(wanted)
+    return _require_limit(values, _EXACT[values.type]).cast(target)
 
 
-def _same_float(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
-    return _checked(values, values.cast(wanted, safe=False))
+def _same_float(values: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
+    return _require_same(values, values.cast(target, safe=False))
 
 
-def _integer_as_decimal(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
-    return values.cast(pa.decimal128(_WIDEST, wanted.scale)).cast(wanted)  # Arrow asks room for any integer at once
+def _integer_as_decimal(values: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
+    return values.cast(pa.decimal128(_WIDEST, target.scale)).cast(target)  # Arrow asks room for any integer at once
 
 
-def _double_as_decimal(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
+def _double_as_decimal(values: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
     """Cast doubles by their shortest spelling: with so few digits no other decimal reads as the same double."""
-    return _below(values.cast(pa.float64()), 10.0 ** (_DIGITS - wanted.scale)).cast(pa.string()).cast(wanted)
+    return _require_limit(values.cast(pa.float64()), 10.0 ** (_DIGITS - target.scale)).cast(pa.string()).cast(target)
 
 
-def _day(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
-    return _checked(values, values.cast(wanted))
+def _day(values: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
+    return _require_same(values, values.cast(target))
 
 
-def _day_of_text(values: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
-    return values.cast(pa.string()).cast(wanted)  # the one spelling that Arrow takes is 2026-01-31
+def _day_of_text(values: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
+    return values.cast(pa.string()).cast(target)  # the one spelling that Arrow takes is 2026-01-31
 
 
-def _below(values: pa.ChunkedArray, bound: float) -> pa.ChunkedArray:
+def _require_limit(values: pa.ChunkedArray, limit: float) -> pa.ChunkedArray:
     """Return the values. Raise ArrowInvalid unless all are below the bound in size; NaN is not."""
-    if not pc.all(pc.less_equal(pc.abs(values), bound)).as_py() and values.null_count < len(values):
+    if not pc.all(pc.less_equal(pc.abs(values), limit)).as_py() and values.null_count < len(values):
         raise pa.ArrowInvalid("a value may have lost digits")
     return values
 
 
-def _checked(values: pa.ChunkedArray, cast: pa.ChunkedArray) -> pa.ChunkedArray:
+def _require_same(values: pa.ChunkedArray, cast: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the cast values. Raise ArrowInvalid unless they are the same when they are cast back."""
-    same = pc.all(pc.or_(pc.equal(cast.cast(values.type), values), _is_nan(values))).as_py()
-    if same is False:
+    is_same = pc.all(pc.or_(pc.equal(cast.cast(values.type), values), _is_nan(values))).as_py()
+    if is_same is False:
         raise pa.ArrowInvalid("a value would change")
     return cast
 
@@ -135,4 +135,4 @@ _CASTS: Sequence[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], bo
     (_is_naive, _is_naive, _safe),
     (_is_zoned, _is_zoned, _safe),
 )
-"""Pairs of given and wanted types, in the order in which they are looked up, each with its cast."""
+"""Pairs of source and target types, in the order in which they are looked up, each with its cast."""

@@ -61,36 +61,36 @@ class NessiePlace:
         check_made(branch.name, self.table)
         catalog = self._at(Ref(branch.name))
         table = find(catalog, self.table) or create(catalog, plan, columns)
-        if changed := fit(plan, table, columns):
-            set_properties(table, changed)
+        if properties := fit(plan, table, columns):
+            set_properties(table, properties)
         return still_open(self, branch.name)
 
     def append(self, branch: Open, files: Iterable[DataFile], summary: Mapping[str, str]) -> Open:
         check_made(branch.name, self.table)
-        what = f"appending to {self.table} on branch {branch.name}"
+        action = f"appending to {self.table} on branch {branch.name}"
         catalog = self._at(Ref(branch.name))  # in which the branch is what the table calls main
         change = append_change(branch.name, MAIN_BRANCH, snapshot_of(branch.head), files, summary)
-        commit(catalog, self.table, what, change)
+        commit(catalog, self.table, action, change)
         return still_open(self, branch.name)
 
-    def merge(self, branch: str, head: str, note: Mapping[str, str]) -> None:
+    def merge(self, branch: str, head: str, record: Mapping[str, str]) -> None:
         text = f"publish {self.table} by lakegate.wap\n\n{branch}"
-        self.branches.merge_text(branch, head, text, {**note, TABLE: self.table})
+        self.branches.merge_text(branch, head, text, {**record, TABLE: self.table})
 
     def steps(self, branch: Open) -> list[Table]:
         """See the protocol. In Nessie a table has one snapshot, so its history is that of the branch's commits."""
-        found, last = list[Table](), snapshot_of(branch.base)
+        tables, last = list[Table](), snapshot_of(branch.base)
         for commit_hash in self.branches.commits_of(self.table, self.branches.base(branch.name), branch.at):
             table = self._table(Ref(branch.name, commit_hash))
             if table and snapshot_of(table) not in (None, last):
                 last = snapshot_of(table)
-                found.append(table)
-        return found
+                tables.append(table)
+        return tables
 
     def notes(self, key: str) -> list[Mapping[str, str]]:
-        begun = made_at(key, self.table)  # of a run without a key of its own, whose name is a new one
-        since = begun - timedelta(days=1) if begun else None
-        return self.branches.commit_properties({"key": key, "table": self.table}, since)
+        moment = made_at(key, self.table)  # of a run without a key of its own, whose name is a new one
+        start = moment - timedelta(days=1) if moment else None
+        return self.branches.commit_properties({"key": key, "table": self.table}, start)
 
     def _table(self, ref: Ref) -> Table | None:
         return find(self._at(ref), self.table)

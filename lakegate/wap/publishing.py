@@ -20,7 +20,7 @@ from lakegate.wap.names import check_made, made_at
 from lakegate.wap.place import Open, Place, make_branch, still_open
 
 TRIES = 50  # so many others may publish first
-LOST = 3  # answers
+LOSSES = 3  # of answers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ def make(place: Place, name: str) -> Open:
     return still_open(place, name)
 
 
-def merge(place: Place, branch: Open, note: Mapping[str, str]) -> None:
+def merge(place: Place, branch: Open, record: Mapping[str, str]) -> None:
     """Make main the branch as it was read, and delete the branch. Raise Refused if the branch changes anything but the
     run's table, and Conflict if it was changed since, or main is not what it was made from.
     """
@@ -50,7 +50,7 @@ def merge(place: Place, branch: Open, note: Mapping[str, str]) -> None:
     changes = place.branches.changes(place.branches.base(branch.name), branch.at)
     strangers = replace(changes, other_keys=changes.other_keys | changes.receipts.keys())
     prove_alone(strangers, {place.table}, f"branch {branch.name}, of a run on {place.table} alone,")
-    place.merge(branch.name, branch.at, note)
+    place.merge(branch.name, branch.at, record)
     place.branches.delete_branch(branch.name)
 
 
@@ -62,16 +62,16 @@ def discard(place: Place, name: str) -> None:
 
 def names(place: Place) -> list[str]:
     """Return the names of all open branches of runs, also of those that were abandoned."""
-    return sorted(it.name for it in place.branches.list_branches() if made_at(it.name, place.table))
+    return sorted(branch.name for branch in place.branches.list_branches() if made_at(branch.name, place.table))
 
 
 def look(place: Place, key: str) -> Published | None:
     """Return what main's history says of the run; None if it was not published, as far as that reaches back."""
-    notes = place.notes(key)
-    if not notes:
+    records = place.notes(key)
+    if not records:
         return None
-    rows = sum(append.rows for append in noted_appends(notes))
-    return Published(key=key, snapshot=int(notes[-1][SNAPSHOT]), rows=rows, again=True)
+    rows = sum(append.rows for append in noted_appends(records))
+    return Published(key=key, snapshot=int(records[-1][SNAPSHOT]), rows=rows, again=True)
 
 
 @dataclass(kw_only=True)
@@ -86,22 +86,22 @@ class Publishing:
     plan: Plan
     audit: Callable[[Open], None]
     renamed: Callable[[], str]
-    _merged: set[int | None] = field(default_factory=set)
+    _snapshots: set[int | None] = field(default_factory=set)
 
     def carry_out(self) -> Published:
         """Publish the branch, which was audited as it is. Raise Refused if the table is another than that."""
-        lost = 0
+        losses = 0
         for _ in range(TRIES):
             if published := look(self.place, self.key):
                 discard(self.place, self.branch.name)
-                return replace(published, again=published.snapshot not in self._merged)
+                return replace(published, again=published.snapshot not in self._snapshots)
             try:
                 self._merge()
             except Conflict:
                 self._check_unchanged()
             except (OutcomeUnknown, Retryable):  # to look, and to repeat it, is safe
-                lost += 1
-                if lost > LOST:
+                losses += 1
+                if losses > LOSSES:
                     raise
         raise Retryable(f"{self.place.table} on main changed {TRIES} times before {self.key} could be published")
 
@@ -109,7 +109,7 @@ class Publishing:
         branches = self.place.branches
         base, main = branches.base(self.branch.name), head_of(branches, MAIN)
         if self._carries_key() and not branches.changed_tables(base, main, [self.place.table]):
-            self._merge_noted(self.branch)
+            self._merge_run(self.branch)
         else:
             self._rebase(base, main)
 
@@ -117,7 +117,7 @@ class Publishing:
         """Return True if a snapshot to be published carries the run's key, or the merge does."""
         steps = () if self.place.whole_catalog else self.place.steps(self.branch)
         return self.place.whole_catalog or any(
-            properties_of(it.current_snapshot()).get(KEY) == self.key for it in steps
+            properties_of(step.current_snapshot()).get(KEY) == self.key for step in steps
         )
 
     def _check_unchanged(self) -> None:
@@ -125,36 +125,36 @@ class Publishing:
         if self.place.branches.head(self.branch.name) != self.branch.at and not look(self.place, self.key):
             raise Conflict(f"branch {self.branch.name} was changed after the audit: audit it again")
 
-    def _merge_noted(self, branch: Open) -> None:
+    def _merge_run(self, branch: Open) -> None:
         snapshot = snapshot_of(branch.head)
-        self._merged.add(snapshot)
+        self._snapshots.add(snapshot)
         appends = appends_on(self.place.steps(branch))
         merge(self.place, branch, {**summary(self.key, appends), SNAPSHOT: str(snapshot)})
 
     def _rebase(self, base: str, main: str) -> None:
         """Bring the audited data files to a branch of main as it is now, by metadata alone, and merge that one."""
-        audited = AuditedBranch(name=self.branch.name, base=base, head=self.branch.at, advice="Begin a new run")
+        source = AuditedBranch(name=self.branch.name, base=base, head=self.branch.at, advice="Begin a new run")
         tables = self.place.tables(summary(self.key, appends_on(self.place.steps(self.branch))))
-        files = {self.place.table: _data_files(tables, audited, self.place.table)}
-        targets = guard_tables(tables, audited, main, files)
+        files = {self.place.table: _data_files(tables, source, self.place.table)}
+        targets = guard_tables(tables, source, main, files)
         if isinstance(targets, NeedsNewAttempt):
-            raise Refused(f"{targets.reason}: nothing is published. {audited.advice}")
+            raise Refused(f"{targets.reason}: nothing is published. {source.advice}")
         name = self.renamed()
         with own_branch(self.place.branches, name, main):
-            bring(tables, audited, targets, name, files)
-            rebased = still_open(self.place, name)
-            wanted = {table: FileChanges(adds=paths) for table, paths in files.items()}
-            prove_files(tables, audited, Ref(name, rebased.at), main, wanted)
+            bring(tables, source, targets, name, files)
+            branch = still_open(self.place, name)
+            changes = {table: FileChanges(adds=paths) for table, paths in files.items()}
+            prove_files(tables, source, Ref(name, branch.at), main, changes)
             if self.plan.depends_on:
-                self.audit(rebased)
-            self._merge_noted(rebased)
+                self.audit(branch)
+            self._merge_run(branch)
 
 
-def _data_files(tables: Tables, audited: AuditedBranch, table: str) -> frozenset[str]:
+def _data_files(tables: Tables, source: AuditedBranch, table: str) -> frozenset[str]:
     """Return the paths of the data files that the branch has beyond its base. Raise Refused if it lost some of the
     base's.
     """
-    changes = tables.compare(table, audited.base_ref, audited.ref)
+    changes = tables.compare(table, source.base_ref, source.ref)
     if changes.removes or changes.deletes:
-        raise Refused(f"branch {audited.name} has lost rows of main: a run adds rows, and removes none")
+        raise Refused(f"branch {source.name} has lost rows of main: a run adds rows, and removes none")
     return changes.adds

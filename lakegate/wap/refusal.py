@@ -33,6 +33,6 @@ def _faults(plan: Plan, inspection: Inspection, given: Given) -> Iterator[str]:
     yield from (_step(*step) for step in dict.fromkeys(ways) if step[1] or not mends)
 
 
-def _step(says: str, there: str) -> str:
-    head = f"{says[:1].upper()}{says[1:]}{':' if there else '.'}"
-    return "\n".join([head, *(f"  {line}" for line in there.splitlines())])
+def _step(sentence: str, code: str) -> str:
+    head = f"{sentence[:1].upper()}{sentence[1:]}{':' if code else '.'}"
+    return "\n".join([head, *(f"  {line}" for line in code.splitlines())])

@@ -43,7 +43,7 @@ class Report(AuditReport):
     @property
     def passed(self) -> bool:
         """Return True if the audit allows to publish what it has audited."""
-        return not self.error and bool(self.files) and all(it.verdict is not Verdict.FAIL for it in self.files)
+        return not self.error and bool(self.files) and all(file.verdict is not Verdict.FAIL for file in self.files)
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
@@ -58,8 +58,8 @@ def _lines(report: Report) -> Iterator[str]:
         yield _clean(f"  {report.error}")
         for advice in report.advice:
             yield from _advice(advice, 4)
-    if told := observes(report):
-        yield f"  {told}"
+    if remark := observes(report):
+        yield f"  {remark}"
     for file in files_of(report):
         yield from _file(report, file)
     if report.masked:
@@ -67,10 +67,10 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _file(report: Report, file: FileReport) -> Iterator[str]:
-    passed = sum(check.verdict is Verdict.PASS for check in file.checks)
-    said = [f"{passed:,} of {count(len(file.checks), 'check')} passed"] if file.checks else []
+    passes = sum(check.verdict is Verdict.PASS for check in file.checks)
+    words = [f"{passes:,} of {count(len(file.checks), 'check')} passed"] if file.checks else []
     yield _clean(
-        f"  {file.verdict}  {file.key}  {', '.join([count(file.rows, 'row'), *said, *quarantine_texts(file)])}"
+        f"  {file.verdict}  {file.key}  {', '.join([count(file.rows, 'row'), *words, *quarantine_texts(file)])}"
     )
     for fault, advice in faults_with_advice(file):
         yield _clean(f"    {fault}")
@@ -78,7 +78,7 @@ def _file(report: Report, file: FileReport) -> Iterator[str]:
     yield from (_clean(f"    {line}") for line in (*file.changes, *file.unread))
     checks = checks_of(file, every_check=False)
     if checks:
-        yield from _table(_HEADS, [(str(it.verdict), it.name, it.result, it.expected) for it in checks], 4)
+        yield from _table(_HEADS, [(str(row.verdict), row.name, row.result, row.expected) for row in checks], 4)
     for check in checks:
         yield from _sample(report, check)
 
@@ -100,10 +100,10 @@ def _cell(row: Mapping[str, object], name: str) -> str:
     return "·" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _advice(advice: Advice | None, left: int) -> Iterator[str]:
-    for says, lines in steps(advice) if advice else ():
-        yield " " * left + _clean(f"{says[:1].upper()}{says[1:]}{':' if lines else '.'}")
-        yield from (" " * (left + 4) + line for line in lines.splitlines())
+def _advice(advice: Advice | None, indent: int) -> Iterator[str]:
+    for sentence, lines in steps(advice) if advice else ():
+        yield " " * indent + _clean(f"{sentence[:1].upper()}{sentence[1:]}{':' if lines else '.'}")
+        yield from (" " * (indent + 4) + line for line in lines.splitlines())
 
 
 def steps(advice: Advice) -> Iterator[tuple[str, str]]:
@@ -114,11 +114,11 @@ def steps(advice: Advice) -> Iterator[tuple[str, str]]:
         yield f"if the data is right, {advice.contract}", advice.lines
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], indent: int) -> Iterator[str]:
     cells = [[_short(cell) for cell in row] for row in (heads, *rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
-        yield (" " * left + "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True))).rstrip()
+        yield (" " * indent + "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True))).rstrip()
 
 
 def _short(cell: str) -> str:

@@ -29,7 +29,7 @@ from lakegate.wap.data import files_of
 from lakegate.wap.history import appends_on
 from lakegate.wap.iceberg import IcebergPlace
 from lakegate.wap.place import still_open
-from lakegate.wap.publishing import LOST
+from lakegate.wap.publishing import LOSSES
 from tests.support.runs import (
     CONTRACT,
     REFERRING,
@@ -377,7 +377,7 @@ class Unsure(IcebergPlace):
         super().merge(branch, head, note)
 
 
-@pytest.mark.parametrize(("lost", "published"), [(LOST, True), (LOST + 1, False)])
+@pytest.mark.parametrize(("lost", "published"), [(LOSSES, True), (LOSSES + 1, False)])
 def test_so_many_lost_answers_are_looked_for_and_no_more(here: FolderCatalog, *, lost: int, published: bool) -> None:
     Unsure.lost = ["no answer"] * lost
     with contextlib.suppress(OutcomeUnknown), wap(Unsure(branches=place(here).branches), ORDERS) as branch:
