@@ -23,7 +23,7 @@ MOST = {
     "lakegate/operations": 17,
     "lakegate/ports": 10,
     "lakegate/trial": 1,
-    "lakegate/wap": 191,
+    "lakegate/wap": 1,
     "lakegate/workflow": 15,
     "spark_jobs": 1,
 }

@@ -25,9 +25,9 @@ from lakegate.wap.iceberg import IcebergPlace
 from lakegate.wap.names import branch_name, check_made, made_at
 from lakegate.wap.nessie import NessiePlace
 from lakegate.wap.place import Place
-from lakegate.wap.publishing import discard, look, make, names
+from lakegate.wap.publishing import discard, find_published, make, names
 
-KEPT = timedelta(days=7)
+LIFE = timedelta(days=7)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +114,7 @@ def start(
     terms = _terms(catalog, contract, table, checks, allow_new_columns, spark, now)
     name = branch_name(terms.plan.table, now(), uuid4().hex[:8])
     check_made(name, terms.plan.table)
-    published = look(terms.place, key) if key else None
+    published = find_published(terms.place, key) if key else None
     if not published:
         make(terms.place, name)
     return Branch(terms, name=name, key=key or name, published=published)
@@ -136,7 +136,7 @@ def resume(
     """
     terms = _terms(catalog, contract, table, checks, (), spark, now)
     check_made(name, terms.plan.table)
-    return Branch(terms, name=name, key=key or name, published=look(terms.place, key or name))
+    return Branch(terms, name=name, key=key or name, published=find_published(terms.place, key or name))
 
 
 def _terms(
@@ -150,12 +150,12 @@ def _terms(
 ) -> Terms:
     """Return the terms of a run. It asks the catalog nothing."""
     check_names(checks)
-    given = _contract(contract)
-    plan = _plan(given, table, spark)
+    odcs = _contract(contract)
+    plan = _plan(odcs, table, spark)
     return Terms(
         place=_place(catalog, plan.table),
         plan=plan,
-        contract=given.plan,
+        contract=odcs.plan,
         now=now,
         checks=tuple(checks),
         allow_new_columns=allow_new_columns,
@@ -164,23 +164,23 @@ def _terms(
 
 
 def discard_abandoned(
-    catalog: CatalogLike, table: str, *, older_than: timedelta = KEPT, now: Callable[[], datetime] = utc_now
+    catalog: CatalogLike, table: str, *, older_than: timedelta = LIFE, now: Callable[[], datetime] = utc_now
 ) -> list[str]:
     """Delete the branches of runs of a table that were begun so long ago, and return their names."""
     place = _place(catalog, table)
-    made = {name: at for name in names(place) if (at := made_at(name, table))}
-    gone = [name for name, at in made.items() if at < now() - older_than]
-    for name in gone:
+    starts = {name: at for name in names(place) if (at := made_at(name, table))}
+    old_names = [name for name, at in starts.items() if at < now() - older_than]
+    for name in old_names:
         discard(place, name)
-    return gone
+    return old_names
 
 
 def _discard(branch: Branch, error: BaseException) -> None:
     """Discard the branch of a run that has failed. If that fails, too, the first error is still raised."""
     try:
         branch.discard()
-    except LakegateError as later:
-        error.add_note(f"branch {branch.name} of {branch.table} is still there: {later}")
+    except LakegateError as failure:
+        error.add_note(f"branch {branch.name} of {branch.table} is still there: {failure}")
 
 
 def _place(catalog: CatalogLike, table: str) -> Place:
@@ -198,9 +198,9 @@ def _plan(contract: Contract, table: str, spark: Any) -> Plan:
     """
     plan = contract.plan
     plan = without_budget(replace(plan, table=table or plan.table, files=replace(plan.files, kind=FileKind.PARQUET)))
-    why = "" if spark else spark_only(plan)
-    if why:
-        raise Refused(f"contract of {plan.table}: {why} Give the run a Spark session: wap(…, spark=session)")
+    problem = "" if spark else spark_only(plan)
+    if problem:
+        raise Refused(f"contract of {plan.table}: {problem} Give the run a Spark session: wap(…, spark=session)")
     return plan
 
 

@@ -22,8 +22,8 @@ _WRITE = "write it as a function, def amounts_are_whole(rows): …, and give tha
 
 def name_of(check: Check) -> str:
     """Return a check's name for people: the first line of what the function says of itself, or its name."""
-    said = (getattr(check, "__doc__", None) or "").strip()
-    return said.splitlines()[0].rstrip(".") if said else str(getattr(check, "__name__", check)).replace("_", " ")
+    text = (getattr(check, "__doc__", None) or "").strip()
+    return text.splitlines()[0].rstrip(".") if text else str(getattr(check, "__name__", check)).replace("_", " ")
 
 
 def check_names(checks: Sequence[Check]) -> None:
@@ -43,15 +43,15 @@ def id_of(check: Check) -> str:
     return f"function:{check.__name__}"
 
 
-def checked(plan: Plan, checks: Sequence[Check], entry: FileReport, rows: pa.Table) -> FileReport:
+def add_results(plan: Plan, checks: Sequence[Check], entry: FileReport, rows: pa.Table) -> FileReport:
     """Return an append's report with the results of these checks beside the contract's."""
     results = (*entry.checks, *(_result(plan, check, rows) for check in checks))
     return replace(entry, checks=results, verdict=verdict(results))
 
 
 def _result(plan: Plan, check: Check, rows: pa.Table) -> CheckResult:
-    failing = _failing(check, rows)
-    number = rows.num_rows if failing is None else len(failing)
+    failures = _failures(check, rows)
+    number = rows.num_rows if failures is None else len(failures)
     return CheckResult(
         check=id_of(check),
         name=name_of(check),
@@ -63,34 +63,34 @@ def _result(plan: Plan, check: Check, rows: pa.Table) -> CheckResult:
         failing_rows=number,
         rows=rows.num_rows,
         source=Source.QUERY,
-        sample=_sample(plan, rows, failing) if failing is not None else (),
+        sample=_sample(plan, rows, failures) if failures is not None else (),
     )
 
 
-def _failing(check: Check, rows: pa.Table) -> Any:
+def _failures(check: Check, rows: pa.Table) -> Any:
     """Return the places of the rows that fail, as Arrow has them; None if all do, as a whole. Only a plain True, or a
     truth value for each row, passes: a function that forgets to return must not.
     """
-    said = check(rows)
-    if isinstance(said, bool) or type(said).__name__ == "bool_":
-        return pa.array([], pa.uint64()) if said else None
+    result = check(rows)
+    if isinstance(result, bool) or type(result).__name__ == "bool_":
+        return pa.array([], pa.uint64()) if result else None
     try:
-        mask = pa.chunked_array(said) if hasattr(said, "__arrow_c_stream__") else pa.array(said)
+        mask = pa.chunked_array(result) if hasattr(result, "__arrow_c_stream__") else pa.array(result)
     except (pa.ArrowException, TypeError) as error:
-        raise _strange(check, said) from error
+        raise _strange(check, result) from error
     if not pa.types.is_boolean(mask.type) or len(mask) != rows.num_rows:
-        raise _strange(check, said)
+        raise _strange(check, result)
     return pc.indices_nonzero(pc.invert(pc.fill_null(mask, fill_value=False)))
 
 
-def _strange(check: Check, said: object) -> Misconfigured:
+def _strange(check: Check, result: object) -> Misconfigured:
     return Misconfigured(
-        f"check {name_of(check)!r} returned {said!r:.60}: return True or False, or a truth value for each row"
+        f"check {name_of(check)!r} returned {result!r:.60}: return True or False, or a truth value for each row"
     )
 
 
-def _sample(plan: Plan, rows: pa.Table, failing: Any) -> tuple[dict[str, Any], ...]:
+def _sample(plan: Plan, rows: pa.Table, failures: Any) -> tuple[dict[str, Any], ...]:
     """Return some of the failing rows as the report shows rows, with masked values hidden."""
     names = [column.name for column in plan.columns if column.name in rows.column_names]
-    places = [failing[at].as_py() for at in evenly(range(len(failing)), ROWS)]
+    places = [failures[at].as_py() for at in evenly(range(len(failures)), ROWS)]
     return within_bytes(rows_at(plan, names, rows, places), _BYTES)

@@ -28,7 +28,7 @@ _STRANGE = (pa.types.is_duration, pa.types.is_time, pa.types.is_interval, pa.typ
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
+class Input:
     """One file, and its name for people; "" if it has none. `package` is that of the data frame that it was made of,
     and `frame` the frame's schema; neither for a file at a path.
     """
@@ -40,7 +40,7 @@ class Given:
     frame: pa.Schema | None = None
 
 
-def files_of(data: Any, kind: FileKind = FileKind.PARQUET, columns: Sequence[TableColumn] = ()) -> Iterator[Given]:
+def files_of(data: Any, kind: FileKind = FileKind.PARQUET, columns: Sequence[TableColumn] = ()) -> Iterator[Input]:
     """Yield what is given as files: of the contract's kind those at paths that do not end with `.parquet`, and else
     parquet. Values of a data frame are narrowed to the types of these columns where nothing is lost. Raise
     Misconfigured if it is no data that is known here.
@@ -54,28 +54,28 @@ def files_of(data: Any, kind: FileKind = FileKind.PARQUET, columns: Sequence[Tab
         rows = narrow(_arrow(data), columns)
         for field in rows.schema:
             _check_type(field.name, field.type)
-        yield Given(name="", body=_written(rows), package=_package(data), frame=rows.schema)
+        yield Input(name="", body=_parquet(rows), package=_package(data), frame=rows.schema)
 
 
 def _package(data: Any) -> str:
     return type(data).__module__.partition(".")[0]
 
 
-def _read(path: str, kind: FileKind) -> Iterator[Given]:
+def _read(path: str, kind: FileKind) -> Iterator[Input]:
     files, place = _place(path)
     about = files.get_file_info(place)
     if about.type is FileType.NotFound:
         raise Misconfigured(f"there is no file {path}")
     if about.type is FileType.File:
-        yield Given(name=path, body=_bytes(files, place), kind=_kind(path, kind))
+        yield Input(name=path, body=_bytes(files, place), kind=_kind(path, kind))
         return
-    inside = files.get_file_info(FileSelector(place, recursive=True))
-    ends = (_PARQUET, *(f".{kind}{packed}" for packed in SUFFIX_CHOICES))
-    found = sorted(it.path for it in inside if it.type is FileType.File and it.path.lower().endswith(ends))
-    if not found:
+    entries = files.get_file_info(FileSelector(place, recursive=True))
+    ends = (_PARQUET, *(f".{kind}{suffix}" for suffix in SUFFIX_CHOICES))
+    paths = sorted(entry.path for entry in entries if entry.type is FileType.File and entry.path.lower().endswith(ends))
+    if not paths:
         raise Misconfigured(f"there is no {kind} file in {path}")
-    for each in found:
-        yield Given(name=each, body=_bytes(files, each), kind=_kind(each, kind))
+    for file in paths:
+        yield Input(name=file, body=_bytes(files, file), kind=_kind(file, kind))
 
 
 def _kind(path: str, kind: FileKind) -> FileKind:
@@ -109,9 +109,9 @@ def _arrow(data: Any) -> pa.Table:
     if package == "polars":
         data = data.collect() if hasattr(data, "collect") else data
     if package == "pyspark":
-        from lakegate.wap.spark.rows import collected  # noqa: PLC0415 - of those who have Spark alone
+        from lakegate.wap.spark.rows import collect_rows  # noqa: PLC0415 - of those who have Spark alone
 
-        return collected(data)
+        return collect_rows(data)
     if hasattr(data, "__arrow_c_stream__"):
         return pa.table(data)
     raise Misconfigured(
@@ -127,9 +127,9 @@ def _of_pandas(frame: Any) -> pa.Table:
     try:
         rows = pa.Table.from_pandas(frame, preserve_index=False)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        said = " ".join(map(str, error.args))
+        text = " ".join(map(str, error.args))
         raise Misconfigured(
-            f"the data frame cannot become Arrow ({said}): give columns different names, and values of one type"
+            f"the data frame cannot become Arrow ({text}): give columns different names, and values of one type"
         ) from error
     for name in frame.columns:
         days = frame[name].dtype == object and pa.types.is_date(rows.schema.field(str(name)).type)
@@ -156,7 +156,7 @@ def _check_type(name: str, kind: pa.DataType) -> None:
         )
 
 
-def _written(rows: pa.Table) -> bytes:
+def _parquet(rows: pa.Table) -> bytes:
     """Return the rows as a parquet file, always the same for the same rows."""
     body = io.BytesIO()
     try:

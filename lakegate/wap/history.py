@@ -39,7 +39,7 @@ def appends_on(steps: Iterable[Table]) -> list[Append]:
     return [append for table in steps for append in _appends(table)]
 
 
-def noted_appends(records: Iterable[Mapping[str, str]]) -> list[Append]:
+def appends_in(records: Iterable[Mapping[str, str]]) -> list[Append]:
     """Return what a published run has brought."""
     return [append for record in records if APPENDS in record for append in _read(record[APPENDS])]
 

@@ -156,7 +156,7 @@ class IcebergPlace:
             raise Refused(f"branch {branch.name}: its history does not reach back to main any more. Begin a new run")
         return tables[::-1]
 
-    def notes(self, key: str) -> list[Mapping[str, str]]:
+    def records(self, key: str) -> list[Mapping[str, str]]:
         snapshots = [entry for entry in ancestors(self.other(self.table)) if properties_of(entry).get(KEY) == key]
         return [{**properties_of(snapshot), SNAPSHOT: str(snapshot.snapshot_id)} for snapshot in snapshots[::-1]]
 

@@ -87,7 +87,7 @@ class NessiePlace:
                 tables.append(table)
         return tables
 
-    def notes(self, key: str) -> list[Mapping[str, str]]:
+    def records(self, key: str) -> list[Mapping[str, str]]:
         moment = made_at(key, self.table)  # of a run without a key of its own, whose name is a new one
         start = moment - timedelta(days=1) if moment else None
         return self.branches.commit_properties({"key": key, "table": self.table}, start)

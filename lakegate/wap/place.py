@@ -72,7 +72,7 @@ class Place(Workplace, Publisher[Mapping[str, str]], Protocol):
     def tables(self, summary: Mapping[str, str]) -> Tables:
         """Return the port by which data files come to a branch, in snapshots with this summary."""
 
-    def notes(self, key: str) -> list[Mapping[str, str]]:
+    def records(self, key: str) -> list[Mapping[str, str]]:
         """Return what main's history tells of the run of this key, the oldest first: nothing if it was not published,
         as far as that reaches back. Among it is the snapshot that was published, as text.
         """

@@ -15,7 +15,7 @@ from lakegate.publishing.iceberg.refs import properties_of, snapshot_of
 from lakegate.publishing.port import MAIN, FileChanges, Tables
 from lakegate.publishing.proofs import head_of, prove_alone, prove_files
 from lakegate.publishing.rebase import bring, own_branch
-from lakegate.wap.history import KEY, SNAPSHOT, appends_on, noted_appends, summary
+from lakegate.wap.history import KEY, SNAPSHOT, appends_in, appends_on, summary
 from lakegate.wap.names import check_made, made_at
 from lakegate.wap.place import Open, Place, make_branch, still_open
 
@@ -25,12 +25,12 @@ LOSSES = 3  # of answers
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """A run that main has: its key, the snapshot that tells it, and its rows. `again` if it was there before."""
+    """A run that main has: its key, the snapshot that tells it, and its rows. `is_repeat` if it was there before."""
 
     key: str
     snapshot: int
     rows: int
-    again: bool = False
+    is_repeat: bool = False
 
 
 def make(place: Place, name: str) -> Open:
@@ -65,18 +65,18 @@ def names(place: Place) -> list[str]:
     return sorted(branch.name for branch in place.branches.list_branches() if made_at(branch.name, place.table))
 
 
-def look(place: Place, key: str) -> Published | None:
+def find_published(place: Place, key: str) -> Published | None:
     """Return what main's history says of the run; None if it was not published, as far as that reaches back."""
-    records = place.notes(key)
+    records = place.records(key)
     if not records:
         return None
-    rows = sum(append.rows for append in noted_appends(records))
-    return Published(key=key, snapshot=int(records[-1][SNAPSHOT]), rows=rows, again=True)
+    rows = sum(append.rows for append in appends_in(records))
+    return Published(key=key, snapshot=int(records[-1][SNAPSHOT]), rows=rows, is_repeat=True)
 
 
 @dataclass(kw_only=True)
 class Publishing:
-    """One publish. `audit` audits a branch again, and raises if it fails. `renamed` returns a name for another branch
+    """One publish. `audit` audits a branch again, and raises if it fails. `new_name` returns a name for another branch
     of the run.
     """
 
@@ -85,16 +85,16 @@ class Publishing:
     key: str
     plan: Plan
     audit: Callable[[Open], None]
-    renamed: Callable[[], str]
+    new_name: Callable[[], str]
     _snapshots: set[int | None] = field(default_factory=set)
 
     def carry_out(self) -> Published:
         """Publish the branch, which was audited as it is. Raise Refused if the table is another than that."""
         losses = 0
         for _ in range(TRIES):
-            if published := look(self.place, self.key):
+            if published := find_published(self.place, self.key):
                 discard(self.place, self.branch.name)
-                return replace(published, again=published.snapshot not in self._snapshots)
+                return replace(published, is_repeat=published.snapshot not in self._snapshots)
             try:
                 self._merge()
             except Conflict:
@@ -122,7 +122,7 @@ class Publishing:
 
     def _check_unchanged(self) -> None:
         """Raise Conflict if the branch was changed, unless it is gone because the run was published."""
-        if self.place.branches.head(self.branch.name) != self.branch.at and not look(self.place, self.key):
+        if self.place.branches.head(self.branch.name) != self.branch.at and not find_published(self.place, self.key):
             raise Conflict(f"branch {self.branch.name} was changed after the audit: audit it again")
 
     def _merge_run(self, branch: Open) -> None:
@@ -139,7 +139,7 @@ class Publishing:
         targets = guard_tables(tables, source, main, files)
         if isinstance(targets, NeedsNewAttempt):
             raise Refused(f"{targets.reason}: nothing is published. {source.advice}")
-        name = self.renamed()
+        name = self.new_name()
         with own_branch(self.place.branches, name, main):
             bring(tables, source, targets, name, files)
             branch = still_open(self.place, name)

@@ -39,13 +39,13 @@ class SpooledReader(Reader):
         self._spool = spool
 
     def rows(self, files: Iterable[DataFileStatistics], names: Sequence[str]) -> pa.Table:
-        wanted = sorted(files, key=attrgetter("path"))
-        return self._spool.table([file.path for file in wanted], self._types, self._decoded(wanted)).select(list(names))
+        order = sorted(files, key=attrgetter("path"))
+        return self._spool.table([file.path for file in order], self._types, self._decode(order)).select(list(names))
 
-    def _decoded(self, files: Sequence[DataFileStatistics]) -> Iterator[pa.Table]:
+    def _decode(self, files: Sequence[DataFileStatistics]) -> Iterator[pa.Table]:
         for first in range(0, len(files), _AT_ONCE):
-            some = files[first : first + _AT_ONCE]
-            self._fetch_all([file.path for file in some])
-            for file in some:
+            batch = files[first : first + _AT_ONCE]
+            self._fetch_all([file.path for file in batch])
+            for file in batch:
                 yield from self._parts(file, self._types)
                 self._bodies.pop(file.path)

@@ -409,7 +409,7 @@ def test_a_run_of_a_key_publishes_once(here: FolderCatalog) -> None:
         with wap(here, ORDERS, key="monday") as branch:
             branch.append(orders(1, 2))
             report = branch.audit()
-            assert branch.publish().again is again
+            assert branch.publish().is_repeat is again
         assert (report.passed, sum(entry.rows for entry in report.files)) == (True, 2)
     publish(here, orders(3))
     publish(here, orders(4), key="monday")
@@ -423,7 +423,7 @@ def test_steps_of_a_run_may_be_processes_of_their_own_and_run_again(here: Folder
     report = to_json(resume(here, ORDERS, name, key="k").audit())
     for again in (False, True):
         step = resume(here, ORDERS, name, key="k")
-        assert step.publish(from_json(Report, report)).again is again
+        assert step.publish(from_json(Report, report)).is_repeat is again
         step.discard()
     assert (on_main(here), branches_of(here.load_table(TABLE))) == ([1], [])
 

@@ -24,9 +24,9 @@ from lakegate.audit.schema.inspection import Inspection
 from lakegate.audit.schema.types import spark_identifier
 from lakegate.counts import count
 from lakegate.errors import Misconfigured
-from lakegate.wap.data import Given
+from lakegate.wap.data import Input
 from lakegate.wap.source import RunSource
-from lakegate.wap.spark.rows import collected
+from lakegate.wap.spark.rows import collect_rows
 from lakegate.wap.spark.tables import SparkRunTable, in_java, in_python
 from spark_jobs.appending.rows import rows_of, unreadable
 from spark_jobs.appending.utf8 import is_broken
@@ -39,23 +39,23 @@ from spark_jobs.metrics import malformed
 from spark_jobs.tables import iceberg
 from spark_jobs.tables.overwrite import write_data_files
 
-_SHOWN = 3  # rows that do not parse
+_SAMPLE = 3  # rows that do not parse
 
 
 @contextmanager
-def opened(session: Any, job: Job, given: Mapping[str, Given], **more: Any) -> Iterator[SparkEngine]:
+def open_engine(session: Any, job: Job, inputs: Mapping[str, Input], **options: Any) -> Iterator[SparkEngine]:
     """Yield the engine of one append, or one audit, in a session beside the person's. Raise Misconfigured if the
     session cannot do that.
     """
     _check(session)
-    if given:
+    if inputs:
         check_reach(session.sparkContext.master, job.branch)
     with TemporaryDirectory(prefix="lakegate-") as folder:
-        staged = replace(
-            job, files=tuple(_staged(job.plan, file, given.get(file.id), Path(folder)) for file in job.files)
+        local_job = replace(
+            job, files=tuple(_stage(job.plan, file, inputs.get(file.id), Path(folder)) for file in job.files)
         )
         spark = new_session(session)
-        source = SparkRun(job=job, spark=spark, files=SparkFiles(spark=spark, job=staged), **more)
+        source = SparkRun(job=job, spark=spark, files=SparkFiles(spark=spark, job=local_job), **options)
         try:
             yield SparkEngine(source=source)
         finally:
@@ -63,12 +63,12 @@ def opened(session: Any, job: Job, given: Mapping[str, Given], **more: Any) -> I
             jvm(session).org.apache.spark.sql.SparkSession.setActiveSession(session._jsparkSession)  # noqa: SLF001
 
 
-def _staged(plan: Plan, file: JobFile, given: Given | None, folder: Path) -> JobFile:
+def _stage(plan: Plan, file: JobFile, data: Input | None, folder: Path) -> JobFile:
     """Put a file that is to be appended where the executors read it, under its id."""
-    if given is None:
+    if data is None:
         return file
-    place = folder / f"{file.id}{plan.files.suffix(given.name)}"
-    place.write_bytes(given.body)
+    place = folder / f"{file.id}{plan.files.suffix(data.name)}"
+    place.write_bytes(data.body)
     return replace(file, uri=place.as_uri())
 
 
@@ -78,14 +78,14 @@ def _check(session: Any) -> None:
             f"{type(session).__qualname__} is no Spark session with a JVM of its own (Spark Connect's is none)"
         )
     try:
-        found = str(jvm(session).org.apache.iceberg.IcebergBuild.version())
+        version = str(jvm(session).org.apache.iceberg.IcebergBuild.version())
     except TypeError:  # it is a package, because there is no such class
-        found = ""
-    if not is_tested(found):
+        version = ""
+    if not is_tested(version):
         raise Misconfigured(
-            f"the Spark session has {f'Iceberg {found}' if found else 'no Iceberg'}, and a run needs {ICEBERG}: start "
-            f"it with spark.jars.packages=org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:{ICEBERG}, or what that is "
-            f"called for your Spark and Scala"
+            f"the Spark session has {f'Iceberg {version}' if version else 'no Iceberg'}, and a run needs {ICEBERG}: "
+            f"start it with spark.jars.packages=org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:{ICEBERG}, or what "
+            f"that is called for your Spark and Scala"
         )
 
 
@@ -104,15 +104,15 @@ class SparkRun(RunSource):
 
     spark: SparkSession
     files: SparkFiles
-    opened: list[Any] = field(default_factory=list)
+    open_tables: list[Any] = field(default_factory=list)
 
     def close(self) -> None:
-        for table in self.opened:
+        for table in self.open_tables:
             table.io().close()
 
     def _in_java(self, table: Table) -> Any:
-        self.opened.append(in_java(self.spark, table))
-        return self.opened[-1]
+        self.open_tables.append(in_java(self.spark, table))
+        return self.open_tables[-1]
 
     def _as_table(self, table: Table | None) -> SparkRunTable | None:
         return SparkRunTable(spark=self.spark, table=self._in_java(table), appends=self.appends) if table else None
@@ -120,7 +120,7 @@ class SparkRun(RunSource):
     def rows(self, view: SparkView, append: str) -> pa.Table:
         """Return the audited rows of an append, by its id, in the contract's columns."""
         names = [spark_identifier(column.name) for column in self.job.plan.columns]
-        return collected(view.view.batch.read([append]).select(*names))
+        return collect_rows(view.view.batch.read([append]).select(*names))
 
     def append(self, plan: Plan, inspections: Sequence[Inspection]) -> list[Inspection]:
         table = self._in_java(self.target(plan))
@@ -145,7 +145,7 @@ class SparkRun(RunSource):
         rows = sum(part.malformed().count() for part in parse_files(self.spark, plan, [inspection]))
         if not rows:
             return
-        sample = malformed.sample(self.spark, plan, inspection, _SHOWN)
+        sample = malformed.sample(self.spark, plan, inspection, _SAMPLE)
         lines = "; ".join(
             f"{'line' if 'line' in row else 'row'} {next(iter(row.values()))}: {row['why']}" for row in sample
         )

@@ -34,14 +34,14 @@ _ATOMS: dict[type[types.DataType], pa.DataType] = {
 }
 
 
-def collected(frame: Any) -> pa.Table:
+def collect_rows(frame: Any) -> pa.Table:
     """Return the rows of a Spark data frame. Raise Misconfigured if Arrow, or Python, has no such values, and Refused
     if a text is not UTF-8.
     """
     try:
         if hasattr(frame, "toArrow"):
             return frame.toArrow()
-        schema = pa.schema(_field(it.name, it.dataType, it.nullable) for it in frame.schema.fields)
+        schema = pa.schema(_field(field.name, field.dataType, field.nullable) for field in frame.schema.fields)
         return pa.Table.from_batches(_sound_batches(frame, schema), schema)
     except (TypeError, ValueError, OverflowError, pa.ArrowException) as error:
         raise Misconfigured(f"the Spark data frame cannot become Arrow: {error}") from error
@@ -67,8 +67,8 @@ def _batches(frame: Any, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
 
 
 def _pieces(rows: Iterable[Any]) -> Iterator[list[Any]]:
-    left = iter(rows)
-    while piece := list(islice(left, _PIECE)):
+    rest = iter(rows)
+    while piece := list(islice(rest, _PIECE)):
         yield piece
 
 
@@ -85,18 +85,18 @@ def _type(kind: types.DataType) -> pa.DataType:
     if isinstance(kind, types.MapType):
         return pa.map_(_type(kind.keyType), _field("value", kind.valueType, kind.valueContainsNull))
     if isinstance(kind, types.StructType):
-        return pa.struct([_field(it.name, it.dataType, it.nullable) for it in kind.fields])
-    if (found := _ATOMS.get(type(kind))) is None:
+        return pa.struct([_field(field.name, field.dataType, field.nullable) for field in kind.fields])
+    if (atom := _ATOMS.get(type(kind))) is None:
         raise TypeError(f"no table has values of the type {kind.simpleString()}")
-    return found
+    return atom
 
 
 def _plain(kind: types.DataType) -> Callable[[Any], Any]:
     """Return what makes of a value of this type what Arrow takes: an instant comes as a time of day in the zone of
     this machine, a struct without its names, and a map as a dictionary.
     """
-    known = _of(kind)
-    return lambda value: None if value is None else known(value)
+    convert = _of(kind)
+    return lambda value: None if value is None else convert(value)
 
 
 def _of(kind: types.DataType) -> Callable[[Any], Any]:
@@ -107,8 +107,8 @@ def _of(kind: types.DataType) -> Callable[[Any], Any]:
         return lambda value: list(map(element, value))
     if isinstance(kind, types.MapType):
         key, item = _plain(kind.keyType), _plain(kind.valueType)
-        return lambda value: [(key(each), item(its)) for each, its in value.items()]
+        return lambda value: [(key(name), item(member)) for name, member in value.items()]
     if isinstance(kind, types.StructType):
         parts = {field.name: _plain(field.dataType) for field in kind.fields}
-        return lambda value: {name: part(its) for (name, part), its in zip(parts.items(), value, strict=True)}
+        return lambda value: {name: part(member) for (name, part), member in zip(parts.items(), value, strict=True)}
     return lambda value: value

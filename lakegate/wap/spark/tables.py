@@ -26,7 +26,7 @@ from spark_jobs.jvm import hadoop
 from spark_jobs.jvm.gateway import jvm
 
 _KEY, _REGION, _JAVAS_REGION = "s3.access-key-id", "s3.region", "client.region"
-_LATER = ("refs", "snapshot-log", "metadata-log")  # what says of another state that it is the table's
+_HISTORY = ("refs", "snapshot-log", "metadata-log")  # what says of another state that it is the table's
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +50,8 @@ class SparkRunTable(SparkTable):
 def in_java(spark: SparkSession, table: Table) -> Any:
     """Return the table, at its state, as a Java object that changes nothing in a catalog."""
     java = jvm(spark).org.apache.iceberg
-    said = json.loads(table.metadata.model_dump_json())
-    text = json.dumps({name: value for name, value in said.items() if name not in _LATER})
+    state = json.loads(table.metadata.model_dump_json())
+    text = json.dumps({name: value for name, value in state.items() if name not in _HISTORY})
     metadata = java.TableMetadataParser.fromJson(table.metadata_location, text)
     places = java.LocationProviders.locationsFor(metadata.location(), metadata.properties())
     operations = java.StaticTableOperations(metadata, _storage(spark, table), places)
@@ -71,24 +71,24 @@ def _settings(table: Table) -> dict[str, str]:
     """Return the settings by which PyIceberg reaches the files, in Java's words. If it has none for S3, those of this
     process are taken, as PyIceberg takes them.
     """
-    its = {name: str(value) for name, value in table.io.properties.items() if value is not None}
-    if table.location().startswith("s3") and _KEY not in its:
-        its |= storage()
-    its |= {_JAVAS_REGION: its[_REGION]} if _REGION in its else {}
-    return {"s3.path-style-access": str("s3.force-virtual-addressing" not in its).lower(), **its}
+    options = {name: str(value) for name, value in table.io.properties.items() if value is not None}
+    if table.location().startswith("s3") and _KEY not in options:
+        options |= storage()
+    options |= {_JAVAS_REGION: options[_REGION]} if _REGION in options else {}
+    return {"s3.path-style-access": str("s3.force-virtual-addressing" not in options).lower(), **options}
 
 
 def in_python(spark: SparkSession, table: Any, files: Iterable[Any]) -> list[DataFile]:
     """Return data files of Java's as PyIceberg has them: both read manifests, and one in memory is enough."""
     java, spec = jvm(spark).org.apache.iceberg, table.spec()
-    written = java.inmemory.InMemoryOutputFile()
-    writer = java.ManifestFiles.write(2, spec, written, None)
+    output = java.inmemory.InMemoryOutputFile()
+    writer = java.ManifestFiles.write(2, spec, output, None)
     try:
         for file in files:
             writer.add(file)
     finally:
         writer.close()
-    body = bytes(written.toByteArray())
+    body = bytes(output.toByteArray())
     manifest = ManifestFile.from_args(
         manifest_path="", manifest_length=len(body), partition_spec_id=int(spec.specId()), content=ManifestContent.DATA
     )
