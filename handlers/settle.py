@@ -6,7 +6,7 @@ from typing import Any
 
 from handlers.runtime import service
 from lakegate.adapters.events import ended_run
-from lakegate.adapters.express import forget_ended, is_end, note_end
+from lakegate.adapters.express import forget_ended, is_end, record_end
 from lakegate.workflow.receive import settle_run
 
 
@@ -16,5 +16,5 @@ def handler(event: dict[str, Any], _context: object) -> None:
     if not is_end(event):
         settle_run(running_service, ended_run(event))
         return
-    settle_run(running_service, note_end(running_service.store, event, running_service.clock.now()))
+    settle_run(running_service, record_end(running_service.store, event, running_service.clock.now()))
     forget_ended(running_service.store, running_service.clock.now())

@@ -54,7 +54,7 @@ class ExpressJobRunner:
         return boto3.client("lambda", config=CONFIG)
 
     def start(self, attempt: Attempt, job_uri: str, reach: Reach, lane: Lane) -> str:  # noqa: ARG002 - its role narrows
-        """See the port. A call that cannot be noted is made again by the next start, and does nothing then."""
+        """See the port. A call that cannot be recorded is made again by the next start, and does nothing then."""
         if lane is not Lane.EXPRESS:
             raise Misconfigured(f"the express function does not run the {lane} lane of {attempt.branch}")
         note_name = _running_name(attempt.branch)
@@ -161,9 +161,9 @@ def run_of(event: Mapping[str, Any]) -> str:
     return f"{PREFIX}{event['requestPayload']['branch']}"
 
 
-def note_end(store: Store, event: Mapping[str, Any], at: datetime) -> str:
-    """Note the end of a run as Lambda tells it of an asynchronous call, and return the run's id. A second call for it,
-    which found it taken, tells nothing of its end. Raise one of NO_EVENT for anything else.
+def record_end(store: Store, event: Mapping[str, Any], at: datetime) -> str:
+    """Record the end of a run as Lambda tells it of an asynchronous call, and return the run's id. A second call for
+    it, which found it taken, tells nothing of its end. Raise one of NO_EVENT for anything else.
     """
     run_id = run_of(event)
     condition, answer = str(event["requestContext"]["condition"]), event.get("responsePayload") or {}

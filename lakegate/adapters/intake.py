@@ -120,7 +120,7 @@ class AwsIntake:
             self._events.enable_rule(Name=rule)
 
     def _switch(self, mapping: str, state: str) -> None:
-        """Bring a mapping to this state. One that is on its way to another state cannot be told yet."""
+        """Bring a mapping to this state. One that is on its way to another state cannot be known yet."""
         subject, ask = f"the event source mapping {mapping}", partial(self._mapping_state, mapping)
         if _await_state(subject, ask, {"Enabled", "Disabled"}) != state:
             self._lambda.update_event_source_mapping(UUID=mapping, Enabled=state == "Enabled")

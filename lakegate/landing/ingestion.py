@@ -14,7 +14,7 @@ class Reuploads(StrEnum):
     REPLACE = "replace"  # their rows replace those on main, in one audited publish
     APPEND = "append"  # their rows are added to those on main
     IGNORE = "ignore"  # they are discarded
-    REJECT = "reject"  # they are rejected, and people are told
+    REJECT = "reject"  # they are rejected, and people are notified
 
 
 class Engine(StrEnum):

@@ -75,7 +75,7 @@ class DecidedFile:
 @dataclass(frozen=True, kw_only=True)
 class Record:
     """A decision's description in its commit on main: it becomes the commit's properties, and is read back from the
-    log. `rest` files were too many to name; their receipts tell of them. What was audited and published has the `lane`.
+    log. `rest` files were too many to name; their receipts name them. What was audited and published has the `lane`.
     """
 
     decision: Decision
@@ -161,7 +161,7 @@ class Publisher(port.Publisher[Record], Protocol):
     """Publisher of a decision: rows and receipts come to main in one commit, which carries the record."""
 
     def replay(self, branch: str, base: str, commit: str, without: Iterable[str]) -> str:
-        """Repeat the changes from `base` to `commit` on a branch that stands at `base`, in one new commit, without the
+        """Repeat the changes from `base` to `commit` on a branch that is at `base`, in one new commit, without the
         receipts of the keys `without`; return the new head.
 
         The new commit does not descend from `commit`. Otherwise a catalog that has merged `commit` would look for

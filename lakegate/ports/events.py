@@ -1,4 +1,4 @@
-"""Port of the channels to other systems, and the events that they are told."""
+"""Port of the channels to other systems, and the events that they are sent."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -51,7 +51,7 @@ def read_backlog(
     service: Service, versions: Iterable[FileVersion] | None = None, unrouted: Container[str] | None = None
 ) -> Backlog:
     """Return the backlog of the landed versions, all of them if None. `unrouted` are the ids of those to leave out;
-    those that are noted, if None.
+    those that are recorded, if None.
     """
     files, receipts = undecided_files(service, versions)
     if unrouted is None:
@@ -66,8 +66,8 @@ def unclaimed_files(service: Service, versions: Iterable[FileVersion] | None = N
 
 
 def still_unrouted(service: Service, among: Iterable[Unrouted] | None = None) -> list[Unrouted]:
-    """Return the unrouted files (of these, or all that are noted) that are neither decided nor claimed by now, in the
-    order of `unclaimed`.
+    """Return the unrouted files (of these, or all that are recorded) that are neither decided nor claimed by now, in
+    the order of `unclaimed`.
     """
     by_id = {file.file.id: file for file in (unrouted_files(service) if among is None else among)}
     files = [file.file for file in by_id.values()]
@@ -85,8 +85,8 @@ def _backlog(service: Service, files: list[FileVersion], receipts: Mapping[str, 
     )
 
 
-def note_unclaimed(service: Service, files: list[FileVersion], at: datetime) -> None:
-    """Note the files that a sweep found, and when it began, for `status`: listing a large bucket takes minutes."""
+def record_unclaimed(service: Service, files: list[FileVersion], at: datetime) -> None:
+    """Record the files that a sweep found, and when it began, for `status`: listing a large bucket takes minutes."""
     service.store.write(LANDED_NOTE, to_json(LandedFiles(files=tuple(files[:MOST_FILES]), at=at)).encode())
 
 
@@ -101,7 +101,7 @@ def seen_unclaimed(service: Service) -> LandedFiles:
 
 
 def _last_seen(service: Service) -> LandedFiles:
-    """Return what the last sweep noted; nothing, if the note is absent or cannot be read."""
+    """Return what the last sweep recorded; nothing, if the note is absent or cannot be read."""
     body = service.store.read(LANDED_NOTE)
     try:
         return from_json(LandedFiles, body) if body else LandedFiles()

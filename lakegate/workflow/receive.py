@@ -1,4 +1,4 @@
-"""Receiving: from files that landed to attempts. Decided and claimed files are dropped, and unrouted ones are noted.
+"""Receiving: from files that landed to attempts. Decided and claimed files are dropped, and unrouted ones are recorded.
 
 The first small file of a quiet table starts at once. Files that have something to gain by waiting for others, and those
 of a table that has its share of the jobs under way, are queued: they become one batch.
@@ -27,9 +27,9 @@ from lakegate.ports import MessageFile, Signal
 from lakegate.workflow.attempts.claims import ClaimIndex
 from lakegate.workflow.attempts.launch import NO_NEIGHBOURS, Neighbours, launch
 from lakegate.workflow.attempts.start import start_attempt
-from lakegate.workflow.attempts.usage import note_usage
+from lakegate.workflow.attempts.usage import record_usage
 from lakegate.workflow.ledger.receipts import receipts_now
-from lakegate.workflow.ledger.unrouted import make_room, note_as_unrouted
+from lakegate.workflow.ledger.unrouted import make_room, record_as_unrouted
 from lakegate.workflow.notices.messages import unrouted_message
 from lakegate.workflow.notices.outbox import notify
 from lakegate.workflow.receiving.arrivals import Arrival, Failure, look_up, try_each, try_step
@@ -38,9 +38,9 @@ from lakegate.workflow.receiving.queued import (
     AT_ONCE,
     QueueNotes,
     names_by_table,
-    note_queued,
     oldest,
     read_queued,
+    record_queued,
     take_off,
     waiting_batch,
 )
@@ -95,7 +95,7 @@ def settle_run(service: Service, run_id: str) -> None:
         return
     with bound_contextvars(run=run.id, branch=attempt.branch):
         settle_and_gather(service, attempt)
-        note_usage(service, attempt, run)
+        record_usage(service, attempt, run)
 
 
 def settle_and_gather(service: Service, attempt: Attempt) -> None:
@@ -190,11 +190,11 @@ def _take_up(
     *,
     are_late: bool = False,
 ) -> list[Failure]:
-    """Take these files and the noted ones to their next step."""
+    """Take these files and the recorded ones to their next step."""
     queued_files, failures = look_up(service, chain(*items.values())) if items else ([], [])
     files = {file.id: file for file in (*queued_files, *new_files)}
     by_table, unrouted = _route(registry, sorted(files.values(), key=lambda file: file.order))
-    failures += _note_all_unrouted(service, registry, unrouted)
+    failures += _record_all_unrouted(service, registry, unrouted)
     index = ClaimIndex(service, [file.key for _, own_files in by_table for file in own_files])
     starts = {
         contract.table: LONG_AGO if are_late else queue.waiting_start(contract.table, items) for contract, _ in by_table
@@ -215,7 +215,7 @@ def _take_up(
 
 
 def _batches_of(service: Service, start: datetime, contract: Contract, files: list[FileVersion]) -> list[WaitingBatch]:
-    """Return the batches that these files would be. Where that cannot be told, one that waits for nothing: the step
+    """Return the batches that these files would be. Where that cannot be known, one that waits for nothing: the step
     that opens it fails, and says why.
     """
     try:
@@ -237,7 +237,7 @@ def _route(
     return list(by_table.values()), unrouted
 
 
-def _note_all_unrouted(service: Service, registry: Registry, files: list[FileVersion]) -> list[Failure]:
+def _record_all_unrouted(service: Service, registry: Registry, files: list[FileVersion]) -> list[Failure]:
     """Note unrouted files: together, in one message, or each alone if one of them fails. All fail while a contract
     cannot be read, because it may route them.
     """
@@ -248,7 +248,7 @@ def _note_all_unrouted(service: Service, registry: Registry, files: list[FileVer
     def step(group: list[FileVersion]) -> None:
         for error in registry.unread:
             raise error
-        note_unrouted(service, [(file, reasons[file]) for file in group])
+        record_unrouted(service, [(file, reasons[file]) for file in group])
 
     failure = try_step(files, partial(step, files))
     if failure is None or len(files) == 1 or registry.unread:
@@ -256,8 +256,8 @@ def _note_all_unrouted(service: Service, registry: Registry, files: list[FileVer
     return try_each(files, lambda file: step([file]))
 
 
-def note_unrouted(service: Service, files: Iterable[tuple[FileVersion, str]]) -> None:
-    """Notify people of files, with their reasons, that are neither noted nor decided, and then note them. A crash
+def record_unrouted(service: Service, files: Iterable[tuple[FileVersion, str]]) -> None:
+    """Notify people of files, with their reasons, that are neither recorded nor decided, and then record them. A crash
     between the two may repeat the message, and loses none.
     """
     new = [(file, reason) for file, reason in files if make_room(service, file)]
@@ -269,7 +269,7 @@ def note_unrouted(service: Service, files: Iterable[tuple[FileVersion, str]]) ->
     message = unrouted_message(MessageFile(key=file.key, reasons=(reason,)) for file, reason in new)
     notify(service, f"unrouted-{digest}", message)
     for file, reason in new:
-        note_as_unrouted(service, file, reason)
+        record_as_unrouted(service, file, reason)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,11 +308,11 @@ def ingest(
 
 
 def _queue(service: Service, contract: Contract, files: list[FileVersion], start: datetime) -> None:
-    """Note the files, which are given oldest first. If they wait for company, be reminded when that time is over."""
+    """Record the files, which are given oldest first. If they wait for company, be reminded when that time is over."""
     if not files:
         return
     batch = WaitingBatch(lane=likely_lane(contract, service.express, files), start=start)
-    note_queued(service, contract.table, files, batch)
+    record_queued(service, contract.table, files, batch)
     delay = batch.deadline(service.batch_window) - service.clock.now()
     if delay > timedelta() and service.reminders:
         try:

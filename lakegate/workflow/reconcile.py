@@ -19,8 +19,8 @@ from lakegate.ports import Branch, Signal
 from lakegate.workflow.attempts.claims import files_claimed_at
 from lakegate.workflow.attempts.launch import launch
 from lakegate.workflow.attempts.reports import has_left_something
-from lakegate.workflow.attempts.usage import note_usage_of_lost_event
-from lakegate.workflow.backlog import Backlog, note_unclaimed, read_backlog, still_unrouted
+from lakegate.workflow.attempts.usage import record_lost_usage
+from lakegate.workflow.backlog import Backlog, read_backlog, record_unclaimed, still_unrouted
 from lakegate.workflow.ledger.compaction import compact
 from lakegate.workflow.ledger.receipts import main_receipts, receipts_now
 from lakegate.workflow.ledger.unrouted import forget_unrouted, unrouted_files
@@ -118,7 +118,7 @@ def _go_on(
 ) -> None:
     if has_left_something(service.store, attempt) or service.runner.find(attempt.branch) is not None:
         settle(service, attempt)
-        note_usage_of_lost_event(service, attempt)
+        record_lost_usage(service, attempt)
     elif has_undecided:
         launch(service, attempt)
     elif keeps_nothing(service, attempt, claims):
@@ -177,7 +177,7 @@ def _receive_lost(service: Service) -> None:
     listing = Listing(service=service, unrouted=unrouted)
     backlog = read_backlog(service, listing.versions(), unrouted)
     files = backlog.files
-    note_unclaimed(service, files, began)
+    record_unclaimed(service, files, began)
     _emit_backlog(service, backlog, listing)
     receipts = receipts_now(service, unrouted.values())
     errors = [
@@ -230,7 +230,7 @@ def _emit_backlog(service: Service, backlog: Backlog, listing: Listing) -> None:
 
 
 def _receive_some(service: Service, files: list[FileVersion]) -> list[Failure]:
-    """Receive the first of these files that are not noted as queued, as many as a sweep has time for. If some fail,
+    """Receive the first of these files that are not recorded as queued, as many as a sweep has time for. If some fail,
     they may fail in every sweep: then receive other ones too, each sweep different ones.
     """
     queued = _queued_versions(service) if files else set[tuple[str, str]]()
@@ -243,7 +243,7 @@ def _receive_some(service: Service, files: list[FileVersion]) -> list[Failure]:
 
 
 def _queued_versions(service: Service) -> set[tuple[str, str]]:
-    """Return the keys and version ids of the files that are noted as queued: those are gathered."""
+    """Return the keys and version ids of the files that are recorded as queued: those are gathered."""
     names = [name for names in names_by_table(service).values() for name in names]
     return {
         (arrival.key, arrival.version_id) for arrivals in read_queued(service, names).values() for arrival in arrivals

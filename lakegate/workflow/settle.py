@@ -1,4 +1,4 @@
-"""Settling: after the job has ended, publish what passed, reject what did not, tell people, and tidy up.
+"""Settling: after the job has ended, publish what passed, reject what did not, notify people, and tidy up.
 
 `settlement` says what is to be done, and this page does it with conditional writes. Anybody may settle an attempt at
 any time, and again: the page looks at what is done already and goes on from there.
@@ -20,7 +20,7 @@ from lakegate.ports import Signal
 from lakegate.publishing.guards import NeedsNewAttempt
 from lakegate.workflow.attempts.claims import files_claimed_on, list_open_attempts, not_claimed_later
 from lakegate.workflow.attempts.job import job_of
-from lakegate.workflow.attempts.reports import End, accept_report, hand_over, note_end
+from lakegate.workflow.attempts.reports import End, accept_report, hand_over, record_end
 from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.ledger.decisions import Commit, record
 from lakegate.workflow.ledger.receipts import receipts_now
@@ -115,23 +115,23 @@ def _retry(
 
 
 def accept_end(service: Service, attempt: Attempt, job: Job) -> AttemptEnd | None:
-    """Note the attempt's report, if there is one, as its end. Return how the attempt ended, or None while its job is
+    """Record the attempt's report, if there is one, as its end. Return how the attempt ended, or None while its job is
     under way.
     """
     return end_of(service, attempt, job, accept_report)
 
 
 def _give_up(service: Service, facts: Facts, files: Collection[FileVersion]) -> bool:
-    """Note that the attempt is given up, or handed over, if its job left no report and a next attempt is to follow.
-    Return False if its report was noted first: the attempt is then settled by its report.
+    """Record that the attempt is given up, or handed over, if its job left no report and a next attempt is to follow.
+    Return False if its report was recorded first: the attempt is then settled by its report.
     """
     end, crash = facts.end, facts.end.crash
     if not files or not (crash or end.handed_over):
         return True
     if end.handed_over:
         hand_over(service.store, facts.attempt, end.reason)
-        return note_end(service.store, facts.attempt, End.HANDED_OVER)
-    return note_end(service.store, facts.attempt, End.GIVEN_UP if crash and crash.began else End.NEVER_BEGAN)
+        return record_end(service.store, facts.attempt, End.HANDED_OVER)
+    return record_end(service.store, facts.attempt, End.GIVEN_UP if crash and crash.began else End.NEVER_BEGAN)
 
 
 def _publish(
@@ -211,11 +211,11 @@ def _require_branch(service: Service, attempt: Attempt) -> None:
 
 
 def _finish(service: Service, attempt: Attempt, claims: list[FileVersion], end: AttemptEnd) -> None:
-    """Tell people what was decided, take published files off the branch, and delete branches that nobody needs.
+    """Notify people of the decisions, take published files off the branch, and delete branches that nobody needs.
 
     The next attempt leaves out files that other versions of their keys supersede by now. Those are decided first,
     because nobody can decide them once the branch is gone. If a contract pushed meanwhile says that they are not
-    superseded, the branch is left as it is: the sweep settles it again and tells of all files at once.
+    superseded, the branch is left as it is: the sweep settles it again and notifies of all files at once.
     """
     receipts = receipts_now(service, claims)
     if open_files := _undecided_files(service, attempt, claims, receipts):
@@ -277,7 +277,7 @@ def is_at_rest(
     service: Service, attempt: Attempt, claims: Iterable[FileVersion], receipts: Mapping[str, Receipt]
 ) -> bool:
     """Return True if nothing is left to do: by main's receipts the attempt rejected all that its branch claims, and
-    people were told. Other files are off the branch then, because pruning follows telling and removes claims last.
+    people were notified. Other files are off the branch then, because pruning follows notices and removes claims last.
     """
     rejected = all(decided_so(entry_of(receipts, file), Decision.REJECTED, attempt) for file in claims)
     return rejected and notified_at(service, rejection(attempt)) is not None

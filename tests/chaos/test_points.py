@@ -1,7 +1,7 @@
 """The points that something is broken at, on in-memory ports."""
 
 from lakegate.audit.model.lane import Lane
-from lakegate.workflow.attempts.reports import End, note_end
+from lakegate.workflow.attempts.reports import End, record_end
 from lakegate.workflow.settle import settle
 from tests.chaos.points import points
 from tests.world.world import TABLE, World
@@ -46,7 +46,7 @@ def test_a_file_that_is_handed_over_is_seen_at_each_step_of_it() -> None:
     world.store.create(f"attempts/{attempt.branch}/express.json", b"{}")
     assert here.furthest() == "end told"
 
-    note_end(world.store, attempt, End.HANDED_OVER)
+    record_end(world.store, attempt, End.HANDED_OVER)
     assert here.furthest() == "handed over"
 
     world.hand_over()

@@ -13,7 +13,7 @@ from lakegate.errors import Retryable
 from lakegate.landing.attempts import Attempt
 from lakegate.ports import Branch
 from lakegate.testing.jobs import USAGE
-from lakegate.workflow.attempts.usage import note_usage
+from lakegate.workflow.attempts.usage import record_usage
 from lakegate.workflow.registry import contract_name
 from tests.cli.desk import ROWS, Desk
 from tests.support.function_urls import ANN
@@ -238,7 +238,7 @@ def test_status_sums_up_what_the_published_batches_are_billed_for(desk: Desk) ->
         attempt = Attempt(table="nyc.flights", batch=batch, number=1)
         run = desk.world.runner.find(attempt.branch)
         assert run
-        note_usage(desk.world.service, attempt, desk.world.runner.get(run.id))
+        record_usage(desk.world.service, attempt, desk.world.runner.get(run.id))
     assert "billed 0.20 vCPU-hours, 0.80 GB-hours" in desk.run("status").stdout
     assert [line["usage"]["seconds"] for line in desk.json("status")["published"]] == [90, 90]
 

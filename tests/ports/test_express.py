@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lakegate.adapters.events import NO_EVENT
-from lakegate.adapters.express import ExpressJobRunner, RunMark, forget_ended, is_end, note_end
+from lakegate.adapters.express import ExpressJobRunner, RunMark, forget_ended, is_end, record_end
 from lakegate.audit.model.codec import to_json
 from lakegate.audit.model.lane import Lane
 from lakegate.errors import Misconfigured
@@ -106,7 +106,7 @@ def test_only_the_express_lane_is_started(runner: ExpressJobRunner, called: Call
 def test_a_run_is_under_way_until_its_end_is_told(runner: ExpressJobRunner, store: MemoryStore) -> None:
     run = start(runner)
     assert [it.id for it in runner.open_runs()] == [run]
-    note_end(store, told(ATTEMPT.branch), runner._clock.now())
+    record_end(store, told(ATTEMPT.branch), runner._clock.now())
     assert runner.open_runs() == []
     assert runner.get(run).state is JobState.SUCCEEDED
 
@@ -117,7 +117,7 @@ def test_what_is_listed_of_runs_under_way_does_not_grow_with_those_that_there_we
     start(runner)
     forget_ended(store, runner._clock.now())
     assert len(runner.open_runs()) == 1
-    note_end(store, told(ATTEMPT.branch), runner._clock.now())
+    record_end(store, told(ATTEMPT.branch), runner._clock.now())
     forget_ended(store, runner._clock.now())
     assert store.names("notes/") == []
     assert state(runner) is JobState.SUCCEEDED
@@ -125,7 +125,7 @@ def test_what_is_listed_of_runs_under_way_does_not_grow_with_those_that_there_we
 
 def test_whoever_asks_for_runs_writes_nothing(runner: ExpressJobRunner, store: MemoryStore) -> None:
     start(runner)
-    note_end(store, told(ATTEMPT.branch), runner._clock.now())
+    record_end(store, told(ATTEMPT.branch), runner._clock.now())
     before = dict(store.objects)
     assert runner.open_runs() == []
     assert store.objects == before
@@ -160,7 +160,7 @@ def test_a_run_whose_start_was_not_noted_is_found_by_the_note_that_it_is_taken(
 
 def test_a_run_that_ended_well_says_what_it_took(runner: ExpressJobRunner, store: MemoryStore) -> None:
     run = start(runner)
-    assert note_end(store, told(ATTEMPT.branch), runner._clock.now()) == run
+    assert record_end(store, told(ATTEMPT.branch), runner._clock.now()) == run
     usage = runner.get(run).usage
     assert usage
     assert (usage.seconds, usage.vcpu_hours, usage.storage_gb_hours) == (2, 0, 0)
@@ -179,7 +179,7 @@ def test_a_call_that_failed_is_told_without_the_errors_text(
     runner: ExpressJobRunner, store: MemoryStore, condition: str, answer: object, reason: str
 ) -> None:
     run = start(runner)
-    note_end(store, told(ATTEMPT.branch, condition, answer), runner._clock.now())
+    record_end(store, told(ATTEMPT.branch, condition, answer), runner._clock.now())
     found = runner.get(run)
     assert found.state is JobState.FAILED
     assert found.reason.startswith(reason)
@@ -189,13 +189,13 @@ def test_a_call_that_failed_is_told_without_the_errors_text(
 def test_the_first_end_that_is_told_holds(runner: ExpressJobRunner, store: MemoryStore) -> None:
     run = start(runner)
     for condition in ("Success", "RetriesExhausted"):
-        note_end(store, told(ATTEMPT.branch, condition), runner._clock.now())
+        record_end(store, told(ATTEMPT.branch, condition), runner._clock.now())
     assert runner.get(run).state is JobState.SUCCEEDED
 
 
 def test_a_call_that_found_its_run_taken_tells_nothing_of_its_end(runner: ExpressJobRunner, store: MemoryStore) -> None:
     run = start(runner)
-    assert note_end(store, told(ATTEMPT.branch, answer={"outcome": "taken"}), runner._clock.now()) == run
+    assert record_end(store, told(ATTEMPT.branch, answer={"outcome": "taken"}), runner._clock.now()) == run
     assert state(runner) is JobState.RUNNING
 
 
@@ -206,7 +206,7 @@ def test_an_end_is_told_apart_from_a_state_change_of_emr() -> None:
 @pytest.mark.parametrize("event", [{}, {"requestPayload": []}, {"requestPayload": {"branch": "b"}}, {"detail": {}}])
 def test_what_tells_of_no_run_notes_nothing(store: MemoryStore, clock: MemoryClock, event: dict[str, Any]) -> None:
     with pytest.raises(NO_EVENT):
-        note_end(store, event, clock.now())
+        record_end(store, event, clock.now())
     assert store.objects == {}
 
 

@@ -17,7 +17,7 @@ from moto import mock_aws
 
 from lakegate.adapters import emr as adapter
 from lakegate.adapters.emr import STATES, EmrJobRunner, spark_defaults, tag
-from lakegate.adapters.express import ExpressJobRunner, note_end
+from lakegate.adapters.express import ExpressJobRunner, record_end
 from lakegate.adapters.job_policy import job_policy
 from lakegate.adapters.lanes import LaneRunner
 from lakegate.audit.model.lane import Lane
@@ -143,7 +143,7 @@ def test_a_run_that_has_ended_says_when(runner: JobRunner) -> None:
 def end(runner: JobRunner, run_id: str) -> None:
     """As a person does in the vendor's console, where the vendor has a way to: lakegate never does."""
     if isinstance(runner, ExpressJobRunner):
-        note_end(runner._store, told(run_id.removeprefix("express-")), datetime.now(UTC))
+        record_end(runner._store, told(run_id.removeprefix("express-")), datetime.now(UTC))
     if isinstance(runner, EmrJobRunner):
         runner._emr.cancel_job_run(applicationId=runner._settings.application_id, jobRunId=run_id)
     if isinstance(runner, MemoryJobRunner):

@@ -11,7 +11,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.files import FileVersion
 from lakegate.ports import JobState, MessageKind
 from lakegate.workflow import settle as settling
-from lakegate.workflow.attempts.reports import End, begun_name, how_given_up, note_end
+from lakegate.workflow.attempts.reports import End, begun_name, how_given_up, record_end
 from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
@@ -212,7 +212,7 @@ def test_one_that_begins_after_it_was_given_up_for_never_having_begun_rejects_no
         wait(world, LONGEST.total_seconds())
     last = first.next().next()
     world.kill_jobs("no room", never_began=True)
-    assert note_end(world.service.store, last, End.NEVER_BEGAN)  # a worker is about to open the next attempt
+    assert record_end(world.service.store, last, End.NEVER_BEGAN)  # a worker is about to open the next attempt
     world.store.write(begun_name(last), b"")
     settle(world.service, last)
     assert world.rejected() == {}
@@ -234,7 +234,7 @@ def test_jobs_that_were_cut_off_from_their_files_reject_nothing(world: World) ->
 def test_one_that_is_cut_off_after_it_was_given_up_has_crashed(world: World) -> None:
     first = dropped(world)
     world.kill_jobs("it took longer than it may")
-    assert note_end(world.service.store, first, End.GIVEN_UP)
+    assert record_end(world.service.store, first, End.GIVEN_UP)
     world.store.write(begun_name(first), CUT_OFF)
     assert status(world.service).in_flight[0].state.startswith("in a job that failed; attempt a2 starts")
     for _ in range(world.service.attempts):
@@ -246,7 +246,7 @@ def test_one_that_is_cut_off_after_it_was_given_up_has_crashed(world: World) -> 
 def test_one_that_waited_and_was_given_up_is_followed_by_another(world: World) -> None:
     first = dropped(world)
     world.kill_jobs("no room", never_began=True)
-    assert note_end(world.service.store, first, End.GIVEN_UP)
+    assert record_end(world.service.store, first, End.GIVEN_UP)
     wait(world, LONGEST.total_seconds())
     world.run()
     assert world.rows_on_main() == {"1": 3}

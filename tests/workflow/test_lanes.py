@@ -10,7 +10,7 @@ from lakegate.landing.attempts import Attempt
 from lakegate.landing.ingestion import Engine
 from lakegate.landing.lane import NO_LANE, Express, Work, lane_of
 from lakegate.ports import JobState
-from lakegate.workflow.attempts.reports import End, how_given_up, note_end
+from lakegate.workflow.attempts.reports import End, how_given_up, record_end
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
 from lakegate.workflow.settle import settle
@@ -191,7 +191,7 @@ def test_files_that_were_handed_over_keep_to_spark_until_a_person_has_them_tried
 def test_a_report_that_comes_after_its_files_were_handed_over_does_not_count(world: World) -> None:
     attempt = dropped(world)
     [run] = world.runner.open_runs()
-    assert note_end(world.store, attempt, End.HANDED_OVER)  # by a worker that died before it did more
+    assert record_end(world.store, attempt, End.HANDED_OVER)  # by a worker that died before it did more
     world.runner.finish(run.id)
     settle(world.service, attempt)
     assert world.rows_on_main() == {}
@@ -202,7 +202,7 @@ def test_a_report_that_comes_after_its_files_were_handed_over_does_not_count(wor
 def test_a_report_that_was_accepted_counts_though_its_files_are_handed_over_then(world: World) -> None:
     attempt = dropped(world)
     world.run(settle_after=False)
-    assert note_end(world.store, attempt, End.REPORT)
+    assert record_end(world.store, attempt, End.REPORT)
     world.store.write(f"handovers/{attempt.branch}.json", b'{"reason": "late"}')
     settle(world.service, attempt)
     assert world.rows_on_main() == {"1.parquet": 3}

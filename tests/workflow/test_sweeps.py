@@ -15,7 +15,7 @@ from lakegate.ports import JobRun, Message, MessageKind, Reach
 from lakegate.workflow import reconcile as sweeps
 from lakegate.workflow.backlog import unclaimed_files
 from lakegate.workflow.ledger.unrouted import unrouted_files
-from lakegate.workflow.receive import note_unrouted
+from lakegate.workflow.receive import record_unrouted
 from lakegate.workflow.reconcile import BRANCHES, reconcile
 from lakegate.workflow.status import status
 from tests.world.world import World
@@ -223,7 +223,7 @@ def test_a_marker_is_passed_over_by_its_event_and_by_sweeps(world: World, key: s
 
 def test_a_marker_that_an_earlier_release_held_is_forgotten(world: World) -> None:
     marker = world.landing.add("elsewhere/_SUCCESS", b"")
-    note_unrouted(world.service, [(marker, "no contract routes it")])
+    record_unrouted(world.service, [(marker, "no contract routes it")])
     reconcile(world.service)
     assert unrouted_files(world.service) == []
 

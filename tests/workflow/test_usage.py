@@ -6,7 +6,7 @@ import pytest
 
 from lakegate.landing.attempts import Attempt
 from lakegate.testing.jobs import USAGE
-from lakegate.workflow.attempts.usage import note_usage, usage_of
+from lakegate.workflow.attempts.usage import record_usage, usage_of
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.settle import settle
 from lakegate.workflow.status import status, with_usage
@@ -36,17 +36,17 @@ def test_a_job_whose_event_is_lost_is_noted_by_the_sweep_that_settles_it(world: 
 def test_a_job_that_runs_or_is_not_reckoned_yet_is_not_noted(world: World) -> None:
     world.drop("1.parquet", rows=3)
     (attempt,), (run,) = world.attempts(), world.runner.open_runs()
-    note_usage(world.service, attempt, run)
+    record_usage(world.service, attempt, run)
     world.run(settle_after=False)
-    note_usage(world.service, attempt, replace(world.runner.get(run.id), usage=None))
+    record_usage(world.service, attempt, replace(world.runner.get(run.id), usage=None))
     assert usage_of(world.store, attempt) is None
 
 
 def test_the_first_note_of_a_run_holds(world: World) -> None:
     attempt = ended(world)
     (run,) = world.runner.runs.values()
-    note_usage(world.service, attempt, run)
-    note_usage(world.service, attempt, replace(run, usage=replace(USAGE, seconds=1)))
+    record_usage(world.service, attempt, run)
+    record_usage(world.service, attempt, replace(run, usage=replace(USAGE, seconds=1)))
     assert usage_of(world.store, attempt) == USAGE
 
 
@@ -62,7 +62,7 @@ def test_status_says_of_each_batch_what_its_job_took(world: World) -> None:
     attempt = ended(world)
     (run,) = world.runner.runs.values()
     settle(world.service, attempt)
-    note_usage(world.service, attempt, run)
+    record_usage(world.service, attempt, run)
     world.drop("2.parquet", rows=1)
     now = with_usage(world.service, status(world.service))
     assert [line.usage for line in now.published] == [USAGE]

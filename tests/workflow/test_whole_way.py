@@ -258,7 +258,7 @@ def test_a_fault_of_ours_at_one_table_is_raised_and_holds_up_no_other(
     def broken(*_: object) -> None:
         raise KeyError(stray.key)
 
-    monkeypatch.setattr("lakegate.workflow.receive.note_unrouted", broken)
+    monkeypatch.setattr("lakegate.workflow.receive.record_unrouted", broken)
     with pytest.raises(KeyError):
         receive(world.service, [Arrival(key=it.key, version_id=it.version_id) for it in (stray, file)])
     world.run()

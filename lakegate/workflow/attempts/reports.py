@@ -50,12 +50,12 @@ def has_begun(store: Store, attempt: Attempt) -> bool:
 
 
 def was_cut_off(store: Store, attempt: Attempt) -> bool:
-    """Return True if the attempt's job noted that a service was out of its reach."""
+    """Return True if the attempt's job recorded that a service was out of its reach."""
     return store.read(begun_name(attempt)) == CUT_OFF
 
 
 def hand_over(store: Store, attempt: Attempt, reason: str) -> None:
-    """Note that the attempt's files are handed over to Spark, for want of its job's word, unless that is noted."""
+    """Record that the attempt's files are handed over to Spark, for want of its job's word, unless that is recorded."""
     store.create(_our_handover_name(attempt), to_json({"reason": reason}).encode())
 
 
@@ -87,8 +87,8 @@ class End(StrEnum):
 _GIVEN_UP = (End.GIVEN_UP, End.NEVER_BEGAN, End.HANDED_OVER)
 
 
-def note_end(store: Store, attempt: Attempt, end: End) -> bool:
-    """Note the attempt's end unless one is noted already. Return True if the noted end is this one; the ways of
+def record_end(store: Store, attempt: Attempt, end: End) -> bool:
+    """Record the attempt's end unless one is recorded already. Return True if the recorded end is this one; the ways of
     giving up count as one.
     """
     alike = (end,) if end is End.REPORT else _GIVEN_UP
@@ -102,7 +102,7 @@ def how_given_up(store: Store, attempt: Attempt) -> End | None:
 
 
 def has_ended(store: Store, attempt: Attempt) -> bool:
-    """Return True if the attempt's end is noted. A crash that no attempt follows is not."""
+    """Return True if the attempt's end is recorded. A crash that no attempt follows is not."""
     return store.read(_end_name(attempt)) is not None
 
 
@@ -115,7 +115,7 @@ def had_begun(store: Store, attempt: Attempt) -> bool:
 
 
 def _recorded_end(store: Store, attempt: Attempt) -> End | None:
-    """Return the attempt's noted end, if there is one. Raise Misconfigured if the note is not one of lakegate's."""
+    """Return the attempt's recorded end, if there is one. Raise Misconfigured if the note is not one of lakegate's."""
     body = store.read(_end_name(attempt))
     end = next((choice for choice in End if body == to_json(choice).encode()), None)
     if body is not None and end is None:
@@ -129,11 +129,11 @@ def _end_name(attempt: Attempt) -> str:
 
 
 def accept_report(store: Store, attempt: Attempt) -> Report | None:
-    """Note the attempt's report as its end and return it; None if there is none yet or the attempt was given up first.
-    Raise as `read_report` does.
+    """Record the attempt's report as its end and return it; None if there is none yet or the attempt was given up
+    first. Raise as `read_report` does.
     """
     body = store.read(report_name(attempt))
-    return _read(attempt, body) if body is not None and note_end(store, attempt, End.REPORT) else None
+    return _read(attempt, body) if body is not None and record_end(store, attempt, End.REPORT) else None
 
 
 def report_in_force(store: Store, attempt: Attempt) -> Report | None:

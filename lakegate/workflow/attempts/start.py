@@ -49,12 +49,12 @@ def start_attempts(
     files: Iterable[FileVersion],
     chunk: Callable[[list[FileVersion]], list[FileVersion]],
 ) -> Iterator[Attempt]:
-    """Start as many attempts as the files need, from this number on. Each takes the files that are noted for it, or the
-    `chunk` of what is left. The notes keep two workers, or a second try, from giving one file to two attempts.
+    """Start as many attempts as the files need, from this number on. Each takes the files that are recorded for it, or
+    the `chunk` of what is left. The notes keep two workers, or a second try, from giving one file to two attempts.
     """
     rest = list(files)
     while rest:
-        ids = {file.id for file in _note_files(service, attempt, chunk(rest))}
+        ids = {file.id for file in _record_files(service, attempt, chunk(rest))}
         own_files = [file for file in rest if file.id in ids]
         if own_files and _claim(service, attempt, own_files):
             rest = [file for file in rest if file.id not in ids]
@@ -109,7 +109,7 @@ def _use_of(service: Service, attempt: Attempt, files: Iterable[FileVersion]) ->
 
 
 def _agree_on_files(service: Service, attempt: Attempt, files: list[FileVersion]) -> list[FileVersion]:
-    """Return all files that the attempt is for, as noted first; none if some of these are not among them. These are
+    """Return all files that the attempt is for, as recorded first; none if some of these are not among them. These are
     returned as the caller has them: a listing may order the versions of a key otherwise than their events do, and the
     caller has found by its own order that they are to be tried.
 
@@ -118,7 +118,7 @@ def _agree_on_files(service: Service, attempt: Attempt, files: list[FileVersion]
     """
     if attempt.number == 1:
         return files
-    files_for_attempt = _note_files(service, attempt, files)
+    files_for_attempt = _record_files(service, attempt, files)
     files_by_id = {file.id: file for file in files}
     return (
         [files_by_id.get(file.id, file) for file in files_for_attempt]
@@ -127,8 +127,8 @@ def _agree_on_files(service: Service, attempt: Attempt, files: list[FileVersion]
     )
 
 
-def _note_files(service: Service, attempt: Attempt, files: list[FileVersion]) -> tuple[FileVersion, ...]:
-    """Note the files as those that the attempt is for, unless others are noted already. Return the noted ones."""
+def _record_files(service: Service, attempt: Attempt, files: list[FileVersion]) -> tuple[FileVersion, ...]:
+    """Record the files as those that the attempt is for, unless others are recorded already. Return the recorded."""
     name = f"attempts/{attempt.branch}/files.json"
     service.store.create(name, to_json(files).encode())
     try:

@@ -94,7 +94,7 @@ def _reprieve(file: StoredFile, folder: str, candidates: int, moment: Moment) ->
 
 
 def _candidate(file: StoredFile, earlier: Candidate | None, now: datetime) -> Candidate:
-    """Return the file as a candidate since it was first noted, or since now if it was written again meanwhile."""
+    """Return the file as a candidate since it was first recorded, or since now if it was written again meanwhile."""
     is_same = earlier and (earlier.etag, earlier.modified) == (file.etag, file.written_at)
     first_run = earlier.since if earlier and is_same else now
     return Candidate(uri=file.uri, size=file.size, etag=file.etag, modified=file.written_at, since=first_run)

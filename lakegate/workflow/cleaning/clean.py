@@ -1,4 +1,4 @@
-"""Clean: note the files that nothing needs, and delete those that a run at least a week ago has noted, too.
+"""Clean: record the files that nothing needs, and delete those that a run at least a week ago has recorded, too.
 
 Any step that fails ends the run, and what is deleted by then was unneeded. A run may be given again at any time.
 """
@@ -17,8 +17,8 @@ from lakegate.workflow.cleaning.candidates import WEEK, Amount, Moment, Reprieve
 from lakegate.workflow.cleaning.memory import (
     CleaningMemory,
     candidates_before,
-    note_candidates,
     read_memory,
+    record_candidates,
     remember,
 )
 from lakegate.workflow.cleaning.needs import Need, NeededFiles, needed_files
@@ -99,7 +99,7 @@ def _clean(
     to_wait = [candidate for candidate in result.candidates if not is_unneeded(candidate, moment.now)]
     for candidate in to_wait:
         result.keep(Reprieve.SECOND_RUN, candidate.size)
-    note_candidates(service, folder, result.candidates)
+    record_candidates(service, folder, result.candidates)
     if delete:
         warehouse.delete(candidate.uri for candidate in to_delete)
         log.info("cleaned", folder=folder, files=len(to_delete))

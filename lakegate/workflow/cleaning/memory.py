@@ -44,8 +44,8 @@ def remember(service: Service, memory: CleaningMemory) -> None:
 
 
 def candidates_before(service: Service, folder: str) -> dict[str, Candidate]:
-    """Return the candidates that the last run noted in a folder, by URI. A note that cannot be read counts as none: its
-    files wait anew.
+    """Return the candidates that the last run recorded in a folder, by URI. A note that cannot be read counts as none:
+    its files wait anew.
     """
     body = service.store.read(_name(folder))
     try:
@@ -56,7 +56,7 @@ def candidates_before(service: Service, folder: str) -> dict[str, Candidate]:
     return {candidate.uri: candidate for candidate in candidates}
 
 
-def note_candidates(service: Service, folder: str, candidates: Iterable[Candidate]) -> None:
+def record_candidates(service: Service, folder: str, candidates: Iterable[Candidate]) -> None:
     service.store.write(_name(folder), to_json(tuple(candidates)).encode())
 
 

@@ -100,10 +100,10 @@ def _unchanged_receipts(service: Service, head: str, watermark: datetime) -> lis
 
 
 def _take_turn(service: Service) -> str | None:
-    """Note that this worker alone compacts now, and return the note's name; None if another one does. A worker that
+    """Record that this worker alone compacts now, and return the note's name; None if another one does. A worker that
     read receipts before another took newer ones off main would put older ones in the archive.
 
-    The note names the hour. A worker that has noted its hour looks for notes of the hours before and after, because
+    The note names the hour. A worker that has recorded its hour looks for notes of the hours before and after, because
     clocks differ. A note that a crash leaves blocks compaction for two hours.
     """
     hour = int(service.clock.now().timestamp() // TURN.total_seconds())

@@ -1,6 +1,6 @@
-"""Unrouted files: those that no contract routes. Each is noted, without a receipt, until it is decided or gone.
+"""Unrouted files: those that no contract routes. Each is recorded, without a receipt, until it is decided or gone.
 
-A note that cannot be read counts as none, and hides no other: listing finds its file, which is noted anew.
+A note that cannot be read counts as none, and hides no other: listing finds its file, which is recorded anew.
 """
 
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ class Unrouted:
 
 
 def unrouted_files(service: Service) -> list[Unrouted]:
-    """Return all unrouted files that are noted, oldest first."""
+    """Return all unrouted files that are recorded, oldest first."""
     bodies = service.store.read_many(service.store.names(PREFIX))
     files = [file for name, body in bodies.items() if (file := _read(name, body))]
     return sorted(files, key=lambda file: file.file.order)
 
 
 def make_room(service: Service, file: FileVersion) -> bool:
-    """Return True if the file is not noted. A note that cannot be read is deleted, so that another takes its place."""
+    """Return True if the file is not recorded. A note that cannot be read is deleted: another may take its place."""
     name = _name(file)
     body = service.store.read(name)
     if body is None:
@@ -44,8 +44,8 @@ def make_room(service: Service, file: FileVersion) -> bool:
     return True
 
 
-def note_as_unrouted(service: Service, file: FileVersion, reason: str) -> None:
-    """Note that no contract routes a file, unless that is noted."""
+def record_as_unrouted(service: Service, file: FileVersion, reason: str) -> None:
+    """Record that no contract routes a file, unless that is recorded."""
     service.store.create(_name(file), to_json(Unrouted(file=file, reason=reason, since=service.clock.now())).encode())
 
 

@@ -1,7 +1,7 @@
 """Events: one for each commit on main that publishes or rejects files, and for each channel.
 
-They are made of main's log, so they tell what is there, whoever decided it and however often a worker died meanwhile.
-They are in the outbox before people are told, because an attempt that people were told of is looked at no more.
+They are made of main's log, so they say what is there, whoever decided it and however often a worker died meanwhile.
+They are in the outbox before people are notified, because an attempt that people were notified of is looked at no more.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,15 +42,15 @@ def channel_of(name: str) -> str:
 def report_decisions(
     service: Service, attempt: Attempt, claims: Iterable[FileVersion] = (), end: AttemptEnd | None = None
 ) -> None:
-    """Tell every channel of each decision on the attempt's files in main's log, unless it was told."""
-    send_events(service, note_decided(service, attempt, claims, end))
+    """Notify every channel of each decision on the attempt's files in main's log, unless it was notified."""
+    send_events(service, record_events(service, attempt, claims, end))
 
 
-def note_decided(
+def record_events(
     service: Service, attempt: Attempt, claims: Iterable[FileVersion] = (), end: AttemptEnd | None = None
 ) -> dict[str, AddressedEvent]:
-    """Put an event of each decision on the attempt's files in the outbox, for each channel that was not told. Return
-    those by their names there.
+    """Put an event of each decision on the attempt's files in the outbox, for each channel that was not notified.
+    Return those by their names there.
     """
     if not service.channels:
         return {}
@@ -65,7 +65,7 @@ def send_events(service: Service, events: Mapping[str, AddressedEvent]) -> None:
     for name, event in events.items():
         try:
             send(service, name, event)
-        except Exception as error:  # noqa: BLE001 (people and other channels are still to be told)
+        except Exception as error:  # noqa: BLE001 (people and other channels are still to be notified)
             log.warning("event_not_sent", message=name, error=str(error), kind=type(error).__name__)
 
 

@@ -12,7 +12,7 @@ from lakegate.landing.chunks import rotate
 from lakegate.landing.lifecycle import Decision
 from lakegate.ports import Message, MessageKind, Signal
 from lakegate.workflow.ledger.decisions import DECISIONS
-from lakegate.workflow.notices.events import channel_of, note_decided
+from lakegate.workflow.notices.events import channel_of, record_events
 from lakegate.workflow.notices.outbox import (
     LATE,
     OUTBOX,
@@ -28,7 +28,7 @@ from lakegate.workflow.notices.outbox import (
 from lakegate.workflow.service import Service
 
 log = structlog.get_logger()
-FORGET_AFTER = timedelta(hours=1)  # by then no worker is about to record the decision of a noted message
+FORGET_AFTER = timedelta(hours=1)  # by then no worker is about to record the decision of a recorded message
 MOST_UNANSWERED = 3  # for people, and for each channel: each may take as long as its client waits
 
 
@@ -81,7 +81,7 @@ def _send_late(service: Service, name: str, letter: Letter, waits: timedelta) ->
             forget(service, name)
         return None
     if isinstance(confirmed_letter, Message) and _is_untried(confirmed_letter):
-        note_decided(service, Attempt(table=confirmed_letter.table, batch=confirmed_letter.batch, number=0))
+        record_events(service, Attempt(table=confirmed_letter.table, batch=confirmed_letter.batch, number=0))
     try:
         deliver(service, confirmed_letter)
     except (Retryable, OutcomeUnknown) as error:
@@ -99,7 +99,7 @@ def _as_decided(service: Service, letter: Letter) -> Letter | None:
     """Return the message with the files that main's log confirms, or None if it confirms none; an event as it is, or
     None if its channel is no longer there.
 
-    Only a rejection without a branch is asked for. It was noted before its decision, by a worker that may have died,
+    Only a rejection without a branch is asked for. It was recorded before its decision, by a worker that may have died,
     and another may have decided otherwise.
     """
     if isinstance(letter, AddressedEvent):

@@ -1,4 +1,4 @@
-"""Outbox: each message, and each event for a channel, is noted before it is sent, and marked as sent afterwards.
+"""Outbox: each message, and each event for a channel, is recorded before it is sent, and marked as sent afterwards.
 
 So none is lost, and a redelivered call sends none again. A crash between sending and marking may repeat one: a message
 with the same batch, an event with the same id. It formats nothing, and `late` sends what stayed here.
@@ -20,7 +20,7 @@ T = TypeVar("T")
 OUTBOX = "notes/outbox/"
 SENT_PREFIX = "notes/sent/"
 LATE = timedelta(hours=1)
-WORKER_MARK = "~"  # in the outbox, between a message's name and the worker that noted it before its decision
+WORKER_MARK = "~"  # in the outbox, between a message's name and the worker that recorded it before its decision
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +119,7 @@ def send(service: Service, name: str, letter: Letter) -> None:
 
 
 def deliver(service: Service, letter: Letter) -> None:
-    """Tell people a message, or a channel an event."""
+    """Notify people of a message, or a channel of an event."""
     if isinstance(letter, AddressedEvent):
         service.channels[letter.channel].send(letter.event)
     else:

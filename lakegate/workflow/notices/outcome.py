@@ -16,7 +16,7 @@ from lakegate.landing.receipts import Entry, Receipt, entry_of
 from lakegate.ports import Message, MessageFile
 from lakegate.workflow.attempts.job import readable_job_of
 from lakegate.workflow.ledger.decisions import DECISIONS
-from lakegate.workflow.notices.events import note_decided, send_events
+from lakegate.workflow.notices.events import record_events, send_events
 from lakegate.workflow.notices.messages import (
     approved_message,
     observed_message,
@@ -46,7 +46,7 @@ def notify_outcome(
     end: AttemptEnd,
     receipts: Mapping[str, Receipt],
 ) -> list[FileVersion]:
-    """Tell people of the files that this attempt rejected, of those that a person approved, and of those that it
+    """Notify people of the files that this attempt rejected, of those that a person approved, and of those that it
     published with warnings, or at all if the contract asks for that. Tell the channels of all of its decisions. Return
     the rejected files.
 
@@ -58,7 +58,7 @@ def notify_outcome(
     )
     if published and end.report is None:
         raise Conflict(f"branch {attempt.branch}: another worker published it. The next sweep settles it again")
-    events = note_decided(service, attempt, claims, end)
+    events = record_events(service, attempt, claims, end)
     reports = end.reports_by_id
     published_reports = [(file, reports[file.id]) for file in published if file.id in reports]
     if rejected:

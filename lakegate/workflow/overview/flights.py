@@ -157,7 +157,7 @@ def with_waits(service: Service, lines: Sequence[Line]) -> tuple[Line, ...]:
 
 
 def _wait(service: Service, line: Line) -> Wait | None:
-    """Return what settling the batch would wait for now, or the error if it cannot be settled. Nothing is noted."""
+    """Return what settling the batch would wait for now, or the error if it cannot be settled. Nothing is recorded."""
     attempt = Attempt(table=line.table, batch=line.batch, number=line.attempt)
     try:
         job = job_of(service.store, attempt)

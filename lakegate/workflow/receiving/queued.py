@@ -1,4 +1,4 @@
-"""Queued files: those that wait for company, or for a job of their table. They are noted, so that whoever ends a job
+"""Queued files: those that wait for company, or for a job of their table. They are recorded, so that whoever ends a job
 finds them without listing the landing bucket.
 
 A note is a hint: a file whose note is lost is found by the sweep, which lists. Notes of one file may be several.
@@ -29,7 +29,7 @@ QueueNotes = Mapping[str, Sequence[Arrival]]
 """Noted arrivals, by the note's name."""
 
 
-def note_queued(service: Service, table: str, files: Iterable[FileVersion], batch: WaitingBatch) -> None:
+def record_queued(service: Service, table: str, files: Iterable[FileVersion], batch: WaitingBatch) -> None:
     """Note files of a table, which are given oldest first, and what they wait for."""
     for chunk in in_chunks(files, FILES_PER_NOTE):
         _write_note(service, table, [Arrival.of(file) for file in chunk], chunk[0].landed_at, batch)
@@ -90,7 +90,7 @@ def read_queued(service: Service, names: Iterable[str]) -> QueueNotes:
 
 
 def take_off(service: Service, queue_notes: QueueNotes, failures: Container[Arrival]) -> None:
-    """Delete notes that were taken up. Arrivals that failed are noted anew, behind all others, because they may fail
+    """Delete notes that were taken up. Arrivals that failed are recorded anew, behind all others, because they may fail
     each time.
     """
     for name, arrivals in queue_notes.items():

@@ -24,7 +24,8 @@ def discard_untried(service: Service, table: str, findings: Sequence[Finding]) -
 def reject_untried(service: Service, table: str, findings: Sequence[Finding]) -> None:
     """Reject files of a table, and notify people.
 
-    The message is noted before the decision, because there is no branch by which a sweep would miss it after a crash.
+    The message is recorded before the decision, because there is no branch by which a sweep would miss it after a
+    crash.
     """
     if not findings:
         return

@@ -48,11 +48,11 @@ class FilesWritten:
 
 @dataclass(frozen=True, kw_only=True)
 class Decisions:
-    """Decisions, and the tables that they tell of.
+    """Decisions, and the tables that they name.
 
     `published` file versions have their rows on main by their receipts, and `replaced_versions` had them. `reports` are
     those that can be read. `paths_by_table` are main's data files by table. `lost_versions` landed before the
-    watermark, and nothing tells of them. `unread` are receipts that cannot be read.
+    watermark, and nothing names them. `unread` are receipts that cannot be read.
     """
 
     published: tuple[DecidedVersion, ...] = ()

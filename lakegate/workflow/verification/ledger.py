@@ -104,7 +104,7 @@ def _files_written(report: Report) -> FilesWritten:
 
 def _lost_versions(service: Service, known_ids: Container[str]) -> Iterator[str]:
     """Yield the landed versions that no sweep looks at, because they are older than the watermark, and that are neither
-    decided nor noted.
+    decided nor recorded.
     """
     mark = service.ledger.watermark()
     if mark is None:

@@ -1,4 +1,4 @@
-"""Rules of verification: each judges facts and says what is wrong, or what cannot be told, and what to run.
+"""Rules of verification: each judges facts and says what is wrong, or what cannot be known, and what to run.
 
 They read nothing.
 """

@@ -14,7 +14,7 @@ from lakegate.workflow.verification.storage import read_needs
 
 
 def verify(service: Service, warehouse: Warehouse) -> list[Finding]:
-    """Return what is well, what is wrong and what cannot be told, each with the next step. Raise Misconfigured for a
+    """Return what is well, what is wrong and what cannot be known, each with the next step. Raise Misconfigured for a
     role that may not read the ledger.
     """
     service.ledger.watermark()
