@@ -56,10 +56,10 @@ NO_NUMBER = {
     "branch.name",
     "kind",
     "inspection.file.key",
-    "what",
+    "subject",
     "files.form.kind",
     "' and '.join(known_setting.kinds)",
-    "', '.join(unasked)",
+    "', '.join(extra)",
 }
 MORE_THAN_ONE = {
     "files",

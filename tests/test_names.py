@@ -49,7 +49,7 @@ def test_no_package_gains_a_name_of_the_dialect() -> None:
         "lambda given: 1",
         "class Chosen: ...",
         "class ToldEvents: ...",
-        "is_recorded: bool = True",
+        "is_noted: bool = True",
         "_unpacked, size = 1, 2",
         "try: ...\nexcept OSError as why: ...",
         "match event:\n    case {'id': mine}: ...",
