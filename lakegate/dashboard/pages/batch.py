@@ -66,9 +66,9 @@ def _show_failing(view: BatchView) -> None:
         return
     listing = session.failing_rows(view.batch, check)
     columns, rows = listing.answer.columns, listing.answer.rows
-    label = f"{listing.failing.check.name}: {count(len(rows), 'row')}"
+    label = f"{listing.failure.check.name}: {count(len(rows), 'row')}"
     markup.show("remark", text=label + (f", the first {MOST_ROWS} are shown" if len(rows) > MOST_ROWS else ""))
-    at_fault = listing.failing.check.columns
+    at_fault = listing.failure.check.columns
     cells = [[cell(value) for value in row] for row in rows[:MOST_ROWS]]
     markup.show("rows", label=label, columns=columns, rows=cells, at_fault=at_fault)
     for remark in remarks(listing):
