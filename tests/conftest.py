@@ -21,6 +21,8 @@ import structlog
 import typer.main
 import typer.testing
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from tests.support.image import java_home
 
@@ -89,6 +91,14 @@ settings.register_profile("gate", settings.get_profile("ci"), max_examples=50)
 settings.load_profile("gate")
 # `make search`: other examples in every run, and more of them.
 settings.register_profile("search", settings.get_profile("ci"), derandomize=False, max_examples=1000)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _draws_are_the_same_in_every_selection() -> Iterator[None]:
+    """Hypothesis draws constants of the project's modules, too: of those that a session happens to have imported."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(providers, "_get_local_constants", Constants)
+        yield
 
 
 @pytest.fixture(autouse=True)
