@@ -71,7 +71,7 @@ test-nessie: setup ## tests against a real Nessie
 test-postgres: setup ## the ports' contracts and the whole flow against a real Nessie over PostgreSQL (no part of make test)
 	$(PYTEST) -m nessie --postgres --extended tests/ports tests/flow
 
-test-http: setup ## twenty schedules with faults of the network before a real Nessie (a minute)
+test-http: setup ## thirty schedules with faults of the network before a real Nessie (a minute)
 	$(PYTEST) -m http tests/simulation
 
 test-extended: setup ## ten thousand schedules, a hundred and fifty of the network, and what else takes long; CI runs it beside make test (twenty minutes)

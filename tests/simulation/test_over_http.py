@@ -14,7 +14,7 @@ from tests.simulation.volume import run_some
 
 pytestmark = pytest.mark.http
 
-SCHEDULES, GATES_SHARE = 150, range(30, 50)  # half a second to a second each
+SCHEDULES, GATES_SHARE = 150, range(30, 60)  # half a second to a second each
 ENOUGH = 60  # schedules in which a breakage must be seen
 COVERED = (
     *(f"request: {fault}" for fault in FAULTS),
