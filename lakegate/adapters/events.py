@@ -23,7 +23,7 @@ def landed_version(event: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def reminder(file: FileVersion) -> dict[str, Any]:
-    """Return a reminder of a file version. `landed` reads it like an event."""
+    """Return a reminder of a file version. `landed_version` reads it like an event."""
     thing = {"key": file.key, "version-id": file.version_id, "sequencer": file.sequencer}
     return {"detail-type": REMINDER, "detail": {"object": thing}}
 

@@ -31,7 +31,7 @@ class Storage(Protocol):
 
 
 class StagedFiles(Protocol):
-    """Staged files of the job. Each method returns what it is given, with faults, in the same order."""
+    """Staged files of the job. Answers have the order of the files."""
 
     def inspect(self) -> list[Inspection]:
         """Inspect each of the job's files, in their order."""

@@ -23,7 +23,7 @@ _BRANCH = re.compile(
 
 def batch_id(table: str, files: Iterable[FileVersion], *, has_attempt: bool = True) -> str:
     """Return a batch id derived from the files, so that a redelivery of the same files is the same batch:
-    `20130131T0405-1a2b3c4d`. Files that are decided without an attempt (`tried=False`) get another id, because a
+    `20130131T0405-1a2b3c4d`. Files that are decided without an attempt (`has_attempt=False`) get another id, because a
     worker that looked earlier may be about to try them.
     """
     members = sorted(files, key=lambda file: file.order)

@@ -32,7 +32,7 @@ class Usage:
 @dataclass(frozen=True, kw_only=True)
 class JobRun:
     """A run of an attempt's job; `reason` is the runner's word on a failure, `ended_at` is None while it runs. `usage`
-    is None until the runner knows it, and in a run that was found by its branch.
+    is None until the runner knows it.
     """
 
     id: str

@@ -11,6 +11,7 @@ files that landed and are not decided). Rooms below the pages:
 - `overview`: the lines that `status` shows.
 - `ledger`: receipts on main and in the archive, decisions on main, compaction.
 - `notices`: what people are notified of, and how often.
+- `verification`: the catalog, the service's bucket and the lake, compared for the command line.
 - `cleaning`: the lake's files that nothing needs. Its own `clean` is called by the command line, and by no page.
 
 Pages import rooms; a room imports no page. Every step asks "already done?" first and may be run again from the start.

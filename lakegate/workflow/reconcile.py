@@ -1,4 +1,4 @@
-"""Reconciling: a scheduled sweep finishes the work of lost events and crashes. It never looks at events."""
+"""Reconciling: a scheduled sweep finishes the work of lost events and crashes, and takes up dead letters."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -41,8 +41,8 @@ RUNS = 100  # that one sweep settles for their dead letters
 
 
 def reconcile(service: Service) -> list[LakegateError]:
-    """Take up everything that is older than the grace. A step that fails stops no other: return the errors that are
-    foreseen, and raise any other one after the last step.
+    """Take up files and messages that are older than the grace, and all else that is open. A step that fails stops no
+    other: return the errors that are foreseen, and raise any other one after the last step.
     """
     return foreseen(error for step in _steps(service) if (error := _try(step)))
 

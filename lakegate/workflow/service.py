@@ -26,7 +26,7 @@ from lakegate.ports import (
 
 @dataclass(frozen=True, kw_only=True)
 class Service:
-    """One installation. The sweep takes up events, branches and messages that are older than the `grace`.
+    """One installation. The sweep takes up files and messages that are older than the `grace`.
 
     Receipts move to the archive `compact_after` they landed, and closed entries of those with more entries than
     `truncate_above`. A file is rejected after so many `attempts` at it alone whose job crashed. Jobs reach the

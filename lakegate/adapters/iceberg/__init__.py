@@ -3,7 +3,7 @@
 `catalog` is one ref of the Iceberg REST of a Nessie. `identity` is what must be equal before data files move,
 `manifests` list them, `specs` carry their partitions, and `reach` follows all that metadata files name. `files` are
 fetched once per publish: a metadata file never changes. `commits` are made once, and `errors` translates. PyArrow is
-not needed, and no function has it: object storage is reached through s3fs.
+not needed, and of the functions only the express lane's has it: object storage is reached through s3fs.
 """
 
 from importlib import import_module
