@@ -24,7 +24,7 @@ NETWORK: dict[str, Any] = {
 
 
 def faults_of(fields: dict[str, Any], region: str = "") -> list[str]:
-    """What is wrong with settings of a file, by the fields' names."""
+    """Return the faults of a file's settings, by the names of their fields."""
     config, wrong = Config.parse({setting_name(name): value for name, value in fields.items()})
     return [*(f"{name} {words}" for name, words in wrong.items()), *config.faults(region, wrong)]
 
