@@ -24,6 +24,7 @@ from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
+from tests.support import aws_models
 from tests.support.image import java_home
 
 pytest_plugins = ["tests.support.nessie", "tests.support.postgres", "tests.support.nessie_auth", "tests.support.spark"]
@@ -41,6 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    aws_models.hold_requests()
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
@@ -66,6 +68,14 @@ def _mark_all_but_a_share(cases: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def extended(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("--extended"))
+
+
+@pytest.fixture(autouse=True)
+def _requests_are_as_aws_takes_them() -> Iterator[None]:
+    """A request that breaks its model fails the test that makes it, whatever became of its error."""
+    yield
+    broken, aws_models.BROKEN[:] = [*aws_models.BROKEN], []
+    assert broken == [], "AWS would refuse these requests"
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -117,7 +117,7 @@ def test_a_branch_whose_job_never_started_has_no_run(runner: JobRunner) -> None:
 
 
 def test_runs_of_attempts_whose_names_begin_alike_are_told_apart(runner: JobRunner) -> None:
-    attempt = Attempt(table=f"{'n' * 120}.{'t' * 120}", batch=BATCH, number=1)
+    attempt = Attempt(table=f"{'n' * 99}.{'t' * (LONGEST_TABLE - 100)}", batch=BATCH, number=1)
     runner.start(attempt, JOB, REACH, lane_of(runner))
     assert runner.find(attempt.next().branch) is None
 
