@@ -335,6 +335,12 @@ class Installation(MemoryInstallation):
         heard = [datetime.strptime(f"{name[-20:-5]}Z", "%Y%m%dT%H%M%S%z") for name in names]
         return self.clock.now() < min(heard) + self.window
 
+    def failed_before(self, table: str) -> bool:
+        """Return True if a queued file was taken up before, and failed: it waits anew then, behind all others."""
+        names = [name.rpartition("/")[2] for name in self.store.objects if name.startswith(f"{QUEUED}{table}/")]
+        landed = {f"{file.landed_at:%Y%m%dT%H%M%S}" for file in self.noted(table)}
+        return any(name.partition("-")[0] not in landed for name in names)
+
     def lane_of(self, files: Iterable[FileVersion]) -> Lane:
         """The lane that they take together, where no attempt has handed one of them over."""
         express = self.service.express
@@ -425,7 +431,7 @@ class Installation(MemoryInstallation):
         """Files that no other table's wait beside are taken up where a slot is free."""
         left = self.noted(table)
         lane, reminded = self.lane_of(left), {file.id for file in files} & {file.id for file in left}
-        if not reminded or worker.result != []:
+        if not reminded or worker.result != [] or self.failed_before(table):
             return
         if self.taken_slots(lane) < self.service.jobs_at_once and bool(self.service.express) == worker.has_express:
             raise Violation(f"{left[0].key} waits for longer than its window, and a slot of {lane} is free")

@@ -614,10 +614,9 @@ def what_express_left_is_audited_by_spark(end: End) -> Iterator[str]:
     """
     world, left, tries = end.world, list[Job](), Counter[str]()
     for job in map(world.runner.job, world.runner.runs):
-        its, again = {file.id for file in job.files}, job.batch in world.retried
-        before = [it for it in left if it.batch == job.batch and its & {file.id for file in it.files} and not again]
-        if before and job.lane is Lane.EXPRESS:
-            yield f"{job.branch} is tried on the express lane, and {before[-1].branch} left its files to Spark"
+        again, before = job.batch in world.retried, [it for it in _before(world, job) if it in left]
+        if before and job.lane is Lane.EXPRESS and not again:
+            yield f"{job.branch} is tried on the express lane, and {before[0].branch} left its files to Spark"
         if job.lane is Lane.EXPRESS and world.report(job.branch) is None:
             tries[job.batch] = tries[job.batch] + 1 if job.branch in world.cut_off and not again else 0
             if tries[job.batch] not in (1, 2):

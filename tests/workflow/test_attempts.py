@@ -15,6 +15,7 @@ from lakegate.workflow.attempts.reports import End, begun_name, how_given_up, re
 from lakegate.workflow.attempts.start import start_attempt
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.retry import retry
+from lakegate.workflow.service import Service
 from lakegate.workflow.settle import settle
 from lakegate.workflow.settlement.backoff import LONGEST, Crash
 from lakegate.workflow.settlement.facts import AttemptEnd
@@ -134,6 +135,23 @@ def test_crashes_before_and_after_a_wait_in_vain_are_in_a_row(world: World) -> N
         crash(world, never_began=never_began)
         wait(world, LONGEST.total_seconds())
     assert world.rejected()["1"][0].endswith("attempts a1, a3 and a4 crashed in a row")
+
+
+def test_a_file_that_another_worker_rejects_before_its_next_attempt_is_claimed_stays_rejected(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = dropped(world)
+
+    def rejected_meanwhile(service: Service, attempt: Attempt, files: list[FileVersion]) -> Attempt:
+        world.reject_behind_the_back(first, tuple(files))
+        return start_attempt(service, attempt, files)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(settling, "start_attempt", rejected_meanwhile)
+        crash(world)
+        wait(world, LONGEST.total_seconds())
+    world.come_to_rest()
+    assert (world.attempts(), world.rows_on_main()) == ([first], {})
 
 
 def test_one_that_never_began_rejects_nothing_though_as_many_crashed_as_may(world: World) -> None:

@@ -5,6 +5,7 @@ attempt's job, run and report are found by it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from enum import Enum
 
 import structlog
@@ -32,12 +33,13 @@ def start_attempt(
 ) -> Attempt:
     """Make the attempt's branch from main's head, claim the files on it and launch its job.
 
-    Files that main does not let in any more are left out, for whoever receives them again; if none is left, the branch
-    is deleted. Return the attempt, which has a later number if the given one is used for something else. If its job
-    cannot be launched now, its files are claimed all the same, so that the next sweep launches it.
+    Files that main does not let in any more are left out, for whoever receives them again, as are those that the
+    attempt before it has rejected meanwhile: only a person may retry them. If none is left, the branch is deleted.
+    Return the attempt, which has a later number if the given one is used for something else. If its job cannot be
+    launched now, its files are claimed all the same, so that the next sweep launches it.
     """
-    files = list(files)
-    while not _claim(service, attempt, files):
+    files, last = list(files), replace(attempt, number=attempt.number - 1)
+    while not _claim(service, attempt, files, last):
         attempt = attempt.next()
     _launch(service, attempt, neighbours)
     return attempt
@@ -56,7 +58,7 @@ def start_attempts(
     while rest:
         ids = {file.id for file in _record_files(service, attempt, chunk(rest))}
         own_files = [file for file in rest if file.id in ids]
-        if own_files and _claim(service, attempt, own_files):
+        if own_files and _claim(service, attempt, own_files, attempt):
             rest = [file for file in rest if file.id not in ids]
             _launch(service, attempt)
             yield attempt
@@ -68,8 +70,9 @@ def _launch(service: Service, attempt: Attempt, neighbours: Neighbours = NO_NEIG
         launch(service, attempt, neighbours)
 
 
-def _claim(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool:
-    """Claim the files on the attempt's branch. Return False if its number is used for something else.
+def _claim(service: Service, attempt: Attempt, files: list[FileVersion], last: Attempt) -> bool:
+    """Claim those files on the attempt's branch that are open to the `last` attempt, which may be this one. Return
+    False if its number is used for something else.
 
     Raise Retryable if the branch is deleted meanwhile. A sweep deletes branches without claims, and the caller must
     know that its files are not claimed.
@@ -77,7 +80,7 @@ def _claim(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool
     use = _use_of(service, attempt, files)
     if use is Use.OTHER or not (files := _agree_on_files(service, attempt, files)):
         return False
-    if use is Use.THESE_FILES or _claim_on_new_branch(service, attempt, files):
+    if use is Use.THESE_FILES or _claim_on_new_branch(service, attempt, files, last):
         return True
     use = _use_of(service, attempt, files)  # another worker was first
     if use is Use.FREE:
@@ -138,7 +141,7 @@ def _record_files(service: Service, attempt: Attempt, files: list[FileVersion]) 
         raise Misconfigured(f"{problem}. The attempt's files wait until it is repaired") from error
 
 
-def _claim_on_new_branch(service: Service, attempt: Attempt, files: list[FileVersion]) -> bool:
+def _claim_on_new_branch(service: Service, attempt: Attempt, files: list[FileVersion], last: Attempt) -> bool:
     """Make the branch, if it is not there, and put receipts on it, which are claims; merged, they are the decision
     "published". Delete the branch if there is nothing to claim. Return False if another worker commits to it first.
     """
@@ -151,7 +154,8 @@ def _claim_on_new_branch(service: Service, attempt: Attempt, files: list[FileVer
         return False
     receipts = receipts_of(service, Ref(MAIN, base), files)
     reuploads = contract_of(service.store, attempt.table).ingestion.reuploads
-    claims = _claims_of(receipts, attempt, files, reuploads)
+    open_files = [file for file in files if is_open(receipts, file, last)]
+    claims = _claims_of(receipts, attempt, open_files, reuploads)
     if not claims:
         service.branches.delete_branch(attempt.branch, base)
         return True
@@ -166,11 +170,9 @@ def _claim_on_new_branch(service: Service, attempt: Attempt, files: list[FileVer
 def _claims_of(
     receipts: dict[str, Receipt], attempt: Attempt, files: Iterable[FileVersion], reuploads: Reuploads
 ) -> list[Receipt]:
-    """Return receipts that claim one version of each key, of those that main's receipts let in."""
+    """Return receipts that claim one version of each key, of those open files that main's receipts let in."""
     standings = {file: standing_of(receipts.get(file.key), file, attempt.table, reuploads) for file in files}
-    open_files = [
-        file for file, standing in standings.items() if is_open(receipts, file, attempt) and not standing.decision
-    ]
+    open_files = [file for file, standing in standings.items() if not standing.decision]
     first = first_of_each_key(
         (file, entry.attempt if (entry := entry_of(receipts, file)) else 0) for file in open_files
     )
