@@ -12,10 +12,11 @@ from urllib.request import Request
 
 from pyspark.sql import SparkSession
 
-from lakegate.audit import issuer
+from lakegate.audit import issuer, role_session
 from lakegate.audit.bounded_http import LARGEST, open_url, place, trust
 from lakegate.audit.model.catalog import CatalogAddress
 from lakegate.audit.model.client import Client
+from spark_jobs.jvm.failures import FAILURES, is_caused_by
 from spark_jobs.jvm.gateway import jvm
 
 SECONDS = 3600  # STS gives no longer life; the catalog that a token opens keeps it until the job ends
@@ -25,7 +26,7 @@ _OF_ISSUER = ("org.apache.iceberg.rest.auth", "org.apache.iceberg.util.Tasks")  
 
 
 class NoTokenError(OSError):
-    """An issuer that gives the job's client no token. The job's files are not at fault, so it counts as an outage."""
+    """An issuer that gives the job no token. The job's files are not at fault, so it counts as an outage."""
 
 
 def token(spark: SparkSession, catalog: CatalogAddress) -> str:
@@ -72,9 +73,15 @@ def _of_role(spark: SparkSession, audience: str) -> str:
     service = java.software.amazon.awssdk.services.sts
     request = service.model.GetWebIdentityTokenRequest.builder()
     request.audience(java.java.util.Collections.singletonList(audience))
-    request.signingAlgorithm("RS256").durationSeconds(SECONDS)
+    request.signingAlgorithm("RS256")
     with _aws(spark, service.StsClient) as sts:
-        return str(sts.getWebIdentityToken(request.build()).webIdentityToken())
+        for life in role_session.lives(SECONDS):
+            try:
+                return str(sts.getWebIdentityToken(request.durationSeconds(life).build()).webIdentityToken())
+            except FAILURES as error:
+                if not is_caused_by(error, role_session.TOO_LONG):
+                    raise
+        raise NoTokenError(role_session.end_message(str(sts.getCallerIdentity().arn())))
 
 
 def password(spark: SparkSession, client: Client) -> str:

@@ -35,12 +35,12 @@ from lakegate.workflow.receive import receive
 from lakegate.workflow.receiving.arrivals import Arrival
 from lakegate.workflow.service import Service
 from spark_jobs.append_and_audit import append_and_audit, last_word, record_cut_off
-from spark_jobs.jvm import hadoop
+from spark_jobs.jvm import hadoop, identity
 from spark_jobs.jvm.failures import FAILURES, is_of_issuer, is_refused
 from spark_jobs.jvm.gateway import jvm
 from spark_jobs.jvm.session import REST, open_catalog
 from tests.flow.conftest import Installation, installed, settings
-from tests.support.issuer import client
+from tests.support.issuer import client, expiry
 from tests.support.jobs import catalog_of, has_begun
 from tests.support.nessie import unique
 from tests.support.nessie_auth import AUDIENCE, FixedToken, NessieAuth, act_as
@@ -205,6 +205,20 @@ def test_a_job_whose_token_has_ended_rejects_no_file(
     own.runner.submit_all()  # what it asks for now is good
     as_publisher(own, guarded, monkeypatch).settle(attempt)
     assert reads(own, guarded, Role.READER) == [1]
+
+
+@pytest.mark.parametrize("seconds", [120, 30])
+def test_a_job_has_a_token_for_as_long_as_its_session_lasts(
+    own: Installation, guarded: NessieAuth, cluster: SparkSession, monkeypatch: pytest.MonkeyPatch, seconds: int
+) -> None:
+    spark, end = reaching(cluster, own.lake), datetime.now(UTC) + timedelta(seconds=seconds)
+    monkeypatch.setattr(guarded.issuer, "session_end", end)
+    address = catalog_of(own.lake, audience=AUDIENCE)
+    if seconds > 60:
+        assert expiry(identity.token(spark, address)) <= end
+        return
+    with pytest.raises(identity.NoTokenError, match="the session of lakegate-spark ends within a minute"):
+        identity.token(spark, address)
 
 
 @pytest.mark.extended

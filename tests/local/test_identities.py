@@ -58,6 +58,18 @@ def test_a_token_is_asked_for_as_on_aws(installation: Installation, wrong: dict[
         sts_of_person(installation.settings).get_web_identity_token(Audience=["lakegate"], **{**RIGHT, **wrong})
 
 
+def test_no_token_outlives_its_session(installation: Installation) -> None:
+    settings = installation.settings
+    arn = f"arn:aws:iam::{ACCOUNT}:role/{settings.stack}-person"
+    sts = sts_of_person(settings)
+    own = sts.assume_role(RoleArn=arn, RoleSessionName="short", DurationSeconds=900)["Credentials"]
+    short = sts_of(settings, own["AccessKeyId"], own["SecretAccessKey"], own["SessionToken"])
+    with pytest.raises(ClientError, match="SessionDurationEscalationException"):
+        short.get_web_identity_token(Audience=["lakegate"], **RIGHT)
+    answer = short.get_web_identity_token(Audience=["lakegate"], **{**RIGHT, "DurationSeconds": 450})
+    assert answer["Expiration"] <= own["Expiration"]
+
+
 def test_only_a_role_that_exists_has_tokens(cloud: LocalSettings, aws: Aws) -> None:
     with pytest.raises(ClientError, match=r"AccessDenied.* no session of a role"):
         token(cloud, aws("sts"))

@@ -178,6 +178,26 @@ def test_sts_is_asked_for_the_audience_and_no_other(issuer: Issuer, monkeypatch:
     assert {name: its[name] for name in its if name.startswith("Audience")} == {"Audience.member.1": ["lake"]}
 
 
+def test_a_token_of_sts_ends_with_its_session_at_the_latest_and_is_renewed_by_its_own_life(issuer: Issuer) -> None:
+    clock = MemoryClock()
+    issuer.now, issuer.session_end = clock.now, clock.now() + timedelta(minutes=14)
+    tokens, lives = StsTokens("lake", clock), dict[str, int]()
+    while clock.now() + timedelta(seconds=60) <= issuer.session_end:
+        token = tokens.token()
+        lives.setdefault(token, round((expiry(token) - clock.now()).total_seconds()))
+        assert clock.now() < expiry(token) <= issuer.session_end
+        clock.advance(5)
+    assert [*dict.fromkeys(lives.values())] == [450, 225, 112, 60]
+
+
+def test_a_session_that_ends_within_a_minute_is_said_with_its_role(issuer: Issuer) -> None:
+    clock = MemoryClock()
+    issuer.now, issuer.session_end = clock.now, clock.now() + timedelta(seconds=59)
+    with pytest.raises(Misconfigured, match=r"the session of lakegate-ingest ends within a minute.*aws sso login"):
+        StsTokens("lake", clock).token()
+    assert issuer.issued == []
+
+
 def test_a_role_that_gets_no_token_is_a_person_s_to_mend(issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
     with pytest.raises(Misconfigured, match=r"STS: asking for a token for lake: .*AccessDenied"):

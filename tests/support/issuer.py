@@ -33,8 +33,13 @@ ANSWER = """<GetWebIdentityTokenResponse xmlns="https://sts.amazonaws.com/doc/20
 <WebIdentityToken>{token}</WebIdentityToken><Expiration>{until:%Y-%m-%dT%H:%M:%SZ}</Expiration>
 </GetWebIdentityTokenResult><ResponseMetadata><RequestId>1</RequestId></ResponseMetadata></GetWebIdentityTokenResponse>
 """
+IDENTITY = """<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult>
+<Arn>arn:aws:sts::123456789012:assumed-role/lakegate-{role}/a-session</Arn><UserId>1</UserId>
+<Account>123456789012</Account></GetCallerIdentityResult>
+<ResponseMetadata><RequestId>1</RequestId></ResponseMetadata></GetCallerIdentityResponse>
+"""
 REFUSAL = """<ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><Error><Type>Sender</Type>
-<Code>AccessDenied</Code><Message>not you</Message></Error><RequestId>1</RequestId></ErrorResponse>"""
+<Code>{code}</Code><Message>not you, or not for so long</Message></Error><RequestId>1</RequestId></ErrorResponse>"""
 
 
 class Issuer(local.Issuer):
@@ -44,6 +49,7 @@ class Issuer(local.Issuer):
         super().__init__(now=now)
         self.issued: list[str] = []
         self.answers = True  # or says that it cannot
+        self.session_end = datetime.max.replace(tzinfo=UTC)  # of every role's session
         self.life = timedelta(hours=1)  # of a client's token
         self.passwords = {role: f"{role}-7f3a-{secrets.token_hex(8)}" for role in Role}
         self.known = dict(self.passwords)  # by which the issuer knows the clients
@@ -55,9 +61,13 @@ class Issuer(local.Issuer):
 
     def ask(self, caller: str, asked: dict[str, list[str]]) -> tuple[int, str]:
         """The answer to a call of STS."""
+        if asked["Action"] == ["GetCallerIdentity"]:
+            return 200, IDENTITY.format(role=caller)
         if asked["Action"] != ["GetWebIdentityToken"] or caller == "nobody":
-            return 403, REFUSAL
+            return 403, REFUSAL.format(code="AccessDenied")
         life = timedelta(seconds=int(asked["DurationSeconds"][0]))
+        if self.now() + life > self.session_end:
+            return 403, REFUSAL.format(code="SessionDurationEscalationException")
         token = self.of(caller, asked["Audience.member.1"][0], life)
         self.issued.append(token)
         return 200, ANSWER.format(token=token, until=self.now() + life)

@@ -5,7 +5,7 @@ as roles and their sessions are.
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -31,6 +31,11 @@ class Refused(CommonServiceException):
 class Invalid(CommonServiceException):
     def __init__(self, message: str) -> None:
         super().__init__("ValidationError", message, 400, sender_fault=True)
+
+
+class TooLong(CommonServiceException):
+    def __init__(self, message: str) -> None:
+        super().__init__("SessionDurationEscalationException", message, 403, sender_fault=True)
 
 
 def apply() -> None:
@@ -60,11 +65,22 @@ def _token(
     if seconds > LONGEST:
         raise Invalid(f"DurationSeconds is up to {LONGEST}, not {seconds}")
     role, life = _caller(context), timedelta(seconds=seconds)
+    if issuer.now() + life > _session_end(context):
+        raise TooLong("The requested token duration would extend the session beyond its original expiration time")
     tags = {tag["Key"]: tag["Value"] for tag in role.get("Tags", ())}
     return {
         "WebIdentityToken": issuer.token(role["Arn"], tags, audience, life),
         "Expiration": issuer.now() + life,
     }
+
+
+def _session_end(context: RequestContext) -> datetime:
+    """Return when the session of the caller, who has one of a role, ends."""
+    from moto.sts.models import sts_backends  # noqa: PLC0415 - it is slow to import
+
+    key = extract_access_key_id_from_auth_header(context.request.headers)
+    sessions = sts_backends[context.account_id][context.partition].assumed_roles
+    return next(it.expiration for it in sessions if it.access_key_id == key).replace(tzinfo=UTC)
 
 
 def _caller(context: RequestContext) -> Any:
