@@ -3,6 +3,7 @@
 The environment decides where a call goes (endpoint, region, credentials), through the vendor's own chain.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -26,16 +27,15 @@ from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnkno
 CONFIG = Config(connect_timeout=5, read_timeout=60, retries={"mode": "standard", "total_max_attempts": 4})
 SINGLE_TRY = CONFIG.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
 NETWORK = (NotConnected, HTTPClientError, IncompleteReadError, ResponseParserError, ResponseStreamingError)
-THROTTLE_CODES = {
-    "RequestLimitExceeded",
-    "RequestThrottled",
-    "RequestThrottledException",
-    "ServiceQuotaExceededException",
-    "SlowDown",
-    "Throttling",
-    "ThrottlingException",
-    "TooManyRequestsException",
-}
+RETRY_CODES = re.compile(
+    "Throttl|TooManyRequests|SlowDown|(Limit|Quota|Throughput)Exceeded|OverLimit|RequestTimeout|NotComplete|InProgress"
+)
+ITEM_RETRY_CODES = re.compile(f"{RETRY_CODES.pattern}|Internal|ServiceUnavailable")
+"""Codes of one item of a request whose answer is that the others succeeded."""
+RETRY_STATUSES = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
+CONFLICT_STATUSES = (HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED)
+CONFLICT_CODES = {"ConcurrentModificationException", "ResourceInUseException"}  # which are answered with 400
+PERSON_CODES = re.compile("AccessDenied|Disabled|Invalid|NotFound")  # of Lambda's 502 for a key, a zip or a subnet
 
 
 Clients = Callable[[str], Any]
@@ -65,11 +65,11 @@ def aws_errors(action: str, *, changes: bool = False) -> Iterator[None]:
 
 def _by_code(action: str, exc: ClientError, *, changes: bool) -> LakegateError:
     message = f"{action}: {exc}"
-    if code(exc) in THROTTLE_CODES:
+    if RETRY_CODES.search(code(exc)) or status(exc) in RETRY_STATUSES:
         return Retryable(message)
-    if status(exc) in (HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED):
+    if code(exc) in CONFLICT_CODES or status(exc) in CONFLICT_STATUSES:
         return Conflict(message)
-    if status(exc) >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    if status(exc) >= HTTPStatus.INTERNAL_SERVER_ERROR and not PERSON_CODES.search(code(exc)):
         return OutcomeUnknown(message) if changes else Retryable(message)
     return Misconfigured(message)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import boto3
 
-from lakegate.adapters.aws import CONFIG, THROTTLE_CODES, aws_errors
+from lakegate.adapters.aws import CONFIG, ITEM_RETRY_CODES, aws_errors
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.landing.chunks import in_chunks
 from lakegate.ports import StoredFile
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 MOST_KEYS = 1000  # objects that one request deletes
-RETRYABLE_CODES = {"InternalError", "ServiceUnavailable", *THROTTLE_CODES}
 
 
 class S3Warehouse:
@@ -65,7 +64,7 @@ class S3Warehouse:
             with aws_errors(f"deleting from {bucket}"):
                 answer = self._s3.delete_objects(Bucket=bucket, Delete={"Objects": keys, "Quiet": True})  # type: ignore[typeddict-item]
             for problem in answer.get("Errors", ()):
-                kind = Retryable if problem.get("Code") in RETRYABLE_CODES else Misconfigured
+                kind = Retryable if ITEM_RETRY_CODES.search(problem.get("Code", "")) else Misconfigured
                 raise kind(f"deleting {problem.get('Key')} from {bucket}: {problem.get('Message')}")
 
 

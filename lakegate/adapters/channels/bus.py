@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import boto3
 
-from lakegate.adapters.aws import CONFIG, aws_errors
+from lakegate.adapters.aws import CONFIG, ITEM_RETRY_CODES, aws_errors
 from lakegate.adapters.channels.document import document
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.ports import Event, EventKind
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 SOURCE = "lakegate"
 DETAIL_TYPES = {EventKind.PUBLISHED: "Files Published", EventKind.REJECTED: "Files Rejected"}
-RETRYABLE_CODES = {"ThrottlingException", "InternalException", "InternalFailure"}
 
 
 class EventBus:
@@ -48,7 +47,7 @@ class EventBus:
         if answer["FailedEntryCount"]:
             [entry] = answer["Entries"]
             code = entry.get("ErrorCode", "")
-            raise (Retryable if code in RETRYABLE_CODES else Misconfigured)(
+            raise (Retryable if ITEM_RETRY_CODES.search(code) else Misconfigured)(
                 f"{action}: {code}: {entry.get('ErrorMessage', '')}"
             )
 
