@@ -44,6 +44,7 @@ class Express(Function):
             timeout=Duration.seconds(TIMEOUT.total_seconds()),
             memory=MEMORY,
             scratch=SCRATCH,
+            loops=True,
         )
         # By its name, because settle may call it, and it settle: neither role can be made before the other function.
         self._arn = Stack.of(self).format_arn(

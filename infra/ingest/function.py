@@ -50,7 +50,9 @@ class Function(Construct):
         handler: str = "",
         memory: int = MEMORY,
         scratch: Size | None = None,
+        loops: bool = False,
     ) -> None:
+        """`loops` marks a function that others call in a cycle on purpose. Lambda ends other cycles after 16 rounds."""
         super().__init__(scope, construct_id)
         self._config, self._keys, self.timeout = config, keys, timeout
         self._label = construct_id.lower()
@@ -70,6 +72,7 @@ class Function(Construct):
             timeout=timeout,
             role=self.role,
             log_group=self._log_group(),
+            recursive_loop=aws_lambda.RecursiveLoop.ALLOW if loops else None,
         )
         waive(
             self.function,

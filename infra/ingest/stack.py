@@ -16,6 +16,7 @@ from infra.config import SWEEP_MINUTES, Config
 from infra.data.stack import DataStack
 from infra.ingest.dashboard import Dashboard
 from infra.ingest.dead_letters import DeadLetters
+from infra.ingest.deliveries import Deliveries
 from infra.ingest.event_bus import allow_bus_events
 from infra.ingest.express import Express
 from infra.ingest.function import Function
@@ -72,8 +73,9 @@ class IngestStack(Stack):
         # Reconcile settles what settle was not called for, and act publishes what a person approves.
         ingest, publish, observer = (self._as(part) for part in (Role.INGEST, Role.PUBLISH, Role.OBSERVER))
         ingest = replace(ingest, reminder_queue_url=self.inbox.queue.queue_url)
-        self.ingest = function("Ingest", settings=ingest, timeout=SHORT)
-        self.settle = function("Settle", settings=publish, timeout=SHORT)
+        # A job's end calls settle, which starts the job of the files that wait: a cycle until none does.
+        self.ingest = function("Ingest", settings=ingest, timeout=SHORT, loops=True)
+        self.settle = function("Settle", settings=publish, timeout=SHORT, loops=True)
         self.reconcile = function("Reconcile", settings=publish, timeout=LONG)
         self.read = function("Read", settings=observer, timeout=LONG, handler="operate.read")
         self.act = function("Act", settings=publish, timeout=LONG, handler="operate.act")
@@ -104,6 +106,8 @@ class IngestStack(Stack):
             functions_to_watch.append(self.express)
             self.express.watch_errors()
         Signals(self, "Signals", config=config, sweep=self.reconcile)
+        cycle = [self.ingest, self.settle, *([self.express] if self.express else [])]
+        Deliveries(self, "Deliveries", config=config, functions=cycle)
         Dashboard(
             self,
             "Dashboard",

@@ -166,6 +166,33 @@ def test_half_of_twenty_files_that_are_rejected_are_told_and_a_few_are_not(stack
     }
 
 
+def metrics_by_name(alarm: dict[str, Any]) -> dict[str, list[str]]:
+    """The resources that an alarm's metrics are of, by the metric's name."""
+    found: dict[str, list[str]] = {}
+    for metric in metrics_of(alarm):
+        found.setdefault(metric["MetricName"], []).append(flat(metric["Dimensions"][0]["Value"]).strip("<>"))
+    return found
+
+
+def test_an_event_of_any_rule_that_reaches_no_queue_is_reported(stack: Stack) -> None:
+    alarm = alarms(stack)["events-undelivered"]
+    rules = sorted(stack.resources("AWS::Events::Rule"))
+    assert len(rules) >= 4
+    names = {name: sorted(values) for name, values in metrics_by_name(alarm).items()}
+    assert names == {"FailedInvocations": rules, "InvocationsFailedToBeSentToDlq": rules}
+    assert alarm["Metrics"][0]["Expression"].count("FILL(") == 2 * len(rules)
+    assert (alarm["Threshold"], alarm["TreatMissingData"]) == (1, "notBreaching")
+
+
+def test_a_call_that_lambda_takes_for_a_loop_is_reported_and_those_in_the_cycle_are_allowed(stack: Stack) -> None:
+    functions = stack.resources("AWS::Lambda::Function")
+    allowed = {name for name, function in functions.items() if function.get("RecursiveLoop") == "Allow"}
+    cycle = {stack.name("AWS::Lambda::Function", name) for name in ("IngestFunction", "SettleFunction", "Express")}
+    assert allowed == cycle
+    watched = metrics_by_name(alarms(stack)["calls-dropped"])["RecursiveInvocationsDropped"]
+    assert set(watched) == cycle
+
+
 def test_a_canary_that_has_not_arrived_an_hour_after_its_time_is_told(stack: Stack) -> None:
     alarm = alarms(stack)["canary"]
     assert (alarm["Statistic"], alarm["Period"], alarm["EvaluationPeriods"]) == ("Sum", 7 * 3600, 1)
