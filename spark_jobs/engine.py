@@ -200,7 +200,7 @@ class SparkAttempt:
         rows = malformed.malformed_rows(self.spark, plan, inspections) if inspections else None
         quarantine.quarantine_rows(self.spark, self.job, view.view, order, failures, rows)
 
-    def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
+    def append_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
         audits.append(self.spark, self.job, rows)
 
 

@@ -141,7 +141,7 @@ class Source(Protocol[T, V_contra]):
         not parse by `plan`; then leave the table without them. `order` are the good files as they landed.
         """
 
-    def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
+    def append_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
         """Append these rows to the audits table, made if it is not there: in one commit, each file version's in data
         files of its own. Raise Unfit, and change nothing, if the table is not as lakegate makes it, and JobError or
         HandedOver if an earlier run has written there.

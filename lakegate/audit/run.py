@@ -332,7 +332,7 @@ def _record_audits(run: Run, files: Sequence[FileReport]) -> list[FileReport]:
         at = run.now()
         rows = {report.id: audit_rows(job, audited_commit, at, report, run.error) for report in files}
         try:
-            run.source.note_audits(rows)
+            run.source.append_audits(rows)
         except Unfit as error:
             run.audits_error = str(error)
             return list(files)

@@ -214,7 +214,7 @@ class Attempt:
         appending.commit(quarantine_table, quarantine_files)
         appending.replace(table.table, old_files, new_files)
 
-    def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
+    def append_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
         name = audits_of(self.job.plan.table, distinct=self.job.distinct)
         current, base = self._with_base(name)
         own.check(name, AUDITS, current)

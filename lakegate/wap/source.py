@@ -140,7 +140,7 @@ class RunSource:
     def quarantine(self, view: Any, order: Any, failures: Any, plan: Plan, inspections: Sequence[Inspection]) -> None:
         raise HandedOver("A run quarantines no rows.")  # its plan has no such check
 
-    def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
+    def append_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
         raise HandedOver("A run notes no audits.")  # nobody asks it to
 
 

@@ -562,7 +562,7 @@ def test_a_commit_that_comes_between_the_audit_and_its_note_ends_the_job(
 ) -> None:
     """As one that the network repeats late."""
     uri, job = job_for(lake, a_plan(), rows(1), notes_audits=True)
-    noted = Attempt.note_audits
+    noted = Attempt.append_audits
 
     def late(engine: Attempt, rows: Any) -> None:
         noted(engine, rows)
@@ -570,5 +570,5 @@ def test_a_commit_that_comes_between_the_audit_and_its_note_ends_the_job(
         with table.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
             append.append_data_file(data_file(f"s3://{lake.bucket}/late.parquet", 1))
 
-    monkeypatch.setattr(Attempt, "note_audits", late)
+    monkeypatch.setattr(Attempt, "append_audits", late)
     assert run_job(uri, Process()) is Outcome.FAILED

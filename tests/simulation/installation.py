@@ -284,7 +284,7 @@ class Installation(MemoryInstallation):
         self.service = replace(self.service, channels={"bus": self.listener})
         self.reached = replace(self.reached, channels={"bus": stopping_at(self.listener)})
 
-    def note_audits(self) -> None:
+    def append_audits(self) -> None:
         """Jobs append what they find to audits tables from now on."""
         self.change(notes_audits=True)
 

@@ -174,7 +174,7 @@ class Schedule(Simulation):
         if seed % 8 in GATHER:
             self.world.wait_for_company()
         if seed % 8 in NOTED:
-            self.world.note_audits()
+            self.world.append_audits()
         if seed % 16 in LISTENED:
             self.world.listen()
         if self.naming:

@@ -21,7 +21,7 @@ class World(Simulation):
 
     def __init__(self) -> None:
         super().__init__(Terms())
-        self.world.note_audits()
+        self.world.append_audits()
         self.world.have_namesakes()
         self.push_contract()
 

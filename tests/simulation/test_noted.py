@@ -30,7 +30,7 @@ class World(Simulation):
     def __init__(self, *, notes: bool = True) -> None:
         super().__init__(Terms())
         if notes:
-            self.world.note_audits()
+            self.world.append_audits()
         self.push_contract()
 
     def land(self, **stories: Story) -> dict[str, FileVersion]:

@@ -372,7 +372,7 @@ class StoryEngine:
         self._commit(table, replace(state, files=files))
         self.did("puts rows aside")
 
-    def note_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
+    def append_audits(self, rows: Mapping[str, Sequence[Row]]) -> None:
         self.head()
         name, branch = audits_of(self.job.plan.table, distinct=self.job.distinct), Ref(self.job.branch)
         there, base = (files_of(self.cluster.lake.table(ref, name)) for ref in (branch, Ref(MAIN, self.job.base)))

@@ -35,7 +35,7 @@ def commit_with_audit(service: Service, audit: Audit) -> Commit:
             if not _merge(service, audit, head, receipts, record, arrivals):
                 service.ledger.commit_receipts(MAIN, head, receipts, record)
         except Refused as error:
-            log.warning("audit_not_noted", branch=audit.attempt.branch, why=str(error))
+            log.warning("audit_not_recorded", branch=audit.attempt.branch, why=str(error))
             service.ledger.commit_receipts(MAIN, head, receipts, record)
 
     return commit
