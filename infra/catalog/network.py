@@ -1,5 +1,9 @@
 """A network: a VPC, made or named by ids, and the security groups of those who meet in it."""
 
+import re
+from collections.abc import Collection
+from typing import cast
+
 from aws_cdk import aws_ec2
 from constructs import Construct
 
@@ -8,8 +12,9 @@ from infra.config import Config
 from infra.keys import Keys
 from infra.logs import log_group
 from infra.network import Network
+from lakegate.doctor.zones import SUBNETS
 
-ZONES = 2  # that a load balancer and a database's subnets need at least
+ZONE_ID = re.compile(r"[a-z0-9]+-az[0-9]+")  # such as use1-az4; a zone's name, such as us-east-1a, is an account's own
 
 
 class CatalogNetwork(Construct):
@@ -33,12 +38,20 @@ class CatalogNetwork(Construct):
             security_groups=(self.clients.security_group_id, *self._groups),
         )
 
+    @staticmethod
+    def _name_zones_by_id(vpc: aws_ec2.Vpc, zones: Collection[str]) -> None:
+        """Have subnets say their zones by ids, which CDK takes for names, where the settings give ids."""
+        for subnet in (*vpc.public_subnets, *vpc.private_subnets):
+            resource, zone = cast("aws_ec2.CfnSubnet", subnet.node.default_child), subnet.availability_zone
+            if zone in zones and ZONE_ID.fullmatch(zone):
+                resource.availability_zone, resource.availability_zone_id = None, zone
+
     def _create(self, config: Config, size: Size) -> aws_ec2.Vpc:
         kinds = aws_ec2.SubnetType
         vpc = aws_ec2.Vpc(
             self,
             "Vpc",
-            **({"availability_zones": list(config.network_zones)} if config.network_zones else {"max_azs": ZONES}),
+            **({"availability_zones": list(config.network_zones)} if config.network_zones else {"max_azs": SUBNETS}),
             nat_gateways=size.nat_gateways,
             restrict_default_security_group=False,  # by a custom resource; nothing is in that group
             subnet_configuration=[
@@ -50,6 +63,7 @@ class CatalogNetwork(Construct):
                 "S3": aws_ec2.GatewayVpcEndpointOptions(service=aws_ec2.GatewayVpcEndpointAwsService.S3)
             },
         )
+        self._name_zones_by_id(vpc, config.network_zones)
         log = log_group(self, "FlowLog", self._keys)
         vpc.add_flow_log("Flows", destination=aws_ec2.FlowLogDestination.to_cloud_watch_logs(log))
         return vpc

@@ -10,6 +10,7 @@ from lakegate.audit.model.probe import ProbeReport
 from lakegate.bundles import Bundle
 from lakegate.doctor.facts import LandingBucket, Subnet
 from lakegate.doctor.finding import Finding, ok, unknown, wrong
+from lakegate.doctor.zones import alternatives
 from lakegate.errors import Misconfigured
 from lakegate.ports import JobRun
 from lakegate.settings import Settings
@@ -20,12 +21,6 @@ OUTPUTS = ("IngestFunction", "SettleFunction", "ReconcileFunction", "LakeBucket"
 TESTED_RELEASE = (0, 99, 0)  # Nessie's release that every test runs with
 BROKEN_RELEASES = ((0, 105, 5), (0, 106, 0))  # behind a load balancer, it names addresses that are not its own
 NO_EXPORT = ((0, 92, 1), (0, 100, 0))  # the export as a ZIP loses what is in it
-# Regions in which EMR Serverless is in some zones alone, by AWS's page "Endpoints and quotas for EMR Serverless".
-ZONES = {
-    "us-east-1": ("use1-az1", "use1-az2", "use1-az4", "use1-az5", "use1-az6"),
-    "us-west-1": ("usw1-az1", "usw1-az3"),
-    "ca-central-1": ("cac1-az1", "cac1-az2"),
-}
 UNAUTHORIZED_STATUS = 401
 IMAGE = "see docs/how-to/emr-image.md"
 READ_LOG = "read its driver's log in the service's bucket, below logs/"
@@ -162,8 +157,8 @@ def subnets(all_subnets: Iterable[Subnet], region: str) -> list[Finding]:
 
 
 def _subnet(subnet: Subnet, region: str) -> list[Finding]:
-    name, zones = f"subnet {subnet.id}", ZONES.get(region)
-    if zones and subnet.zone not in zones:
+    name, zones = f"subnet {subnet.id}", alternatives(subnet.zone, region)
+    if subnet.zone not in zones:
         return [wrong(name, f"is in {subnet.zone}, where EMR Serverless is not", f"take one in {', '.join(zones)}")]
     if subnet.way_out.startswith("igw-"):
         message = "its default route is an internet gateway, through which functions and jobs reach nothing"

@@ -160,7 +160,8 @@ def test_what_rules_forbid_is_refused() -> None:
     [
         ({}, "us-east-1", Verdict.OK, "out by nat-0a"),
         ({"zone": "use1-az3"}, "us-east-1", Verdict.WRONG, "use1-az3, where EMR Serverless is not"),
-        ({"zone": "cac1-az4"}, "ca-central-1", Verdict.WRONG, "take one in cac1-az1, cac1-az2"),
+        ({"zone": "cac1-az3"}, "ca-central-1", Verdict.WRONG, "take one in cac1-az1, cac1-az2, cac1-az4"),
+        ({"zone": "euc1-az12"}, "eu-central-1", Verdict.WRONG, "take one in euc1-az1, euc1-az2, euc1-az3"),
         ({"zone": "euc1-az3"}, "eu-central-1", Verdict.OK, "in euc1-az3"),
         ({"way_out": "igw-1"}, "us-east-1", Verdict.WRONG, "take a private subnet"),
         ({"way_out": ""}, "us-east-1", Verdict.UNKNOWN, "no default route"),

@@ -30,7 +30,7 @@ GIVEN = CATALOG | {
 }
 THROWN_AWAY = CATALOG | {
     "catalog_certificate": "Z0123456789ABCDEFGHIJ",
-    "network_zones": ("us-east-1b", "us-east-1c"),
+    "network_zones": ("use1-az4", "use1-az6"),
     "catalog_size": "prod",
     "ephemeral": True,
 }
@@ -322,8 +322,15 @@ def test_a_new_network_has_two_zones_a_way_out_and_a_free_way_to_s3(made: Any, t
         assert {each["Ref"] for each in database["SubnetIds"]} == private
 
 
-def test_zones_of_a_new_network_can_be_chosen(thrown_away: Any) -> None:
+def test_zones_of_a_new_network_are_those_of_the_ids_that_are_given(thrown_away: Any) -> None:
     subnets = whole(thrown_away).resources("AWS::EC2::Subnet").values()
+    assert sorted(each["AvailabilityZoneId"] for each in subnets) == 2 * ["use1-az4"] + 2 * ["use1-az6"]
+    assert not any("AvailabilityZone" in each for each in subnets)
+
+
+def test_zones_that_are_given_by_an_account_s_own_names_are_taken(tmp_path_factory: pytest.TempPathFactory) -> None:
+    app = assembly(CATALOG | {"network_zones": ("us-east-1b", "us-east-1c")}, tmp_path_factory)
+    subnets = whole(app).resources("AWS::EC2::Subnet").values()
     assert {each["AvailabilityZone"] for each in subnets} == {"us-east-1b", "us-east-1c"}
 
 
