@@ -1,6 +1,8 @@
 """A PostgreSQL database, which holds everything that Nessie knows."""
 
-from aws_cdk import Duration, aws_ec2, aws_rds
+from typing import cast
+
+from aws_cdk import CfnParameter, Duration, Stack, aws_ec2, aws_rds
 from constructs import Construct
 
 from infra.catalog.network import CatalogNetwork
@@ -10,6 +12,7 @@ from infra.config import Config
 from infra.keys import Keys
 from infra.removal import removal_policy
 from infra.waivers import waive
+from lakegate.deployment.assembly import DATABASE_PROTECTION
 
 GIGABYTES, MOST_GIGABYTES = 20, 200  # RDS adds storage by itself
 
@@ -62,11 +65,26 @@ class Database(Construct):
             deletion_protection=not config.ephemeral,
             removal_policy=keep,
         )
+        if not config.ephemeral:
+            self._protect()
         # What the database cannot be without: its network and its password.
         for part in (self.group, self.secret):
             part.apply_removal_policy(keep)
         self.port = 5432
         self._waive(config, size)
+
+    def _protect(self) -> None:
+        """Protect the database, unless its first deployment is still to succeed: RDS would refuse to take it back."""
+        protection = CfnParameter(
+            Stack.of(self),
+            DATABASE_PROTECTION,
+            default="true",
+            allowed_values=["true", "false"],
+            description="Is the database protected from deletion? lakegate deploy says false until all stacks are made",
+        )
+        cast("aws_rds.CfnDBInstance", self.instance.node.default_child).add_property_override(
+            "DeletionProtection", protection.value_as_string
+        )
 
     def _waive(self, config: Config, size: Size) -> None:
         waive(

@@ -1,7 +1,7 @@
-"""Stacks of CloudFormation: their templates, outputs and resources. It changes none."""
+"""Stacks of CloudFormation: their templates, states and resources, and the ways out of a state. It deploys none."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
@@ -12,8 +12,23 @@ from lakegate.settings import DESCRIPTION
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
 
-DELETED_STATUS = "DELETE_COMPLETE"  # of a first deployment that was rolled back
-NOT_MADE = "REVIEW_IN_PROGRESS"  # a change set is there, and no stack
+DELETED_STATUS, KEPT_STATUS = "DELETE_COMPLETE", "DELETE_SKIPPED"  # of a resource
+NOT_MADE = ("CREATE_FAILED", "CREATE_IN_PROGRESS", "DELETE_", "REVIEW_", "ROLLBACK_")  # how such a status begins
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackState:
+    """A stack as CloudFormation has it; `status` is its word, and "" where there is no such stack."""
+
+    id: str = ""
+    status: str = ""
+    is_protected: bool = False  # from being deleted
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def was_made(self) -> bool:
+        """Return True if the stack was complete once, and nobody has deleted it since."""
+        return bool(self.status) and not self.status.startswith(NOT_MADE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +38,12 @@ class Resource:
     name: str
     kind: str
     id: str
+    status: str = ""
+    reason: str = ""
+
+    @property
+    def has_failed(self) -> bool:
+        return self.status.endswith("_FAILED")
 
 
 class Stacks:
@@ -50,11 +71,40 @@ class Stacks:
                 stack["StackName"]
                 for page in pages
                 for stack in page["Stacks"]
-                if stack.get("Description") == DESCRIPTION and stack["StackStatus"] != NOT_MADE
+                if stack.get("Description") == DESCRIPTION and not stack["StackStatus"].startswith(NOT_MADE)
             ]
 
+    def state(self, stack: str) -> StackState:
+        with aws_errors(f"looking at the stack {stack!r}"):
+            try:
+                (entry,) = self._cloudformation.describe_stacks(StackName=stack)["Stacks"]
+            except ClientError as error:
+                if code(error) != "ValidationError":
+                    raise
+                return StackState()
+        return StackState(
+            id=entry["StackId"],
+            status=entry["StackStatus"],
+            is_protected=entry.get("EnableTerminationProtection", False),
+            parameters={pair["ParameterKey"]: pair.get("ParameterValue", "") for pair in entry.get("Parameters", ())},
+        )
+
+    def delete(self, stack: str) -> None:
+        """Begin to delete a stack, which ends its protection. What its template says is to be kept stays."""
+        with aws_errors(f"deleting the stack {stack!r}"):
+            self._cloudformation.update_termination_protection(StackName=stack, EnableTerminationProtection=False)
+            self._cloudformation.delete_stack(StackName=stack)
+
+    def roll_back(self, stack: str) -> None:
+        with aws_errors(f"rolling back the stack {stack!r}"):
+            self._cloudformation.rollback_stack(StackName=stack)
+
+    def continue_rollback(self, stack: str) -> None:
+        with aws_errors(f"continuing the rollback of the stack {stack!r}"):
+            self._cloudformation.continue_update_rollback(StackName=stack)
+
     def resources(self, stack: str) -> Iterator[Resource]:
-        """Yield the resources that the stack has now."""
+        """Yield the resources that the stack has now. That of a deleted one, by its id, has what was kept."""
         with aws_errors(f"listing the resources of the stack {stack!r}"):
             for page in self._cloudformation.get_paginator("list_stack_resources").paginate(StackName=stack):
                 for summary in page["StackResourceSummaries"]:
@@ -64,4 +114,6 @@ class Stacks:
                         name=summary["LogicalResourceId"],
                         kind=summary["ResourceType"],
                         id=summary.get("PhysicalResourceId", ""),
+                        status=summary["ResourceStatus"],
+                        reason=summary.get("ResourceStatusReason", ""),
                     )

@@ -6,7 +6,9 @@ Deploying needs `infra`, which is in a home and no part of the installed package
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,9 +21,11 @@ from lakegate.adapters.intake import AwsIntake
 from lakegate.adapters.stacks import Stacks
 from lakegate.cli.doctor import code, examine, print_findings
 from lakegate.cli.profile import load_profile
+from lakegate.cli.recovery import at_rest, recover
 from lakegate.cli.terminal import busy, console, print_lines
-from lakegate.deployment.assembly import Cdk, bootstrap_version, changes_application
+from lakegate.deployment.assembly import DATABASE_PROTECTION, Assembly, Cdk, bootstrap_version, changes_application
 from lakegate.deployment.choices import Choices, Difference, differences, second
+from lakegate.deployment.states import is_half_updated
 from lakegate.deployment.still import change
 from lakegate.errors import Misconfigured, Refused
 from lakegate.home import home
@@ -29,41 +33,99 @@ from lakegate.settings import adopt_region, choose_region
 
 _REGION = re.compile("[a-z]{2}(-[a-z]+)+-[0-9]")
 BOOTSTRAP = "bootstrap"  # accepts CDK's own bucket and roles
+TAKEOVER = "existing"  # accepts what exists under a name of the stacks', such as a removed installation's buckets
 
 
 def deploy(file: Path, acceptances: Sequence[str], *, probe: bool) -> int:
     """Bring an installation to an environment's settings file, and examine it. Raise Refused if that drops or changes
     what nobody has accepted.
     """
-    cdk, after = Cdk(home=home().root), choices_of_file(file)
-    from infra.choices import deployed_choices  # noqa: PLC0415
-
-    name = str(after.values["name"])
-    stacks = Stacks()
-    with busy("reading what is deployed"):
-        old_template = stacks.template(name)
-        changes = (
-            second(name, stacks.installations())
-            if old_template is None
-            else differences(deployed_choices(old_template), after)
-        )
-    print_lines(*map(_line, changes))
-    _require_accepted(changes, acceptances, file)
-    with TemporaryDirectory(prefix="deploy-", dir=cdk.home / ".local") as folder:
-        with busy("synthesising"):
-            assembly = cdk.synth(file.resolve(), Path(folder))
-        _bootstrap(cdk, assembly.template(name), acceptances, file)
-        change(
-            AwsIntake(lambda: stacks.resources(name)),
-            lambda: cdk.deploy(assembly),
-            print_lines,
-            time.sleep,
-            must_stand_still=changes_application(old_template or {}, assembly.template(name)),
-        )
-    print_lines(f"{name} is deployed")
-    findings = examine(name, probe=probe)
+    deployment = Deployment(file=file, acceptances=acceptances, choices=choices_of_file(file))
+    deployment.compare()
+    with TemporaryDirectory(prefix="deploy-", dir=deployment.cdk.home / ".local") as folder:
+        assembly = deployment.synthesise(Path(folder))
+        deployment.bootstrap(assembly)
+        deployment.bring(assembly)
+        deployment.protect(assembly)
+    print_lines(f"{deployment.name} is deployed")
+    findings = examine(deployment.name, probe=probe)
     print_findings(findings)
     return code(findings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployment:
+    """One run of the command, step by step. Each step may be taken again, by a run after one that was interrupted."""
+
+    file: Path
+    acceptances: Sequence[str]
+    choices: Choices
+    cdk: Cdk = field(default_factory=lambda: Cdk(home=home().root))
+    stacks: Stacks = field(default_factory=Stacks)
+
+    @property
+    def name(self) -> str:
+        return str(self.choices.values["name"])
+
+    @cached_property
+    def deployed_template(self) -> Mapping[str, Any] | None:
+        """The installation's template, or None if its stack was never made."""
+        state = at_rest(self.stacks, self.name, print_lines, time.sleep)
+        return self.stacks.template(self.name) if state.was_made else None
+
+    def compare(self) -> None:
+        """Print what the file changes. Raise Refused unless it is accepted."""
+        from infra.choices import deployed_choices  # noqa: PLC0415
+
+        with busy("reading what is deployed"):
+            template = self.deployed_template
+            changes = (
+                second(self.name, [name for name in self.stacks.installations() if name != self.name])
+                if template is None
+                else differences(deployed_choices(template), self.choices)
+            )
+        print_lines(*map(_line, changes))
+        _require_accepted(changes, self.acceptances, self.file)
+
+    def synthesise(self, folder: Path) -> Assembly:
+        with busy("synthesising"):
+            return self.cdk.synth(self.file.resolve(), folder)
+
+    def bootstrap(self, assembly: Assembly) -> None:
+        _bootstrap(self.cdk, assembly.template(self.name), self.acceptances, self.file)
+
+    def bring(self, assembly: Assembly) -> None:
+        """Recover every stack from what an earlier deployment has left, and deploy all, in stillness if needed."""
+        status, before = self.stacks.state(self.name).status, self.deployed_template or {}
+        change(
+            AwsIntake(lambda: self.stacks.resources(self.name)),
+            lambda: self._recover_and_deploy(assembly),
+            print_lines,
+            time.sleep,
+            must_stand_still=is_half_updated(status) or changes_application(before, assembly.template(self.name)),
+        )
+
+    def _recover_and_deploy(self, assembly: Assembly) -> None:
+        """Deploy with the protection that there is. CloudFormation could not take back a first deployment that fails if
+        it were protected before.
+        """
+        states = {stack: recover(self.stacks, stack, print_lines, time.sleep) for stack in assembly.stacks()}
+        new_stacks = [stack for stack, state in states.items() if not state.was_made]
+        protected_stacks = {stack for stack in assembly.wanted_protection if states[stack].is_protected}
+        self._deploy(assembly, protected_stacks, assembly.parameters(DATABASE_PROTECTION, "false", new_stacks))
+
+    def protect(self, assembly: Assembly) -> None:
+        """Protect stacks and database from being deleted, once all of them are there."""
+        states = {stack: self.stacks.state(stack) for stack in assembly.stacks()}
+        parameters = [state.parameters.get(DATABASE_PROTECTION) for state in states.values()]
+        if "false" in parameters or not all(states[stack].is_protected for stack in assembly.wanted_protection):
+            print_lines("protecting what is made from being deleted")
+            every_parameter = assembly.parameters(DATABASE_PROTECTION, "true", assembly.stacks())
+            self._deploy(assembly, assembly.wanted_protection, every_parameter)
+
+    def _deploy(self, assembly: Assembly, protected_stacks: Collection[str], parameters: Mapping[str, str]) -> None:
+        assembly.protect(protected_stacks)
+        self.cdk.deploy(assembly, parameters, takes_over=TAKEOVER in self.acceptances)
 
 
 def choices_of_file(file: Path) -> Choices:

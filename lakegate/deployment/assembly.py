@@ -2,8 +2,9 @@
 
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,14 @@ from typing import Any
 from lakegate.errors import Misconfigured
 from lakegate.home import home
 
+DATABASE_PROTECTION = "DatabaseProtection"  # the catalog stack's parameter, true or false
+FAILURE = (
+    "cdk deploy has failed, as it says above. Correct the cause, and run the same command again: it begins by clearing "
+    "away what this one has left half done, and deletes no data"
+)
+MANIFEST = "manifest.json"
 STACK = "aws:cloudformation:stack"  # a stack among an assembly's artifacts
+PROTECTION = "terminationProtection"  # of a stack's artifact
 APPLICATION = "AWS::EMRServerless::Application"
 
 
@@ -41,14 +49,16 @@ class Cdk:
         if subprocess.run(command, cwd=self.home, check=False).returncode:  # noqa: S603
             raise Misconfigured("cdk bootstrap has failed, as it says above, and nothing was deployed")
 
-    def deploy(self, assembly: "Assembly") -> None:
-        """Deploy all stacks of an assembly. The command shows its progress itself."""
-        command = self.command("deploy", "--all", "--require-approval", "never", "--app", assembly.folder)
+    def deploy(self, assembly: "Assembly", parameters: Mapping[str, str], *, takes_over: bool) -> None:
+        """Deploy all stacks of an assembly. The command shows its progress itself. `parameters` are by <stack>:<name>,
+        and others stay as they are. What exists under a name of the templates is taken over, if that is meant.
+        """
+        options = [word for name, value in parameters.items() for word in ("--parameters", f"{name}={value}")]
+        if takes_over:
+            options.append("--import-existing-resources")
+        command = self.command("deploy", "--all", "--require-approval", "never", *options, "--app", assembly.folder)
         if subprocess.run(command, cwd=self.home, check=False).returncode:  # noqa: S603
-            raise Misconfigured(
-                "cdk deploy has failed, as it says above, and CloudFormation has put back what it had changed. Correct "
-                "the cause, and run the same command again"
-            )
+            raise Misconfigured(FAILURE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +69,29 @@ class Assembly:
 
     def stacks(self) -> list[str]:
         """Return the names of the stacks, each after those that it needs."""
-        artifacts = json.loads((self.folder / "manifest.json").read_text())["artifacts"]
+        artifacts = self._manifest()["artifacts"]
         dependencies = {name: artifact.get("dependencies", ()) for name, artifact in artifacts.items()}
         return [name for name in TopologicalSorter(dependencies).static_order() if artifacts[name]["type"] == STACK]
+
+    @cached_property
+    def wanted_protection(self) -> frozenset[str]:
+        """Return the stacks that are to be protected from being deleted, as cdk has written it."""
+        artifacts = self._manifest()["artifacts"]
+        return frozenset(name for name in self.stacks() if artifacts[name]["properties"].get(PROTECTION))
+
+    def parameters(self, name: str, value: str, stacks: Iterable[str]) -> dict[str, str]:
+        """Return a value for a parameter of those stacks that have it, by <stack>:<name>."""
+        return {f"{stack}:{name}": value for stack in stacks if name in self.template(stack).get("Parameters", {})}
+
+    def protect(self, stacks: Collection[str]) -> None:
+        """Have the cdk command protect these stacks, and no others. What is wanted in the end is kept in mind."""
+        manifest, _ = self._manifest(), self.wanted_protection
+        for name in self.stacks():
+            manifest["artifacts"][name]["properties"][PROTECTION] = name in stacks
+        (self.folder / MANIFEST).write_text(json.dumps(manifest))
+
+    def _manifest(self) -> Any:
+        return json.loads((self.folder / MANIFEST).read_text())
 
     def template(self, stack: str) -> Mapping[str, Any]:
         document: Mapping[str, Any] = json.loads((self.folder / f"{stack}.template.json").read_text())

@@ -14,13 +14,17 @@ from typing import Any
 import boto3
 import pytest
 from moto import mock_aws
+from moto.cloudformation.models import cloudformation_backends
+from moto.core.models import DEFAULT_ACCOUNT_ID as ACCOUNT
 from typer.testing import CliRunner, Result
 
 from infra.choices import choices
 from infra.config import Config
+from lakegate.adapters.stacks import Stacks
 from lakegate.adapters.surroundings import Surroundings
 from lakegate.cli.app import app
 from lakegate.cli.deploy import choices_of_file
+from lakegate.deployment.assembly import MANIFEST, PROTECTION, STACK
 from lakegate.settings import DESCRIPTION
 from tests.support.authority import Authority
 from tests.support.outputs import OUTPUTS
@@ -69,6 +73,8 @@ class World:
     fails: bool = False
     deployed: list[str] = field(default_factory=list)
     bootstrapped: list[str] = field(default_factory=list)
+    options: list[list[str]] = field(default_factory=list)
+    protected: list[bool] = field(default_factory=list)
 
     def bootstrap(self) -> None:
         boto3.client("ssm").put_parameter(Name=BOOTSTRAP, Value="30", Type="String", Overwrite=True)
@@ -91,13 +97,20 @@ class World:
         if "synth" in command:
             folder = Path(command[command.index("--output") + 1])
             (folder / f"{self.wanted.name}.template.json").write_text(json.dumps(template(self.wanted)))
+            stack = {"type": STACK, "properties": {} if self.wanted.ephemeral else {PROTECTION: True}}
+            (folder / MANIFEST).write_text(json.dumps({"artifacts": {self.wanted.name: stack}}))
             return subprocess.CompletedProcess(command, 0, "", "")
         if "bootstrap" in command:
             self.bootstrapped.append(command[-1])
             return subprocess.CompletedProcess(command, 0)
         self.deployed.append(self.sweep())
+        self.options.append(command[command.index("never") + 1 : command.index("--app")])
         if not self.fails:
             self.bring()
+            manifest = json.loads(Path(command[-1], MANIFEST).read_text())
+            is_protected = manifest["artifacts"][self.wanted.name]["properties"].get(PROTECTION, False)
+            self.stack().enable_termination_protection = is_protected
+            self.protected.append(is_protected)
         return subprocess.CompletedProcess(command, int(self.fails))
 
     def bring(self) -> None:
@@ -110,6 +123,11 @@ class World:
         boto3.client("cloudformation").update_stack(
             StackName=self.wanted.name, TemplateBody=body, Capabilities=["CAPABILITY_IAM"]
         )
+
+    def stack(self) -> Any:
+        """The emulator's own stack, whose state is the test's to set."""
+        stacks = cloudformation_backends[ACCOUNT]["us-east-1"].stacks.values()
+        return next(stack for stack in stacks if stack.name == self.wanted.name)
 
     @staticmethod
     def sweep() -> str:
@@ -186,6 +204,35 @@ def test_a_first_installation_is_deployed_and_a_second_one_only_if_it_is_meant(w
     assert len(world.deployed) == 1
     world.deploy(second, "--accept", "name")
     assert len(world.deployed) == 2
+
+
+def test_a_first_deployment_protects_what_is_made_as_its_last_step_and_later_ones_keep_it(world: World) -> None:
+    world.bootstrap()
+    own = Config(name="lake", nessie_uri=NESSIE, network_subnets=("subnet-1",), network_security_groups=("sg-1",))
+    world.fails = True
+    assert world.deploy(own).exit_code == 2
+    world.fails = False
+    told = world.deploy(own)
+    assert world.protected == [False, True]
+    assert "protecting what is made from being deleted\n" in told.stdout
+    world.deploy(own)
+    assert world.protected == [False, True, True]
+
+
+def test_a_failed_creation_is_no_installation_that_a_corrected_file_could_change(world: World) -> None:
+    world.make(BEFORE)
+    world.wanted = BEFORE
+    world.stack().status = "CREATE_IN_PROGRESS"  # how the emulator's stack is left
+    assert Stacks().installations() == []
+    world.stack().status = "UPDATE_ROLLBACK_FAILED"
+    assert Stacks().installations() == [BEFORE.name]
+
+
+def test_what_exists_is_taken_over_only_if_that_is_meant(world: World) -> None:
+    world.make(BEFORE)
+    world.deploy(BEFORE)
+    world.deploy(BEFORE, "--accept", "existing")
+    assert world.options == [[], ["--import-existing-resources"]]
 
 
 def test_a_wrong_settings_file_is_told_before_anything_is_asked(world: World) -> None:

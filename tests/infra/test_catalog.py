@@ -13,6 +13,7 @@ import pytest
 
 from infra.catalog.sizes import SIZES
 from lakegate.access import RULES, nessie_settings
+from lakegate.deployment.assembly import DATABASE_PROTECTION
 from tests.infra.conftest import CATALOG, composed
 from tests.infra.template import Stack, flat
 
@@ -154,7 +155,8 @@ def test_the_database_is_closed_encrypted_and_outlives_the_stack(made: Any, give
     for stack in (whole(made), whole(given)):
         database = stack.one(DATABASE, "Database")
         assert (database["PubliclyAccessible"], database["StorageEncrypted"]) == (False, True)
-        assert database["DeletionProtection"] is True
+        assert database["DeletionProtection"] == {"Ref": DATABASE_PROTECTION}
+        assert stack.template["Parameters"][DATABASE_PROTECTION]["Default"] == "true"
         for kind in (DATABASE, "AWS::RDS::DBSubnetGroup", "AWS::SecretsManager::Secret", GROUP):
             resource = stack.template["Resources"][stack.name(kind, "Database")]
             assert (resource["UpdateReplacePolicy"], resource["DeletionPolicy"]) == ("Retain", "RetainExceptOnCreate")
