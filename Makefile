@@ -45,11 +45,12 @@ test: test-schedules ## the whole gate: schedules, then linters and every layer 
 
 layers: test-local test-nessie test-spark test-unit-service test-unit-files test-http test-hostile lint test-synth ## the same but the schedules, as `make -j` says
 
-lint: setup ## ruff, mypy --strict, import-linter
+lint: setup ## ruff, mypy --strict, import-linter, cfn-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy $(TYPED)
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.infra.lint
 
 test-schedules: setup ## 1,500 simulated schedules of faults, always the same (half a minute)
 	$(PYTEST) -m schedules tests/simulation
