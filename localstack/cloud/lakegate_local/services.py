@@ -86,6 +86,7 @@ def localstack_options(settings: LocalSettings) -> dict[str, str]:
         # ~/.localstack may hold the options of another project.
         "CONFIG_DIR": str(settings.data / "localstack-config"),
         "LAMBDA_RUNTIME_EXECUTOR": "process",
+        "PROVIDER_OVERRIDE_CLOUDFORMATION": "lakegate",
         # Importing a function takes long beside two Spark drivers on two cores.
         "LAMBDA_RUNTIME_ENVIRONMENT_TIMEOUT": "120",
         "LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC": "0.1",

@@ -32,6 +32,13 @@ def emr_serverless() -> Service:
     return Service.for_provider(EmrServerlessProvider())
 
 
+@aws_provider(api="cloudformation", name="lakegate")
+def cloudformation() -> Service:
+    from lakegate_localstack.stacks import make
+
+    return Service.for_provider(make())
+
+
 class ApplicationPlugin(CloudFormationResourceProviderPlugin):
     name = "AWS::EMRServerless::Application"
 
@@ -59,6 +66,7 @@ def mend_localstack() -> None:
         batch_windows,
         browsers,
         calls,
+        faults,
         function_urls,
         loopback,
         s3_events,
@@ -75,6 +83,7 @@ def mend_localstack() -> None:
     loopback.apply()
     browsers.apply()
     calls.apply()
+    faults.apply()
     schedules.apply()
     service_catalog.apply()
     web_identities.apply()
