@@ -3,6 +3,7 @@
 from aws_cdk import Aws, CfnOutput, Stack
 from constructs import Construct
 
+from infra.assets import synthesizer
 from infra.catalog.database import Database
 from infra.catalog.front import Front
 from infra.catalog.network import CatalogNetwork
@@ -24,6 +25,7 @@ class CatalogStack(Stack):
             scope,
             f"{config.name}-catalog",
             description="lakegate: the catalog, Nessie on Fargate over PostgreSQL",
+            synthesizer=synthesizer(scope, config.name),
             termination_protection=not config.ephemeral,
         )
         size = SIZES[config.catalog_size]

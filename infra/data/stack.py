@@ -3,6 +3,7 @@
 from aws_cdk import Stack
 from constructs import Construct
 
+from infra.assets import synthesizer
 from infra.config import Config
 from infra.data.cleaner import Cleaner
 from infra.data.readers import Readers
@@ -18,6 +19,7 @@ class DataStack(Stack):
             scope,
             f"{config.name}-data",
             description="lakegate: the buckets, and the policies to read, to clean and to verify them",
+            synthesizer=synthesizer(scope, config.name),
             termination_protection=not config.ephemeral,
         )
         self.storage = Storage(self, "Storage", config=config)

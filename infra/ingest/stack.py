@@ -6,10 +6,11 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-from aws_cdk import CfnOutput, DefaultStackSynthesizer, Duration, Stack, aws_events
+from aws_cdk import CfnOutput, Duration, Stack, aws_events
 from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
+from infra.assets import ask_bucket, synthesizer
 from infra.catalog.settings import WAREHOUSE
 from infra.choices import choices
 from infra.config import SWEEP_MINUTES, Config
@@ -52,9 +53,9 @@ class IngestStack(Stack):
             scope,
             config.name,
             description=DESCRIPTION,
-            # The account's stacks share one bucket of assets, and jobs may read below this prefix only.
-            synthesizer=DefaultStackSynthesizer(bucket_prefix=f"{config.name}/"),
+            synthesizer=synthesizer(scope, config.name),
         )
+        ask_bucket(self)
         self.storage, self.data = data.storage, data
         self.spark = Spark(self, "Spark", config=config, network=network, artifacts=artifacts)
         keys = self.storage.keys

@@ -23,7 +23,9 @@ EXITS = (
 )
 
 
-OFFLINE = frozenset({"check", "contract", "demo", "deploy", "generate", "init", "local", "try"})  # ask no installation
+OFFLINE = frozenset(
+    {"check", "contract", "demo", "deploy", "generate", "init", "local", "package", "try"}
+)  # ask no installation
 
 
 class Asking(TyperGroup):
@@ -526,8 +528,26 @@ def deploy(
     from lakegate.cli.deploy import choices_of_file
     from lakegate.cli.deploy import deploy as run
 
-    home_commands.deploy(lambda: choices_of_file(settings), *sys.argv[2:])
+    home_commands.deploy(lambda: choices_of_file(settings), *sys.argv[1:])
     raise typer.Exit(run(settings, accept or [], probe=probe))
+
+
+@app.command()
+def package(
+    settings: Annotated[
+        Path, typer.Argument(metavar="SETTINGS", exists=True, dir_okay=False, help="An environment's TOML file.")
+    ],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", file_okay=False, help="A folder that is new or empty.")],
+) -> None:
+    """Write an environment's templates and assets for a bucket of your own, and a Terraform module that deploys them.
+    They need no bootstrap by CDK. Nothing of AWS is asked.
+    """
+    from lakegate.cli import home_commands
+    from lakegate.cli.deploy import choices_of_file
+    from lakegate.cli.package import package as run
+
+    home_commands.deploy(lambda: choices_of_file(settings), *sys.argv[1:])
+    run(settings, folder)
 
 
 @app.command()

@@ -34,7 +34,7 @@ def local(*words: str) -> NoReturn:
 
 
 def deploy(judge: Callable[[], object], *words: str) -> None:
-    """Give `lakegate deploy` at home, once the settings were judged: nothing is installed for those that are wrong.
+    """Give `lakegate deploy` or another command of it at home, once the settings were judged: nothing is installed for those that are wrong.
     Return if this is home.
     """
     if is_installed():
@@ -42,7 +42,7 @@ def deploy(judge: Callable[[], object], *words: str) -> None:
         sys.path.append(str(home().root))  # what judges settings is there, and needs nothing else
         judge()
         prepared_home = prepare(DEPLOY)
-        exec_at_home(prepared_home, str(prepared_home.bin / "lakegate"), "deploy", *words)
+        exec_at_home(prepared_home, str(prepared_home.bin / "lakegate"), *words)
 
 
 def prepare(purpose: str) -> Home:

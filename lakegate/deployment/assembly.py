@@ -35,9 +35,9 @@ class Cdk:
             raise Misconfigured(f"{self.home} has no cdk command. Run there: {home().set_up(deploys=True)}")
         return [*map(str, (self.home / ".venv/bin/node", cdk)), "--no-notices", *map(str, arguments)]
 
-    def synth(self, settings: Path, folder: Path) -> "Assembly":
+    def synth(self, settings: Path, folder: Path, *options: str) -> "Assembly":
         """Make an environment's assembly in a folder."""
-        command = self.command("synth", "--quiet", "--output", folder, "-c", f"settings={settings}")
+        command = self.command("synth", "--quiet", "--output", folder, "-c", f"settings={settings}", *options)
         process = subprocess.run(command, cwd=self.home, capture_output=True, text=True, check=False)  # noqa: S603
         if process.returncode:
             raise Misconfigured(f"cdk synth failed:\n{(process.stdout + process.stderr).strip()}")
@@ -59,6 +59,15 @@ class Cdk:
         command = self.command("deploy", "--all", "--require-approval", "never", *options, "--app", assembly.folder)
         if subprocess.run(command, cwd=self.home, check=False).returncode:  # noqa: S603
             raise Misconfigured(FAILURE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asset:
+    """A file that a stack needs, and the bucket and key that its template names; of some, the bucket is a pattern."""
+
+    source: Path
+    bucket: str
+    key: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +105,16 @@ class Assembly:
     def template(self, stack: str) -> Mapping[str, Any]:
         document: Mapping[str, Any] = json.loads((self.folder / f"{stack}.template.json").read_text())
         return document
+
+    def assets(self, stack: str) -> list[Asset]:
+        """Return the stack's assets, its template last. All are files, because `infra/packaging.py` makes the zips."""
+        manifest = json.loads((self.folder / f"{stack}.assets.json").read_text())
+        assets = [
+            Asset(source=self.folder / entry["source"]["path"], bucket=place["bucketName"], key=place["objectKey"])
+            for entry in manifest["files"].values()
+            for place in entry["destinations"].values()
+        ]
+        return sorted(assets, key=lambda asset: asset.source.name == f"{stack}.template.json")
 
 
 def bootstrap_version(template: Mapping[str, Any]) -> str:

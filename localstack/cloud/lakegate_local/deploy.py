@@ -2,11 +2,10 @@
 they need each other, the assets and then a change set.
 """
 
-import json
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,7 +15,7 @@ from botocore.exceptions import ClientError
 from lakegate.adapters.intake import APPLICATION, AwsIntake
 from lakegate.adapters.stacks import Stacks
 from lakegate.deployment import still
-from lakegate.deployment.assembly import Assembly
+from lakegate.deployment.assembly import Assembly, Asset
 from lakegate.errors import Misconfigured, Retryable
 from lakegate_local.services import ACCOUNT, REGION, client
 from lakegate_local.settings import LocalSettings
@@ -34,39 +33,17 @@ Tell = Callable[[str], None]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asset:
-    """A file that the template refers to, and the bucket and key that it names."""
-
-    source: Path
-    bucket: str
-    key: str
-
-
 def deploy(settings: LocalSettings, app: Path, tell: Tell) -> Mapping[str, str]:
     """Deploy the app and return the outputs of its last stack, which is the installation's. A second deployment of the
     same app changes nothing.
     """
     client(settings, "ssm").put_parameter(**BOOTSTRAP_VERSION)
-    for name in Assembly(folder=app).stacks():
-        template = publish(settings, assets(app, name), tell)
+    assembly = Assembly(folder=app)
+    for name in assembly.stacks():
+        assets = [replace(asset, bucket=literal(asset.bucket)) for asset in assembly.assets(name)]
+        template = publish(settings, assets, tell)
         Stack(settings, name, tell).change(f"{settings.endpoint}/{template.bucket}/{template.key}")
     return Stack(settings, settings.stack, tell).outputs()
-
-
-def assets(app: Path, stack: str) -> list[Asset]:
-    """Return the stack's assets, its template last. All are files, because `infra/packaging.py` makes the zips."""
-    manifest = json.loads((app / f"{stack}.assets.json").read_text())
-    found = [
-        Asset(
-            source=app / entry["source"]["path"],
-            bucket=literal(place["bucketName"]),
-            key=literal(place["objectKey"]),
-        )
-        for entry in manifest["files"].values()
-        for place in entry["destinations"].values()
-    ]
-    return sorted(found, key=lambda asset: asset.source.name == f"{stack}.template.json")
 
 
 def literal(text: str) -> str:
@@ -101,7 +78,7 @@ class Stack:
         self._cloudformation = client(settings, "cloudformation")
         self._tell = tell
 
-    def change(self, template: str) -> None:
+    def change(self, template: str, **parameters: str) -> None:
         """Bring the stack to the template. Do nothing if the stack is there already."""
         status = self._at_rest()
         if status not in NEW | WELL:  # deleting it would remove its buckets, while Nessie kept the tables
@@ -112,6 +89,7 @@ class Stack:
             ChangeSetType="CREATE" if status in NEW else "UPDATE",
             TemplateURL=template,
             Capabilities=CAPABILITIES,
+            Parameters=[{"ParameterKey": name, "ParameterValue": value} for name, value in parameters.items()],
         )["Id"]
         changes = self._changes(change)
         clients = partial(client, self._settings)

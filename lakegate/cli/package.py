@@ -1,0 +1,25 @@
+"""`lakegate package`: the stacks of a settings file for those who deploy by CloudFormation or Terraform alone."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from lakegate.cli.deploy import choices_of_file
+from lakegate.cli.terminal import busy, print_lines
+from lakegate.deployment.assembly import Cdk
+from lakegate.deployment.package import ASSETS, require_place, write
+from lakegate.home import home
+
+MODULE = "infra/terraform/main.tf"
+
+
+def package(file: Path, folder: Path) -> None:
+    """Write the package of a settings file into the folder. It asks no service of AWS."""
+    require_place(folder)
+    cdk, name = Cdk(home=home().root), str(choices_of_file(file).values["name"])
+    with TemporaryDirectory(prefix="package-", dir=cdk.home / ".local") as target, busy("synthesising"):
+        assembly = cdk.synth(file.resolve(), Path(target), "-c", "package=true")
+        write(assembly, name, cdk.home / MODULE, folder)
+    print_lines(
+        f"{folder} has the stacks of {name}, and their assets. Copy those into a bucket of the stacks' region with "
+        f"`aws s3 sync {folder / ASSETS} s3://BUCKET`, and apply {folder} as a Terraform module with bucket = BUCKET"
+    )
