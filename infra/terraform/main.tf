@@ -21,21 +21,30 @@ variable "role_arn" {
   default     = null
 }
 
+variable "protect_database" {
+  description = "Says whether the database is protected: false until all stacks were made once, which a failure would else leave behind."
+  type        = bool
+  default     = true
+}
+
 data "aws_s3_bucket" "assets" {
   bucket = var.bucket
 }
 
 locals {
-  package      = jsondecode(file("${path.module}/stacks.json"))
-  host         = data.aws_s3_bucket.assets.bucket_regional_domain_name
-  templates    = { for stack, key in local.package.templates : stack => "https://${local.host}/${key}" }
-  capabilities = ["CAPABILITY_NAMED_IAM"]
+  package    = jsondecode(file("${path.module}/stacks.json"))
+  names      = { for part in ["data", "catalog"] : part => "${local.package.name}-${part}" }
+  url        = "https://${data.aws_s3_bucket.assets.bucket_regional_domain_name}"
+  urls       = { for name, stack in local.package.stacks : name => "${local.url}/${stack.template}" }
+  values     = { AssetsBucket = var.bucket, DatabaseProtection = tostring(var.protect_database) }
+  parameters = { for name, stack in local.package.stacks : name => { for key in stack.parameters : key => local.values[key] } }
 }
 
 resource "aws_cloudformation_stack" "data" {
-  name         = "${local.package.name}-data"
-  template_url = local.templates["${local.package.name}-data"]
-  capabilities = local.capabilities
+  name         = local.names.data
+  template_url = local.urls[local.names.data]
+  parameters   = local.parameters[local.names.data]
+  capabilities = ["CAPABILITY_NAMED_IAM"]
   iam_role_arn = var.role_arn
 
   lifecycle {
@@ -44,10 +53,11 @@ resource "aws_cloudformation_stack" "data" {
 }
 
 resource "aws_cloudformation_stack" "catalog" {
-  count        = contains(keys(local.templates), "${local.package.name}-catalog") ? 1 : 0
-  name         = "${local.package.name}-catalog"
-  template_url = local.templates["${local.package.name}-catalog"]
-  capabilities = local.capabilities
+  count        = contains(keys(local.urls), local.names.catalog) ? 1 : 0
+  name         = local.names.catalog
+  template_url = local.urls[local.names.catalog]
+  parameters   = local.parameters[local.names.catalog]
+  capabilities = ["CAPABILITY_NAMED_IAM"]
   iam_role_arn = var.role_arn
   depends_on   = [aws_cloudformation_stack.data]
 
@@ -58,14 +68,13 @@ resource "aws_cloudformation_stack" "catalog" {
 
 resource "aws_cloudformation_stack" "service" {
   name         = local.package.name
-  template_url = local.templates[local.package.name]
-  capabilities = local.capabilities
+  template_url = local.urls[local.package.name]
+  parameters   = local.parameters[local.package.name]
+  capabilities = ["CAPABILITY_NAMED_IAM"]
   iam_role_arn = var.role_arn
-  parameters   = { AssetsBucket = var.bucket }
   depends_on   = [aws_cloudformation_stack.data, aws_cloudformation_stack.catalog]
 }
 
 output "outputs" {
-  description = "What the command line reads of the installation."
-  value       = aws_cloudformation_stack.service.outputs
+  value = aws_cloudformation_stack.service.outputs
 }

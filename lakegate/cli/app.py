@@ -540,7 +540,7 @@ def package(
     folder: Annotated[Path, typer.Argument(metavar="DIR", file_okay=False, help="A folder that is new or empty.")],
 ) -> None:
     """Write an environment's templates and assets for a bucket of your own, and a Terraform module that deploys them.
-    They need no bootstrap by CDK. Nothing of AWS is asked.
+    They need no bootstrap by CDK. Nothing is deployed.
     """
     from lakegate.cli import home_commands
     from lakegate.cli.deploy import choices_of_file

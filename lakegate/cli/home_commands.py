@@ -34,7 +34,7 @@ def local(*words: str) -> NoReturn:
 
 
 def deploy(judge: Callable[[], object], *words: str) -> None:
-    """Give `lakegate deploy` or another command of it at home, once the settings were judged: nothing is installed for those that are wrong.
+    """Give a command of deployments at home, once the settings were judged: nothing is installed for wrong ones.
     Return if this is home.
     """
     if is_installed():

@@ -13,7 +13,7 @@ MODULE = "infra/terraform/main.tf"
 
 
 def package(file: Path, folder: Path) -> None:
-    """Write the package of a settings file into the folder. It asks no service of AWS."""
+    """Write the package of a settings file into the folder. It deploys nothing."""
     require_place(folder)
     cdk, name = Cdk(home=home().root), str(choices_of_file(file).values["name"])
     with TemporaryDirectory(prefix="package-", dir=cdk.home / ".local") as target, busy("synthesising"):

@@ -8,20 +8,28 @@ from lakegate.deployment.assembly import Assembly
 from lakegate.errors import Misconfigured
 
 ASSETS = "assets"  # what goes into the bucket, by its keys
-STACKS = "stacks.json"  # the installation's name, and by each stack's name its template's key
+STACKS = "stacks.json"  # the installation's name, and by each stack's name its template's key and parameters
 
 
 def require_place(folder: Path) -> None:
     """Raise Misconfigured unless the folder is new, empty or an earlier package."""
     if folder.exists() and not (folder / STACKS).exists() and any(folder.iterdir()):
-        raise Misconfigured(f"{folder} has files that are no package. Name a folder that is empty or does not exist")
+        raise Misconfigured(
+            f"no package is in {folder}, but other files are. Name a folder that is empty or does not exist"
+        )
 
 
 def write(assembly: Assembly, name: str, module: Path, folder: Path) -> None:
     """Write the package of an installation into the folder, in the place of an earlier one."""
     shutil.rmtree(folder / ASSETS, ignore_errors=True)
-    templates = {stack: _write_assets(assembly, stack, folder / ASSETS) for stack in assembly.stacks()}
-    (folder / STACKS).write_text(json.dumps({"name": name, "templates": templates}, indent=2) + "\n")
+    stacks = {
+        stack: {
+            "template": _write_assets(assembly, stack, folder / ASSETS),
+            "parameters": sorted(assembly.template(stack).get("Parameters", {})),
+        }
+        for stack in assembly.stacks()
+    }
+    (folder / STACKS).write_text(json.dumps({"name": name, "stacks": stacks}, indent=2) + "\n")
     shutil.copyfile(module, folder / module.name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from tests.support.settings import settings_file
 pytestmark = pytest.mark.synth
 MODULE = ROOT / "infra/terraform/main.tf"
 BUCKET = "${AssetsBucket}"
+needs_terraform = pytest.mark.skipif(not shutil.which("terraform"), reason="this machine has no Terraform")
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +39,13 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def templates(package: Path) -> dict[str, Any]:
-    keys = json.loads((package / "stacks.json").read_text())["templates"]
-    return {stack: json.loads((package / "assets" / key).read_text()) for stack, key in keys.items()}
+    return {name: json.loads((package / "assets" / key).read_text()) for name, key in keys(package).items()}
+
+
+def keys(package: Path) -> dict[str, str]:
+    """Each stack's key of its template."""
+    stacks = json.loads((package / "stacks.json").read_text())["stacks"]
+    return {name: stack["template"] for name, stack in stacks.items()}
 
 
 def texts(value: Any) -> Iterator[str]:
@@ -78,10 +85,9 @@ def test_each_asset_that_a_template_names_is_in_the_package_and_no_other(
         if text.startswith(f"s3://{BUCKET}/")
     }
     named = urls | {key for template in templates.values() for key in codes(template)}
-    own = set(json.loads((package / "stacks.json").read_text())["templates"].values())
     files = {str(path.relative_to(package / "assets")) for path in package.glob("assets/**/*") if path.is_file()}
     assert len(named) > 4
-    assert named | own == files
+    assert named | set(keys(package).values()) == files
     assert {key.split("/")[0] for key in files} == {"lake"}  # the job's role reads below the installation's name
 
 
@@ -98,11 +104,10 @@ def test_the_module_deploys_each_stack_with_what_its_template_asks_for(
         if kind.strip('"') == "aws_cloudformation_stack"
         for name, body in named.items()
     }
-    roles = {"data": "lake-data", "catalog": "lake-catalog", "service": "lake"}
-    assert set(stacks) == set(roles)
-    for role, stack in roles.items():
-        asked = {name for name, body in templates[stack].get("Parameters", {}).items() if "Default" not in body}
-        assert set(stacks[role].get("parameters", {})) == asked
+    assert set(stacks) == {"data", "catalog", "service"}
+    (values,) = [block["values"] for block in module["locals"]]
+    asked = {name for template in templates.values() for name in template.get("Parameters", {})}
+    assert asked == set(values)
     assert "data" in str(stacks["catalog"]["depends_on"])
     assert all(
         f"aws_cloudformation_stack.{role}" in str(stacks["service"]["depends_on"]) for role in ("data", "catalog")
@@ -110,11 +115,30 @@ def test_the_module_deploys_each_stack_with_what_its_template_asks_for(
     assert len(MODULE.read_text().splitlines()) <= 80
 
 
-@pytest.mark.skipif(not shutil.which("terraform"), reason="Terraform is not installed on this machine")
+@needs_terraform
 def test_the_module_has_the_form_that_terraform_gives_it() -> None:
     command = ["terraform", "fmt", "-check", "-diff", str(MODULE)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_terraform
+def test_the_module_finds_each_template_and_its_parameters_in_the_package(package: Path, tmp_path: Path) -> None:
+    """Terraform evaluates all but the resources, for which it would need the provider."""
+    blocks = re.findall(r"^(?:variable|locals) .*?^}\n", MODULE.read_text(), flags=re.MULTILINE | re.DOTALL)
+    module = "".join(blocks).replace("data.aws_s3_bucket.assets.bucket_regional_domain_name", '"host"')
+    (tmp_path / "main.tf").write_text(module)
+    shutil.copy(package / "stacks.json", tmp_path)
+    command = ["terraform", f"-chdir={tmp_path}", "console", "-var=bucket=theirs"]
+    question = "jsonencode([local.urls, local.parameters])"
+    done = subprocess.run(command, input=question, capture_output=True, text=True, check=True)
+    urls, parameters = json.loads(json.loads(done.stdout))
+    assert urls == {name: f"https://host/{key}" for name, key in keys(package).items()}
+    assert parameters == {
+        "lake-data": {},
+        "lake-catalog": {"DatabaseProtection": "true"},
+        "lake": {"AssetsBucket": "theirs"},
+    }
 
 
 def test_a_folder_with_other_files_is_no_place_for_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,5 +146,5 @@ def test_a_folder_with_other_files_is_no_place_for_a_package(tmp_path: Path, mon
     monkeypatch.setattr(sys, "argv", ["lakegate"])
     result = CliRunner().invoke(app, ["package", str(file), str(tmp_path)])
     assert result.exit_code == 2
-    assert "has files that are no package" in result.stderr
+    assert "no package is in" in result.stderr
     assert list(tmp_path.iterdir()) == [file]
