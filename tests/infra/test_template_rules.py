@@ -9,7 +9,7 @@ import pytest
 from cfnlint.rules import CloudFormationLintRule
 from cfnlint.template.template import Template
 
-from tests.infra.rules.mistakes import CycleWithoutSetting, TargetWithoutAlarm
+from tests.infra.rules.mistakes import CycleWithoutSetting, ProtectedFromRollback, TargetWithoutAlarm
 
 Resources = dict[str, Any]
 ROLE = {"Fn::GetAtt": ["Role", "Arn"]}
@@ -39,6 +39,26 @@ def on_success(name: str, target: str) -> Resources:
     destination = {"OnSuccess": {"Destination": {"Fn::GetAtt": [target, "Arn"]}}}
     properties = {"FunctionName": {"Ref": name}, "DestinationConfig": destination}
     return {"Type": "AWS::Lambda::EventInvokeConfig", "Properties": properties}
+
+
+@pytest.mark.parametrize(
+    ("protection", "policy", "broken"),
+    [
+        (True, "RetainExceptOnCreate", ["Database"]),
+        ("true", "Snapshot", ["Database"]),
+        (True, None, ["Database"]),
+        (True, "Retain", []),
+        (False, "RetainExceptOnCreate", []),
+        ({"Ref": "Protection"}, "RetainExceptOnCreate", []),  # which is false in the first deployment
+    ],
+)
+def test_nothing_is_protected_from_the_rollback_that_deletes_it(
+    protection: Any, policy: str | None, broken: list[str]
+) -> None:
+    database = {"Type": "AWS::RDS::DBInstance", "Properties": {"DeletionProtection": protection}}
+    assert findings(ProtectedFromRollback, {"Database": database | ({"DeletionPolicy": policy} if policy else {})}) == (
+        broken
+    )
 
 
 QUEUE: Resources = {"Type": "AWS::SQS::Queue"}

@@ -11,7 +11,25 @@ from cfnlint.template.template import Template
 from tests.infra.rules.graph import FUNCTION, edges, in_cycles, of_kind
 from tests.infra.template import flat
 
+PROTECTION = ("DeletionProtection", "DeletionProtectionEnabled")
 UNDELIVERED = "FailedInvocations"
+
+
+class ProtectedFromRollback(CloudFormationLintRule):  # type: ignore[misc]
+    """A resource that a failed creation deletes, and that refuses to be deleted: the rollback fails."""
+
+    id = "E9001"
+    shortdesc = "Deletion protection beside a rollback that deletes"
+    description = "Where DeletionPolicy is not Retain, the rollback of a creation deletes the resource, which refuses"
+    tags: ClassVar = ["lakegate"]
+
+    def match(self, cfn: Template) -> list[RuleMatch]:
+        return [
+            RuleMatch(["Resources", name, "Properties", key], f"{name}: the rollback of a creation cannot delete it")
+            for name, body in cfn.get_resources().items()
+            for key in PROTECTION
+            if body.get("DeletionPolicy") != "Retain" and body.get("Properties", {}).get(key) in (True, "true")
+        ]
 
 
 class CycleWithoutSetting(CloudFormationLintRule):  # type: ignore[misc]
