@@ -139,9 +139,14 @@ def test_a_row_covers_a_right_by_the_end_of_what_it_is_on() -> None:
     assert covered == {("s3:GetObject", f"{BUCKET}/{name}/*") for name in ("notes", "jobs")}
 
 
-def test_a_call_that_nobody_has_looked_at_is_an_error() -> None:
-    with pytest.raises(KeyError, match="s3:PutBucketPolicy"):
-        list(GRANTED.refused([call("s3:PutBucketPolicy")]))
+def test_an_operation_that_no_action_is_named_for_is_an_error() -> None:
+    with pytest.raises(KeyError, match="putbucketlifecycleconfiguration"):
+        list(GRANTED.refused([call("s3:PutBucketLifecycleConfiguration")]))
+
+
+def test_a_call_that_names_nothing_that_its_action_is_on_is_an_error() -> None:
+    with pytest.raises(ValueError, match="secretsmanager:GetSecretValue is on"):
+        list(GRANTED.refused([call("secretsmanager:GetSecretValue")]))
 
 
 def test_what_is_allowed_is_split_by_action_and_resource_and_a_denial_stays_whole() -> None:

@@ -25,7 +25,8 @@ from tests.local.installation import REJECTED, Installation
 from tests.local.kinds import Aws
 from tests.local.test_whole_loop import ORDERS, created
 from tests.local.things import CONTRACT, rows
-from tests.support.aws_calls import RIGHTS, Call, asked, recorded
+from tests.support.aws_calls import Call, asked, is_known, recorded
+from tests.support.aws_operations import called
 
 pytestmark = pytest.mark.local
 
@@ -38,6 +39,12 @@ FUNCTIONS = {
     EXPRESS: ("Express",),
 }
 GROUPS = [*FUNCTIONS, JOB, SERVICES]
+# By PyIceberg's own S3 client, whose errors it gives its own names, and by LocalStack in a function's name.
+BY_OTHERS = {
+    *(("s3", name) for name in ("HeadBucket", "ListObjects")),
+    *(("logs", name) for name in ("CreateLogGroup", "CreateLogStream", "PutLogEvents")),
+    *(("sqs", name) for name in ("DeleteMessage", "GetQueueAttributes", "GetQueueUrl", "SendMessageBatch")),
+}
 LAKE, LANDING = (f"-{name}-{ACCOUNT}-{REGION}" for name in ("lake", "landing"))
 UNUSED = (
     Excess(
@@ -175,7 +182,7 @@ def observed(installation: Installation, aws: Aws) -> Run:
 
 def is_of(found: Grants, call: Call) -> bool:
     """True if the call is of one of the stack's roles, or of a service that calls one of the stack's own resources."""
-    service = call.who.endswith(".amazonaws.com") and call.name in RIGHTS
+    service = call.who.endswith(".amazonaws.com") and is_known(call)
     return call.who in found.own or (service and all(it.resource in found.resources for it in asked(call)))
 
 
@@ -234,6 +241,13 @@ def test_every_role_of_the_stack_was_at_work_and_so_were_the_services_that_call_
 
 def test_every_call_is_allowed(run: Run) -> None:
     assert [(call, request.action) for call, request in run.granted.refused(run.calls)] == []
+
+
+def test_every_operation_that_a_function_calls_is_one_whose_errors_are_mapped(run: Run) -> None:
+    """tests/ports/test_aws_errors.py has them, as far as the code names them."""
+    roles = set().union(*(run.groups[group] for group in FUNCTIONS))
+    by_functions = {(call.service, call.operation) for call in run.calls if call.who in roles}
+    assert by_functions - BY_OTHERS <= called()
 
 
 @pytest.mark.parametrize("group", GROUPS)
