@@ -13,6 +13,7 @@ from lakegate.ports import JobState
 from lakegate.testing.jobs import USAGE
 from lakegate.workflow.attempts.usage import usage_of
 from tests.ports.test_express import told
+from tests.support.aws_events import object_created, run_ended
 from tests.world.world import World
 
 
@@ -30,24 +31,7 @@ def sqs(*files: FileVersion) -> dict[str, Any]:
 
 
 def created(file: FileVersion) -> dict[str, Any]:
-    return {
-        "version": "0",
-        "detail-type": "Object Created",
-        "source": "aws.s3",
-        "account": "000000000000",
-        "detail": {
-            "version": "0",
-            "bucket": {"name": file.bucket},
-            "object": {
-                "key": file.key,
-                "size": file.size,
-                "etag": "0",
-                "version-id": file.version_id,
-                "sequencer": "00617F08299329D189",
-            },
-            "reason": "PutObject",
-        },
-    }
+    return object_created(file.bucket, file.key, file.version_id, size=file.size, sequencer="00617F08299329D189")
 
 
 def test_files_of_one_delivery_are_one_batch_and_one_job(world: World) -> None:
@@ -87,20 +71,12 @@ def test_files_that_cannot_be_received_now_are_delivered_again(world: World, mon
     assert world.rows_on_main() == {"1.parquet": 1}
 
 
-def state_change(run_id: str) -> dict[str, Any]:
-    return {
-        "source": "aws.emr-serverless",
-        "detail-type": "EMR Serverless Job Run State Change",
-        "detail": {"jobRunId": run_id, "applicationId": "00f1", "state": "SUCCESS", "previousState": "RUNNING"},
-    }
-
-
 def test_the_end_of_a_job_run_settles_its_attempt_however_often_it_is_told(world: World) -> None:
     world.drop("1.parquet", rows=3)
     (run,) = world.runner.open_runs()
     world.run(settle_after=False)
     for _ in range(3):
-        settle.handler(state_change(run.id), None)
+        settle.handler(run_ended(run.id), None)
     assert world.rows_on_main() == {"1.parquet": 3}
     assert world.publications("1.parquet") == 1
 
@@ -110,7 +86,7 @@ def test_the_end_of_a_job_run_is_noted_with_what_it_took_although_its_batch_is_s
     (run,), (attempt,) = world.runner.open_runs(), world.attempts()
     world.run()
     assert usage_of(world.store, attempt) is None
-    settle.handler(state_change(run.id), None)
+    settle.handler(run_ended(run.id), None)
     assert usage_of(world.store, attempt) == USAGE
 
 

@@ -17,6 +17,7 @@ from lakegate.adapters.intake import APPLICATION, AwsIntake
 from lakegate.adapters.stacks import Resource
 from lakegate.errors import Conflict
 from tests.local.kinds import ArnOf, Aws, Make, Received
+from tests.support.aws_events import faults
 
 pytestmark = pytest.mark.local
 
@@ -132,6 +133,7 @@ def changes(aws: Aws, queue: str, arn_of: ArnOf, received: Received, until: Make
     def ended(run: str) -> Any:
         seen.extend(received(queue))
         mine = [event for event in seen if event["detail"]["jobRunId"] == run]
+        assert [fault for event in mine for fault in faults(event)] == []
         return mine if is_whole(steps(mine)) else None
 
     yield lambda run: until(lambda: ended(run))

@@ -13,6 +13,7 @@ from tests.local.conftest import Landed
 from tests.local.installation import Installation
 from tests.local.kinds import Make
 from tests.ports.test_telemetry import metrics_in
+from tests.support.aws_events import object_created, run_ended
 
 pytestmark = pytest.mark.local
 
@@ -50,8 +51,8 @@ def test_dead_letters_of_what_is_done_go_with_the_next_sweep_and_others_stay(
     installation.aws("lambda").invoke(FunctionName=settle, InvocationType="Event", Payload=b'{"detail": {}}')
     emr, application = installation.aws("emr-serverless"), installation.outputs["ApplicationId"]
     run = emr.list_job_runs(applicationId=application)["jobRuns"][0]["id"]
-    landed = {"detail": {"object": {"key": by_spark.key, "version-id": by_spark.version}}}
-    ended = {"requestPayload": {"detail": {"jobRunId": run}}, "responsePayload": {"errorMessage": "no answer"}}
+    landed = object_created(installation.outputs["LandingBucket"], by_spark.key, by_spark.version)
+    ended = {"requestPayload": run_ended(run), "responsePayload": {"errorMessage": "no answer"}}
     queues = [installation.outputs[f"{what}DeadLetterQueueUrl"] for what in ("Ingest", "Settle")]
     until(lambda: left_in(installation, queues[1]) == 1)  # Lambda calls a function that fails twice more
     for queue, event in zip(queues, (landed, ended), strict=True):

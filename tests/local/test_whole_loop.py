@@ -17,6 +17,7 @@ from examples import nyc
 from examples.bad_files import awkward_keys, bad_files, parquet
 from tests.local.installation import REJECTED, Installation
 from tests.local.things import CONTRACT, Things, rows
+from tests.support.aws_events import object_created
 
 pytestmark = pytest.mark.local
 
@@ -124,9 +125,7 @@ def test_a_redelivered_and_regrouped_event_publishes_once(installation: Installa
 
 
 def created(installation: Installation, key: str, version: str) -> dict[str, Any]:
-    thing = {"key": key, "version-id": version, "size": 1, "etag": "", "sequencer": "00"}
-    bucket = {"name": installation.outputs["LandingBucket"]}
-    return {"source": "aws.s3", "detail-type": "Object Created", "detail": {"bucket": bucket, "object": thing}}
+    return object_created(installation.outputs["LandingBucket"], key, version)
 
 
 def test_a_key_that_no_contract_routes_is_unrouted_told_once_and_picked_up(

@@ -15,12 +15,10 @@ from lakegate.adapters.sqs import SqsDeadLetters
 from lakegate.ports import DeadLetter, DeadLetters
 from lakegate.testing import MemoryDeadLetters
 from tests.ports.test_express import told
+from tests.support.aws_events import object_created, run_ended
 
-CREATED = {
-    "detail-type": "Object Created",
-    "detail": {"bucket": {"name": "landing"}, "object": {"key": "a b/é.csv", "version-id": "v1", "sequencer": "0F"}},
-}
-ENDED = {"detail-type": "EMR Serverless Job Run State Change", "detail": {"jobRunId": "00run", "state": "SUCCESS"}}
+CREATED = object_created("landing", "a b/é.csv", "v1", sequencer="0F")
+ENDED = run_ended("00run")
 LANDED = ("a b/é.csv", "v1", "0F")
 Put = Callable[[str], None]
 

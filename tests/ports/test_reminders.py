@@ -18,11 +18,12 @@ from lakegate.landing.files import FileVersion
 from lakegate.ports import Reminders
 from lakegate.testing import MemoryClock, MemoryReminders
 from lakegate.workflow.receiving.arrivals import Arrival
+from tests.support.aws_events import object_created
 
 FILE = FileVersion(
     bucket="landing", key="a b/é.csv", version_id="v1", size=3, landed_at=datetime(2013, 1, 31, tzinfo=UTC)
 )
-CREATED = {"detail-type": "Object Created", "detail": {"object": {"key": "other.csv", "version-id": "v2"}}}
+CREATED = object_created("landing", "other.csv", "v2")
 Bodies = list[dict[str, Any]]
 
 
@@ -86,7 +87,7 @@ def test_ingest_tells_a_reminder_from_an_event_and_has_none_delivered_again(
         {"messageId": str(number), "body": json.dumps(it)} for number, it in enumerate([CREATED, *bodies(queue)])
     ]
     assert ingest.handler({"Records": records}, None) == {"batchItemFailures": []}
-    assert received == {"arrivals": [Arrival(key="other.csv", version_id="v2")], "reminded": [FILE.key]}
+    assert received == {"arrivals": [Arrival(key="other.csv", version_id="v2", sequencer="00")], "reminded": [FILE.key]}
 
 
 def test_a_reminder_among_the_dead_letters_is_handled_as_its_file(queue: str) -> None:
