@@ -23,9 +23,9 @@ EXITS = (
 )
 
 
-OFFLINE = frozenset(
+OFFLINE = frozenset(  # they ask no installation
     {"check", "contract", "demo", "deploy", "generate", "init", "local", "package", "try"}
-)  # ask no installation
+)
 
 
 class Asking(TyperGroup):
@@ -548,6 +548,16 @@ def package(
 
     home_commands.deploy(lambda: choices_of_file(settings), *sys.argv[1:])
     run(settings, folder)
+
+
+@app.command()
+def hold(command: Annotated[list[str], typer.Argument(metavar="COMMAND", help="As in: -- terraform apply")]) -> None:
+    """Run a command that changes the stacks while nothing begins a job and none runs. Files wait meanwhile, and are
+    taken up at its end, also where it fails. Exit as the command does.
+    """
+    from lakegate.cli.hold import hold as run
+
+    raise typer.Exit(run(command))
 
 
 @app.command()

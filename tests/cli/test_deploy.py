@@ -30,6 +30,7 @@ from tests.support.authority import Authority
 from tests.support.outputs import OUTPUTS
 
 pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS.*")
+RUN = subprocess.run
 ASSUMED = {"Version": "2012-10-17", "Statement": []}
 BOOTSTRAP = "/cdk-bootstrap/hnb659fds/version"
 HERE = OUTPUTS | {"NessieUri": "http://127.0.0.1:9"}  # where nobody answers
@@ -180,6 +181,32 @@ def test_a_cdk_command_that_fails_leaves_the_intake_open(world: World) -> None:
     assert told.exit_code == 2
     assert "cdk deploy has failed" in told.stderr
     assert (world.deployed, world.sweep()) == (["DISABLED"], "ENABLED")
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_another_program_changes_the_stacks_while_nothing_begins_a_job(
+    world: World, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    world.make(BEFORE)
+
+    def apply(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        world.deployed.append(f"{command}, {world.sweep()}")
+        return subprocess.CompletedProcess(command, code)
+
+    monkeypatch.setattr(subprocess, "run", apply)
+    result = CliRunner().invoke(app, ["hold", "--", "terraform", "apply", "-auto-approve"])
+    assert result.exit_code == code, result.output
+    assert world.deployed == ["['terraform', 'apply', '-auto-approve'], DISABLED"]
+    assert world.sweep() == "ENABLED"
+
+
+def test_a_program_that_is_not_there_leaves_the_intake_open(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.make(BEFORE)
+    monkeypatch.setattr(subprocess, "run", RUN)
+    result = CliRunner().invoke(app, ["hold", "--", "no-such-program"])
+    assert result.exit_code == 2
+    assert "no-such-program: No such file" in result.stderr
+    assert world.sweep() == "ENABLED"
 
 
 def test_an_account_that_cdk_never_used_is_bootstrapped_if_that_is_meant(world: World) -> None:

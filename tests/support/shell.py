@@ -29,7 +29,7 @@ ELSEWHERE = {
     "deploy": "tests/cli/test_deploy.py",
     "doctor": "tests/local/test_doctor.py",
 }
-ELSEWHERE |= {"local": "tests/local"}
+ELSEWHERE |= {"local": "tests/local", "hold": "tests/cli/test_deploy.py", "package": "tests/infra/test_package.py"}
 HIGH_LEVEL = {"s3": {"cp", "sync", "ls"}}  # of the AWS command's own, which no model has
 OF_AWS = {"region", "profile", "output", "query"}
 TOOLS = {"export", "head", "jq", "tail", "xargs", "."}  # what any shell has, or as good as that
@@ -142,7 +142,8 @@ def parsed(words: list[str]) -> None:
     assert depth, f"there is no command {' '.join(words[:2])}"
     command = known()[" ".join(["lakegate", *words[: depth - 1]])]
     options = {name for param in command.params for name in [*param.opts, *param.secondary_opts]}
-    unknown = [word for word in words if word.startswith("--") and word.partition("=")[0] not in options]
+    own = words[: words.index("--")] if "--" in words else words
+    unknown = [word for word in own if word.startswith("--") and word.partition("=")[0] not in options]
     assert unknown == [], f"{command.name} has no {unknown}"
 
 
