@@ -88,7 +88,10 @@ def _config(app: App) -> Config:
     if names := [name for name in (*DEFAULTS, *NEW_NAMES, *CONSTANTS) if app.node.try_get_context(name) is not None]:
         raise Misconfigured(f"settings are in a file alone: put {', '.join(names)} there, and give -c settings=<file>")
     if path := app.node.try_get_context("settings"):
-        return SettingsFile.read(Path(str(path))).config(_region())
+        config = SettingsFile.read(Path(str(path))).config(_region())
+        if gaps := config.gaps():
+            raise Misconfigured(f"{path} lacks what lakegate deploy fills in: {', '.join(gaps)}")
+        return config
     raise Misconfigured("give the settings file of an environment: -c settings=<file>")
 
 

@@ -14,7 +14,6 @@ from lakegate.settings import WORKER_CORES
 if TYPE_CHECKING:
     from infra.config import Config
 
-NEEDED_FIELDS = ("catalog_certificate", "network_vpc", "token_issuer")
 ONLY_OF_THE_STACK = ("catalog_certificate", "network_vpc", "network_zones", "token_issuer", "token_claim")
 ONLY_OF_CLIENTS = ("token_scope", "token_claim", "token_clients")
 HOST = r"(?!.{254})([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}"
@@ -149,9 +148,12 @@ def _beside_a_nessie(config: Config) -> Rows:
 
 
 def _of_the_catalog_stack(config: Config) -> Rows:
-    known_by = "token_claim" if config.token_endpoint else "token_audience"
-    absences = _names(config, *NEEDED_FIELDS, known_by, is_set=False)
+    absences = _names(config, "network_vpc", *(() if config.token_endpoint else ("token_audience",)), is_set=False)
     yield absences, f"leave out catalog.image, or give what a catalog stack needs as well: {', '.join(absences)}"
+    yield (
+        config.token_endpoint and not (config.token_issuer and config.token_claim),
+        "token.endpoint needs token.issuer and token.claim for a catalog stack",
+    )
     yield (
         not re.fullmatch(HOST, config.catalog_host),
         "nessie.uri is https:// and a host's name in small letters, https://nessie.example.com, for a catalog stack",
@@ -159,7 +161,7 @@ def _of_the_catalog_stack(config: Config) -> Rows:
     if config.creates_vpc:
         yield (
             config.network_subnets or config.network_security_groups,
-            "network.vpc, which is create, makes its own network.subnets and network.security_groups: give none",
+            "give nessie.uri for network.subnets and network.security_groups: network.vpc = create makes its own",
         )
     elif config.network_vpc:
         yield (

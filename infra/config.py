@@ -150,8 +150,8 @@ class Config(BaseModel):
     catalog_image: Annotated[
         str,
         form(
-            r"[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)+(:[\w.-]+)?@sha256:[0-9a-f]{64}",
-            "is <registry>/<name>@sha256:<digest>: a tag alone may become another image by tomorrow",
+            r"[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)+(:[\w.-]+|(:[\w.-]+)?@sha256:[0-9a-f]{64})",
+            "is <registry>/<name> with its :<tag> or @sha256:<digest>",
         ),
     ] = ""
     catalog_size: Annotated[str, one_of(SIZES)] = "dev"
@@ -302,6 +302,13 @@ class Config(BaseModel):
         """
         texts = combination_faults(self, region)
         return [text for text in texts if not set(wrong).intersection(names_in(text))]
+
+    def gaps(self) -> list[str]:
+        """Return the settings that a catalog stack lacks and `lakegate deploy` fills in."""
+        if not self.catalog_image:
+            return []
+        names = [setting_name(field) for field in ("catalog_certificate", "token_issuer") if not getattr(self, field)]
+        return names if "@" in self.catalog_image else ["the digest of catalog.image", *names]
 
     @property
     def catalog_host(self) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from infra.completion import with_defaults
 from infra.config import Config, names_in
 from infra.former import CONSTANTS, NEW_NAMES, new_form
 from lakegate.errors import Misconfigured
@@ -50,7 +51,7 @@ class SettingsFile:
         """Return the settings. Raise Misconfigured with everything that is wrong at once. `region` is the stack's, if
         known.
         """
-        config, wrong = Config.parse(self.values)
+        config, wrong = Config.parse(with_defaults(self.values))
         faults = [self._with_place([name], f"{name} {words}") for name, words in wrong.items()]
         faults += [self._with_place(names_in(text), text) for text in config.faults(region, wrong)]
         if faults:
@@ -61,6 +62,12 @@ class SettingsFile:
         """Return a fault with its line: that of the first of these settings which this file gives, or 0."""
         line = next((self.lines[name] for name in names if name in self.lines), 0)
         return line, f"{self.path}:{line}: {text}" if line else f"{self.path}: {text}"
+
+
+def write(path: Path, config: Config) -> Path:
+    """Write a file that gives these settings, and return its path."""
+    path.write_text(new_form(config.model_dump(mode="json", by_alias=True, exclude_defaults=True)))
+    return path
 
 
 def flat(tables: Mapping[str, object]) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The account and region that AWS's configuration leads to. It changes nothing there."""
+"""The account and region that AWS's configuration leads to. It changes nothing there but by `enable_issuer`."""
 
 from functools import cached_property
 from urllib.parse import urlparse
@@ -25,7 +25,7 @@ class Account:
     """An account in one region."""
 
     def __init__(self, clients: Clients = ambient) -> None:
-        self._sts, self._ssm = clients("sts"), clients("ssm")
+        self._sts, self._ssm, self._iam = clients("sts"), clients("ssm"), clients("iam")
 
     @cached_property
     def id(self) -> str:
@@ -35,6 +35,22 @@ class Account:
     @property
     def region(self) -> str:
         return str(self._ssm.meta.region_name)
+
+    def issuer(self) -> str:
+        """Return the issuer of the account's own tokens, or "" if outbound web identity federation is off."""
+        with aws_errors("asking for the account's issuer of tokens"):
+            try:
+                information = self._iam.get_outbound_web_identity_federation_info()
+            except ClientError as error:
+                if code(error) != "FeatureDisabled":
+                    raise
+                return ""
+        return str(information["IssuerIdentifier"]) if information["JwtVendingEnabled"] else ""
+
+    def enable_issuer(self) -> str:
+        """Turn outbound web identity federation on for the whole account. Return its issuer."""
+        with aws_errors("turning on outbound web identity federation"):
+            return str(self._iam.enable_outbound_web_identity_federation()["IssuerIdentifier"])
 
     def has_parameter(self, name: str) -> bool:
         with aws_errors(f"reading the parameter {name}"):

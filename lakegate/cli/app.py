@@ -525,10 +525,10 @@ def deploy(
     deployed setting unless --accept names it. Where AWS asks that no job runs, files wait until it is over.
     """
     from lakegate.cli import home_commands
-    from lakegate.cli.deploy import choices_of_file
+    from lakegate.cli.deploy import config_of_file
     from lakegate.cli.deploy import deploy as run
 
-    home_commands.deploy(lambda: choices_of_file(settings), *sys.argv[1:])
+    home_commands.deploy(lambda: config_of_file(settings), *sys.argv[1:])
     raise typer.Exit(run(settings, accept or [], probe=probe))
 
 
@@ -543,10 +543,10 @@ def package(
     They need no bootstrap by CDK. Nothing is deployed.
     """
     from lakegate.cli import home_commands
-    from lakegate.cli.deploy import choices_of_file
+    from lakegate.cli.deploy import config_of_file
     from lakegate.cli.package import package as run
 
-    home_commands.deploy(lambda: choices_of_file(settings), *sys.argv[1:])
+    home_commands.deploy(lambda: config_of_file(settings), *sys.argv[1:])
     run(settings, folder)
 
 

@@ -8,10 +8,11 @@ import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.prompt import Prompt
 
@@ -31,16 +32,21 @@ from lakegate.errors import Misconfigured, Refused
 from lakegate.home import home
 from lakegate.settings import adopt_region, choose_region
 
+if TYPE_CHECKING:
+    from infra.config import Config
+    from infra.gaps import Gaps
+
 _REGION = re.compile("[a-z]{2}(-[a-z]+)+-[0-9]")
 BOOTSTRAP = "bootstrap"  # accepts CDK's own bucket and roles
 TAKEOVER = "existing"  # accepts what exists under a name of the stacks', such as a removed installation's buckets
+FEDERATION = "federation"  # accepts tokens of the account's own issuer
 
 
 def deploy(file: Path, acceptances: Sequence[str], *, probe: bool) -> int:
     """Bring an installation to an environment's settings file, and examine it. Raise Refused if that drops or changes
     what nobody has accepted.
     """
-    deployment = Deployment(file=file, acceptances=acceptances, choices=choices_of_file(file))
+    deployment = Deployment(file=file, acceptances=acceptances, config=config_of_file(file))
     deployment.compare()
     with TemporaryDirectory(prefix="deploy-", dir=deployment.cdk.home / ".local") as folder:
         assembly = deployment.synthesise(Path(folder))
@@ -59,13 +65,13 @@ class Deployment:
 
     file: Path
     acceptances: Sequence[str]
-    choices: Choices
+    config: "Config"
     cdk: Cdk = field(default_factory=lambda: Cdk(home=home().root))
     stacks: Stacks = field(default_factory=Stacks)
 
     @property
     def name(self) -> str:
-        return str(self.choices.values["name"])
+        return self.config.name
 
     @cached_property
     def deployed_template(self) -> Mapping[str, Any] | None:
@@ -73,23 +79,42 @@ class Deployment:
         state = at_rest(self.stacks, self.name, print_lines, time.sleep)
         return self.stacks.template(self.name) if state.was_made else None
 
-    def compare(self) -> None:
-        """Print what the file changes. Raise Refused unless it is accepted."""
+    @cached_property
+    def record(self) -> Choices | None:
+        """The choices that the installation's template records, if it does."""
         from infra.choices import deployed_choices  # noqa: PLC0415
 
+        return None if self.deployed_template is None else deployed_choices(self.deployed_template)
+
+    @cached_property
+    def gaps(self) -> "Gaps":
+        """The gaps of the settings, closed by what is known."""
+        from infra.gaps import Gaps  # noqa: PLC0415
+
+        return Gaps(self.config, self.record)
+
+    def compare(self) -> None:
+        """Print what the file changes. Raise Refused unless it is accepted."""
+        from infra.choices import choices  # noqa: PLC0415
+
         with busy("reading what is deployed"):
-            template = self.deployed_template
             changes = (
                 second(self.name, [name for name in self.stacks.installations() if name != self.name])
-                if template is None
-                else differences(deployed_choices(template), self.choices)
+                if self.deployed_template is None
+                else differences(self.record, choices(self.gaps.config))
             )
         print_lines(*map(_line, changes))
         _require_accepted(changes, self.acceptances, self.file)
+        if self.gaps.need_federation:
+            _require_federation(self.acceptances, self.file)
 
     def synthesise(self, folder: Path) -> Assembly:
+        """Fill the gaps, with what changes the account, and make the templates of the whole settings."""
+        from infra.settings_file import write  # noqa: PLC0415
+
+        file = write(folder / "settings.toml", self.gaps.fill(datetime.now(UTC), print_lines))
         with busy("synthesising"):
-            return self.cdk.synth(self.file.resolve(), folder)
+            return self.cdk.synth(file, folder)
 
     def bootstrap(self, assembly: Assembly) -> None:
         _bootstrap(self.cdk, assembly.template(self.name), self.acceptances, self.file)
@@ -128,14 +153,13 @@ class Deployment:
         self.cdk.deploy(assembly, parameters, takes_over=TAKEOVER in self.acceptances)
 
 
-def choices_of_file(file: Path) -> Choices:
-    """Return the file's choices, in the region where its stacks are to be. It asks no service, and nothing need be
+def config_of_file(file: Path) -> "Config":
+    """Return the file's settings, in the region where its stacks are to be. It asks no service, and nothing need be
     installed for it. Raise Misconfigured with everything that is wrong.
     """
     load_profile()
     adopt_region()
     try:
-        from infra.choices import choices  # noqa: PLC0415
         from infra.settings_file import SettingsFile  # noqa: PLC0415
     except ImportError as error:
         own_home = home()
@@ -144,7 +168,7 @@ def choices_of_file(file: Path) -> Choices:
         ) from error
     settings = SettingsFile.read(file)
     settings.config()  # every fault is reported before a person is asked
-    return choices(settings.config(_region()))
+    return settings.config(_region())
 
 
 def _region() -> str:
@@ -182,6 +206,17 @@ def _require_accepted(changes: Sequence[Difference], acceptances: Sequence[str],
         raise Refused(
             f"nothing was deployed, because nobody has accepted what this changes: {', '.join(names)}. Correct {file}, "
             f"or if it is meant, run: {_repeat_command(file, *acceptances, *names)}"
+        )
+
+
+def _require_federation(acceptances: Sequence[str], file: Path) -> None:
+    if FEDERATION not in acceptances:
+        account = Account()
+        raise Refused(
+            f"nothing was deployed, because account {account.id} gives no tokens to its roles, by which Nessie knows "
+            "them. Outbound web identity federation is a switch of the whole account: it lets a role that may call "
+            "sts:GetWebIdentityToken prove to others who it is, and gives nobody a right. To have it turned on, run: "
+            f"{_repeat_command(file, *acceptances, FEDERATION)}. Or give token.endpoint, of an OIDC issuer of yours"
         )
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from lakegate.cli.deploy import choices_of_file
+from lakegate.cli.deploy import config_of_file
 from lakegate.cli.terminal import busy, print_lines
 from lakegate.deployment.assembly import Cdk
 from lakegate.deployment.package import ASSETS, require_place, write
@@ -15,7 +15,7 @@ MODULE = "infra/terraform/main.tf"
 def package(file: Path, folder: Path) -> None:
     """Write the package of a settings file into the folder. It deploys nothing."""
     require_place(folder)
-    cdk, name = Cdk(home=home().root), str(choices_of_file(file).values["name"])
+    cdk, name = Cdk(home=home().root), config_of_file(file).name
     with TemporaryDirectory(prefix="package-", dir=cdk.home / ".local") as target, busy("synthesising"):
         assembly = cdk.synth(file.resolve(), Path(target), "-c", "package=true")
         write(assembly, name, cdk.home / MODULE, folder)

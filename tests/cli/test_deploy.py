@@ -20,13 +20,16 @@ from typer.testing import CliRunner, Result
 
 from infra.choices import choices
 from infra.config import Config
+from infra.settings_file import SettingsFile
 from lakegate.adapters.stacks import Stacks
 from lakegate.adapters.surroundings import Surroundings
 from lakegate.cli.app import app
-from lakegate.cli.deploy import choices_of_file
+from lakegate.cli.deploy import config_of_file
 from lakegate.deployment.assembly import MANIFEST, PROTECTION, STACK
 from lakegate.settings import DESCRIPTION
 from tests.support.authority import Authority
+from tests.support.federation import ISSUER, Federation
+from tests.support.image_registry import registry_and_client
 from tests.support.outputs import OUTPUTS
 
 pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS.*")
@@ -88,15 +91,19 @@ class World:
 
     def deploy(self, config: Config, *options: str) -> Result:
         """Run `lakegate deploy` with a file that gives these choices."""
-        file = self.folder / "dev.toml"
         lines = [f"{name} = {json.dumps(choices(config).values[name])}\n" for name in choices(config).given]
-        file.write_text("".join(lines))
-        self.wanted = config
+        return self.deploy_text("".join(lines), *options)
+
+    def deploy_text(self, text: str, *options: str) -> Result:
+        """Run `lakegate deploy` with a file of this text."""
+        file = self.folder / "dev.toml"
+        file.write_text(text)
         return CliRunner().invoke(app, ["deploy", str(file), "--no-probe", *options])
 
     def cdk(self, command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
         if "synth" in command:
-            folder = Path(command[command.index("--output") + 1])
+            folder, file = Path(command[command.index("--output") + 1]), command[-1].removeprefix("settings=")
+            self.wanted = SettingsFile.read(Path(file)).config()
             (folder / f"{self.wanted.name}.template.json").write_text(json.dumps(template(self.wanted)))
             stack = {"type": STACK, "properties": {} if self.wanted.ephemeral else {PROTECTION: True}}
             (folder / MANIFEST).write_text(json.dumps({"artifacts": {self.wanted.name: stack}}))
@@ -145,6 +152,22 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.setattr(subprocess, "run", made.cdk)
     with mock_aws():
         yield made
+
+
+@pytest.fixture
+def federation(world: World) -> Federation:  # noqa: ARG001 (its account)
+    switch = Federation()
+    switch.register_by_default()
+    return switch
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The registry of the default image."""
+    with registry_and_client(tmp_path) as (registry, images):
+        monkeypatch.setattr("infra.completion.IMAGE", registry.image)
+        monkeypatch.setattr("infra.gaps.Images", lambda: images)
+        yield
 
 
 NESSIE = "https://nessie.example.com"
@@ -207,6 +230,28 @@ def test_a_program_that_is_not_there_leaves_the_intake_open(world: World, monkey
     assert result.exit_code == 2
     assert "no-such-program: No such file" in result.stderr
     assert world.sweep() == "ENABLED"
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_file_of_one_line_is_deployed_once_the_account_s_switch_may_be_turned_on(
+    world: World, federation: Federation
+) -> None:
+    world.bootstrap()
+    line = 'name = "lake"\n'
+    told = world.deploy_text(line)
+    assert (told.exit_code, world.deployed, federation.asked) == (1, [], [])
+    assert "a switch of the whole account" in told.stderr
+    assert re.search(r"run: lakegate deploy \S+dev\.toml --accept federation\.", told.stderr.replace("\n", " "))
+    assert boto3.client("secretsmanager").list_secrets()["SecretList"] == []
+    world.deploy_text(line, "--accept", "federation")
+    assert (world.deployed[0], federation.asked) == ("none", ["enable"])
+    recorded = choices(world.wanted).values
+    assert (recorded["token.issuer"], recorded["nessie.uri"]) == (ISSUER, "https://lake-nessie.internal")
+    assert recorded["catalog.certificate"].startswith("arn:aws:acm:us-east-1:")
+    world.deployed.clear()
+    told = world.deploy_text(line)
+    assert len(world.deployed) == 1
+    assert not re.search("changed|dropped|added|certificate", told.stdout)
 
 
 def test_an_account_that_cdk_never_used_is_bootstrapped_if_that_is_meant(world: World) -> None:
@@ -278,7 +323,7 @@ def test_a_file_of_an_earlier_release_is_told_with_all_that_is_to_be_written(wor
     told = CliRunner().invoke(app, ["deploy", str(file), "--no-probe"])
     assert (told.exit_code, world.deployed) == (2, [])
     file.write_text(told.stderr.partition("\n")[2])
-    assert choices_of_file(file).given == {"nessie.uri", "nessie.ca", "ephemeral", "spark.conf"}
+    assert choices(config_of_file(file)).given == {"nessie.uri", "nessie.ca", "ephemeral", "spark.conf"}
 
 
 def test_without_a_region_it_is_said_what_to_set(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,7 +364,7 @@ def test_a_person_at_the_terminal_is_asked_for_the_region(tmp_path: Path, monkey
     monkeypatch.setattr("sys.stdin", Terminal("eu-north-1\n"))
     file = tmp_path / "dev.toml"
     file.write_text(f"ephemeral = true\n[nessie]\nuri = '{NESSIE}'\n")
-    assert choices_of_file(file).values["nessie.uri"] == NESSIE
+    assert config_of_file(file).nessie_uri == NESSIE
     assert boto3.Session().region_name == "eu-north-1"
 
 

@@ -133,8 +133,22 @@ def test_what_has_another_type_is_no_part_of_a_combination(path: Path) -> None:
     assert faults(path, text) == ["dev.toml:8: spark.jobs_at_once is a whole number"]
 
 
-def test_a_fault_of_what_is_missing_names_the_file(path: Path) -> None:
-    assert faults(path, "") == ["dev.toml: give nessie.uri, the address of a Nessie of yours or of the catalog stack"]
+def test_a_fault_of_what_is_missing_names_what_it_is_for(path: Path) -> None:
+    text = '[token]\nendpoint = "https://issuer.example.com/token"\n'
+    assert "dev.toml:2: token.endpoint needs token.issuer and token.claim for a catalog stack" in faults(path, text)
+
+
+@pytest.mark.parametrize("text", ["", 'name = "lake"\n', '[catalog]\nsize = "prod"\n'])
+def test_a_file_that_names_no_nessie_is_whole_and_has_a_catalog_stack(path: Path, text: str) -> None:
+    read = config(path, text)
+    assert read.catalog_image.startswith("quay.io/projectnessie/nessie:")
+    assert read.nessie_uri == f"https://{read.name}-nessie.internal"
+
+
+def test_a_network_without_a_nessie_is_a_fault(path: Path) -> None:
+    text = '[network]\nsubnets = ["subnet-0a"]\nsecurity_groups = ["sg-0a"]\n'
+    (fault,) = faults(path, text)
+    assert fault.startswith("dev.toml:2: give nessie.uri for network.subnets and network.security_groups")
 
 
 def test_text_that_is_not_toml_is_told_with_its_line(path: Path) -> None:

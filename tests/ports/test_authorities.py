@@ -20,7 +20,7 @@ from lakegate.publishing.nessie import NessieCatalog
 from lakegate.settings import CA_FILE, CODE, Settings
 from spark_jobs.tables import nessie
 from tests.ports.test_runner import SETTINGS
-from tests.support.authority import HEAD, Authority, served
+from tests.support.authority import HEAD, Authority, DeployedAuthority, served
 
 ROOT = Path(__file__).resolve().parents[2]
 FUNCTIONS_PYTHON = ROOT / ".local/envs/functions/bin/python"
@@ -69,12 +69,37 @@ def test_a_client_trusts_the_authorities_that_are_chosen(
 
 
 @pytest.mark.parametrize("client", CLIENTS)
+def test_a_client_trusts_the_authority_that_a_deployment_makes(
+    tmp_path: Path, client: Callable[[Settings], str | None]
+) -> None:
+    made = DeployedAuthority()
+    with served(made, tmp_path) as uri:
+        assert client(replace(SETTINGS, nessie_uri=uri, nessie_ca=made.pem, token_audience="")) == HEAD
+
+
+def test_a_deployment_s_authority_is_believed_of_one_name_alone(tmp_path: Path) -> None:
+    made = DeployedAuthority("nessie.example.com")
+    with served(made, tmp_path) as uri, pytest.raises(Misconfigured, match=r"(?i)permitted subtree"):
+        by_requests(replace(SETTINGS, nessie_uri=uri, nessie_ca=made.pem, token_audience=""))
+
+
+@pytest.mark.parametrize("client", CLIENTS)
 @pytest.mark.parametrize("text", ["", ANOTHER.pem])
 def test_a_client_trusts_no_other_and_trying_again_is_no_use(
     uri: str, client: Callable[[Settings], str | None], text: str
 ) -> None:
     with pytest.raises((Misconfigured, URLError), match=r"(?i)certificate.verify.failed"):
         client(replace(SETTINGS, nessie_uri=uri, nessie_ca=text, token_audience=""))
+
+
+def test_the_functions_python_by_itself_takes_what_a_deployment_signs(tmp_path: Path) -> None:
+    made = DeployedAuthority()
+    script = (
+        "import ssl, sys, urllib.request as r; context = ssl.create_default_context(cadata=sys.argv[1]); "
+        "assert context.verify_flags & ssl.VERIFY_X509_STRICT; r.urlopen(sys.argv[2], context=context)"
+    )
+    with served(made, tmp_path) as uri:
+        subprocess.run([FUNCTIONS_PYTHON, "-c", script, made.pem, f"{uri}/api/v2/trees/main"], check=True, env={})
 
 
 def test_the_functions_python_trusts_what_the_jobs_does(uri: str) -> None:

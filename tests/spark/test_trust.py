@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from lakegate.audit.ref import Ref
 from spark_jobs.jvm import trust
 from spark_jobs.jvm.gateway import jvm
 from spark_jobs.jvm.session import open_catalog
-from tests.support.authority import Authority, served
+from tests.support.authority import Authority, DeployedAuthority, served
 
 pytestmark = pytest.mark.spark
 OURS = Authority.made("ours")
@@ -52,3 +53,9 @@ def test_iceberg_s_client_trusts_the_authority_that_the_job_names(spark: SparkSe
     before = jvm(spark).java.lang.System.getProperty(trust.STORE)
     assert namespaces(spark, "again", uri, OURS.pem) == ["shop"]
     assert jvm(spark).java.lang.System.getProperty(trust.STORE) == before
+
+
+def test_iceberg_s_client_trusts_the_authority_that_a_deployment_makes(spark: SparkSession, tmp_path: Path) -> None:
+    made = DeployedAuthority()
+    with served(made, tmp_path) as address:
+        assert namespaces(spark, "deployed", address, made.pem) == ["shop"]

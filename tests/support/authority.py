@@ -18,6 +18,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from infra import authority
+
 HEAD = "0123456789abcdef" * 4
 ANSWERS: dict[str, Any] = {
     "/api/v2/trees/main": {"reference": {"type": "BRANCH", "name": "main", "hash": HEAD}},
@@ -52,6 +54,19 @@ class Authority:
         certificate = builder.sign(self.key, hashes.SHA256())
         form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
         file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM) + key.private_bytes(*form))
+        return file
+
+
+class DeployedAuthority:
+    """The authority that a deployment makes for a name. It signs for this machine's."""
+
+    def __init__(self, name: str = "localhost") -> None:
+        self.made = authority.Authority.create(name, datetime.now(UTC))
+        self.pem = self.made.pem.pem
+
+    def issue(self, file: Path) -> Path:
+        certificate = self.made.issue("localhost", datetime.now(UTC))
+        file.write_text(certificate.pem + certificate.key)
         return file
 
 
@@ -92,9 +107,11 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def served(authority: Authority, folder: Path) -> Iterator[str]:
+def served(
+    authority: Authority | DeployedAuthority, folder: Path, handler: type[BaseHTTPRequestHandler] = _Handler
+) -> Iterator[str]:
     """The address of the server, for as long as the context lasts."""
-    server = _Server(("127.0.0.1", 0), _Handler)
+    server = _Server(("127.0.0.1", 0), handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(authority.issue(folder / "server.pem"))
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)

@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[2] / "docs/reference/settings.md"
 OF_TESTS = {"ephemeral"}
 HEAD = """# Settings
 
-Each environment has one TOML file with its settings, and `lakegate deploy` takes that file ([Deploy](../how-to/deploying.md)). Nothing in it is secret, so keep it in version control. If you use the cdk command, name the file by `-c settings=…`.
+Each environment has one TOML file with its settings, and `lakegate deploy` takes that file ([Deploy](../how-to/deploying.md)). Nothing in it is secret, so keep it in version control. The cdk command takes it by `-c settings=…` once it has what `lakegate deploy` fills in: the digest of `catalog.image`, `catalog.certificate` and `token.issuer`.
 
 `spark.vcpus` is the key `vcpus` in the table `[spark]`. 0 turns off what a number is for, and is refused where nothing can be turned off. The file is checked whole before anything is made, and every fault is told with its line.
 
@@ -49,8 +49,9 @@ PARTS: dict[str, list[Option]] = {
     "Nessie": [
         option(
             "nessie.uri",
-            "Nessie's address, https://…, without `/api`; with a catalog stack, https:// and the name that Nessie is "
-            "to have",
+            "Nessie's address, https://…, without `/api`; beside a setting of `catalog`, https:// and the name that "
+            "Nessie is to have",
+            "none: a catalog stack, `<name>-nessie.internal`",
         ),
         option(
             "nessie.ca",
@@ -60,27 +61,28 @@ PARTS: dict[str, list[Option]] = {
         ),
         option(
             "catalog.image catalog.size",
-            "Nessie's image by its digest, which asks for a catalog stack, and `dev` or `prod` "
+            "Nessie's image, whose tag a deployment pins to a digest, and `dev` or `prod` "
             "([The catalog stack](../how-to/catalog.md#sizes))",
-            "none: Nessie is yours; `dev`",
+            "Nessie 0.99.0; `dev`",
         ),
         option(
             "catalog.certificate",
             "for a catalog stack: the ARN of a certificate for Nessie's name, or the id of the public zone that the "
             "name is in",
+            "none: one of a private authority",
         ),
     ],
     "Identities": [
         option(
             "token.audience",
-            "the audience of the tokens by which Nessie knows each role. A catalog stack needs it, unless an OIDC "
-            "issuer has clients, and has the rules; a Nessie of yours needs rules, and an `https://` address "
-            "([Identities and rights](../how-to/identities.md))",
-            "none: no identities",
+            "the audience of the tokens by which Nessie knows each role. A Nessie of yours needs rules, and an "
+            "`https://` address ([Identities and rights](../how-to/identities.md))",
+            "`lakegate` with a catalog stack, else none: no identities",
         ),
         option(
             "token.issuer",
             "for a catalog stack: the address of the account's STS issuer, or of the OIDC issuer, https://…",
+            "the account's, of which a deployment asks",
         ),
         option(
             "token.endpoint token.scope token.claim token.clients",
@@ -101,6 +103,7 @@ PARTS: dict[str, list[Option]] = {
             "network.vpc network.zones",
             "for a catalog stack: `create` or the id of a VPC, and zones in it "
             "([The catalog stack](../how-to/catalog.md#before-the-first-deployment))",
+            "`create`; two zones",
         ),
     ],
     "People": [
