@@ -44,16 +44,17 @@ class Front(Construct):
             rule="ELB2",
             reason="Nessie's own log has each call, with the caller's identity, which the balancer does not know.",
         )
-        self.targets = self._serve(config, server)
+        self.certificate = self._certificate(config)
+        self.targets = self._serve(server)
         server.service.node.add_dependency(self.group)
         self._name(config.catalog_host, network)
 
-    def _serve(self, config: Config, server: Server) -> balancing.ApplicationTargetGroup:
+    def _serve(self, server: Server) -> balancing.ApplicationTargetGroup:
         listener = self.balancer.add_listener(
             "Https",
             port=HTTPS,
             protocol=balancing.ApplicationProtocol.HTTPS,
-            certificates=[balancing.ListenerCertificate.from_arn(self._certificate(config))],
+            certificates=[balancing.ListenerCertificate.from_arn(self.certificate)],
             ssl_policy=balancing.SslPolicy.RECOMMENDED_TLS,
             open=False,
         )

@@ -1,10 +1,10 @@
-"""Alarms of the catalog: on calls that fail, on tasks that are missing, and on the database's storage, processor and
-connections.
+"""Alarms of the catalog: on calls that fail, on a certificate that ends, on tasks that are missing, and on the
+database's storage, processor and connections.
 """
 
 from functools import partial
 
-from aws_cdk import Duration, aws_cloudwatch
+from aws_cdk import Duration, aws_certificatemanager, aws_cloudwatch
 from aws_cdk import aws_elasticloadbalancingv2 as balancing
 from constructs import Construct
 
@@ -14,6 +14,7 @@ from infra.catalog.front import Front
 from infra.catalog.settings import CONNECTIONS
 from infra.catalog.sizes import Size
 from infra.config import Config
+from lakegate.doctor.checks import LAST_DAYS
 
 PERIOD, PERIODS = Duration.minutes(5), 3  # a quarter of an hour, in which ECS and RDS heal what they can
 FAILED_CALLS = 20  # in a quarter of an hour; a refusal by Iceberg REST is one, too
@@ -30,6 +31,7 @@ class Watch(Construct):
         super().__init__(scope, construct_id)
         self._alarm = partial(alarm, self, config=config)
         self._watch_calls(front)
+        self._watch_certificate(front)
         self._watch_tasks(front, size.tasks)
         self._watch_database(database, size)
 
@@ -40,6 +42,19 @@ class Watch(Construct):
             page="catalog-errors",
             text=f"Nessie, or its balancer, failed {FAILED_CALLS} calls in a quarter of an hour.",
             threshold=FAILED_CALLS,
+        )
+
+    def _watch_certificate(self, front: Front) -> None:
+        """Create an alarm on the certificate's end, of which ACM tells twice a day until it has come."""
+        certificate = aws_certificatemanager.Certificate.from_certificate_arn(self, "Certificate", front.certificate)
+        self._alarm(
+            "Expiry",
+            certificate.metric_days_to_expiry(period=Duration.days(1), statistic="Minimum"),
+            page="catalog-certificate",
+            text=f"Nessie's certificate ends within {LAST_DAYS} days.",
+            threshold=LAST_DAYS,
+            low=True,
+            gaps=MissingData.IGNORE,
         )
 
     def _watch_tasks(self, front: Front, tasks: int) -> None:

@@ -4,12 +4,14 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 from lakegate import bootstrap, bundles
 from lakegate.access import Role
 from lakegate.adapters.account import region
+from lakegate.adapters.certificates import Certificates
 from lakegate.adapters.channels import EventBus, Lineage, Webhook
 from lakegate.adapters.emr import EmrJobRunner
 from lakegate.adapters.intake import AwsIntake
@@ -85,7 +87,7 @@ def _checks(stack: str, *, probe: bool, message: bool) -> Iterator[Check]:
         return
     settings = replace(Settings.from_outputs(stack_outputs), role=CommandLine.from_env().role)
     examination = Examination.of(stack, settings, remote(stack_outputs))
-    yield from (examination.intake, examination.landing_bucket)
+    yield from (examination.intake, examination.landing_bucket, examination.certificate)
     if settings.token_endpoint:
         yield examination.token
     nessie = examination.nessie()
@@ -143,6 +145,17 @@ class Examination:
             return checks.landing_bucket(self.settings.landing_bucket, bucket, region(), keys)
 
         return findings_or_error("landing bucket", read, RIGHTS)
+
+    def certificate(self) -> list[Finding]:
+        """Ask ACM for the end of a catalog stack's certificate, unless ACM renews it itself."""
+        arn = str(self._choices.get("catalog.certificate", ""))
+        if not arn.startswith("arn:"):
+            return []
+
+        def read() -> list[Finding]:
+            return checks.certificate(Certificates().end(arn), datetime.now(UTC))
+
+        return findings_or_error("certificate", read, RIGHTS)
 
     def token(self) -> list[Finding]:
         """Ask the OIDC issuer for a token, as whoever runs a command does."""

@@ -4,10 +4,12 @@ import json
 import re
 from base64 import urlsafe_b64decode
 from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from lakegate.audit.model.probe import ProbeReport
 from lakegate.bundles import Bundle
+from lakegate.counts import count
 from lakegate.doctor.facts import LandingBucket, Subnet
 from lakegate.doctor.finding import Finding, ok, unknown, wrong
 from lakegate.doctor.zones import alternatives
@@ -22,6 +24,7 @@ TESTED_RELEASE = (0, 99, 0)  # Nessie's release that every test runs with
 BROKEN_RELEASES = ((0, 105, 5), (0, 106, 0))  # behind a load balancer, it names addresses that are not its own
 NO_EXPORT = ((0, 92, 1), (0, 100, 0))  # the export as a ZIP loses what is in it
 UNAUTHORIZED_STATUS = 401
+LAST_DAYS = 30  # of a certificate, in which somebody has to renew it
 IMAGE = "see docs/how-to/emr-image.md"
 READ_LOG = "read its driver's log in the service's bucket, below logs/"
 # What a failed run's reason says, and what to do then.
@@ -86,6 +89,20 @@ def nessie_release(release_text: str) -> list[Finding]:
     if release == TESTED_RELEASE:
         return [ok("Nessie's release", f"{release_text}, the tested one{trap}")]
     return [unknown("Nessie's release", f"{release_text} was not tried{trap}", "run make test with it, or run 0.99.0")]
+
+
+def certificate(end: datetime | None, now: datetime) -> list[Finding]:
+    """Judge the certificate of a catalog stack's balancer by its end, None if ACM has no such certificate."""
+    subject, todo = "certificate", f"{UPGRADE}, which renews one of the installation's own authority"
+    if end is None:
+        return [wrong(subject, "ACM has none for Nessie's name any more", todo)]
+    days = (end - now).days
+    message = (
+        f"Nessie's ends on {end:%d %B %Y}, in {count(days, 'day')}"
+        if days >= 0
+        else f"Nessie's ended on {end:%d %B %Y}"
+    )
+    return [wrong(subject, message, todo)] if days < LAST_DAYS else [ok(subject, message)]
 
 
 def token(client: str, text: str, audience: str) -> list[Finding]:

@@ -243,7 +243,8 @@ def test_a_file_of_one_line_is_deployed_once_the_account_s_switch_may_be_turned_
     assert "a switch of the whole account" in told.stderr
     assert re.search(r"run: lakegate deploy \S+dev\.toml --accept federation\.", told.stderr.replace("\n", " "))
     assert boto3.client("secretsmanager").list_secrets()["SecretList"] == []
-    world.deploy_text(line, "--accept", "federation")
+    told = world.deploy_text(line, "--accept", "federation")
+    assert re.search(r"✓ certificate: Nessie's ends on .*, in 82[45] days", told.stdout)
     assert (world.deployed[0], federation.asked) == ("none", ["enable"])
     recorded = choices(world.wanted).values
     assert (recorded["token.issuer"], recorded["nessie.uri"]) == (ISSUER, "https://lake-nessie.internal")
@@ -251,7 +252,7 @@ def test_a_file_of_one_line_is_deployed_once_the_account_s_switch_may_be_turned_
     world.deployed.clear()
     told = world.deploy_text(line)
     assert len(world.deployed) == 1
-    assert not re.search("changed|dropped|added|certificate", told.stdout)
+    assert not re.search("changed|dropped|added|new certificate", told.stdout)
 
 
 def test_an_account_that_cdk_never_used_is_bootstrapped_if_that_is_meant(world: World) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -36,6 +37,22 @@ def test_an_output_that_is_missing_is_named(name: str) -> None:
     verdict, said = judged(checks.outputs({key: value for key, value in OUTPUTS.items() if key != name}))
     assert verdict is Verdict.WRONG
     assert name.lower() in said.lower().replace("_", "")
+
+
+@pytest.mark.parametrize(
+    ("days", "verdict", "said"),
+    [
+        (400, Verdict.OK, "certificate: Nessie's ends on 02 January 2028, in 400 days"),
+        (30, Verdict.OK, "in 30 days"),
+        (29, Verdict.WRONG, "in 29 days deploy it again: lakegate deploy SETTINGS, which renews"),
+        (-1, Verdict.WRONG, "Nessie's ended on 27 November 2026"),
+        (None, Verdict.WRONG, "ACM has none for Nessie's name any more"),
+    ],
+)
+def test_a_certificate_is_renewed_before_it_ends(days: int | None, verdict: Verdict, said: str) -> None:
+    now = datetime(2026, 11, 28, 12, tzinfo=UTC)
+    judgement, text = judged(checks.certificate(None if days is None else now + timedelta(days=days), now))
+    assert (judgement, said in text) == (verdict, True)
 
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/a"

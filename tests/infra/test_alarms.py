@@ -12,7 +12,7 @@ import pytest
 from lakegate.adapters.emf import INSTALLATION, NAMESPACE
 from lakegate.landing import canary
 from lakegate.ports import MessageKind, Signal
-from tests.infra.conftest import CONTEXT
+from tests.infra.conftest import CATALOG, CONTEXT
 from tests.infra.template import Stack, flat
 from tests.workflow.test_signals import FLOWS
 
@@ -127,6 +127,19 @@ def test_a_catalog_that_is_unwell_for_a_quarter_of_an_hour_is_told(
     assert (alarm["Period"], alarm["EvaluationPeriods"]) == (300, 3)
 
 
+def test_a_certificate_that_ends_is_told_for_thirty_days_and_once_it_has_ended(catalog: Stack) -> None:
+    alarm = alarms(catalog)["catalog-certificate"]
+    assert (alarm["Namespace"], alarm["MetricName"], alarm["Statistic"], alarm["Period"]) == (
+        "AWS/CertificateManager",
+        "DaysToExpiry",
+        "Minimum",
+        24 * 3600,
+    )
+    assert alarm["Dimensions"] == [{"Name": "CertificateArn", "Value": CATALOG["catalog_certificate"]}]
+    assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("LessThanThreshold", 30)
+    assert alarm["TreatMissingData"] == "ignore"  # ACM tells nothing of one that has ended
+
+
 def test_an_alarm_of_the_catalog_is_about_its_own_balancer_targets_and_database(catalog: Stack) -> None:
     named = {
         (it["MetricName"], each["Name"], flat(each["Value"]).strip("<>").split(".")[0])
@@ -139,7 +152,12 @@ def test_an_alarm_of_the_catalog_is_about_its_own_balancer_targets_and_database(
     calls = {(name, "LoadBalancer", balancer) for name in ("HTTPCode_ELB_5XX_Count", "HTTPCode_Target_5XX_Count")}
     database = {"FreeStorageSpace", "CPUUtilization", "DatabaseConnections"}
     assert named >= calls | {(name, "DBInstanceIdentifier", instance) for name in database}
-    assert {name for name, _, _ in named} == {*database, *(name for name, _, _ in calls), "HealthyHostCount"}
+    assert {name for name, _, _ in named} == {
+        *database,
+        *(name for name, _, _ in calls),
+        "HealthyHostCount",
+        "DaysToExpiry",
+    }
 
 
 def test_calls_that_fail_in_nessie_or_before_it_add_up(catalog: Stack) -> None:
@@ -151,7 +169,7 @@ def test_calls_that_fail_in_nessie_or_before_it_add_up(catalog: Stack) -> None:
 
 def test_a_topic_hears_of_the_catalog_s_alarms_too(catalog: Stack) -> None:
     heard = [(it["AlarmActions"], it["OKActions"]) for it in catalog.resources(ALARM).values()]
-    assert heard == [([CONTEXT["alarm_topic"]], [CONTEXT["alarm_topic"]])] * 5
+    assert heard == [([CONTEXT["alarm_topic"]], [CONTEXT["alarm_topic"]])] * 6
 
 
 def test_half_of_twenty_files_that_are_rejected_are_told_and_a_few_are_not(stack: Stack) -> None:
