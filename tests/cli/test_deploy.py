@@ -234,8 +234,9 @@ def test_a_program_that_is_not_there_leaves_the_intake_open(world: World, monkey
 
 @pytest.mark.usefixtures("registry")
 def test_a_file_of_one_line_is_deployed_once_the_account_s_switch_may_be_turned_on(
-    world: World, federation: Federation
+    world: World, federation: Federation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(Surroundings, "vcpus", lambda _: 16.0)  # the emulator has no quotas
     world.bootstrap()
     line = 'name = "lake"\n'
     told = world.deploy_text(line)
