@@ -6,6 +6,7 @@ import time
 import uuid
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -40,7 +41,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    folder = tmp_path_factory.mktemp("local-cloud")
+    return apart(tmp_path_factory.mktemp("local-cloud"))
+
+
+def apart(folder: Path) -> LocalSettings:
+    """The settings of a cloud in this folder, on free ports."""
     ports: dict[str, Any] = dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
     return LocalSettings(
         run=folder / "run",
@@ -54,10 +59,16 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture(scope="session")
 def cloud(settings: LocalSettings) -> Iterator[Any]:
     """The servers of a local cloud, with nothing deployed to it."""
+    with started(settings):
+        yield settings
+
+
+@contextmanager
+def started(settings: LocalSettings) -> Iterator[None]:
     running = Cloud(settings=settings)
     try:
         running.start(lambda *_: None)
-        yield settings
+        yield
     finally:
         running.down(lambda *_: None)
 
