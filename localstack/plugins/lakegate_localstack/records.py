@@ -1,4 +1,4 @@
-"""Resources of the catalog stack that LocalStack has not: each is a record of its properties, and of little else."""
+"""Resources of the catalog stack that LocalStack lacks: each is a record of its properties, and of little else."""
 
 import uuid
 from typing import Any
@@ -15,6 +15,7 @@ DATABASE, BALANCER, TARGETS = (
     "AWS::ElasticLoadBalancingV2::LoadBalancer",
     "AWS::ElasticLoadBalancingV2::TargetGroup",
 )
+ARN, PLACE = "arn:aws", "us-east-1:000000000000"
 RECORDS: dict[str, dict[str, Any]] = {  # the attributes that a template may ask of each
     "AWS::EC2::EIP": {"AllocationId": "eipalloc-0a"},
     "AWS::EC2::FlowLog": {},
@@ -23,10 +24,10 @@ RECORDS: dict[str, dict[str, Any]] = {  # the attributes that a template may ask
     "AWS::EC2::SecurityGroupEgress": {},
     "AWS::EC2::SecurityGroupIngress": {},
     "AWS::ECS::Cluster": {},
-    "AWS::ECS::Service": {"Name": "service"},
+    "AWS::ECS::Service": {"ServiceArn": f"{ARN}:ecs:{PLACE}:service/a/b", "Name": "b"},
     "AWS::ECS::TaskDefinition": {},
     BALANCER: {"LoadBalancerFullName": "app/a/0a", "DNSName": "a.elb.local", "CanonicalHostedZoneID": "Z0"},
-    "AWS::ElasticLoadBalancingV2::Listener": {},
+    "AWS::ElasticLoadBalancingV2::Listener": {"RecordId": f"{ARN}:elasticloadbalancing:{PLACE}:listener/app/a/0a/0b"},
     TARGETS: {"TargetGroupFullName": "targetgroup/a/0a"},
     DATABASE: {"Endpoint": {"Address": "database.local", "Port": "5432"}},
     "AWS::RDS::DBSubnetGroup": {},
@@ -46,7 +47,7 @@ class Record(ResourceProvider[dict[str, Any]]):
 
     def create(self, request: ResourceRequest[dict[str, Any]]) -> ProgressEvent[dict[str, Any]]:
         name = f"{self.kind.rpartition(':')[2].lower()}-{uuid.uuid4().hex[:12]}"
-        return _done({**RECORDS[self.kind], **request.desired_state, "RecordId": name})
+        return _done({"RecordId": name, **RECORDS[self.kind], **request.desired_state})
 
     def update(self, request: ResourceRequest[dict[str, Any]]) -> ProgressEvent[dict[str, Any]]:
         return _done({**request.previous_state, **request.desired_state})
