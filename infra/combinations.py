@@ -8,6 +8,7 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 from lakegate.clients import list_faults
+from lakegate.doctor.zones import SUBNETS
 from lakegate.landing import canary
 from lakegate.settings import WORKER_CORES
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 ONLY_OF_THE_STACK = ("catalog_certificate", "network_vpc", "network_zones", "token_issuer", "token_claim")
 ONLY_OF_CLIENTS = ("token_scope", "token_claim", "token_clients")
 HOST = r"(?!.{254})([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}"
+ADDRESSES_OF_OTHERS = 30  # in a private subnet: AWS's five, and those of balancer, database, tasks and functions
 LONGEST_TOKEN = 60  # minutes that a token of STS lives
 Rows = Iterator[tuple[object, str]]  # is it wrong, and what to write
 
@@ -33,6 +35,15 @@ def combination_faults(config: Config, region: str) -> list[str]:
         *catalog(config),
     )
     return [text for is_wrong, text in rows if is_wrong]
+
+
+def workers_in_subnet(config: Config) -> int:
+    """Return how many workers of a job have an address in one of the new VPC's private subnets, in which all run."""
+    if config.vpc_range is None:
+        return 0
+    subnets = 2 * max(SUBNETS, len(config.network_zones))  # a public and a private one in each zone, all of one size
+    prefix = config.vpc_range.prefixlen + (subnets - 1).bit_length()
+    return max(0, (1 << 32 - prefix) - ADDRESSES_OF_OTHERS)
 
 
 def _names(config: Config, *fields: str, is_set: bool = True) -> list[str]:
@@ -159,6 +170,11 @@ def _of_the_catalog_stack(config: Config) -> Rows:
         "nessie.uri is https:// and a host's name in small letters, https://nessie.example.com, for a catalog stack",
     )
     if config.creates_vpc:
+        workers = workers_in_subnet(config)
+        yield (
+            config.spark_vcpus // WORKER_CORES > workers,
+            f"network.vpc has room for {workers} workers of Spark in a subnet: take a wider range for spark.vcpus",
+        )
         yield (
             config.network_subnets or config.network_security_groups,
             "give nessie.uri for network.subnets and network.security_groups: network.vpc = create makes its own",

@@ -4,6 +4,7 @@ import platform
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import get_close_matches
+from ipaddress import IPv4Network
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
@@ -26,6 +27,9 @@ MOST_JOBS, LONGEST_JOB = 1000, 7 * 24 * 60  # EMR Serverless's limits: concurren
 MOST_EXPRESS = 64  # megabytes of a batch, which is what the engine takes
 LONGEST_CANARY = 6 * 24  # hours; an alarm looks back seven days
 LONGEST_LIST = 512  # characters; all of a function's environment has 4,096 bytes
+CREATE, USUAL_RANGE = "create", "10.0.0.0/16"  # of a VPC that the stack makes
+WIDEST, NARROWEST = 16, 24  # prefixes of its range: AWS's limit, and the least in which two zones have room
+PRIVATE_RANGES = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))  # RFC 1918
 TYPES = {bool: "true or false", int: "a whole number", str: "text in quotes", tuple: "a list of texts, in brackets"}
 GRACE_SECONDS = {False: 100, True: 15}  # beyond a batch's window, for events on their way; less if ephemeral, for tests
 SWEEP_MINUTES = {False: 5, True: 1}  # between two sweeps; less if ephemeral
@@ -115,6 +119,16 @@ def _are_certificates(text: str) -> bool:
         return False
 
 
+def private_range(text: str) -> IPv4Network | None:
+    """Return the range of a VPC that nobody on the internet has, or None for another text."""
+    try:
+        network = IPv4Network(text)
+    except ValueError:
+        return None
+    is_private = any(network.subnet_of(private) for private in PRIVATE_RANGES)
+    return network if is_private and WIDEST <= network.prefixlen <= NARROWEST else None
+
+
 FOLDERS = f"are folders of one bucket, s3://<bucket>/<folder>/, up to {LONGEST_LIST} characters in all"
 KEY = r"arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+"
 Texts = tuple[str, ...]
@@ -185,7 +199,13 @@ class Config(BaseModel):
         str, form(r"[A-Za-z0-9_-]{1,64}", "is the name of the claim that has the client's id, such as client_id")
     ] = ""
     token_clients: Texts = ()
-    network_vpc: Annotated[str, form(r"create|vpc-[0-9a-f]+", "is create, or the id of a VPC, vpc-…")] = ""
+    network_vpc: Annotated[
+        str,
+        holds(
+            lambda text: text == CREATE or re.fullmatch(r"vpc-[0-9a-f]+", text) or private_range(text),
+            f"is create, a new VPC's private range (/{WIDEST} to /{NARROWEST}), or the id of one, vpc-…",
+        ),
+    ] = ""
     network_zones: Annotated[
         Texts,
         holds(
@@ -316,7 +336,12 @@ class Config(BaseModel):
 
     @property
     def creates_vpc(self) -> bool:
-        return self.network_vpc == "create"
+        return self.vpc_range is not None
+
+    @property
+    def vpc_range(self) -> IPv4Network | None:
+        """Return the range of the VPC that the catalog stack makes, or None if it makes none."""
+        return private_range(USUAL_RANGE if self.network_vpc == CREATE else self.network_vpc)
 
     @property
     def architecture(self) -> str:

@@ -52,6 +52,7 @@ class CatalogNetwork(Construct):
             self,
             "Vpc",
             **({"availability_zones": list(config.network_zones)} if config.network_zones else {"max_azs": SUBNETS}),
+            ip_addresses=aws_ec2.IpAddresses.cidr(str(config.vpc_range)),
             nat_gateways=size.nat_gateways,
             restrict_default_security_group=False,  # by a custom resource; nothing is in that group
             subnet_configuration=[

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ GIVEN = CATALOG | {
 }
 THROWN_AWAY = CATALOG | {
     "catalog_certificate": "Z0123456789ABCDEFGHIJ",
+    "network_vpc": "10.20.0.0/20",
     "network_zones": ("use1-az4", "use1-az6"),
     "catalog_size": "prod",
     "ephemeral": True,
@@ -160,6 +162,15 @@ def test_the_database_is_closed_encrypted_and_outlives_the_stack(made: Any, give
         for kind in (DATABASE, "AWS::RDS::DBSubnetGroup", "AWS::SecretsManager::Secret", GROUP):
             resource = stack.template["Resources"][stack.name(kind, "Database")]
             assert (resource["UpdateReplacePolicy"], resource["DeletionPolicy"]) == ("Retain", "RetainExceptOnCreate")
+
+
+def test_a_new_network_has_the_range_that_is_chosen(made: Any, thrown_away: Any) -> None:
+    for app, whole_range in ((made, "10.0.0.0/16"), (thrown_away, "10.20.0.0/20")):
+        stack = whole(app)
+        assert stack.one(VPC, "Network")["CidrBlock"] == whole_range
+        subnets = [IPv4Network(it["CidrBlock"]) for it in stack.resources("AWS::EC2::Subnet").values()]
+        assert {it.supernet(2) for it in subnets} == {IPv4Network(whole_range)}
+        assert len({*subnets}) == 4
 
 
 def test_an_ephemeral_catalog_leaves_nothing_behind(thrown_away: Any) -> None:

@@ -101,9 +101,9 @@ PARTS: dict[str, list[Option]] = {
         ),
         option(
             "network.vpc network.zones",
-            "for a catalog stack: `create` or the id of a VPC, and zones in it "
+            "for a catalog stack: the range of a new VPC, such as `10.20.0.0/16`, or the id of one, and zones in it "
             "([The catalog stack](../how-to/catalog.md#before-the-first-deployment))",
-            "`create`; two zones",
+            "`create`, which is 10.0.0.0/16; two zones",
         ),
     ],
     "People": [
