@@ -28,6 +28,7 @@ from lakegate.errors import Misconfigured
 from lakegate.home import home
 
 ROOT = home().root
+BOUNDARY = "@aws-cdk/core:permissionsBoundary"  # gives each role of the stacks one
 OF_CLIENTS = "secretsmanager-2.44.4.jar"  # of the same SDK as the bundle, which lacks this service
 # CDK's recommended flags that differ from its defaults, set here for tests and the cdk command alike.
 FLAGS = {
@@ -68,6 +69,8 @@ def jars(config: Config) -> tuple[str, ...]:
 
 def compose(app: App, config: Config, functions: Path, artifacts: Artifacts, express: Path | None) -> None:
     """Put the stacks into the app, each after those that it needs."""
+    if config.role_boundary:
+        app.node.set_context(BOUNDARY, {"arn": config.role_boundary})
     data = DataStack(app, config=config)
     network = Network(subnets=config.network_subnets, security_groups=config.network_security_groups)
     if config.catalog_image:

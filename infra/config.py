@@ -263,6 +263,10 @@ class Config(BaseModel):
         ),
     ] = ""
     kms_upload_keys: Annotated[Texts, forms(KEY, "are ARNs of keys, arn:aws:kms:…:key/…")] = ()
+    role_boundary: Annotated[
+        str,
+        form(r"arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/[A-Za-z0-9+=,.@_/-]+", "is a policy's ARN, arn:aws:iam::…"),
+    ] = ""
     spark_vcpus: int = 16
     spark_jobs_at_once: Annotated[int, within_bounds(1, MOST_JOBS, f"is 1 to {MOST_JOBS:,}")] = 2
     spark_timeout_minutes: Annotated[

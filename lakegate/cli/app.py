@@ -543,10 +543,10 @@ def package(
     They need no bootstrap by CDK. Nothing is deployed.
     """
     from lakegate.cli import home_commands
-    from lakegate.cli.deploy import config_of_file
+    from lakegate.cli.package import config_to_package
     from lakegate.cli.package import package as run
 
-    home_commands.deploy(lambda: config_of_file(settings), *sys.argv[1:])
+    home_commands.deploy(lambda: config_to_package(settings), *sys.argv[1:])
     run(settings, folder)
 
 

@@ -141,6 +141,15 @@ def test_the_module_finds_each_template_and_its_parameters_in_the_package(packag
     }
 
 
+def test_a_file_with_gaps_makes_no_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = settings_file(tmp_path / "prod.toml", **CATALOG | {"token_issuer": ""})
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    result = CliRunner().invoke(app, ["package", str(file), str(tmp_path / "out")])
+    assert result.exit_code == 2
+    assert "lacks token.issuer: a package asks AWS for nothing" in " ".join(result.stderr.split())
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_folder_with_other_files_is_no_place_for_a_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = settings_file(tmp_path / "prod.toml", **CATALOG)
     monkeypatch.setattr(sys, "argv", ["lakegate"])

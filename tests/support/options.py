@@ -177,6 +177,14 @@ PARTS: dict[str, list[Option]] = {
             "([Uploads under a key](../how-to/encryption.md#uploads-under-a-key))",
         ),
     ],
+    "Rights": [
+        option(
+            "role.boundary",
+            "the ARN of a policy that every role of the stacks has as its permissions boundary "
+            "([What a security review asks](../explanation/security-review.md))",
+            "none",
+        ),
+    ],
     "Batches and jobs": [
         option(
             "batch.window_seconds",
