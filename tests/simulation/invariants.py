@@ -745,7 +745,9 @@ def a_key_of_a_rejected_file_is_free(end: End) -> Iterator[str]:
 
 
 def of_a_batchs_files_with_a_key_the_first_stays(end: End) -> Iterator[str]:
-    """Files of one batch share a key that no other batch has, with no other fault, and no person says a word."""
+    """Files of one batch share a key that no other batch has, with no other fault, one audit saw both, and no person
+    says a word. Parts of a batch that crashes split are published as their jobs end.
+    """
     stories, people = end.world.stories, end.world.retried | end.world.approved
     rivals = [(file, entry) for file, entry in end.entries.values() if stories[file.id].key == KEY]
     published = {entry.batch: file for file, entry in rivals if entry.decision is Decision.PUBLISHED}
@@ -753,17 +755,27 @@ def of_a_batchs_files_with_a_key_the_first_stays(end: End) -> Iterator[str]:
         first = published.get(entry.batch)
         if first is None or entry.decision is not Decision.REJECTED or entry.batch in people:
             continue
-        if end.world.order[first.id] > end.world.order[file.id] and _faults(end, file, entry) == {REPEATS}:
+        later = end.world.order[first.id] > end.world.order[file.id] and _audited_together(end, entry, first, file)
+        if later and _faults(end, file, entry) == {REPEATS}:
             yield f"{file.key} {file.version_id} is rejected for repeating a file that landed later"
+
+
+def _audited_together(end: End, entry: Entry, *files: FileVersion) -> bool:
+    ids = {file.id for file in files}
+    return any(ids <= {it.id for it in report.files} for report in _reports_up_to(end, entry))
+
+
+def _reports_up_to(end: End, entry: Entry) -> list[Report]:
+    """Return the reports of the attempts at the entry's batch, up to the one that decided it."""
+    branches = [branch_of(replace(entry, attempt=number)) for number in range(1, entry.attempt + 1)]
+    return [report for branch in branches if (report := end.world.report(branch))]
 
 
 def _faults(end: End, file: FileVersion, entry: Entry) -> set[str]:
     """All that any attempt at the file's batch found of it, up to the one that decided it; nothing where that did not
     reject it for what it found.
     """
-    branches = [branch_of(replace(entry, attempt=number)) for number in range(1, entry.attempt + 1)]
-    reports = [report for branch in branches if (report := end.world.report(branch))]
-    found = {report.attempt: it for report in reports for it in report.files if it.id == file.id}
+    found = {report.attempt: it for report in _reports_up_to(end, entry) for it in report.files if it.id == file.id}
     last = found.get(entry.attempt)
     if last is None or last.reasons != entry.reasons:
         return set()
