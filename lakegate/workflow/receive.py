@@ -64,9 +64,13 @@ def receive(
     """
     registry = Registry.read(service.store)
     files, failures = look_up(service, arrivals)
-    keys = dict.fromkeys([*(file.key for file in files), *reminder_keys])
-    tables = {contract.table for key in keys if (contract := registry.route(key))}
-    failures += _take_up(service, registry, files, *_look_or_nothing(service, tables), are_late=are_late)
+    tables, reminder_tables = (
+        {contract.table for key in keys if (contract := registry.route(key))}
+        for keys in ([file.key for file in files], reminder_keys)
+    )
+    failures += _take_up(
+        service, registry, files, *_look_or_nothing(service, tables, reminder_tables), are_late=are_late
+    )
     foreseen(failure.error for failure in failures)
     return failures
 
@@ -165,15 +169,16 @@ class Queue:
         )
 
 
-def _look_or_nothing(service: Service, tables: Collection[str]) -> tuple[Queue, QueueNotes]:
-    """Return what is queued and under way, for tables that have arrivals, and the notes that are taken along. While
-    that cannot be known, nothing is opened: arrivals are queued, and the sweep takes them up.
+def _look_or_nothing(service: Service, tables: set[str], reminder_tables: set[str]) -> tuple[Queue, QueueNotes]:
+    """Return what is queued and under way, for tables that have arrivals and those of reminders, and the notes that are
+    taken along. While that cannot be known, nothing is opened: arrivals are queued, and the sweep takes them up.
     """
     unknown = Queue.of(service, {}, None)
-    if not tables:
+    if not tables | reminder_tables:
         return unknown, {}
     try:
         names = names_by_table(service)
+        tables |= reminder_tables & names.keys()  # a late reminder must not hold a slot
         queue = Queue.of(service, names, jobs_under_way(service, {*tables, *names}))
         return queue, queue.take(service, tables)
     except LakegateError as error:

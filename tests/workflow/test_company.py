@@ -12,7 +12,7 @@ from lakegate.landing.files import FileVersion
 from lakegate.landing.lane import Express
 from lakegate.landing.lifecycle import State
 from lakegate.ports import Branch, JobRun, JobState
-from lakegate.workflow.receive import gather
+from lakegate.workflow.receive import gather, receive
 from lakegate.workflow.reconcile import reconcile
 from lakegate.workflow.status import status
 from tests.workflow.gathering import claimed, end_job, notes
@@ -216,6 +216,17 @@ def test_a_window_that_is_over_while_no_slot_is_free_brings_no_more_reminders(wo
     assert (len(notes(world)), world.reminders.reminders) == (1, [])
     end_job(world)
     assert ["3"] in claimed(world)
+
+
+def test_a_late_reminder_of_a_table_without_queued_files_takes_no_slot(world: World) -> None:
+    world.refer_to_planes()
+    world.have_no_express()
+    world.drop("1", rows=1)
+    world.pass_time(WINDOW)
+    file = world.drop("2", rows=1)
+    world.clock.advance(WINDOW)
+    assert receive(world.service, [], ["nyc/planes/gone", file.key]) == []
+    assert claimed(world) == [["1"], ["2"]]
 
 
 def test_a_table_of_whose_plan_no_lane_can_be_told_fails_alone(world: World) -> None:
