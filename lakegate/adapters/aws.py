@@ -36,7 +36,7 @@ RETRY_STATUSES = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 CONFLICT_STATUSES = (HTTPStatus.CONFLICT, HTTPStatus.PRECONDITION_FAILED)
 CONFLICT_CODES = {"ConcurrentModificationException", "ResourceInUseException"}  # which are answered with 400
 PERSON_CODES = re.compile("AccessDenied|Disabled|Invalid|NotFound")  # of Lambda's 502 for a key, a zip or a subnet
-
+DENIAL_CODES = {"AccessDenied", "AccessDeniedException", "AuthorizationError", "UnauthorizedOperation"}
 
 Clients = Callable[[str], Any]
 """Makes a client of a service, by its name."""
@@ -72,6 +72,12 @@ def _by_code(action: str, exc: ClientError, *, changes: bool) -> LakegateError:
     if status(exc) >= HTTPStatus.INTERNAL_SERVER_ERROR and not PERSON_CODES.search(code(exc)):
         return OutcomeUnknown(message) if changes else Retryable(message)
     return Misconfigured(message)
+
+
+def is_denied(error: LakegateError) -> bool:
+    """Return True if AWS has said that the caller lacks a right."""
+    cause = error.__cause__
+    return isinstance(cause, ClientError) and code(cause) in DENIAL_CODES
 
 
 def status(exc: ClientError) -> int:

@@ -1,6 +1,7 @@
 """Registries of container images: the digest that a tag has now, asked by HTTPS. No image is downloaded."""
 
 import hashlib
+import json
 import re
 from urllib.request import parse_http_list, parse_keqv_list
 
@@ -12,7 +13,7 @@ from lakegate.errors import Misconfigured
 SECONDS = 30.0
 LARGEST = 4 * 1024**2  # bytes of a manifest, which is all that a registry has to take
 LISTS = ("application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json")
-_IMAGE = re.compile(r"(?P<host>[^/]+)/(?P<name>[^:@]+):(?P<tag>[\w.-]+)")
+_IMAGE = re.compile(r"(?P<host>[^/]+)/(?P<name>[^:@]+)(:(?P<tag>[\w.-]+))?(@(?P<digest>sha256:[0-9a-f]{64}))?")
 
 
 class Images:
@@ -25,11 +26,8 @@ class Images:
         """Return `<registry>/<name>:<tag>` with the digest of what it is now. Raise Misconfigured if there is no such
         image, or none for Linux on the architecture, as Docker names it.
         """
-        parts = _IMAGE.fullmatch(image)
-        if parts is None:
-            raise Misconfigured(f"{image} is no <registry>/<name>:<tag>, so no registry can be asked for its digest")
-        answer = self._manifest(image, f"https://{parts['host']}/v2/{parts['name']}/manifests/{parts['tag']}")
-        platforms = _platforms(answer)
+        answer = self._manifest(image)
+        platforms = platforms_of(answer.text, image)
         if f"linux/{architecture}" not in platforms:
             raise Misconfigured(
                 f"{image} has no variant for linux/{architecture}, on which its tasks run, but for "
@@ -37,9 +35,20 @@ class Images:
             )
         return f"{image}@sha256:{hashlib.sha256(answer.content).hexdigest()}"
 
-    def _manifest(self, image: str, url: str) -> requests.Response:
+    def platforms(self, image: str) -> list[str]:
+        """Return the platforms of an image's variants, such as linux/arm64; none if it has but one variant."""
+        return platforms_of(self._manifest(image).text, image)
+
+    def _manifest(self, image: str) -> requests.Response:
         """Return the answer with the list of an image's variants."""
-        action = f"asking for the digest of {image}"
+        parts = _IMAGE.fullmatch(image)
+        reference = parts and (parts["digest"] or parts["tag"])
+        if not parts or not reference:
+            raise Misconfigured(f"{image} is no <registry>/<name>:<tag>, so no registry can be asked for its digest")
+        action, url = (
+            f"asking for the digest of {image}",
+            f"https://{parts['host']}/v2/{parts['name']}/manifests/{reference}",
+        )
         try:
             answer = self._session.get(url, headers={"Accept": ", ".join(LISTS)})
             if answer.status_code == requests.codes.unauthorized:
@@ -62,11 +71,11 @@ class Images:
         return str(tokens.get("token") or tokens["access_token"])
 
 
-def _platforms(manifest: requests.Response) -> list[str]:
+def platforms_of(manifest: str, image: str) -> list[str]:
     """Return the platforms of an image's variants; none of a manifest that is of one variant itself."""
     try:
-        variants = manifest.json().get("manifests", ())
+        variants = json.loads(manifest).get("manifests", ())
         platforms = [variant["platform"] for variant in variants if "platform" in variant]
         return [f"{platform['os']}/{platform['architecture']}" for platform in platforms]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise Misconfigured(f"{manifest.url} is no manifest of an image: {error!r}") from error
+        raise Misconfigured(f"what the registry has for {image} is no manifest of an image: {error!r}") from error

@@ -58,6 +58,7 @@ FROM, TO = "\u2068", "\u2069"  # text between them is ordered on its own
 RETRYABLE_CODES = {"ratelimited", "rate_limited", "message_limit_exceeded", "service_unavailable", "team_added_to_org"}
 UNSURE = {"fatal_error", "internal_error", "request_timeout"}
 WRONG_TOKEN = {"account_inactive", "invalid_auth", "not_authed", "token_expired", "token_revoked"}
+CHANNEL_ID = re.compile("[CG][A-Z0-9]{8,}")
 SIZE_CODES = {"msg_blocks_too_long", "msg_too_long", "invalid_blocks", "invalid_blocks_format"}
 
 
@@ -127,6 +128,22 @@ class SlackNotifier:
         with slack_errors("asking who the token is"):
             bot: Any = self._slack.auth_test().data
         return f"{bot['user']} of {bot['team']}"
+
+    def is_member(self) -> bool | None:
+        """Return True if the bot is in the channel, and None if Slack does not say: it tells of a channel by its id
+        alone, and only a token that may read channels.
+        """
+        channel = self._settings.slack_channel
+        if not CHANNEL_ID.fullmatch(channel):
+            return None
+        with slack_errors(f"looking for the channel {channel}"):
+            try:
+                answer: Any = self._slack.conversations_info(channel=channel).data
+            except SlackApiError as exc:
+                if _error_code(exc) != "missing_scope":
+                    raise
+                return None
+        return bool(answer["channel"].get("is_member"))
 
     def try_channel(self) -> None:
         """Send a line to the channel, the only way to learn whether it takes one."""

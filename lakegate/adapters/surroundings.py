@@ -1,7 +1,7 @@
 """Surroundings of an installation, for `lakegate doctor`: Nessie as a stranger sees it, subnets, and a quota."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -77,24 +77,21 @@ class Surroundings:
 
     def vcpus(self) -> float:
         """Return the account's quota of vCPUs."""
-        with aws_errors("reading the quotas of EMR Serverless"):
-            pages = self._quotas.get_paginator("list_service_quotas").paginate(ServiceCode="emr-serverless")
-            for page in pages:
-                for quota in page["Quotas"]:
-                    if quota["QuotaName"] == VCPUS:
-                        return float(quota["Value"])
-        raise Misconfigured(f"the account has no quota {VCPUS!r}")
+        return quota(self._quotas, "emr-serverless", VCPUS)
 
     def subnets(self) -> list[Subnet]:
         """Return the subnets of the application."""
         with aws_errors("looking at the subnets"):
             application = self._emr.get_application(applicationId=self._settings.application_id)["application"]
-            ids = application.get("networkConfiguration", {}).get("subnetIds", [])
-            if not ids:
-                return []
+            return self.subnets_by_id(application.get("networkConfiguration", {}).get("subnetIds", []))
+
+    def subnets_by_id(self, ids: Sequence[str]) -> list[Subnet]:
+        if not ids:
+            return []
+        with aws_errors("looking at the subnets"):
             return [
                 self._subnet(subnet["SubnetId"], subnet["AvailabilityZoneId"], subnet["VpcId"])
-                for subnet in self._ec2.describe_subnets(SubnetIds=ids)["Subnets"]
+                for subnet in self._ec2.describe_subnets(SubnetIds=[*ids])["Subnets"]
             ]
 
     def _main(self) -> dict[str, Any]:
@@ -138,6 +135,17 @@ class Surroundings:
         if not answer.ok and not (refusable and answer.status_code in REFUSAL_STATUSES):
             raise status_error(action, answer.status_code, answer.reason, is_catalog=False, changes=False)
         return answer
+
+
+def quota(quotas: Any, service: str, name: str) -> float:
+    """Return a quota of a service, by its name: the account's own, or else AWS's default."""
+    with aws_errors(f"reading the quotas of {service}"):
+        for operation in ("list_service_quotas", "list_aws_default_service_quotas"):
+            for page in quotas.get_paginator(operation).paginate(ServiceCode=service):
+                for entry in page["Quotas"]:
+                    if entry["QuotaName"] == name:
+                        return float(entry["Value"])
+    raise Misconfigured(f"the account has no quota {name!r} of {service}")
 
 
 def _target(route: Json) -> str:

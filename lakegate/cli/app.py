@@ -520,6 +520,9 @@ def deploy(
         list[str] | None, typer.Option(metavar="NAME", help="A setting whose change is meant; may be given again.")
     ] = None,
     probe: Annotated[bool, typer.Option(help="Run a small Spark job afterwards, as doctor --probe does.")] = True,
+    check: Annotated[
+        bool, typer.Option("--check", help="Look whether it could be deployed, and make nothing. It costs nothing.")
+    ] = False,
 ) -> None:
     """Deploy an environment's settings to AWS, and examine the installation. Refuse (exit 1) to drop or change a
     deployed setting unless --accept names it. Where AWS asks that no job runs, files wait until it is over.
@@ -529,7 +532,7 @@ def deploy(
     from lakegate.cli.deploy import deploy as run
 
     home_commands.deploy(lambda: config_of_file(settings), *sys.argv[1:])
-    raise typer.Exit(run(settings, accept or [], probe=probe))
+    raise typer.Exit(run(settings, accept or [], probe=probe, check=check))
 
 
 @app.command()

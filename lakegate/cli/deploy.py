@@ -19,15 +19,26 @@ from rich.prompt import Prompt
 from lakegate.adapters.account import Account, region
 from lakegate.adapters.aws import aws_errors
 from lakegate.adapters.intake import AwsIntake
+from lakegate.adapters.site import Site
 from lakegate.adapters.stacks import Stacks
 from lakegate.cli.doctor import code, examine, print_findings
+from lakegate.cli.exits import Exit
+from lakegate.cli.preflight import Preflight
 from lakegate.cli.profile import load_profile
 from lakegate.cli.recovery import at_rest, recover
 from lakegate.cli.terminal import busy, console, print_lines
-from lakegate.deployment.assembly import DATABASE_PROTECTION, Assembly, Cdk, bootstrap_version, changes_application
+from lakegate.deployment.assembly import (
+    DATABASE_PROTECTION,
+    Assembly,
+    Cdk,
+    bootstrap_version,
+    changes_application,
+    zones_of,
+)
 from lakegate.deployment.choices import Choices, Difference, differences, second
 from lakegate.deployment.states import is_half_updated
 from lakegate.deployment.still import change
+from lakegate.doctor.zones import choose
 from lakegate.errors import Misconfigured, Refused
 from lakegate.home import home
 from lakegate.settings import adopt_region, choose_region
@@ -42,12 +53,17 @@ TAKEOVER = "existing"  # accepts what exists under a name of the stacks', such a
 FEDERATION = "federation"  # accepts tokens of the account's own issuer
 
 
-def deploy(file: Path, acceptances: Sequence[str], *, probe: bool) -> int:
-    """Bring an installation to an environment's settings file, and examine it. Raise Refused if that drops or changes
-    what nobody has accepted.
+def deploy(file: Path, acceptances: Sequence[str], *, probe: bool, check: bool) -> int:
+    """Bring an installation to an environment's settings file, and examine it; with `check`, only look whether that
+    could be done. Raise Refused if that drops or changes what nobody has accepted, or could not be done.
     """
     deployment = Deployment(file=file, acceptances=acceptances, config=config_of_file(file))
+    if check:
+        deployment.preflight()
+        deployment.compare()
+        return Exit.SUCCESS
     deployment.compare()
+    deployment.preflight()
     with TemporaryDirectory(prefix="deploy-", dir=deployment.cdk.home / ".local") as folder:
         assembly = deployment.synthesise(Path(folder))
         deployment.bootstrap(assembly)
@@ -91,7 +107,20 @@ class Deployment:
         """The gaps of the settings, closed by what is known."""
         from infra.gaps import Gaps  # noqa: PLC0415
 
-        return Gaps(self.config, self.record)
+        zones = self._zones()
+        return Gaps(self.config.model_copy(update={"network_zones": zones}) if zones else self.config, self.record)
+
+    @cached_property
+    def network_zones(self) -> tuple[str, ...] | None:
+        """The zones of the deployed network, by their ids; None if there is no network."""
+        template = self.stacks.template(f"{self.name}-catalog")
+        return None if template is None else tuple(zones_of(template))
+
+    def _zones(self) -> tuple[str, ...]:
+        """Return the zones of a network that is made: those that are given, where it is already, or the first two."""
+        if self.config.network_zones or not self.config.creates_vpc:
+            return self.config.network_zones
+        return choose(Site().zones(), region()) if self.network_zones is None else self.network_zones
 
     def compare(self) -> None:
         """Print what the file changes. Raise Refused unless it is accepted."""
@@ -107,6 +136,26 @@ class Deployment:
         _require_accepted(changes, self.acceptances, self.file)
         if self.gaps.need_federation:
             _require_federation(self.acceptances, self.file)
+
+    def preflight(self) -> None:
+        """Print what the deployment would meet in the account. Raise Refused if it would fail there."""
+        from infra.catalog.sizes import SIZES  # noqa: PLC0415
+        from infra.choices import choices  # noqa: PLC0415
+
+        with busy("looking at the account"):
+            config = self.gaps.config
+            preflight = Preflight.by(
+                choices(config).values,
+                addresses=SIZES[config.catalog_size].nat_gateways,
+                deployed_zones=self.network_zones,
+            )
+            findings = preflight.findings()
+        print_findings(findings)
+        if code(findings):
+            raise Refused(
+                "nothing was made, because a deployment would fail for what is ✗ above. Do what is said there, and run "
+                f"the same command again. To look alone: {_repeat_command(self.file, *self.acceptances)} --check"
+            )
 
     def synthesise(self, folder: Path) -> Assembly:
         """Fill the gaps, with what changes the account, and make the templates of the whole settings."""

@@ -29,7 +29,9 @@ from lakegate.cli.terminal import busy, print_lines, say_json
 from lakegate.counts import count
 from lakegate.deployment.choices import Choices
 from lakegate.doctor import checks
-from lakegate.doctor.finding import Finding, Verdict, findings_or_error, ok, unknown
+from lakegate.doctor.facts import Subnet
+from lakegate.doctor.finding import Finding, Verdict, findings_or_error, is_transient, ok, unknown
+from lakegate.errors import LakegateError
 from lakegate.operations.acts import TryRulesOfActs
 from lakegate.operations.operation import Operation, Operations
 from lakegate.operations.questions import TryRules
@@ -83,7 +85,7 @@ def _checks(stack: str, *, probe: bool, message: bool) -> Iterator[Check]:
     stack_outputs = outputs_of(stack)
     outputs = checks.outputs(stack_outputs)
     yield lambda: outputs
-    if not _is_well(outputs):
+    if not is_well(outputs):
         return
     settings = replace(Settings.from_outputs(stack_outputs), role=CommandLine.from_env().role)
     examination = Examination.of(stack, settings, remote(stack_outputs))
@@ -92,12 +94,12 @@ def _checks(stack: str, *, probe: bool, message: bool) -> Iterator[Check]:
         yield examination.token
     nessie = examination.nessie()
     yield lambda: nessie
-    if _is_well(nessie):
+    if is_well(nessie):
         yield from (examination.release, examination.warehouse, examination.strangers, examination.own_rights)
     yield from (examination.reading_function, examination.acting_function)
     slack = examination.slack()
     yield lambda: slack
-    if _is_well(slack):
+    if is_well(slack):
         yield lambda: examination.channel(message=message)
     yield from (examination.event_bus, lambda: examination.webhook(message=message), examination.lineage)
     yield from (examination.subnets, examination.quota)
@@ -105,7 +107,7 @@ def _checks(stack: str, *, probe: bool, message: bool) -> Iterator[Check]:
         yield examination.probe
 
 
-def _is_well(findings: Iterable[Finding]) -> bool:
+def is_well(findings: Iterable[Finding]) -> bool:
     return all(finding.verdict is Verdict.OK for finding in findings)
 
 
@@ -119,6 +121,7 @@ class Examination:
     surroundings: Surroundings
     bot: SlackNotifier
     functions: Operations | None = None
+    is_unknown: Callable[[LakegateError], bool] = is_transient  # what a reading that fails says
 
     @classmethod
     def of(cls, stack: str, settings: Settings, functions: Operations | None) -> "Examination":
@@ -131,11 +134,14 @@ class Examination:
             functions=functions,
         )
 
+    def _judge(self, subject: str, read: Check, todo: str) -> list[Finding]:
+        return findings_or_error(subject, read, todo, self.is_unknown)
+
     def intake(self) -> list[Finding]:
         def read() -> list[Finding]:
             return checks.intake(is_open=AwsIntake(lambda: self.stacks.resources(self.stack)).is_open())
 
-        return findings_or_error("intake", read, RIGHTS)
+        return self._judge("intake", read, RIGHTS)
 
     def landing_bucket(self) -> list[Finding]:
         def read() -> list[Finding]:
@@ -144,7 +150,7 @@ class Examination:
             bucket = self.surroundings.landing_bucket()
             return checks.landing_bucket(self.settings.landing_bucket, bucket, region(), keys)
 
-        return findings_or_error("landing bucket", read, RIGHTS)
+        return self._judge("landing bucket", read, RIGHTS)
 
     def certificate(self) -> list[Finding]:
         """Ask ACM for the end of a catalog stack's certificate, unless ACM renews it itself."""
@@ -169,41 +175,37 @@ class Examination:
                 else []
             )
 
-        return findings_or_error(
-            "tokens", read, "get the right to read the client's secret (docs/how-to/identities.md)"
-        )
+        return self._judge("tokens", read, "get the right to read the client's secret (docs/how-to/identities.md)")
 
     def nessie(self) -> list[Finding]:
         def read() -> list[Finding]:
             self.surroundings.main()
             return [ok("Nessie", f"answers at {self.settings.nessie_uri}")]
 
-        return findings_or_error("Nessie", read, NESSIE)
+        return self._judge("Nessie", read, NESSIE)
 
     def release(self) -> list[Finding]:
-        return findings_or_error("Nessie's release", lambda: checks.nessie_release(self.surroundings.release()), NESSIE)
+        return self._judge("Nessie's release", lambda: checks.nessie_release(self.surroundings.release()), NESSIE)
 
     def warehouse(self) -> list[Finding]:
         def read() -> list[Finding]:
             self.surroundings.open_warehouse()
             return [ok("warehouse", f"{self.settings.warehouse}, at the address that jobs use")]
 
-        return findings_or_error(
-            "warehouse", read, "correct warehouse, or Nessie's own settings (docs/how-to/nessie.md)"
-        )
+        return self._judge("warehouse", read, "correct warehouse, or Nessie's own settings (docs/how-to/nessie.md)")
 
     def strangers(self) -> list[Finding]:
         def read() -> list[Finding]:
             return checks.nessie_strangers(self.surroundings.stranger() if self.settings.has_identity else None)
 
-        return findings_or_error("strangers", read, NESSIE)
+        return self._judge("strangers", read, NESSIE)
 
     def own_rights(self) -> list[Finding]:
         """Try what nobody may: a branch that is not lakegate's."""
         if not self.settings.has_identity:
             return []
         name, subject = f"doctor-{uuid.uuid4().hex[:8]}", "your own rights"
-        return findings_or_error(
+        return self._judge(
             subject,
             lambda: checks.forbidden(
                 subject, "make a branch that is not lakegate's", was_refused=not self.surroundings.may_make_branch(name)
@@ -228,7 +230,7 @@ class Examination:
             was_made = functions.run(operation)
             return checks.function(subject, act, was_refused=not was_made, has_identity=self.settings.has_identity)
 
-        return findings_or_error(subject, read, f"read its log, /aws/lambda/{self.stack}-{name}")
+        return self._judge(subject, read, f"read its log, /aws/lambda/{self.stack}-{name}")
 
     def slack(self) -> list[Finding]:
         secret = self.settings.slack_secret
@@ -238,20 +240,20 @@ class Examination:
         todo = (
             f"have a bot's token in it: aws secretsmanager put-secret-value --secret-id {secret} --secret-string xoxb-…"
         )
-        return findings_or_error(
+        return self._judge(
             "Slack", lambda: [ok("Slack", f"the secret {secret} is the token of {self.bot.greet()}")], todo
         )
 
     def channel(self, *, message: bool) -> list[Finding]:
         subject, channel = "Slack's channel", self.settings.slack_channel
-        if not message:
-            return [unknown(subject, "not tried", f"send a message to {channel}: lakegate doctor --message")]
 
         def read() -> list[Finding]:
+            if not message:
+                return checks.channel(channel, is_member=self.bot.is_member())
             self.bot.try_channel()
             return [ok(subject, f"{channel} took a message")]
 
-        return findings_or_error(
+        return self._judge(
             subject, read, f"invite the bot to {channel}, with the scope chat:write, or correct slack.channel"
         )
 
@@ -263,7 +265,7 @@ class Examination:
         def read() -> list[Finding]:
             return [ok(subject, f"{EventBus(self.settings).probe()} gets what is published and rejected")]
 
-        return findings_or_error(
+        return self._judge(
             subject, read, f"make the bus, or correct event.bus; to look takes events:DescribeEventBus on {bus}"
         )
 
@@ -282,7 +284,7 @@ class Examination:
             hook.try_it()
             return [ok(subject, description), ok(f"{subject}'s receiver", "took an event of the type lakegate.trial")]
 
-        return findings_or_error(subject, read, "correct event.webhook_url or its secret (docs/how-to/events.md)")
+        return self._judge(subject, read, "correct event.webhook_url or its secret (docs/how-to/events.md)")
 
     def lineage(self) -> list[Finding]:
         url, subject = self.settings.lineage_url, "OpenLineage"
@@ -293,16 +295,20 @@ class Examination:
             Lineage(self.settings).probe()
             return [ok(subject, f"{place(url)} gets what is published and rejected")]
 
-        return findings_or_error(subject, read, "correct event.lineage_url or its secret (docs/how-to/events.md)")
+        return self._judge(subject, read, "correct event.lineage_url or its secret (docs/how-to/events.md)")
 
     def subnets(self) -> list[Finding]:
-        return findings_or_error("subnets", lambda: checks.subnets(self.surroundings.subnets(), region()), RIGHTS)
+        return self._judge("subnets", lambda: checks.subnets(self._subnets(), region()), RIGHTS)
+
+    def _subnets(self) -> list[Subnet]:
+        """Return those of the application."""
+        return self.surroundings.subnets()
 
     def quota(self) -> list[Finding]:
         def read() -> list[Finding]:
             return checks.quota(self.surroundings.vcpus(), int(self._choices.get("spark.vcpus", 0)))
 
-        return findings_or_error("vCPUs", read, RIGHTS)
+        return self._judge("vCPUs", read, RIGHTS)
 
     @cached_property
     def _choices(self) -> Mapping[str, Any]:
@@ -332,7 +338,7 @@ class Examination:
                 run_at_end, own_report, bundles.of_release(settings.release), has_identity=settings.has_identity
             )
 
-        return findings_or_error("probe", run, "get the right to run jobs (docs/how-to/doctor.md)")
+        return self._judge("probe", run, "get the right to run jobs (docs/how-to/doctor.md)")
 
 
 def _wait_for_end(runner: EmrJobRunner, run: str) -> JobRun:

@@ -20,6 +20,7 @@ FAILURE = (
 MANIFEST = "manifest.json"
 STACK = "aws:cloudformation:stack"  # a stack among an assembly's artifacts
 PROTECTION = "terminationProtection"  # of a stack's artifact
+SUBNET = "AWS::EC2::Subnet"
 APPLICATION = "AWS::EMRServerless::Application"
 
 
@@ -115,6 +116,13 @@ class Assembly:
             for place in entry["destinations"].values()
         ]
         return sorted(assets, key=lambda asset: asset.source.name == f"{stack}.template.json")
+
+
+def zones_of(template: Mapping[str, Any]) -> list[str]:
+    """Return the zones of a template's subnets, by their ids. Zones that are named in another way have none."""
+    subnets = [entry["Properties"] for entry in template.get("Resources", {}).values() if entry["Type"] == SUBNET]
+    zones = [subnet.get("AvailabilityZoneId") for subnet in subnets]
+    return [*dict.fromkeys(filter(None, zones))]
 
 
 def bootstrap_version(template: Mapping[str, Any]) -> str:

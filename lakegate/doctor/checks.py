@@ -107,11 +107,11 @@ def certificate(end: datetime | None, now: datetime) -> list[Finding]:
 
 def token(client: str, text: str, audience: str) -> list[Finding]:
     """Judge the token that an OIDC issuer gives a client, by its claims. Nessie alone verifies it."""
-    subject, claims = "tokens", _claims(text)
-    if claims is None:
+    subject, content = "tokens", claims(text)
+    if content is None:
         todo = "have the issuer give its access tokens as JWTs (docs/how-to/identities.md)"
         return [wrong(subject, f"{client} gets one that is no JWT, which Nessie cannot verify", todo)]
-    claim = claims.get("aud", [])
+    claim = content.get("aud", [])
     audiences = claim if isinstance(claim, list) else [claim]
     if audience and audience not in audiences:
         message = f"those of {client} are for {', '.join(map(str, audiences)) or 'no audience'}, and not for {audience}"
@@ -122,16 +122,16 @@ def token(client: str, text: str, audience: str) -> list[Finding]:
                 "have the issuer give them for it, or correct token.audience (docs/how-to/identities.md)",
             )
         ]
-    claims_with_id = [name for name, value in claims.items() if value == client]
+    claims_with_id = [name for name, value in content.items() if value == client]
     if not claims_with_id:
         todo = "choose the client's own id for token.clients, or have the issuer put it into a claim"
         return [wrong(subject, f"no claim of those of {client} has its id, so Nessie cannot know it", todo)]
     return [
-        ok(subject, f"{client} gets those of {claims.get('iss')}, with its id as {' and as '.join(claims_with_id)}")
+        ok(subject, f"{client} gets those of {content.get('iss')}, with its id as {' and as '.join(claims_with_id)}")
     ]
 
 
-def _claims(token: str) -> Mapping[str, Any] | None:
+def claims(token: str) -> Mapping[str, Any] | None:
     """Return a token's claims, or None if it is no JWT."""
     try:
         _, claims, _ = token.split(".")
@@ -139,6 +139,16 @@ def _claims(token: str) -> Mapping[str, Any] | None:
     except ValueError:
         return None
     return document if isinstance(document, dict) else None
+
+
+def channel(name: str, *, is_member: bool | None) -> list[Finding]:
+    """Judge the channel of messages by what Slack says of the bot there, which is None where it says nothing."""
+    subject = "Slack's channel"
+    if is_member is None:
+        return [unknown(subject, "not tried", f"send a message to {name}, once deployed: lakegate doctor --message")]
+    if not is_member:
+        return [wrong(subject, f"the bot is not in {name}", "invite it, in Slack: /invite @…")]
+    return [ok(subject, f"the bot is in {name}")]
 
 
 def nessie_strangers(status: int | None) -> list[Finding]:

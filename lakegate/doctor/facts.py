@@ -1,4 +1,4 @@
-"""Facts of an installation's surroundings, as the adapters read them."""
+"""Facts of an installation's surroundings, and of an account, as the adapters read them."""
 
 from dataclasses import dataclass
 
@@ -11,6 +11,22 @@ class LandingBucket:
     is_versioned: bool
     sends_events: bool
     key: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostedZone:
+    """A zone of Route 53, by the domain whose names it has."""
+
+    name: str
+    is_private: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """A certificate in ACM, with ACM's own word for its status. A name may begin with `*.`."""
+
+    names: tuple[str, ...]
+    status: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,12 +37,21 @@ def unknown(subject: str, message: str, todo: str) -> Finding:
     return Finding(subject=subject, verdict=Verdict.UNKNOWN, said=message, todo=todo)
 
 
-def findings_or_error(subject: str, act: Callable[[], list[Finding]], todo: str) -> list[Finding]:
+def is_transient(error: LakegateError) -> bool:
+    return isinstance(error, TRANSIENT)
+
+
+def findings_or_error(
+    subject: str,
+    act: Callable[[], list[Finding]],
+    todo: str,
+    is_unknown: Callable[[LakegateError], bool] = is_transient,
+) -> list[Finding]:
     """Return the findings of something that reads, or one finding of why it could not. What may be gone at the next
-    try is unknown; all else is wrong.
+    try is unknown, unless the caller says otherwise; all else is wrong.
     """
     try:
         return act()
     except LakegateError as error:
         message = str(error).removeprefix(f"{subject}: ")
-        return [(unknown if isinstance(error, TRANSIENT) else wrong)(subject, message, todo)]
+        return [(unknown if is_unknown(error) else wrong)(subject, message, todo)]

@@ -13,7 +13,7 @@ from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
+from lakegate_local.slack_server import SlackStandIn
 from moto.cloudformation.models import cloudformation_backends
 from moto.core.models import DEFAULT_ACCOUNT_ID as ACCOUNT
 from typer.testing import CliRunner, Result
@@ -22,15 +22,18 @@ from infra.choices import choices
 from infra.config import Config
 from infra.settings_file import SettingsFile
 from lakegate.adapters.stacks import Stacks
-from lakegate.adapters.surroundings import Surroundings
 from lakegate.cli.app import app
 from lakegate.cli.deploy import config_of_file
 from lakegate.deployment.assembly import MANIFEST, PROTECTION, STACK
 from lakegate.settings import DESCRIPTION
+from tests.cli.test_preflight import READING
+from tests.infra.conftest import CATALOG
 from tests.support.authority import Authority
+from tests.support.aws_account import AwsAccount, account
 from tests.support.federation import ISSUER, Federation
-from tests.support.image_registry import registry_and_client
+from tests.support.image_registry import Registry, registry_and_client
 from tests.support.outputs import OUTPUTS
+from tests.support.wsgi import serving
 
 pytestmark = pytest.mark.filterwarnings("ignore:Tried to parse AWS.*")
 RUN = subprocess.run
@@ -74,11 +77,13 @@ class World:
     """An account with a stack, a settings file, and what the cdk command did: `deployed` is the rule's state then."""
 
     folder: Path
+    aws: AwsAccount
     fails: bool = False
     deployed: list[str] = field(default_factory=list)
     bootstrapped: list[str] = field(default_factory=list)
     options: list[list[str]] = field(default_factory=list)
     protected: list[bool] = field(default_factory=list)
+    zones: list[tuple[str, ...]] = field(default_factory=list)
 
     def bootstrap(self) -> None:
         boto3.client("ssm").put_parameter(Name=BOOTSTRAP, Value="30", Type="String", Overwrite=True)
@@ -104,6 +109,7 @@ class World:
         if "synth" in command:
             folder, file = Path(command[command.index("--output") + 1]), command[-1].removeprefix("settings=")
             self.wanted = SettingsFile.read(Path(file)).config()
+            self.zones.append(self.wanted.network_zones)
             (folder / f"{self.wanted.name}.template.json").write_text(json.dumps(template(self.wanted)))
             stack = {"type": STACK, "properties": {} if self.wanted.ephemeral else {PROTECTION: True}}
             (folder / MANIFEST).write_text(json.dumps({"artifacts": {self.wanted.name: stack}}))
@@ -146,28 +152,30 @@ class World:
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
-    made = World(folder=tmp_path)
-    monkeypatch.setattr(subprocess, "run", made.cdk)
-    with mock_aws():
+    stand_in = SlackStandIn(token="xoxb-test", file=tmp_path / "slack.jsonl")
+    with account(monkeypatch) as aws, serving(stand_in) as slack:
+        made = World(folder=tmp_path, aws=aws)
+        monkeypatch.setattr(subprocess, "run", made.cdk)
+        boto3.client("secretsmanager").create_secret(Name="lake/slack", SecretString=f"xoxb-test {slack}/api/")
+        boto3.client("ssm").delete_parameter(Name=BOOTSTRAP)
+        aws.quotas["emr-serverless"] = {"Max concurrent vCPUs per account": 64.0}
         yield made
 
 
 @pytest.fixture
-def federation(world: World) -> Federation:  # noqa: ARG001 (its account)
-    switch = Federation()
-    switch.register_by_default()
-    return switch
+def federation(world: World) -> Federation:
+    world.aws.federation.is_on = False
+    return world.aws.federation
 
 
 @pytest.fixture
-def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Registry]:
     """The registry of the default image."""
     with registry_and_client(tmp_path) as (registry, images):
         monkeypatch.setattr("infra.completion.IMAGE", registry.image)
         monkeypatch.setattr("infra.gaps.Images", lambda: images)
-        yield
+        monkeypatch.setattr("lakegate.adapters.site.Images", lambda: images)
+        yield registry
 
 
 NESSIE = "https://nessie.example.com"
@@ -234,16 +242,15 @@ def test_a_program_that_is_not_there_leaves_the_intake_open(world: World, monkey
 
 @pytest.mark.usefixtures("registry")
 def test_a_file_of_one_line_is_deployed_once_the_account_s_switch_may_be_turned_on(
-    world: World, federation: Federation, monkeypatch: pytest.MonkeyPatch
+    world: World, federation: Federation
 ) -> None:
-    monkeypatch.setattr(Surroundings, "vcpus", lambda _: 16.0)  # the emulator has no quotas
     world.bootstrap()
     line = 'name = "lake"\n'
     told = world.deploy_text(line)
     assert (told.exit_code, world.deployed, federation.asked) == (1, [], [])
     assert "a switch of the whole account" in told.stderr
     assert re.search(r"run: lakegate deploy \S+dev\.toml --accept federation\.", told.stderr.replace("\n", " "))
-    assert boto3.client("secretsmanager").list_secrets()["SecretList"] == []
+    assert [it["Name"] for it in boto3.client("secretsmanager").list_secrets()["SecretList"]] == ["lake/slack"]
     told = world.deploy_text(line, "--accept", "federation")
     assert re.search(r"✓ certificate: Nessie's ends on .*, in 82[45] days", told.stdout)
     assert (world.deployed[0], federation.asked) == ("none", ["enable"])
@@ -282,7 +289,10 @@ def test_a_first_installation_is_deployed_and_a_second_one_only_if_it_is_meant(w
 
 def test_a_first_deployment_protects_what_is_made_as_its_last_step_and_later_ones_keep_it(world: World) -> None:
     world.bootstrap()
-    own = Config(name="lake", nessie_uri=NESSIE, network_subnets=("subnet-1",), network_security_groups=("sg-1",))
+    vpc = boto3.client("ec2").create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    of = {"VpcId": vpc, "CidrBlock": "10.0.0.0/24", "AvailabilityZone": "us-east-1a"}
+    subnet = boto3.client("ec2").create_subnet(**of)["Subnet"]["SubnetId"]
+    own = Config(name="lake", nessie_uri=NESSIE, network_subnets=(subnet,), network_security_groups=("sg-1",))
     world.fails = True
     assert world.deploy(own).exit_code == 2
     world.fails = False
@@ -291,6 +301,63 @@ def test_a_first_deployment_protects_what_is_made_as_its_last_step_and_later_one
     assert "protecting what is made from being deleted\n" in told.stdout
     world.deploy(own)
     assert world.protected == [False, True, True]
+
+
+def test_nothing_is_made_where_the_account_would_not_take_it(world: World) -> None:
+    world.aws.quotas["emr-serverless"] = {"Max concurrent vCPUs per account": 8.0}
+    world.aws.asked.clear()
+    told = world.deploy(BEFORE, "--accept", "bootstrap")
+    assert (told.exit_code, world.bootstrapped, world.deployed) == (1, [], [])
+    assert "✗ vCPUs: jobs may use 32, and the account has 8" in told.stdout
+    assert "nothing was made, because a deployment would fail" in told.stderr
+    assert [it for it in world.aws.asked if not it.partition(":")[2].startswith(READING)] == []
+    world.aws.quotas["emr-serverless"] = {"Max concurrent vCPUs per account": 32.0}
+    world.deploy(BEFORE, "--accept", "bootstrap")
+    assert len(world.deployed) == 1
+
+
+def test_to_look_alone_makes_nothing(world: World) -> None:
+    told = world.deploy(BEFORE, "--check")
+    assert told.exit_code == 0
+    assert "✓ vCPUs: 32 of the account's 64" in told.stdout
+    world.make(BEFORE)
+    world.aws.asked.clear()
+    told = world.deploy(Config(**{**vars(BEFORE), "spark_vcpus": 64}), "--check")
+    assert told.exit_code == 1
+    assert "✓ vCPUs: 64 of the account's 64" in told.stdout
+    assert "--accept spark.vcpus" in told.stderr
+    assert (world.bootstrapped, world.deployed) == ([], [])
+    assert [it for it in world.aws.asked if not it.partition(":")[2].startswith(READING)] == []
+
+
+def test_a_new_network_is_where_spark_runs_and_stays_there(world: World, registry: Registry) -> None:
+    world.bootstrap()
+    zone = boto3.client("route53").create_hosted_zone(Name="example.com", CallerReference="1")["HostedZone"]["Id"]
+    own = Config(
+        **CATALOG
+        | {
+            "catalog_image": registry.image + registry.digest,
+            "token_issuer": ISSUER,
+            "catalog_certificate": zone.rpartition("/")[2],
+            "alarm_topic": "",
+        },
+        ephemeral=True,
+    )
+    world.fails = True
+    told = world.deploy(own)
+    assert "✓ zones: use1-az1, use1-az2\n" in told.stdout, told.stdout + told.stderr
+    assert world.zones == [("use1-az1", "use1-az2")]
+    resources: dict[str, Any] = {"Vpc": {"Type": "AWS::EC2::VPC", "Properties": {"CidrBlock": "10.0.0.0/16"}}}
+    for number, it in enumerate(("use1-az4", "use1-az5")):
+        of = {"VpcId": {"Ref": "Vpc"}, "CidrBlock": f"10.0.{number}.0/24", "AvailabilityZoneId": it}
+        resources[f"Subnet{number}"] = {"Type": "AWS::EC2::Subnet", "Properties": of}
+    body = json.dumps({"Resources": resources})
+    boto3.client("cloudformation").create_stack(StackName="lakegate-catalog", TemplateBody=body)
+    told = world.deploy(own)
+    assert "✓ zones: use1-az4, use1-az5, as before\n" in told.stdout, told.stdout + told.stderr
+    assert world.zones[1:] == [("use1-az4", "use1-az5")]
+    told = world.deploy(own.model_copy(update={"network_zones": ("use1-az1", "use1-az2")}), "--check")
+    assert "✗ zones: the network is in use1-az4, use1-az5, and subnets in which functions and jobs" in told.stdout
 
 
 def test_a_failed_creation_is_no_installation_that_a_corrected_file_could_change(world: World) -> None:
@@ -335,10 +402,8 @@ def test_without_a_region_it_is_said_what_to_set(world: World, monkeypatch: pyte
     assert "AWS_REGION" in told.stderr
 
 
-def test_the_doctor_tells_what_it_cannot_reach_from_what_is_wrong(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Surroundings, "vcpus", lambda _: 16.0)  # the emulator has no quotas
+def test_the_doctor_tells_what_it_cannot_reach_from_what_is_wrong(world: World) -> None:
+    world.aws.quotas["emr-serverless"] = {"Max concurrent vCPUs per account": 16.0}
     world.make(BEFORE)
     told = CliRunner().invoke(app, ["doctor", "--json"])
     assert told.exit_code == 1, told.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,7 +12,7 @@ from lakegate_localstack import issuer as local
 
 from lakegate.audit.model.probe import ProbeReport
 from lakegate.bundles import EMR_7
-from lakegate.doctor import checks
+from lakegate.doctor import checks, preflight
 from lakegate.doctor.facts import LandingBucket, Subnet
 from lakegate.doctor.finding import Finding, Verdict, findings_or_error, ok
 from lakegate.errors import Misconfigured, Retryable
@@ -189,6 +190,27 @@ def test_subnets(change: dict[str, Any], region: str, verdict: Verdict, said: st
     subnet = Subnet(**{"id": "subnet-a", "zone": "use1-az1", "way_out": "nat-0a", "reaches_s3": True, **change})
     found, text = judged(checks.subnets([subnet], region))
     assert (found, said in text, "subnet-a" in text) == (verdict, True, True)
+
+
+def test_a_region_whose_zones_lack_the_service_takes_no_network() -> None:
+    verdict, said = judged(preflight.zones(["usw1-az3"], "us-west-1", []))
+    assert verdict is Verdict.WRONG
+    assert "choose another region" in said
+
+
+@pytest.mark.parametrize(
+    ("claims", "verdict", "words"),
+    [
+        ({}, Verdict.OK, "is of https://0a/, for lake"),
+        ({"iss": "https://0b"}, Verdict.WRONG, "its iss is https://0b.*correct token.issuer"),
+        ({"aud": "another"}, Verdict.WRONG, "its aud is another.*correct token.audience"),
+    ],
+)
+def test_a_token_of_sts_is_as_nessie_will_want_it(claims: dict[str, str], verdict: Verdict, words: str) -> None:
+    text = local.Issuer("https://0a").token("arn:aws:iam::123456789012:role/me", {}, ["lake"], timedelta(60), **claims)
+    found, said = judged(preflight.token(text, "https://0a/", "lake"))
+    assert found is verdict
+    assert re.search(words, said)
 
 
 def test_each_subnet_is_judged_and_none_is_told() -> None:

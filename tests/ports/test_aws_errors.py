@@ -16,16 +16,23 @@ from lakegate.errors import Conflict, LakegateError, Misconfigured, OutcomeUnkno
 from tests.support.aws_operations import ModelError, called, errors_of
 
 CALLED: Mapping[str, str] = {
-    "cloudformation": "DescribeStacks GetTemplate ListStackResources",
-    "ec2": "DescribeRouteTables DescribeSubnets DescribeVpcEndpoints",
+    "acm": "DescribeCertificate ImportCertificate",
+    "cloudformation": "ContinueUpdateRollback DeleteStack DescribeStacks GetTemplate ListStackResources RollbackStack"
+    " UpdateTerminationProtection",
+    "ec2": "DescribeAddresses DescribeAvailabilityZones DescribeRouteTables DescribeSubnets DescribeVpcEndpoints"
+    " DescribeVpcs",
+    "ecr": "BatchGetImage",
     "emr-serverless": "GetApplication GetJobRun ListJobRuns StartJobRun StopApplication UpdateApplication",
     "events": "DescribeEventBus DescribeRule DisableRule EnableRule ListTargetsByRule PutEvents",
-    "lambda": "GetEventSourceMapping Invoke UpdateEventSourceMapping",
+    "iam": "EnableOutboundWebIdentityFederation GetOutboundWebIdentityFederationInfo GetRole SimulatePrincipalPolicy",
+    "lambda": "GetAccountSettings GetEventSourceMapping Invoke UpdateEventSourceMapping",
+    "route53": "GetHostedZone",
     "s3": "AbortMultipartUpload CompleteMultipartUpload CopyObject CreateMultipartUpload DeleteObject DeleteObjects"
     " GetBucketEncryption GetBucketLocation GetBucketNotificationConfiguration GetBucketVersioning GetObject"
     " HeadObject ListObjectVersions ListObjectsV2 PutObject UploadPart UploadPartCopy",
-    "secretsmanager": "GetSecretValue",
-    "service-quotas": "ListServiceQuotas",
+    "secretsmanager": "CreateSecret GetSecretValue PutSecretValue",
+    "service-quotas": "ListAWSDefaultServiceQuotas ListServiceQuotas",
+    "sns": "GetTopicAttributes",
     "sqs": "DeleteMessageBatch ReceiveMessage SendMessage",
     "ssm": "GetParameter",
     "sts": "GetCallerIdentity GetWebIdentityToken",
@@ -33,20 +40,27 @@ CALLED: Mapping[str, str] = {
 
 # By service: what a person must change, what may be done again, and what must be read again.
 MISTAKES: Mapping[str, str] = {
-    "cloudformation": "ChangeSetNotFound",
+    "acm": "InvalidArnException InvalidParameterException InvalidTagException ResourceNotFoundException"
+    " TagPolicyException TooManyTagsException",
+    "cloudformation": "ChangeSetNotFound TokenAlreadyExistsException",
+    "ecr": "InvalidParameterException RepositoryNotFoundException UnableToGetUpstreamImageException",
     "emr-serverless": "ResourceNotFoundException ValidationException",
     "events": "ManagedRuleException ResourceNotFoundException",
+    "iam": "FeatureDisabled InvalidInput NoSuchEntity",
     "lambda": "EC2AccessDeniedException EFSIOException EFSMountFailureException InvalidParameterValueException"
     " InvalidRequestContentException InvalidRuntimeException InvalidSecurityGroupIDException InvalidSubnetIDException"
     " InvalidZipFileException KMSAccessDeniedException KMSDisabledException KMSInvalidStateException"
     " KMSNotFoundException NoPublishedVersionException RecursiveInvocationException RequestTooLargeException"
     " ResourceNotFoundException SerializedRequestEntityTooLargeException SnapStartException"
     " UnsupportedMediaTypeException",
+    "route53": "InvalidInput NoSuchHostedZone",
     "s3": "EncryptionTypeMismatch InvalidObjectState InvalidRequest InvalidWriteOffset NoSuchBucket NoSuchKey"
     " NoSuchUpload ObjectNotInActiveTierError TooManyParts",
-    "secretsmanager": "DecryptionFailure InvalidParameterException InvalidRequestException ResourceNotFoundException",
+    "secretsmanager": "DecryptionFailure EncryptionFailure InvalidParameterException InvalidRequestException"
+    " MalformedPolicyDocumentException PreconditionNotMetException ResourceExistsException ResourceNotFoundException",
     "service-quotas": "AccessDeniedException IllegalArgumentException InvalidPaginationTokenException"
     " NoSuchResourceException",
+    "sns": "AuthorizationError InvalidParameter InvalidSecurity NotFound",
     "sqs": "BatchEntryIdsNotDistinct EmptyBatchRequest InvalidAddress InvalidBatchEntryId InvalidMessageContents"
     " InvalidSecurity KmsAccessDenied KmsDisabled KmsInvalidKeyUsage KmsInvalidState KmsNotFound KmsOptInRequired"
     " QueueDoesNotExist TooManyEntriesInBatchRequest UnsupportedOperation",
@@ -55,23 +69,30 @@ MISTAKES: Mapping[str, str] = {
     " SessionDurationEscalationException",
 }
 BUSY: Mapping[str, str] = {
+    "acm": "LimitExceededException",
+    "ecr": "LimitExceededException",
     "lambda": "EC2ThrottledException EFSMountConnectivityException EFSMountTimeoutException SnapStartTimeoutException"
     " TooManyRequestsException",
+    "secretsmanager": "LimitExceededException",
     "service-quotas": "TooManyRequestsException",
     "sqs": "KmsThrottled OverLimit RequestThrottled",
 }
 FAILURES: Mapping[str, str] = {
+    "ecr": "ServerException",
     "emr-serverless": "InternalServerException",
     "events": "InternalException",
+    "iam": "PolicyEvaluation ServiceFailure",
     "lambda": "EC2UnexpectedException ENILimitReachedException ResourceNotReadyException ServiceException"
     " SubnetIPAddressLimitReachedException",
     "secretsmanager": "InternalServiceError",
     "service-quotas": "ServiceException",
+    "sns": "InternalError",
     "ssm": "InternalServerError",
 }
 RACES: Mapping[str, str] = {
     "emr-serverless": "ConflictException",
     "events": "ConcurrentModificationException",
+    "iam": "FeatureEnabled",
     "lambda": "DurableExecutionAlreadyStartedException ResourceConflictException ResourceInUseException"
     " SnapStartNotReadyException",
 }

@@ -22,15 +22,15 @@ class Federation:
     def register_by_default(self) -> None:
         boto3.setup_default_session()
         events: Any = boto3.DEFAULT_SESSION.events if boto3.DEFAULT_SESSION else None
-        events.register(f"{GET}Info", self._get)
-        events.register(ENABLE, self._enable)
+        events.register(f"{GET}Info", self.get)
+        events.register(ENABLE, self.enable)
 
-    def _get(self, **_: Any) -> tuple[Any, Any]:
+    def get(self, **_: Any) -> tuple[Any, Any]:
         if not self.is_on:
             return _answer(404, Error={"Code": "FeatureDisabled", "Message": "it is off"})
         return _answer(200, IssuerIdentifier=ISSUER, JwtVendingEnabled=True)
 
-    def _enable(self, **_: Any) -> tuple[Any, Any]:
+    def enable(self, **_: Any) -> tuple[Any, Any]:
         self.asked.append("enable")
         if self.is_on:
             return _answer(409, Error={"Code": "FeatureEnabled", "Message": "it is on"})

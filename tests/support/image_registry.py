@@ -65,7 +65,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.headers.get("Authorization") != f"Bearer {TOKEN}":
             challenge = f'Bearer realm="{registry.uri}/auth",service="stand-in",scope="{SCOPE}"'
             return self._send(401, b"{}", {"WWW-Authenticate": challenge})
-        if parts.path != f"/v2/{NAME}/manifests/{TAG}" or not {*LISTS} <= {*self.headers["Accept"].split(", ")}:
+        references = {f"/v2/{NAME}/manifests/{reference}" for reference in (TAG, registry.digest.removeprefix("@"))}
+        if parts.path not in references or not {*LISTS} <= {*self.headers["Accept"].split(", ")}:
             return self._send(404, b"{}")
         return self._send(registry.status, registry.body)
 

@@ -1,6 +1,7 @@
-"""A stand-in for Slack's Web API: `chat.postMessage` and `auth.test`, as strict as Slack about tokens and blocks.
+"""A stand-in for Slack's Web API: `chat.postMessage`, `auth.test` and `conversations.info`.
 
-It keeps the messages in memory and in a file of JSON lines. It has no channels, users or history.
+It is as strict as Slack about tokens and blocks. It keeps the messages in memory and in a file of JSON lines. It has no
+users or history.
 """
 
 import argparse
@@ -45,6 +46,7 @@ class SlackStandIn:
     token: str
     file: Path
     messages: list[dict[str, Any]] = field(default_factory=list)
+    members: Mapping[str, bool] | None = None  # is the bot in a channel, by its id; without, it may not read channels
     refusals: int = 0
     retry_after: int = 1
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -77,10 +79,19 @@ class SlackStandIn:
         match method:
             case "auth.test":
                 return dict(BOT)
+            case "conversations.info":
+                return self._describe_channel(str(arguments.get("channel")))
             case "chat.postMessage":
                 return self._post_message(arguments)
             case _:
                 raise SlackError("unknown_method")
+
+    def _describe_channel(self, channel: str) -> dict[str, Any]:
+        if self.members is None:
+            raise SlackError("missing_scope")
+        if channel not in self.members:
+            raise SlackError("channel_not_found")
+        return {"channel": {"id": channel, "is_member": self.members[channel]}}
 
     def _is_refused(self) -> bool:
         with self._lock:
