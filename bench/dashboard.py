@@ -117,11 +117,11 @@ def _report(attempt: Attempt, number: int) -> Report:
 def _looks(made: Installation, newest: Attempt) -> dict[str, Callable[[], float]]:
     """Return what opens each page once, and tells its seconds."""
     service = made.service
-    operations = Direct(service=service, by="bench", sweep=lambda: None)
     unused: Any = None
+    operations = Direct(service=service, by="bench", sweep=lambda: None, reading=unused)
     connected = Connected(
         operations=operations, landing=service.landing, lake=unused, branches=service.branches, clock=service.clock,
-        clean=unused, verify=unused, place=unused,
+        clean=unused, verify=unused, place=unused, token=unused,
     )  # fmt: skip
     session.installation = lambda: connected  # type: ignore[assignment]
     last = _last_page(operations)

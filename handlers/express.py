@@ -2,7 +2,6 @@
 function's rights are those of a job, which settles nothing.
 """
 
-import os
 from functools import cache
 from time import monotonic
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 from handlers.packages import unpack
 
 unpack()
-os.putenv("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own would take a gigabyte at once, as the bound counts it
 
 from lakegate.express.job import Outcome, run_job  # noqa: E402 (its packages were packed until now)
 from lakegate.express.process import Process, bound_memory  # noqa: E402

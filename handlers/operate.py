@@ -13,11 +13,13 @@ from typing import Any
 
 import structlog
 
-from handlers.runtime import service
+from handlers.packages import unpack
+from handlers.runtime import reading, service
 from lakegate.errors import LakegateError, Misconfigured, Refused
 from lakegate.operations import wire
 from lakegate.operations.acts import ACTS
 from lakegate.operations.operation import Direct, Operation
+from lakegate.operations.query import Query
 from lakegate.operations.questions import QUESTIONS
 from lakegate.operations.wire import LARGEST
 from lakegate.workflow.reconcile import sweep
@@ -26,27 +28,39 @@ log = structlog.get_logger()
 Kinds = Sequence[type[Operation[object]]]
 
 
-def read(event: dict[str, Any], _context: object) -> dict[str, Any]:
+def read(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Answer a question."""
-    return _response(event, QUESTIONS)
+    return _response(event, QUESTIONS, context)
 
 
-def act(event: dict[str, Any], _context: object) -> dict[str, Any]:
+def act(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Carry an act out."""
-    return _response(event, ACTS)
+    return _response(event, ACTS, context)
 
 
-def _response(event: dict[str, Any], kinds: Kinds) -> dict[str, Any]:
+def _response(event: dict[str, Any], kinds: Kinds, context: Any) -> dict[str, Any]:
     try:
         running_service, by = service(), _caller(event)
         operation = wire.read_request(_body(event), kinds)
         log.info("operation", name=type(operation).__name__, by=by, **_log_fields(operation))
-        return _run_operation(Direct(service=running_service, by=by, sweep=partial(sweep, running_service)), operation)
+        if isinstance(operation, Query):
+            _prepare(context)
+        direct = Direct(service=running_service, by=by, sweep=partial(sweep, running_service), reading=reading)
+        return _run_operation(direct, operation)
     except LakegateError as error:
         return _http_response(_pack(wire.failure(error)))
     except Exception as error:
         log.exception("operation_failed", kind=type(error).__name__)
         return _http_response(_pack(wire.failure(error)))
+
+
+def _prepare(context: Any) -> None:
+    """Have DuckDB and Arrow at hand, in bounded memory: a query out of it is an error, and kills no function."""
+    unpack()
+    if context:
+        from lakegate.express.process import bound_memory  # noqa: PLC0415 (its packages were packed until now)
+
+        bound_memory(int(context.memory_limit_in_mb))
 
 
 def _caller(event: dict[str, Any]) -> str:
@@ -76,7 +90,7 @@ def _run_operation(installation: Direct, operation: Operation[object]) -> dict[s
         if len(body) <= LARGEST:
             return _http_response(body)
         next_operation = next_operation.shorter()
-    raise Refused(f"the answer has {len(body):,} bytes, and the limit is {LARGEST:,}")
+    raise Refused(f"the answer has {len(body):,} bytes, and the limit is {LARGEST:,}: {operation.hint}")
 
 
 def _pack(text: str) -> str:

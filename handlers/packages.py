@@ -1,5 +1,6 @@
-"""Packages of the express lane, stored packed in its function's folder: unpacked they pass Lambda's limit."""
+"""DuckDB and Arrow, stored packed in the folders of the functions that have them: unpacked they pass Lambda's limit."""
 
+import os
 import shutil
 import sys
 import tarfile
@@ -16,9 +17,10 @@ EXTRACT_OPTIONS: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_f
 
 
 def unpack(code: Path = CODE) -> None:
-    """Have Python find the packages, unpacked in the temporary folder, which outlives a process on Lambda. Do nothing
-    without an archive, where they are installed.
+    """Have Python find the packages, unpacked in the temporary folder, which outlives a process on Lambda. Without an
+    archive they are installed.
     """
+    os.putenv("ARROW_DEFAULT_MEMORY_POOL", "system")  # its own would take a gigabyte at once, as a bound counts it
     archive, folder = code / PACKAGES, Path(tempfile.gettempdir()) / "packages"
     if not archive.exists():
         return
@@ -32,4 +34,5 @@ def unpack(code: Path = CODE) -> None:
         ):
             members.extractall(partial, **EXTRACT_OPTIONS)  # noqa: S202 (the archive is our own)
         partial.replace(folder)
-    sys.path.append(str(folder))
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))

@@ -55,8 +55,7 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
         jars=tuple(ROOT / ".local/jars" / jar for jar in jars(config)),
     )
     functions = add_authorities(bundles.functions, config.nessie_ca) if config.nessie_ca else bundles.functions
-    of_express = express(ROOT, build_folder, config.architecture, functions) if config.batch_express_megabytes else None
-    compose(app, config, functions, artifacts, of_express)
+    compose(app, config, functions, artifacts, express(ROOT, build_folder, config.architecture, functions))
     Validations.of(app).add_plugins(AwsSolutionsChecks(app, verbose=True))
     return app
 
@@ -67,7 +66,7 @@ def jars(config: Config) -> tuple[str, ...]:
     return (*jar_names, OF_CLIENTS) if config.token_endpoint else jar_names
 
 
-def compose(app: App, config: Config, functions: Path, artifacts: Artifacts, express: Path | None) -> None:
+def compose(app: App, config: Config, functions: Path, artifacts: Artifacts, express: Path) -> None:
     """Put the stacks into the app, each after those that it needs."""
     if config.role_boundary:
         app.node.set_context(BOUNDARY, {"arn": config.role_boundary})

@@ -3,7 +3,7 @@
 import logging
 import sys
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 from structlog.typing import EventDict
@@ -20,7 +20,7 @@ from lakegate.adapters.lanes import LaneRunner
 from lakegate.adapters.s3 import S3Landing, S3Store
 from lakegate.adapters.slack import SlackNotifier
 from lakegate.adapters.sqs import SqsDeadLetters, SqsReminders
-from lakegate.adapters.tokens import tokens_of
+from lakegate.adapters.tokens import PersonToken, tokens_of
 from lakegate.counts import count
 from lakegate.express.limits import Limits
 from lakegate.express.plan import spark_only
@@ -30,6 +30,9 @@ from lakegate.publishing.nessie import NessieCatalog, NessieTables
 from lakegate.settings import Settings
 from lakegate.visibility import in_json
 from lakegate.workflow.service import Service
+
+if TYPE_CHECKING:
+    from lakegate.adapters.sql import SqlReading
 
 LONGEST = 10_000  # characters of one field
 MB = 1024**2
@@ -71,6 +74,19 @@ def service(settings: Settings) -> Service:
 
 def _express_lane(settings: Settings) -> Express:
     return Express(most_bytes=settings.express_megabytes * MB, most_files=Limits().files, spark_only=spark_only)
+
+
+def reading(settings: Settings, token: str = "") -> "SqlReading":
+    """Return what a person's token lets see, or without one what this process may."""
+    from lakegate.adapters.lake import IcebergLake  # noqa: PLC0415 (Arrow and DuckDB, which few functions have)
+    from lakegate.adapters.sql import ANSWER_SECONDS, ANSWER_SIZE, Bounds, SqlReading  # noqa: PLC0415
+
+    http = door(settings.nessie_uri, PersonToken(token) if token else tokens(settings), settings.nessie_ca)
+    return SqlReading(
+        branches=NessieCatalog(settings.nessie_uri, http),
+        lake=IcebergLake(settings.nessie_uri, settings.warehouse, http, ANSWER_SECONDS),
+        bounds=Bounds(size=ANSWER_SIZE, seconds=ANSWER_SECONDS),
+    )
 
 
 def nessie_door(settings: Settings) -> TimeoutAdapter:

@@ -217,6 +217,12 @@ class Storage(Construct):
         self._prefix_statement(role, self.lake, (*READ, *(WRITE_PARTS if in_parts else WRITE)), (WAREHOUSE,))
         _add(role, self.unlock(ENCRYPT, self.lake))
 
+    def read_warehouse(self, role: aws_iam.Role) -> None:
+        """Allow a role to read data and metadata files."""
+        _allow(role, FIND, self.lake.bucket_arn)
+        self._prefix_statement(role, self.lake, READ, (WAREHOUSE,))
+        _add(role, self.unlock(DECRYPT, self.lake))
+
     def _prefix_statement(
         self, role: aws_iam.Role, bucket: aws_s3.Bucket, actions: Iterable[str], prefixes: Iterable[str]
     ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 
-from aws_cdk import CfnOutput, Duration, Stack, aws_events
+from aws_cdk import CfnOutput, Duration, Size, Stack, aws_events
 from aws_cdk.aws_lambda import Code
 from constructs import Construct
 
@@ -19,7 +19,7 @@ from infra.ingest.dashboard import Dashboard
 from infra.ingest.dead_letters import DeadLetters
 from infra.ingest.deliveries import Deliveries
 from infra.ingest.event_bus import allow_bus_events
-from infra.ingest.express import Express
+from infra.ingest.express import MEMORY, Express
 from infra.ingest.function import Function
 from infra.ingest.identity import identify, read_secret
 from infra.ingest.inbox import Inbox
@@ -32,6 +32,7 @@ from lakegate.clients import parse_list
 from lakegate.settings import DESCRIPTION, Settings, output_name
 
 SHORT, LONG = Duration.minutes(5), Duration.minutes(10)
+QUERY_SCRATCH = Size.mebibytes(4096)  # the unpacked packages, the tables that a query reads, and what DuckDB spills
 
 
 class IngestStack(Stack):
@@ -45,10 +46,10 @@ class IngestStack(Stack):
         data: DataStack,
         network: Network,
         functions: Path,
-        express: Path | None,
+        express: Path,
         artifacts: Artifacts,
     ) -> None:
-        """`functions` and `express` are zips; without the latter there is no express lane."""
+        """`functions` and `express` are zips; the latter has DuckDB and Arrow, too."""
         super().__init__(
             scope,
             config.name,
@@ -78,13 +79,22 @@ class IngestStack(Stack):
         self.ingest = function("Ingest", settings=ingest, timeout=SHORT, loops=True)
         self.settle = function("Settle", settings=publish, timeout=SHORT, loops=True)
         self.reconcile = function("Reconcile", settings=publish, timeout=LONG)
-        self.read = function("Read", settings=observer, timeout=LONG, handler="operate.read")
+        with_duckdb = Code.from_asset(str(express))
+        self.read = function(
+            "Read",
+            settings=observer,
+            timeout=LONG,
+            handler="operate.read",
+            code=with_duckdb,
+            memory=MEMORY,
+            scratch=QUERY_SCRATCH,
+        )
         self.act = function("Act", settings=publish, timeout=LONG, handler="operate.act")
         self.express: Express | None = None
-        if express:
-            spark, code = self._as(Role.SPARK), Code.from_asset(str(express))
+        if config.batch_express_megabytes:
+            spark = self._as(Role.SPARK)
             self.express = Express(
-                self, "Express", config=config, keys=keys, network=network, settings=spark, code=code
+                self, "Express", config=config, keys=keys, network=network, settings=spark, code=with_duckdb
             )
             self.express.notify(self.settle)
         self.people = People(self, "People", read=self.read, act=self.act)
@@ -156,6 +166,7 @@ class IngestStack(Stack):
             self.storage.write_warehouse(self.express.role, in_parts=False)
         self.storage.change_contracts(self.act.role)
         self.storage.read_landing(self.read.role)
+        self.storage.read_warehouse(self.read.role)
         self.storage.observe_service(self.read.role)
         self.spark.observe_jobs(self.read.role)
         for dead_letters in (self.inbox.dead_letters, self.settle_dead_letters):

@@ -1,5 +1,6 @@
-"""Rows of the lake's tables for people, through the catalog's Iceberg REST. It needs PyArrow, which no function has."""
+"""Rows of the lake's tables for people, through the catalog's Iceberg REST. It needs PyArrow."""
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -20,7 +21,7 @@ from lakegate.adapters.iceberg.nesting import keep_nulls
 from lakegate.adapters.scan import read
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.errors import Conflict, Misconfigured
-from lakegate.ports import Ref
+from lakegate.ports import MAIN, Ref
 
 keep_nulls()
 
@@ -34,10 +35,14 @@ class LakeIO(PyArrowFileIO):
 
 
 class IcebergLake:
-    """Tables that Nessie's Iceberg REST serves, read by PyArrow with this machine's own AWS credentials."""
+    """Tables that Nessie's Iceberg REST serves, read by PyArrow with this process's own AWS credentials, each in so
+    many seconds at most.
+    """
 
-    def __init__(self, nessie_uri: str, warehouse: str, http: TimeoutAdapter | None = None) -> None:
-        self._uri, self._warehouse, self._http = nessie_uri, warehouse, http
+    def __init__(
+        self, nessie_uri: str, warehouse: str, http: TimeoutAdapter | None = None, seconds: float = math.inf
+    ) -> None:
+        self._uri, self._warehouse, self._http, self._seconds = nessie_uri, warehouse, http, seconds
         self._table = cache(self._load)
 
     def tables(self, ref: Ref) -> list[str]:
@@ -61,14 +66,16 @@ class IcebergLake:
                 files and FILE_COLUMN in iceberg_table.schema().column_names
             ):  # a table that lakegate did not write lacks it
                 row_filter = In(term=Reference(FILE_COLUMN), values=set(map(literal, files)))
-            return read(iceberg_table.scan(row_filter=row_filter, selected_fields=tuple(columns), limit=limit))
+            scan = iceberg_table.scan(row_filter=row_filter, selected_fields=tuple(columns), limit=limit)
+            return read(scan, self._seconds)
 
     def _load(self, ref: Ref, table: str) -> Table | None:
         with reading(ref):
             return self._catalog(ref).find_table(table)
 
     def _catalog(self, ref: Ref) -> RefCatalog:
-        return RefCatalog(self._uri, self._warehouse, ref, storage(), http=self._http)
+        address = Ref(str(ref)) if ref.branch == MAIN else ref  # with its name, by which rules let a reader see it
+        return RefCatalog(self._uri, self._warehouse, address, storage(), http=self._http)
 
 
 def storage() -> dict[str, str]:

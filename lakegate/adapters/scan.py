@@ -2,6 +2,8 @@
 bytes allow. PyIceberg decodes 131,072 rows at once, of all files at the same time.
 """
 
+import math
+import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,7 +28,7 @@ from pyiceberg.manifest import FileFormat
 from pyiceberg.schema import Schema, prune_columns
 from pyiceberg.table import DataScan, FileScanTask
 
-from lakegate.adapters.decoding import parquet_batches
+from lakegate.adapters.decoding import TooLarge, parquet_batches
 from lakegate.adapters.spool import spool
 
 _FETCHES = 8  # data files that are fetched while others are decoded
@@ -34,15 +36,23 @@ _SMALL = 8 * 1024**2  # bytes of a data file that is fetched whole
 _NANOSECONDS = 3  # the version of Iceberg from which on there are any
 
 
-def read(scan: DataScan) -> pa.Table:
-    """Return the rows of a scan. They are on disk."""
+def read(scan: DataScan, seconds: float = math.inf) -> pa.Table:
+    """Return the rows of a scan. They are on disk. Raise TooLarge if that takes more than so many seconds."""
     of = (scan.table_metadata, scan.io, scan.projection(), scan.row_filter, scan.case_sensitive, scan.limit)
-    batches = BoundedScan(*of).to_record_batches(scan.plan_files())
+    batches = _by_deadline(seconds, BoundedScan(*of).to_record_batches(scan.plan_files()))
     first = next(batches, None)
     if first is None:
         return schema_to_pyarrow(scan.projection(), include_field_ids=False).empty_table()
     schema = first.schema  # files differ in how long a text may be
     return spool(schema, (batch.cast(schema) for batch in chain([first], batches)))
+
+
+def _by_deadline(seconds: float, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    end = time.monotonic() + seconds
+    for batch in batches:
+        if time.monotonic() > end:
+            raise TooLarge(f"its rows take more than {seconds:g} s to read")
+        yield batch
 
 
 class BoundedScan(ArrowScan):

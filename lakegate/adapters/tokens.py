@@ -2,6 +2,7 @@
 verify. No secret is stored anywhere.
 """
 
+from dataclasses import dataclass
 from datetime import timedelta
 
 import boto3
@@ -41,6 +42,16 @@ class StsTokens(RenewedToken):
                 else:
                     return IssuedToken(token=answer["WebIdentityToken"], expires_at=answer["Expiration"])
             raise Misconfigured(f"{action}: {role_session.end_message(sts.get_caller_identity()['Arn'])}")
+
+
+@dataclass(frozen=True)
+class PersonToken:
+    """`Tokens` of one token, which a person has sent."""
+
+    text: str
+
+    def token(self) -> str:
+        return self.text
 
 
 def tokens_of(catalog: CatalogAddress) -> Tokens | None:

@@ -3,33 +3,19 @@
 import logging
 import sys
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import structlog
 
 from lakegate.cli.readers.place import Place
 from lakegate.doctor.finding import Finding
 from lakegate.operations.operation import Operations
-from lakegate.ports import Branches, Clock, Landing, Ref
+from lakegate.ports import Branches, Clock, Landing
+from lakegate.ports.lake import Lake
 from lakegate.settings import CommandLine
 from lakegate.workflow.cleaning.clean import CleaningResult
-
-
-class Lake(Protocol):
-    """Rows of tables, for `lakegate query`. A `ref` is a branch or `branch@hash`."""
-
-    def tables(self, ref: Ref) -> list[str]:
-        """Return the names of all tables at a ref."""
-
-    def columns(self, ref: Ref, table: str) -> list[str] | None:
-        """Return the table's columns in order, or None if there is no such table."""
-
-    def rows(self, ref: Ref, table: str, columns: Sequence[str], limit: int | None, files: Sequence[str] = ()) -> Any:
-        """Return an Arrow table with these columns: at most `limit` rows, and only rows of these file versions if any
-        are named.
-        """
 
 
 class Cleaning(Protocol):
@@ -53,6 +39,7 @@ class Installation:
     clock: Clock
     clean: Cleaning
     verify: Callable[[], list[Finding]]
+    token: Callable[[], str]  # of the person, for the catalog; "" if none is to be had
     pause: Callable[[float], None] = time.sleep
 
 

@@ -63,7 +63,7 @@ def connect() -> Installation:
     settings = replace(Settings.from_outputs(stack_outputs), role=command_line.role)
     service = bootstrap.service(settings)
     return Installation(
-        operations=_operations(service, stack_outputs),
+        operations=_operations(service, settings, stack_outputs),
         landing=service.landing,
         lake=IcebergLake(settings.nessie_uri, settings.warehouse, bootstrap.nessie_door(settings)),
         branches=service.branches,
@@ -71,7 +71,17 @@ def connect() -> Installation:
         clock=service.clock,
         clean=partial(clean, service, S3Warehouse()),
         verify=partial(verify, service, S3Warehouse()),
+        token=partial(_token, settings),
     )
+
+
+def _token(settings: Settings) -> str:
+    """Return a token of this person for the catalog, or "" if they get none: main's tables take none."""
+    try:
+        own_tokens = bootstrap.tokens(settings)
+        return own_tokens.token() if own_tokens else ""
+    except Misconfigured:
+        return ""
 
 
 def _place(settings: Settings, stack_outputs: Mapping[str, str], profile: Path | None) -> Place:
@@ -84,13 +94,16 @@ def _place(settings: Settings, stack_outputs: Mapping[str, str], profile: Path |
     )
 
 
-def _operations(service: Service, stack_outputs: Mapping[str, str]) -> Operations:
+def _operations(service: Service, settings: Settings, stack_outputs: Mapping[str, str]) -> Operations:
     """Return the operations of the installation's own functions, or if an earlier release deployed it, of this process
     with the person's own rights.
     """
     operations = remote(stack_outputs)
     return operations or Direct(
-        service=service, by=person(), sweep=partial(invoke, stack_outputs.get("ReconcileFunction", ""))
+        service=service,
+        by=person(),
+        sweep=partial(invoke, stack_outputs.get("ReconcileFunction", "")),
+        reading=partial(bootstrap.reading, settings),
     )
 
 

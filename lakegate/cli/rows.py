@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from lakegate.adapters.sql import Result, Statement, plain, run
 from lakegate.audit.evaluation.mask import TEXT, Mask, hide
 from lakegate.audit.evaluation.moment import bind_now
 from lakegate.audit.evaluation.quarantine import quarantine_of
@@ -19,9 +20,8 @@ from lakegate.audit.model.report import FAILING_VERDICTS, CheckResult, FileRepor
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.types import canonical
 from lakegate.cli.exits import Exit
-from lakegate.cli.installation import Installation, Lake
+from lakegate.cli.installation import Installation
 from lakegate.cli.query import MOST_ROWS
-from lakegate.cli.sql import Result, Statement, plain, run
 from lakegate.cli.terminal import busy, console, grid, print_lines, say_json
 from lakegate.counts import count
 from lakegate.duckdb.dialect import STRICTLY, duckdb_identifier, duckdb_table
@@ -33,6 +33,7 @@ from lakegate.operations.batch import BatchView, Try, has_rows, is_quarantined
 from lakegate.operations.operation import Operations
 from lakegate.operations.questions import ShowBatch, ShowMask, ShowPlan
 from lakegate.ports import MAIN, Ref
+from lakegate.ports.lake import Lake
 from lakegate.workflow.attempts.job import job_name
 
 MALFORMED = ("line", "why", TEXT)  # quarantine's columns of a row that does not parse

@@ -7,11 +7,11 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from lakegate.adapters.sql import plain
 from lakegate.audit.model.plan import Trait, Unit
 from lakegate.audit.model.report import WORST_FIRST, CheckResult, Report, Verdict
 from lakegate.audit.summary import tally
 from lakegate.cli.report import decision_words
-from lakegate.cli.sql import plain
 from lakegate.counts import count
 from lakegate.landing.attempts import named_minute
 from lakegate.operations.batch import BatchView, Try, has_rows, is_quarantined

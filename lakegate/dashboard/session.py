@@ -9,11 +9,11 @@ from typing import TypeVar, cast
 
 import streamlit as st
 
+from lakegate.adapters.sql import Result, Statement, columns_of, run
 from lakegate.cli.exits import paragraph
 from lakegate.cli.installation import Installation, quiet_logs
 from lakegate.cli.profile import connect
 from lakegate.cli.rows import RowListing, list_rows
-from lakegate.cli.sql import Result, Statement, columns_of, run
 from lakegate.errors import LakegateError, Misconfigured, Refused
 from lakegate.operations import wire
 from lakegate.operations.acts import TryRulesOfActs

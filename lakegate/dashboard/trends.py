@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Any
 
+from lakegate.adapters.sql import Result
 from lakegate.audit.evaluation.audits import audits_of
 from lakegate.audit.model.plan import Unit
 from lakegate.audit.model.report import WORST_FIRST
-from lakegate.cli.sql import Result
 from lakegate.duckdb.dialect import duckdb_table, duckdb_text
 from lakegate.operations.tables import Number, TableAudit
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from lakegate.ports.lake import Reading
 from lakegate.workflow.service import Service
 
 T = TypeVar("T")
@@ -16,6 +17,7 @@ class Operation(ABC, Generic[T_co]):
 
     answer: ClassVar[Any]
     changes: ClassVar[bool]
+    hint: ClassVar[str] = "ask for less"
 
     @abstractmethod
     def on(self, installation: "Direct") -> T_co:
@@ -35,11 +37,14 @@ class Operations(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Direct:
-    """Operations in this process. `by` names the person in main's log, and `sweep` runs reconcile once."""
+    """Operations in this process. `by` names the person in main's log, and `sweep` runs reconcile once. `reading` reads
+    with a person's token for the catalog, or without one as this process.
+    """
 
     service: Service
     by: str
     sweep: Callable[[], None]
+    reading: Callable[[str], Reading]
 
     def run(self, operation: Operation[T]) -> T:
         return operation.on(self)

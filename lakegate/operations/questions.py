@@ -13,6 +13,7 @@ from lakegate.operations.batch import BatchView
 from lakegate.operations.masks import mask_of
 from lakegate.operations.operation import Direct, Operation
 from lakegate.operations.past import past_values
+from lakegate.operations.query import Query
 from lakegate.operations.registry import ContractText, PushedContract, contract_text, pushed_contracts
 from lakegate.operations.sights import Sight, Sights, Version, versions_of
 from lakegate.operations.tables import TableView
@@ -266,5 +267,6 @@ QUESTIONS: tuple[type[Operation[object]], ...] = (
     ListUnclaimed,
     FindVersions,
     Follow,
+    Query,
     TryRules,
 )

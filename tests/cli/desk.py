@@ -13,13 +13,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from typer.testing import CliRunner, Result
 
+from lakegate.adapters import sql
+from lakegate.adapters.sql import Bounds, SqlReading
 from lakegate.cli.app import app
 from lakegate.cli.installation import Installation
 from lakegate.cli.readers.place import Place
+from lakegate.errors import Misconfigured
 from lakegate.landing.files import FileVersion
 from lakegate.operations.operation import Operations
 from lakegate.operations.remote import Remote
-from lakegate.ports import Ref
+from lakegate.ports import MAIN, Ref
 from lakegate.testing import MemoryWarehouse
 from lakegate.workflow.cleaning.clean import clean
 from lakegate.workflow.reconcile import reconcile
@@ -62,6 +65,19 @@ class MemoryRows:
         return held.select(list(columns)).slice(0, limit)
 
 
+@dataclass(frozen=True)
+class MainAlone:
+    """Branches for an identity that the catalog's rules let see main alone, if it is a reader, or else nothing."""
+
+    branches: Any
+    role: str
+
+    def head(self, branch: str) -> str | None:
+        if branch == MAIN and self.role == "reader":
+            return str(self.branches.head(branch))
+        raise Misconfigured(f"'VIEW_REFERENCE' is not allowed for role {self.role!r} on reference {branch!r}")
+
+
 @dataclass(kw_only=True)
 class Desk:
     """See the module. A file whose bytes start with `bad` fails its audit; time passes when a command pauses."""
@@ -70,6 +86,7 @@ class Desk:
     world: World = field(default_factory=World)
     rows: MemoryRows = field(default_factory=MemoryRows)
     place: Place = PLACE
+    token: str = "observer"  # the role in the catalog of whoever sits here; "": none
     is_working: bool = True  # events arrive and jobs run while a command waits
     sweeps: int = 0
     delivered: set[str] = field(default_factory=set)
@@ -90,13 +107,20 @@ class Desk:
             clock=service.clock,
             clean=partial(clean, service, self.warehouse),
             verify=partial(verify, service, self.warehouse),
+            token=lambda: self.token,
             pause=self.pause,
         )
 
     @property
     def operations(self) -> Operations:
         """Operations by the functions that an installation has, as on AWS."""
-        return Remote(functions=Called(service=self.world.service, sweep=lambda _: self.sweep()))
+        return Remote(functions=Called(service=self.world.service, sweep=lambda _: self.sweep(), reading=self.reading))
+
+    def reading(self, token: str) -> SqlReading:
+        """The catalog as the role sees it: an observer all, and so does the function itself, a reader main alone."""
+        branches: Any = self.world.service.branches
+        seen: Any = branches if token in ("", "observer") else MainAlone(branches, token)
+        return SqlReading(branches=seen, lake=self.rows, bounds=Bounds(size=sql.ANSWER_SIZE, seconds=60))
 
     def run(self, *args: str | Path) -> Result:
         return CliRunner().invoke(app, [str(arg) for arg in args], obj=self.installation)

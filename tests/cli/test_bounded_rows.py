@@ -30,11 +30,10 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
-from lakegate.adapters import decoding, scan
+from lakegate.adapters import decoding, scan, sql
 from lakegate.adapters.decoding import parquet_batches
 from lakegate.adapters.scan import BoundedScan, read
-from lakegate.cli import sql
-from lakegate.cli.sql import Statement, run
+from lakegate.adapters.sql import Statement, run
 from lakegate.errors import Misconfigured
 from lakegate.ports import Ref
 from tests.support.folder_tables import NAME, LakeOfOne, table_of, with_files

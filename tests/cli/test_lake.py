@@ -7,7 +7,7 @@ import pytest
 
 from lakegate.adapters.iceberg import RefCatalog
 from lakegate.adapters.lake import IcebergLake, LakeIO, storage
-from lakegate.cli.sql import Statement, run
+from lakegate.adapters.sql import Statement, run
 from lakegate.errors import Misconfigured, Retryable
 from lakegate.ports import Ref
 from tests.support.nessie import Lake, lake, unique

@@ -1,6 +1,7 @@
 """`query`: SQL in, rows out; the columns that are read, what JSON says of each type, and what is refused."""
 
 import shlex
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import duckdb
@@ -8,9 +9,10 @@ import pyarrow as pa
 import pytest
 from sqlglot.dialects.duckdb import DuckDB
 
-from lakegate.cli.sql import Statement
+from lakegate.adapters.sql import Statement
 from lakegate.workflow.notices.messages import rows_query
 from tests.cli.desk import Desk
+from tests.world.world import CONTRACT
 
 HOUR = datetime(2013, 1, 1, 10, tzinfo=UTC)
 
@@ -236,3 +238,73 @@ def test_sql_without_end_is_a_mistake_of_the_asker(flights: Desk) -> None:
     told = flights.run("query", "SELECT " + "(" * 3000 + "1" + ")" * 3000)
     assert told.exit_code == 2
     assert flights.run("query", "SELECT 1", "--ref", "@abc").exit_code == 2
+
+
+MASKED = CONTRACT.replace("      - name: b", "      - name: b\n        classification: personal")
+
+
+@pytest.fixture
+def nobody(desk: Desk) -> Desk:
+    """A person who may ask and has no role in the catalog, before a table whose column `b` is masked."""
+    desk.token = ""
+    desk.world.store.write("contracts/nyc.flights.yaml", MASKED.encode())
+    desk.rows.held["main", "nyc.flights"] = pa.table({"a": [1], "b": [2], "old": [3], "_lakegate_file": ["f"]})
+    for name in ("_lakegate.receipts", "_quarantine.nyc.flights", "_audits.checks", "nyc.others"):
+        desk.rows.held["main", name] = pa.table({"a": [1]})
+    return desk
+
+
+@pytest.mark.parametrize("token", ["", "stranger"])
+@pytest.mark.parametrize("sql", ["SELECT a, _lakegate_file FROM nyc.flights", "SELECT a FROM _audits.checks"])
+def test_whoever_may_ask_reads_what_of_main_is_public(nobody: Desk, sql: str, token: str) -> None:
+    nobody.token = token
+    assert nobody.json("query", sql)[0]["a"] == 1
+
+
+SECRETS = [
+    ("SELECT a FROM nyc.flights WHERE b = 2", "main", "b in nyc.flights is masked"),
+    ("SELECT * FROM nyc.flights", "main", "b in nyc.flights is masked"),
+    ("SELECT f FROM nyc.flights f", "main", "b in nyc.flights is masked"),
+    ("SELECT old FROM NYC.flights", "main", "there is no table NYC.flights"),
+    ("SELECT old FROM nyc.flights", "main", "old in nyc.flights is masked by the contract, or named by none"),
+    ("SELECT a FROM nyc.others", "main", "named by none"),
+    ("SELECT a FROM nyc.flights, _lakegate.receipts", "main", "_lakegate.receipts is a table of lakegate's own"),
+    ("SELECT 1 WHERE EXISTS (FROM _quarantine.nyc.flights)", "main", "_quarantine.nyc.flights is a table"),
+    ("SELECT 1", "wap-none", "wap-none is not the head of main"),
+    ("SELECT 1", "main@0123", "main@0123 is not the head of main"),
+]
+
+
+@pytest.mark.parametrize("token", ["", "stranger"])
+@pytest.mark.parametrize(("sql", "ref", "says"), SECRETS)
+def test_whoever_has_no_role_sees_no_masked_value_no_branch_and_nothing_of_lakegate_s(
+    nobody: Desk, sql: str, ref: str, says: str, token: str
+) -> None:
+    nobody.token = token
+    asked = nobody.run("query", sql, "--ref", ref)
+    assert (asked.exit_code, asked.stdout) == (2, "")
+    assert says in asked.stderr
+    assert ("token.audience" in asked.stderr) == ("no table" not in says)
+
+
+def test_with_identities_whoever_has_no_role_is_referred_to_one(nobody: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = replace(nobody.world.service.catalog, audience="lakegate")
+    monkeypatch.setattr(nobody.world, "service", replace(nobody.world.service, catalog=catalog))
+    assert "a role with the tag lakegate=observer" in nobody.run("query", "SELECT 1", "--ref", "wap-x").stderr
+
+
+def test_a_reader_sees_the_values_of_main_and_is_refused_branches_by_the_catalog_s_rules(nobody: Desk) -> None:
+    nobody.token = "reader"
+    assert nobody.json("query", "SELECT * EXCLUDE (_lakegate_file) FROM nyc.flights") == [{"a": 1, "b": 2, "old": 3}]
+    nobody.rejected()
+    [branch] = nobody.world.branches()
+    refused = nobody.run("query", "SELECT 1", "--ref", branch)
+    assert (refused.exit_code, "'VIEW_REFERENCE' is not allowed for role 'reader'" in refused.stderr) == (2, True)
+
+
+def test_an_answer_that_no_function_can_send_is_refused_with_what_to_ask_for(flights: Desk) -> None:
+    refused = flights.run("query", "SELECT sha256(range::TEXT) AS x FROM range(150000)", "--json")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "and the limit is 6,290,432: ask for fewer rows by LIMIT" in refused.stderr
+    shown = flights.run("query", "SELECT sha256(range::TEXT) AS x FROM range(150000)")
+    assert "150,000 rows; 149,800 more are not shown" in shown.stdout

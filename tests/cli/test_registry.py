@@ -75,7 +75,7 @@ def test_a_person_who_says_no_keeps_the_contract(desk: Desk, monkeypatch: pytest
 
 
 def test_an_installation_without_functions_deletes_in_this_process_and_twice_is_once(desk: Desk) -> None:
-    direct = Direct(service=desk.world.service, by="me", sweep=desk.sweep)
+    direct = Direct(service=desk.world.service, by="me", sweep=desk.sweep, reading=desk.reading)
     for _ in range(2):
         direct.run(DeleteContract(table="nyc.flights"))
     assert desk.world.store.read(NAME) is None
@@ -83,6 +83,6 @@ def test_an_installation_without_functions_deletes_in_this_process_and_twice_is_
 
 def test_a_file_that_is_claimed_in_between_keeps_the_contract(desk: Desk) -> None:
     desk.world.drop("1.parquet", rows=3)
-    direct = Direct(service=desk.world.service, by="me", sweep=desk.sweep)
+    direct = Direct(service=desk.world.service, by="me", sweep=desk.sweep, reading=desk.reading)
     with pytest.raises(Refused, match="in flight"):
         direct.run(DeleteContract(table="nyc.flights"))

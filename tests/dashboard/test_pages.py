@@ -9,8 +9,8 @@ from html import unescape
 import pyarrow as pa
 import pytest
 
+from lakegate.adapters.sql import Statement, run
 from lakegate.audit.model.report import Report, Verdict
-from lakegate.cli.sql import Statement, run
 from lakegate.dashboard import session
 from lakegate.dashboard.trends import trend, trend_sql
 from lakegate.errors import Retryable

@@ -41,7 +41,7 @@ QUERY = """\
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from lakegate.cli.sql import Statement, run
+from lakegate.adapters.sql import Statement, run
 from lakegate.errors import Misconfigured
 from lakegate.express.process import bound_memory
 from lakegate.ports import Ref

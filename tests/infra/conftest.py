@@ -84,7 +84,7 @@ def made_up(context: Mapping[str, Any], outdir: Path) -> Any:
     artifacts = Artifacts(entry_point=entry_point, py_files=py_files, jars=(jar,))
     config = Config(**context)
     assert config.faults() == []
-    compose(app, config, functions, artifacts, express if config.batch_express_megabytes else None)
+    compose(app, config, functions, artifacts, express)
     return app
 
 

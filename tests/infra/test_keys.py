@@ -161,7 +161,8 @@ def test_files_that_landed_are_decrypted_by_functions_and_nobody_else(made: Stac
 def test_each_bucket_s_objects_are_for_who_has_rights_in_that_bucket(made: Stack) -> None:
     key, lake, service = own_key(made), arn(made, BUCKET, "StorageLake"), arn(made, BUCKET, "StorageService")
     writers = {*STARTERS, "SparkRole", "ExpressRole"}
-    assert users(made, ENCRYPT, key, lake) == users(made, DECRYPT, key, lake) == {*writers, "ServerRole"}
+    assert users(made, ENCRYPT, key, lake) == {*writers, "ServerRole"}
+    assert users(made, DECRYPT, key, lake) == {*writers, "ServerRole", "ReadRole"}
     assert users(made, ENCRYPT, key, service) == {*writers, "CanaryRole"}
     assert users(made, DECRYPT, key, service) == {*writers, "CanaryRole", "ReadRole"}
     assert users(made, DECRYPT, key, "arn:aws:s3:::another") == set()
@@ -357,7 +358,7 @@ def test_the_docs_have_the_policy_that_a_key_of_one_s_own_needs(made: Stack) -> 
 def test_a_key_that_is_given_is_used_as_it_is(given: Stack) -> None:
     assert given.resources("AWS::KMS::Key") == {}
     lake = arn(given, BUCKET, "StorageLake")
-    assert users(given, DECRYPT, KEY, lake) == {*STARTERS, "SparkRole", "ExpressRole"}
+    assert users(given, DECRYPT, KEY, lake) == {*STARTERS, "SparkRole", "ExpressRole", "ReadRole"}
     assert {it["KmsMasterKeyId"] for it in given.resources(QUEUE).values()} == {KEY}
 
 

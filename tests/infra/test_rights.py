@@ -338,7 +338,7 @@ def test_there_are_no_roles_but_these(stack: Stack) -> None:
     assert len(stack.resources("AWS::IAM::Role")) == len(ROLES) + 1  # the canary's
 
 
-def test_the_function_that_answers_questions_changes_nothing_and_reads_no_row(stack: Stack) -> None:
+def test_the_function_that_answers_questions_changes_nothing_and_reads_rows_of_the_warehouse(stack: Stack) -> None:
     rights = {action for action, _ in stack.rights("ReadRole")} - NETWORK - {TOKENS}
     assert rights == {
         "s3:ListBucket",
@@ -350,7 +350,10 @@ def test_the_function_that_answers_questions_changes_nothing_and_reads_no_row(st
         "logs:CreateLogStream",
         "logs:PutLogEvents",
     }
-    assert stack.rights_in("ReadRole", BUCKET, "StorageLake") == set()
+    assert stack.rights_in("ReadRole", BUCKET, "StorageLake") == {
+        ("s3:GetObject", "/warehouse/*"),
+        ("s3:ListBucket", ""),
+    }
 
 
 @pytest.mark.parametrize("what", ["Read", "Act"])

@@ -313,12 +313,13 @@ def test_a_function_runs_its_handler_on_the_runtime_of_its_wheels(
     assert function["MemorySize"] >= 1024
 
 
-def test_all_functions_but_the_express_lanes_are_the_same_zip(stack: Stack) -> None:
+def test_functions_are_of_two_zips_of_which_one_has_duckdb_for_jobs_and_for_queries(stack: Stack) -> None:
     keys = {name: function["Code"]["S3Key"] for name, function in stack.resources(FUNCTION).items()}
-    own = keys.pop(stack.name(FUNCTION, "ExpressFunction"))
-    assert len(keys) == len(FUNCTIONS) - 1
-    assert {own} != {*keys.values()}
-    assert len({*keys.values()}) == 1
+    large = {keys.pop(stack.name(FUNCTION, name)) for name in ("ExpressFunction", "ReadFunction")}
+    assert len(keys) == len(FUNCTIONS) - 2
+    assert (len(large), len({*keys.values()}), len(large | {*keys.values()})) == (1, 1, 2)
+    read = stack.one(FUNCTION, "ReadFunction")
+    assert (read["MemorySize"], read["EphemeralStorage"]) == (3008, {"Size": 4096})
 
 
 def test_settle_is_told_of_the_end_of_an_express_job_whichever_it_is_and_none_is_tried_twice(stack: Stack) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 from handlers import operate
+from lakegate.ports.lake import Reading
 from lakegate.workflow.service import Service
 
 ANN = "arn:aws:sts::123456789012:assumed-role/Operators/ann@example.com"
@@ -72,9 +73,11 @@ class Called:
 
     service: Service
     sweep: Callable[[Service], None]
+    reading: Callable[[str], Reading]
     asked: list[tuple[str, str]] = field(default_factory=list)
 
     def call(self, what: str, text: str, *, changes: bool) -> str:
         self.asked.append(("act" if changes else "read", what))
-        with patch.object(operate, "service", lambda: self.service), patch.object(operate, "sweep", self.sweep):
+        service, sweep, reading = lambda: self.service, self.sweep, self.reading
+        with patch.multiple(operate, service=service, sweep=sweep, reading=reading):
             return text_of((operate.act if changes else operate.read)(event(text), None))

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lakegate import bootstrap, visibility
-from lakegate.adapters import avro_blocks, decoding, http, slack, sqs
+from lakegate.adapters import avro_blocks, decoding, http, slack, sql, sqs
 from lakegate.adapters.channels import document as event_document
 from lakegate.adapters.channels import lineage
 from lakegate.audit import bounded_http
 from lakegate.audit.evaluation import samples
 from lakegate.audit.model import limits
 from lakegate.audit.model.limits import DEFAULTS
-from lakegate.cli import sql
 from lakegate.contracts import reading
 from lakegate.contracts.checks import check
 from lakegate.contracts.odcs import document, size_limits
@@ -25,6 +24,7 @@ from lakegate.contracts.sql import growth, statements
 from lakegate.dashboard import figures
 from lakegate.express.limits import Limits as Express
 from lakegate.landing import ingestion, routes
+from lakegate.operations import wire
 from lakegate.publishing.nessie import records
 from lakegate.wap import source
 from lakegate.workflow import backlog, reconcile, registry, status
@@ -157,7 +157,18 @@ PARTS: dict[str, list[Row]] = {
     ],
     "Rows that a person reads": [
         row("bytes of one row in memory", size(decoding.MOST_BYTES), ASKED),
-        row("bytes of an answer's texts", size(decoding.MOST_BYTES), ASKED),
+        row("bytes of an answer's values", size(sql.ANSWER_SIZE), "`query`, which says what to ask instead"),
+        row("bytes of that answer, packed", f"{wire.LARGEST:,}", "`query`, which says what to ask instead"),
+        row(
+            "seconds of reading a table, and of DuckDB's answer",
+            int(sql.ANSWER_SECONDS),
+            "`query`, which says what to ask instead",
+        ),
+        row(
+            "bytes of an answer's texts",
+            size(decoding.MOST_BYTES),
+            "`show --rows` and the dashboard, which say so",
+        ),
         row("bytes of memory of DuckDB", size(sql.MEMORY), "`query`; the rest is on disk, in `TMPDIR`"),
         row("characters of a value on a page", figures.LETTERS, "the dashboard; how many more there are is said"),
         row("bytes of one table's columns that a statement reads", "half of the free disk in `TMPDIR`", ASKED),

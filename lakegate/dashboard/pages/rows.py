@@ -9,11 +9,11 @@ from hashlib import sha256
 
 import streamlit as st
 
+from lakegate.adapters.sql import pin
 from lakegate.audit.evaluation.mask import Mask, hide
 from lakegate.audit.model.report import Report
 from lakegate.audit.schema.fit import FILE_COLUMN
 from lakegate.audit.schema.names import fold
-from lakegate.cli.query import pin
 from lakegate.cli.terminal import clean
 from lakegate.counts import count
 from lakegate.dashboard import links, markup, session
@@ -121,7 +121,7 @@ def _rows(part: Part, mask: Mask, at_fault: set[str]) -> None:
     of_batch = " (the batch's own" + (", those that fail first)" if has_failing else ")") if part.files else ""
     markup.show("title", text=f"On {part.place}", number=f"the first {MOST_ROWS} rows{of_batch}")
     try:
-        at = str(pin(session.installation(), part.ref))
+        at = str(pin(session.installation().branches, part.ref))
         types = session.columns(at, part.table)
         places = [place for place, name in enumerate(types) if name != FILE_COLUMN]  # ids, which no contract has
         columns = [list(types)[place] for place in places]

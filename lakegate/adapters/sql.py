@@ -1,16 +1,19 @@
 """SQL over the lake's tables at one commit: the lake reads the named columns, and DuckDB answers. It only reads.
 
-DuckDB has no access to files and networks, and sees only the tables that the statement names.
+A statement may be a stranger's. DuckDB runs nothing but one SELECT (or DESCRIBE, SUMMARIZE), has no access to files,
+networks, extensions and this process, sees only the tables that the statement names, and its settings are locked.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
 from sys import getsizeof
 from tempfile import TemporaryDirectory
+from threading import Timer
 from typing import Any
 
 import duckdb
@@ -22,15 +25,27 @@ from sqlglot.errors import SqlglotError
 from lakegate.adapters.decoding import MOST_BYTES
 from lakegate.adapters.spool import spool
 from lakegate.audit.schema.fit import FILE_COLUMN
-from lakegate.cli.installation import Lake
 from lakegate.counts import count
 from lakegate.duckdb.macros import MACROS
 from lakegate.errors import Misconfigured
-from lakegate.ports import Ref
+from lakegate.ports import MAIN, Branches, Ref
+from lakegate.ports.lake import Lake, Rows
 
+READING_ALONE = "give one statement that reads: SELECT, WITH, FROM, DESCRIBE or SUMMARIZE"
 READS = (exp.Query, exp.Describe, exp.Summarize)
 MEMORY, THREADS = 512 * 1024**2, 2
 """Bytes of DuckDB's memory: what is beyond them is on disk, in `TMPDIR`. Each thread holds rows of its own beside."""
+SANDBOX = (
+    "autoinstall_known_extensions = false",
+    "autoload_known_extensions = false",
+    "enable_external_access = false",
+    "python_enable_replacements = false",
+    "TimeZone = 'UTC'",
+    "lock_configuration = true",
+)
+ANSWER_SIZE, ANSWER_SECONDS = 32 * 1024**2, 120.0
+"""Bytes of the values that the function answers with, and seconds that it reads a table, and that DuckDB answers."""
+MOST_BRANCHES = 10  # that an error names
 HINT = "ask for fewer rows by LIMIT, for fewer columns, or for the beginning of a text by left(column, 100)"
 _PLAIN = 16  # bytes of a value without a length
 PLAIN_SELECT = {"expressions", "from_", "limit"}
@@ -51,7 +66,7 @@ class Statement:
         except (SqlglotError, RecursionError) as error:
             raise Misconfigured(f"this SQL cannot be parsed: {_short(error)}") from error
         if len(trees) != 1 or not isinstance(trees[0], READS):
-            raise Misconfigured("give one statement that reads: SELECT, WITH, FROM, DESCRIBE or SUMMARIZE")
+            raise Misconfigured(READING_ALONE)
         return cls(sql=sql, tree=trees[0])
 
     @property
@@ -115,10 +130,20 @@ def _file_ids(condition: exp.Expr) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """DuckDB's answer. No two columns have the same name."""
+    """DuckDB's answer. No two columns have the same name. `rest` rows of it are left out."""
 
     columns: list[str]
     rows: list[tuple[Any, ...]]
+    rest: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """Bounds of an answer: its `size` in bytes, `rows` that are kept, and `seconds` of DuckDB's time."""
+
+    size: int
+    rows: int | None = None
+    seconds: float | None = None
 
 
 _NO_FILES: Mapping[str, Sequence[str]] = {}
@@ -130,10 +155,13 @@ def run(
     ref: Ref,
     files: Mapping[str, Sequence[str]] = _NO_FILES,
     before: Sequence[str] = (),
+    bounds: Bounds | None = None,
 ) -> Result:
     """Run the statement on the tables of one commit. `files` limits a table to the rows of these file versions, and
-    `before` holds statements to execute first. Raise Misconfigured if DuckDB refuses the statement.
+    `before` holds statements to execute first. Raise Misconfigured if DuckDB refuses the statement, or for an answer
+    out of bounds.
     """
+    bounds = bounds or Bounds(size=MOST_BYTES)
     with duckdb.connect() as engine, TemporaryDirectory(prefix="lakegate-query-") as folder:
         spill = exp.Literal.string(folder).sql(dialect="duckdb")
         for setting in (
@@ -146,12 +174,14 @@ def run(
             engine.execute(setting)
         for name in statement.tables:
             _offer(engine, name, _load(lake, statement, ref, name, files.get(name, statement.files)))
-        for setting in ("enable_external_access = false", "python_enable_replacements = false", "TimeZone = 'UTC'"):
+        for setting in SANDBOX:
             engine.execute(f"SET {setting}")
-        engine.execute("SET lock_configuration = true")
         try:
-            answer = engine.execute(statement.sql)
-            rows, names = _fetch(answer), [column[0] for column in answer.description or ()]
+            with _interrupting(engine, bounds.seconds):
+                answer = engine.execute(_only_statement(engine, statement.sql))
+                (rows, rest), names = _fetch(answer, bounds), [column[0] for column in answer.description or ()]
+        except duckdb.InterruptException as error:
+            raise Misconfigured(f"the query takes longer than {bounds.seconds:g} s: {HINT}") from error
         except duckdb.CatalogException as error:
             tables = ", ".join(lake.tables(ref)) or "none"
             raise Misconfigured(f"the query failed: {_short(error)} Tables on {ref}: {tables}") from error
@@ -159,18 +189,46 @@ def run(
             raise Misconfigured(f"the query takes more memory than there is for it: {HINT}") from error
         except duckdb.Error as error:
             raise Misconfigured(f"the query failed on {ref}: {_short(error)}") from error
-    return Result(columns=_distinct(names), rows=rows)
+    return Result(columns=_distinct(names), rows=rows, rest=rest)
 
 
-def _fetch(answer: duckdb.DuckDBPyConnection) -> list[tuple[Any, ...]]:
-    """Return the answer's rows. Raise Misconfigured once their texts take more memory than a person's answer may."""
-    rows, size = list[tuple[Any, ...]](), 0
+def _only_statement(engine: duckdb.DuckDBPyConnection, sql: str) -> duckdb.Statement:
+    """Return the one statement that DuckDB reads in the text, where our own parser may read another."""
+    statements = engine.extract_statements(sql)
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise Misconfigured(READING_ALONE)
+    return statements[0]
+
+
+@contextmanager
+def _interrupting(engine: duckdb.DuckDBPyConnection, seconds: float | None) -> Iterator[None]:
+    """Interrupt DuckDB after so many seconds, if any."""
+    if seconds is None:
+        yield
+        return
+    timer = Timer(seconds, engine.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _fetch(answer: duckdb.DuckDBPyConnection, bounds: Bounds) -> tuple[list[tuple[Any, ...]], int]:
+    """Return the answer's first rows, and the number of those after them. Raise Misconfigured once the texts of the
+    first take more memory than they may.
+    """
+    rows, size, rest = list[tuple[Any, ...]](), 0, 0
     while (row := answer.fetchone()) is not None:
+        if bounds.rows is not None and len(rows) >= bounds.rows:
+            rest += 1
+            continue
         size += _size(row)
-        if size > MOST_BYTES:
-            raise Misconfigured(f"the answer has more than {count(MOST_BYTES, 'byte')}: {HINT}")
+        if size > bounds.size:
+            raise Misconfigured(f"the answer has more than {count(bounds.size, 'byte')}: {HINT}")
         rows.append(row)
-    return rows
+    return rows, rest
 
 
 def _size(value: Any) -> int:
@@ -275,3 +333,39 @@ def _number(value: Decimal) -> int | float | str:
     if value == value.to_integral_value():
         return int(value)
     return float(value) if Decimal(repr(float(value))) == value else str(value)
+
+
+def pin(branches: Branches, ref: Ref) -> Ref:
+    """Return the ref pinned to its present head, so that all tables are read at one commit."""
+    head = ref.commit or branches.head(ref.branch)
+    if head is None or not ref.branch:
+        names = [MAIN, *(branch.name for branch in branches.list_branches())]
+        rest = f" and {len(names) - MOST_BRANCHES:,} more (lakegate status)" if len(names) > MOST_BRANCHES else ""
+        raise Misconfigured(f"there is no branch {ref}; open are: {', '.join(names[:MOST_BRANCHES])}{rest}")
+    return Ref(ref.branch, head)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SqlReading:
+    """`Reading` by DuckDB, of what one identity may see."""
+
+    branches: Branches
+    lake: Lake
+    bounds: Bounds
+
+    def sees(self, branch: str) -> bool:
+        try:
+            return self.branches.head(branch) is not None
+        except Misconfigured:
+            return False
+
+    def reads(self, sql: str) -> dict[str, list[str]]:
+        statement = Statement.parse(sql)
+        columns = {name: self.lake.columns(Ref(MAIN), name) or [] for name in statement.tables}
+        return {name: statement.columns(names) for name, names in columns.items()}
+
+    def answer(self, sql: str, ref: Ref, limit: int | None) -> Rows:
+        statement, bounds = Statement.parse(sql), replace(self.bounds, rows=limit)
+        result = run(self.lake, statement, pin(self.branches, ref), bounds=bounds)
+        rows = tuple(tuple(map(plain, row)) for row in result.rows)
+        return Rows(columns=tuple(result.columns), rows=rows, rest=result.rest)
