@@ -81,6 +81,10 @@ def _of_tokens(config: Config) -> Rows:
         config.nessie_ca and config.nessie_uri.startswith("http:"),
         "nessie.ca is for an https://… address of nessie.uri",
     )
+    yield (
+        config.token_issuer.startswith("http:") and not config.ephemeral,
+        "token.issuer begins with https://, because Nessie verifies tokens by what it says",
+    )
     if config.token_endpoint:
         yield from ((True, f"token.clients {text}") for text in list_faults(config.token_clients))
         return

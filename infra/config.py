@@ -182,7 +182,7 @@ class Config(BaseModel):
     token_issuer: Annotated[
         str,
         form(
-            r"https://[^\s/@]+(/\S*)?", "is the address of the account's STS issuer, or of the OIDC issuer, https://…"
+            r"https?://[^\s/@]+(/\S*)?", "is the address of the account's STS issuer, or of the OIDC issuer, https://…"
         ),
     ] = ""
     token_endpoint: Annotated[

@@ -46,7 +46,7 @@ class Cdk:
 
     def bootstrap(self, account: str, region: str) -> None:
         """Make what every deployment by CDK uses. The command shows its progress itself."""
-        command = self.command("bootstrap", f"aws://{account}/{region}")
+        command = self.command("bootstrap", "--app", "", f"aws://{account}/{region}")  # or it would run the home's app
         if subprocess.run(command, cwd=self.home, check=False).returncode:  # noqa: S603
             raise Misconfigured("cdk bootstrap has failed, as it says above, and nothing was deployed")
 

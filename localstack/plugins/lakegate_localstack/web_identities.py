@@ -1,4 +1,5 @@
-"""STS's GetWebIdentityToken, which LocalStack lacks, and the account's issuer: a role gets tokens that hold its tags.
+"""STS's GetWebIdentityToken, which LocalStack lacks, the account's issuer, and IAM's switch of both: a role gets tokens
+that hold its tags, once outbound web identity federation is on.
 
 Who calls is told by the access key, as everywhere in LocalStack. The issuer's key is forgotten when LocalStack stops,
 as roles and their sessions are.
@@ -11,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from localstack.aws.api import CommonServiceException, RequestContext
+from localstack.aws.api.iam import IamApi
 from localstack.aws.api.sts import StsApi
 from localstack.aws.connect import connect_to
 from localstack.services.edge import ROUTER
@@ -38,11 +40,43 @@ class TooLong(CommonServiceException):
         super().__init__("SessionDurationEscalationException", message, 403, sender_fault=True)
 
 
+class Switch:
+    """The account's switch, which is off at first."""
+
+    def __init__(self, issuer: Issuer) -> None:
+        self._issuer, self.is_on = issuer, False
+
+    def read(self, *_: Any, **__: Any) -> dict[str, Any]:
+        self._require("FeatureDisabled", 404, is_on=True)
+        return {"IssuerIdentifier": self._issuer.uri, "JwtVendingEnabled": True}
+
+    def enable(self, *_: Any, **__: Any) -> dict[str, Any]:
+        self._require("FeatureEnabled", 409, is_on=False)
+        self.is_on = True
+        return {"IssuerIdentifier": self._issuer.uri}
+
+    def disable(self, *_: Any, **__: Any) -> None:
+        self._require("FeatureDisabled", 404, is_on=True)
+        self.is_on = False
+
+    def _require(self, code: str, status: int, *, is_on: bool) -> None:
+        if self.is_on is not is_on:
+            message = f"Outbound web identity federation is {'on' if self.is_on else 'off'}"
+            raise CommonServiceException(code, message, status, sender_fault=True)
+
+    def require_on(self) -> None:
+        self._require("OutboundWebIdentityFederationDisabledException", 403, is_on=True)
+
+
 def apply() -> None:
     issuer = Issuer(PackSettings.from_env().issuer)
+    switch = Switch(issuer)
+    patch(IamApi.get_outbound_web_identity_federation_info)(partial(switch.read))
+    patch(IamApi.enable_outbound_web_identity_federation)(partial(switch.enable))
+    patch(IamApi.disable_outbound_web_identity_federation)(partial(switch.disable))
     for path, document in issuer.documents.items():
         ROUTER.add(urlsplit(issuer.uri).path + path, partial(_document, document))
-    patch(StsApi.get_web_identity_token)(partial(_token, issuer))
+    patch(StsApi.get_web_identity_token)(partial(_token, issuer, switch))
 
 
 def _document(document: Any, _request: Any, **_: Any) -> Any:
@@ -51,6 +85,7 @@ def _document(document: Any, _request: Any, **_: Any) -> Any:
 
 def _token(
     issuer: Issuer,
+    switch: Switch,
     _original: Any,
     _provider: Any,
     context: RequestContext,
@@ -59,6 +94,7 @@ def _token(
     duration_seconds: int | None = None,
     **_: Any,
 ) -> dict[str, Any]:
+    switch.require_on()
     if signing_algorithm != ALGORITHM:
         raise Invalid(f"the local cloud signs with {ALGORITHM} alone, not with {signing_algorithm}")
     seconds = duration_seconds or USUAL
