@@ -26,6 +26,7 @@ class Account:
 
     def __init__(self, clients: Clients = ambient) -> None:
         self._sts, self._ssm, self._iam = clients("sts"), clients("ssm"), clients("iam")
+        self._s3 = clients("s3")
 
     @cached_property
     def id(self) -> str:
@@ -51,6 +52,10 @@ class Account:
         """Turn outbound web identity federation on for the whole account. Return its issuer."""
         with aws_errors("turning on outbound web identity federation"):
             return str(self._iam.enable_outbound_web_identity_federation()["IssuerIdentifier"])
+
+    def buckets(self) -> set[str]:
+        with aws_errors("listing the account's buckets"):
+            return {bucket["Name"] for bucket in self._s3.list_buckets()["Buckets"]}
 
     def has_parameter(self, name: str) -> bool:
         with aws_errors(f"reading the parameter {name}"):

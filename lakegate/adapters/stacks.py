@@ -1,5 +1,6 @@
 """Stacks of CloudFormation: their templates, states and resources, and the ways out of a state. It deploys none."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -102,6 +103,28 @@ class Stacks:
     def continue_rollback(self, stack: str) -> None:
         with aws_errors(f"continuing the rollback of the stack {stack!r}"):
             self._cloudformation.continue_update_rollback(StackName=stack)
+
+    def take_over(self, stack: str, template: Mapping[str, Any], buckets: Mapping[str, str]) -> None:
+        """Begin to make a stack of those buckets of its template that exist, by their logical names. All else of it is
+        to be deployed.
+        """
+        kind, resources = "AWS::S3::Bucket", {}
+        for name in buckets:
+            properties = {"BucketName": template["Resources"][name]["Properties"]["BucketName"]}
+            resources[name] = {"Type": kind, "DeletionPolicy": "Retain", "Properties": properties}
+        change: dict[str, Any] = {"StackName": stack, "ChangeSetName": "lakegate-import"}
+        with aws_errors(f"importing buckets into the stack {stack!r}"):
+            self._cloudformation.create_change_set(
+                **change,
+                ChangeSetType="IMPORT",
+                TemplateBody=json.dumps({"Resources": resources}),
+                ResourcesToImport=[
+                    {"ResourceType": kind, "LogicalResourceId": name, "ResourceIdentifier": {"BucketName": bucket}}
+                    for name, bucket in buckets.items()
+                ],
+            )
+            self._cloudformation.get_waiter("change_set_create_complete").wait(**change)
+            self._cloudformation.execute_change_set(**change)
 
     def resources(self, stack: str) -> Iterator[Resource]:
         """Yield the resources that the stack has now. That of a deleted one, by its id, has what was kept."""

@@ -32,6 +32,7 @@ from lakegate.deployment.assembly import (
     Assembly,
     Cdk,
     bootstrap_version,
+    bucket_names,
     changes_application,
     zones_of,
 )
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 _REGION = re.compile("[a-z]{2}(-[a-z]+)+-[0-9]")
 BOOTSTRAP = "bootstrap"  # accepts CDK's own bucket and roles
-TAKEOVER = "existing"  # accepts what exists under a name of the stacks', such as a removed installation's buckets
+TAKEOVER = "existing"  # accepts a removed installation's buckets of the same name
 FEDERATION = "federation"  # accepts tokens of the account's own issuer
 
 
@@ -185,6 +186,8 @@ class Deployment:
         """
         states = {stack: recover(self.stacks, stack, print_lines, time.sleep) for stack in assembly.stacks()}
         new_stacks = [stack for stack, state in states.items() if not state.was_made]
+        for stack in new_stacks:
+            self._take_over(stack, assembly.template(stack))
         protected_stacks = {stack for stack in assembly.wanted_protection if states[stack].is_protected}
         self._deploy(assembly, protected_stacks, assembly.parameters(DATABASE_PROTECTION, "false", new_stacks))
 
@@ -199,7 +202,23 @@ class Deployment:
 
     def _deploy(self, assembly: Assembly, protected_stacks: Collection[str], parameters: Mapping[str, str]) -> None:
         assembly.protect(protected_stacks)
-        self.cdk.deploy(assembly, parameters, takes_over=TAKEOVER in self.acceptances)
+        self.cdk.deploy(assembly, parameters)
+
+    def _take_over(self, stack: str, template: Mapping[str, Any]) -> None:
+        """Take over buckets that exist under the names of a new stack's, once a person has said so."""
+        account = Account()
+        every_bucket = bucket_names(template, account.id, account.region)
+        buckets = {name: bucket for name, bucket in every_bucket.items() if bucket in account.buckets()}
+        if not buckets:
+            return
+        if TAKEOVER not in self.acceptances:
+            raise Refused(
+                f"{stack} was not made, because these buckets exist, which a failed or removed installation of this "
+                f"name has left: {', '.join(buckets.values())}. Give another name, or have them taken over with all "
+                f"that is in them: {_repeat_command(self.file, *self.acceptances, TAKEOVER)}"
+            )
+        self.stacks.take_over(stack, template, buckets)
+        at_rest(self.stacks, stack, print_lines, time.sleep)
 
 
 def config_of_file(file: Path) -> "Config":

@@ -50,13 +50,11 @@ class Cdk:
         if subprocess.run(command, cwd=self.home, check=False).returncode:  # noqa: S603
             raise Misconfigured("cdk bootstrap has failed, as it says above, and nothing was deployed")
 
-    def deploy(self, assembly: "Assembly", parameters: Mapping[str, str], *, takes_over: bool) -> None:
+    def deploy(self, assembly: "Assembly", parameters: Mapping[str, str]) -> None:
         """Deploy all stacks of an assembly. The command shows its progress itself. `parameters` are by <stack>:<name>,
-        and others stay as they are. What exists under a name of the templates is taken over, if that is meant.
+        and others stay as they are.
         """
         options = [word for name, value in parameters.items() for word in ("--parameters", f"{name}={value}")]
-        if takes_over:
-            options.append("--import-existing-resources")
         command = self.command("deploy", "--all", "--require-approval", "never", *options, "--app", assembly.folder)
         if subprocess.run(command, cwd=self.home, check=False).returncode:  # noqa: S603
             raise Misconfigured(FAILURE)
@@ -130,6 +128,17 @@ def bootstrap_version(template: Mapping[str, Any]) -> str:
     a template that needs no bootstrap.
     """
     return str(template.get("Parameters", {}).get("BootstrapVersion", {}).get("Default", ""))
+
+
+def bucket_names(template: Mapping[str, Any], account: str, region: str) -> dict[str, str]:
+    """Return the names that a template gives its buckets in an account and region, by their logical names."""
+    place = {"AWS::AccountId": account, "AWS::Region": region}
+    resources = template.get("Resources", {}).items()
+    names = {key: body["Properties"]["BucketName"] for key, body in resources if body["Type"] == "AWS::S3::Bucket"}
+    return {
+        key: "".join(part if isinstance(part, str) else place[part["Ref"]] for part in name["Fn::Join"][1])
+        for key, name in names.items()
+    }
 
 
 def changes_application(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:

@@ -72,6 +72,11 @@ def template(config: Config, description: str = DESCRIPTION) -> dict[str, Any]:
     }
 
 
+def named_bucket(prefix: str) -> dict[str, Any]:
+    name = {"Fn::Join": ["", [prefix, {"Ref": "AWS::AccountId"}, "-", {"Ref": "AWS::Region"}]]}
+    return {"Type": "AWS::S3::Bucket", "Properties": {"BucketName": name}}
+
+
 @dataclass(kw_only=True)
 class World:
     """An account with a stack, a settings file, and what the cdk command did: `deployed` is the rule's state then."""
@@ -81,7 +86,7 @@ class World:
     fails: bool = False
     deployed: list[str] = field(default_factory=list)
     bootstrapped: list[str] = field(default_factory=list)
-    options: list[list[str]] = field(default_factory=list)
+    buckets: dict[str, str] = field(default_factory=dict)
     protected: list[bool] = field(default_factory=list)
     zones: list[tuple[str, ...]] = field(default_factory=list)
 
@@ -110,7 +115,9 @@ class World:
             folder, file = Path(command[command.index("--output") + 1]), command[-1].removeprefix("settings=")
             self.wanted = SettingsFile.read(Path(file)).config()
             self.zones.append(self.wanted.network_zones)
-            (folder / f"{self.wanted.name}.template.json").write_text(json.dumps(template(self.wanted)))
+            own = template(self.wanted)
+            own["Resources"] |= {name: named_bucket(prefix) for name, prefix in self.buckets.items()}
+            (folder / f"{self.wanted.name}.template.json").write_text(json.dumps(own))
             stack = {"type": STACK, "properties": {} if self.wanted.ephemeral else {PROTECTION: True}}
             (folder / MANIFEST).write_text(json.dumps({"artifacts": {self.wanted.name: stack}}))
             return subprocess.CompletedProcess(command, 0, "", "")
@@ -118,7 +125,6 @@ class World:
             self.bootstrapped.append(command[-1])
             return subprocess.CompletedProcess(command, 0)
         self.deployed.append(self.sweep())
-        self.options.append(command[command.index("never") + 1 : command.index("--app")])
         if not self.fails:
             self.bring()
             manifest = json.loads(Path(command[-1], MANIFEST).read_text())
@@ -369,11 +375,15 @@ def test_a_failed_creation_is_no_installation_that_a_corrected_file_could_change
     assert Stacks().installations() == [BEFORE.name]
 
 
-def test_what_exists_is_taken_over_only_if_that_is_meant(world: World) -> None:
-    world.make(BEFORE)
-    world.deploy(BEFORE)
-    world.deploy(BEFORE, "--accept", "existing")
-    assert world.options == [[], ["--import-existing-resources"]]
+def test_buckets_that_exist_are_taken_over_only_if_that_is_meant(world: World) -> None:
+    world.bootstrap()
+    world.buckets = {"Lake": "lakegate-lake-"}
+    boto3.client("s3").create_bucket(Bucket=f"lakegate-lake-{ACCOUNT}-us-east-1")
+    told = world.deploy(BEFORE)
+    assert (told.exit_code, world.deployed) == (1, [])
+    assert "lakegate was not made, because these buckets exist" in told.stderr
+    assert f": lakegate-lake-{ACCOUNT}-us-east-1. Give another name" in told.stderr
+    assert told.stderr.endswith("dev.toml --accept existing\n")
 
 
 def test_a_wrong_settings_file_is_told_before_anything_is_asked(world: World) -> None:

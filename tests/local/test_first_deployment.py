@@ -24,8 +24,8 @@ from infra.config import MACHINE, Config
 from lakegate.adapters.stacks import Stacks
 from lakegate.cli import recovery
 from lakegate.cli.deploy import Deployment
-from lakegate.deployment.assembly import DATABASE_PROTECTION, Assembly
-from lakegate.errors import Misconfigured
+from lakegate.deployment.assembly import DATABASE_PROTECTION, Assembly, bucket_names
+from lakegate.errors import Misconfigured, Refused
 from tests.infra.conftest import CATALOG, composed
 from tests.local.kinds import Aws
 
@@ -63,8 +63,10 @@ class World:
         url = f"{self.cloud.endpoint}/_lakegate/faults"
         requests.put(url, data=json.dumps(faults), timeout=60).raise_for_status()
 
-    def deploy(self) -> None:
-        deployment = Deployment(file=Path("first.toml"), acceptances=(), config=self.config, stacks=Stacks(self.aws))
+    def deploy(self, *acceptances: str) -> None:
+        deployment = Deployment(
+            file=Path("first.toml"), acceptances=acceptances, config=self.config, stacks=Stacks(self.aws)
+        )
         deployment.bring(self.assembly)
         deployment.protect(self.assembly)
 
@@ -169,3 +171,38 @@ def test_a_deployment_that_breaks_at_each_resource_in_turn_ends_well_and_leaves_
     assert all(is_protected for is_protected, _ in list(world.protection().values())[:2])
     networks = world.aws("ec2").describe_vpcs(Filters=[{"Name": "tag:Name", "Values": [f"{world.config.name}-*"]}])
     assert len(networks["Vpcs"]) == 1
+
+
+@pytest.mark.extended
+def test_buckets_that_no_rollback_could_delete_are_taken_over_with_what_is_in_them(world: World) -> None:
+    bucket, policy = world.name_of("AWS::S3::Bucket"), world.name_of("AWS::IAM::ManagedPolicy")
+    world.break_({f"Add {policy}": "there are too many", f"Remove {bucket}": "it is not empty"})
+    with pytest.raises(Misconfigured):
+        world.deploy()
+    name = bucket_names(world.assembly.template(f"{world.config.name}-data"), ACCOUNT, REGION)[bucket]
+    world.aws("s3").put_object(Bucket=name, Key="rows", Body=b"rows")
+    world.break_({})
+    with pytest.raises(Refused, match=rf"has left: {name}\..*--accept existing"):
+        world.deploy()
+    world.deploy("existing")
+    assert world.aws("s3").get_object(Bucket=name, Key="rows")["Body"].read() == b"rows"
+    assert world.protection()[f"{world.config.name}-data"] == (True, None)
+
+
+@pytest.mark.extended
+def test_an_application_that_could_not_be_taken_back_is_recovered_while_nothing_begins_a_job(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.deploy()
+    application, now = world.name_of("AWS::EMRServerless::Application"), CONFIG["spark_release"]
+    world.change(application, ReleaseLabel="emr-7.12.0")
+    world.fail(application, "it is started", verb="Modify")
+    assert Stacks(world.aws).state(world.config.name).status == "UPDATE_ROLLBACK_FAILED"
+    world.change(application, ReleaseLabel=now)
+    world.break_({})
+    capsys.readouterr()
+    world.deploy()
+    said = capsys.readouterr().out
+    assert (
+        said.index("closing the intake") < said.index("continue its rollback") < said.index("the intake is open again")
+    )

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import requests
 from botocore.exceptions import ClientError
+from lakegate_local.deploy import Stack
 from lakegate_local.settings import LocalSettings
 
 from lakegate.adapters.stacks import Stacks
@@ -50,7 +51,7 @@ class World:
         body = json.dumps({name.replace("_", " "): reason for name, reason in faults.items()})
         requests.put(f"{self.cloud.endpoint}/_lakegate/faults", data=body, timeout=60).raise_for_status()
 
-    def change(self, kind: str, seconds: int = 30, *, takes_over: bool = False, rolls_back: bool = True) -> str:
+    def change(self, kind: str, seconds: int = 30, *, rolls_back: bool = True) -> str:
         """Make or update the stack by a change set, and return its state at rest."""
         bucket = {"Type": "AWS::S3::Bucket", "DeletionPolicy": POLICY, "Properties": {"BucketName": self.bucket}}
         after = {**queue(seconds), "DependsOn": "Kept"}
@@ -60,9 +61,18 @@ class World:
             ChangeSetName=f"c-{uuid.uuid4().hex}",
             ChangeSetType=kind,
             TemplateBody=json.dumps({"Resources": {"Kept": bucket, "Queue": after, "Other": queue(seconds)}}),
-            ImportExistingResources=takes_over,
         )["Id"]
         cloudformation.execute_change_set(ChangeSetName=change, DisableRollback=not rolls_back)
+        return self.rest()
+
+    def make(self, resources: dict[str, Any], protection: dict[str, str], value: str = "true") -> str:
+        """Make the stack of these resources, with a parameter for their protection."""
+        template = {"Parameters": {"Protection": protection}, "Resources": resources}
+        self.aws("cloudformation").create_stack(
+            StackName=self.name,
+            TemplateBody=json.dumps(template),
+            Parameters=[{"ParameterKey": "Protection", "ParameterValue": value}],
+        )
         return self.rest()
 
     def delete(self) -> str:
@@ -135,7 +145,10 @@ def test_a_rollback_that_fails_keeps_the_rows_and_the_next_creation_may_take_the
     assert world.change("CREATE") == "ROLLBACK_COMPLETE"
     assert f"{world.bucket} already exists" in world.reasons()
     world.recover()
-    assert world.change("CREATE", takes_over=True) == "CREATE_COMPLETE"
+    template = {"Resources": {"Kept": {"Properties": {"BucketName": world.bucket}}}}
+    world.stacks.take_over(world.name, template, {"Kept": world.bucket})
+    world.rest()
+    assert world.change("UPDATE") == "UPDATE_COMPLETE"
     assert [it["Key"] for it in world.aws("s3").list_objects_v2(Bucket=world.bucket)["Contents"]] == ["rows"]
 
 
@@ -185,3 +198,35 @@ def test_a_stack_that_only_has_a_change_set_is_made(world: World) -> None:
     )
     assert world.recover() == "REVIEW_IN_PROGRESS"
     assert world.change("CREATE") == "CREATE_COMPLETE"
+
+
+def test_a_protected_database_cannot_be_taken_back_and_is_kept(world: World) -> None:
+    database = {
+        "Type": "AWS::RDS::DBInstance",
+        "DeletionPolicy": POLICY,
+        "Properties": {"DeletionProtection": {"Ref": "Protection"}},
+    }
+    parameter = {"Type": "String", "Default": "true"}
+    world.break_(Add_Queue=BROKEN)
+    assert world.make({"Database": database, "Queue": {**queue(), "DependsOn": "Database"}}, parameter) == (
+        "ROLLBACK_FAILED"
+    )
+    assert "Cannot delete protected DB Instance" in " ".join(world.reasons())
+    assert world.recover() == ""
+    assert "(AWS::RDS::DBInstance)" in world.said[-1]
+    assert world.make({"Database": database, "Queue": {**queue(), "DependsOn": "Database"}}, parameter, "false") == (
+        "ROLLBACK_COMPLETE"
+    )
+
+
+def test_the_local_cloud_is_brought_up_again_after_a_deployment_that_failed(world: World, bucket: str) -> None:
+    template = json.dumps({"Resources": {"Queue": queue()}})
+    world.aws("s3").put_object(Bucket=bucket, Key="template.json", Body=template.encode())
+    address = f"{world.cloud.endpoint}/{bucket}/template.json"
+    stack = Stack(world.cloud, world.name, world.said.append)
+    world.break_(Add_Queue=BROKEN)
+    with pytest.raises(Misconfigured, match=rf"Queue \(AWS::SQS::Queue\): {BROKEN}\n.*Run again: lakegate local up"):
+        stack.change(address)
+    world.break_()
+    stack.change(address)
+    assert world.stacks.state(world.name).status == "CREATE_COMPLETE"

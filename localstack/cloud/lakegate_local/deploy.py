@@ -10,19 +10,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from botocore.exceptions import ClientError
-
 from lakegate.adapters.intake import APPLICATION, AwsIntake
 from lakegate.adapters.stacks import Stacks
+from lakegate.cli.recovery import recover
 from lakegate.deployment import still
 from lakegate.deployment.assembly import Assembly, Asset
-from lakegate.errors import Misconfigured, Retryable
+from lakegate.errors import Misconfigured, Retryable, error_note
 from lakegate_local.services import ACCOUNT, REGION, client
 from lakegate_local.settings import LocalSettings
 
 BOOTSTRAP_VERSION = {"Name": "/cdk-bootstrap/hnb659fds/version", "Value": "30", "Type": "String", "Overwrite": True}
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
-NEW = {None, "REVIEW_IN_PROGRESS", "DELETE_COMPLETE"}  # None: there is no stack
 WELL = {"CREATE_COMPLETE", "UPDATE_COMPLETE"}
 AFRESH = "A new start loses the local cloud's data. Run: lakegate local down, then: lakegate local up"
 AGAIN = "Run again: lakegate local up"
@@ -74,48 +72,37 @@ class Stack:
     """A stack in the local cloud's CloudFormation."""
 
     def __init__(self, settings: LocalSettings, name: str, tell: Tell) -> None:
-        self._settings, self._name = settings, name
-        self._cloudformation = client(settings, "cloudformation")
-        self._tell = tell
+        self._name, self._tell, self._clients = name, tell, partial(client, settings)
+        self._cloudformation, self._stacks = client(settings, "cloudformation"), Stacks(self._clients)
 
     def change(self, template: str, **parameters: str) -> None:
-        """Bring the stack to the template. Do nothing if the stack is there already."""
-        status = self._at_rest()
-        if status not in NEW | WELL:  # deleting it would remove its buckets, while Nessie kept the tables
-            raise Misconfigured(f"the stack {self._name} is {status} since an earlier deployment. {AFRESH}")
+        """Bring the stack to the template, from whatever an earlier deployment has left. Do nothing if it is there."""
+        with error_note(AFRESH):
+            state = recover(self._stacks, self._name, self._tell, pause)
         change = self._cloudformation.create_change_set(
             StackName=self._name,
             ChangeSetName=f"change-{uuid.uuid4().hex}",
-            ChangeSetType="CREATE" if status in NEW else "UPDATE",
+            ChangeSetType="UPDATE" if state.was_made else "CREATE",
             TemplateURL=template,
             Capabilities=CAPABILITIES,
             Parameters=[{"ParameterKey": name, "ParameterValue": value} for name, value in parameters.items()],
         )["Id"]
         changes = self._changes(change)
-        clients = partial(client, self._settings)
         still.change(
-            AwsIntake(lambda: Stacks(clients).resources(self._name), clients),
+            AwsIntake(lambda: self._stacks.resources(self._name), self._clients),
             lambda: None if changes is None else self._execute(change),
             self._tell,
-            lambda _: time.sleep(POLL_SECONDS),
+            pause,
             must_stand_still=any(_modifies_application(each) for each in changes or ()),
         )
 
     def _execute(self, change: str) -> None:
         self._cloudformation.execute_change_set(ChangeSetName=change, StackName=self._name)
-        self._require_well(self._at_rest())
+        self._require_well(self._await_end())
 
     def outputs(self) -> Mapping[str, str]:
         described = self._cloudformation.describe_stacks(StackName=self._name)["Stacks"][0]
         return {output["OutputKey"]: output["OutputValue"] for output in described.get("Outputs", ())}
-
-    def _status(self) -> str | None:
-        try:
-            return str(self._cloudformation.describe_stacks(StackName=self._name)["Stacks"][0]["StackStatus"])
-        except ClientError as exc:
-            if exc.response["Error"]["Code"] == "ValidationError":
-                return None
-            raise
 
     def _changes(self, change: str) -> Sequence[Mapping[str, Any]] | None:
         """Return the resources that the change set changes, or None if it changes nothing."""
@@ -131,18 +118,18 @@ class Stack:
                 raise Misconfigured(f"the stack {self._name} cannot be deployed: {reason}")
         raise Retryable(f"the change set of stack {self._name} was not ready in {DEADLINE_SECONDS} s. {AGAIN}")
 
-    def _at_rest(self) -> str | None:
-        """Wait for the end of any deployment, an interrupted `up`'s too, and return the stack's status."""
-        for status in polled(self._status):
-            if status in NEW or not str(status).endswith("_IN_PROGRESS"):
+    def _await_end(self) -> str:
+        """Wait for the end of the change, and return the stack's status."""
+        for status in polled(lambda: self._stacks.state(self._name).status):
+            if not status.endswith("_IN_PROGRESS"):
                 return status
             self._tell(self._progress())
         raise Retryable(f"the stack {self._name} is still {status} after {DEADLINE_SECONDS} s. {AGAIN}")
 
-    def _require_well(self, status: str | None) -> None:
+    def _require_well(self, status: str) -> None:
         if status not in WELL:
             failures = "\n".join(self._failures())
-            raise Misconfigured(f"the stack {self._name} is {status}:\n{failures}\nCorrect the cause. {AFRESH}")
+            raise Misconfigured(f"the stack {self._name} is {status}:\n{failures}\nCorrect the cause. {AGAIN}")
 
     def _progress(self) -> str:
         resources = self._cloudformation.describe_stack_resources(StackName=self._name)["StackResources"]
@@ -160,6 +147,11 @@ class Stack:
 
 def _modifies_application(change: Mapping[str, Any]) -> bool:
     return bool(change["ResourceType"] == APPLICATION and change["Action"] == "Modify")
+
+
+def pause(_: float) -> None:
+    """Wait for as long as anything takes here."""
+    time.sleep(POLL_SECONDS)
 
 
 def polled(ask: Callable[[], T]) -> Iterator[T]:

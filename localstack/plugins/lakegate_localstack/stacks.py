@@ -160,8 +160,9 @@ class Executor(ChangeSetModelExecutor):
         after_properties: Any,
         part_of_replacement: bool = False,  # noqa: FBT001, FBT002
     ) -> Any:
-        fault = faults.get(f"{action.value} {logical_resource_id}") or self._refusal(
-            action, resource_type, before_properties or after_properties
+        is_import = logical_resource_id in getattr(self._change_set, "imports", ())
+        fault = faults.get(f"{action.value} {logical_resource_id}") or (
+            not is_import and self._refusal(action, resource_type, before_properties or after_properties)
         )
         if fault:
             if action != REMOVE:
@@ -192,7 +193,7 @@ class Executor(ChangeSetModelExecutor):
             return ""
         s3 = connect_to(aws_access_key_id=self.stack.account_id, region_name=self.stack.region_name).s3
         exists = name in [bucket["Name"] for bucket in s3.list_buckets()["Buckets"]]
-        if action == ADD and exists and not getattr(self._change_set, "takes_over", False):
+        if action == ADD and exists:
             return f"{name} already exists"
         if action == REMOVE and exists and s3.list_object_versions(Bucket=name, MaxKeys=1).get("Versions"):
             return f"The bucket you tried to delete is not empty: {name}"
@@ -205,12 +206,14 @@ class Stacks(provider.CloudformationProviderV2):
     @handler("CreateChangeSet", expand=False)
     def create_change_set(self, context: RequestContext, request: Any) -> Any:
         stack = self._stack(context, request["StackName"])
-        status = stack.status if stack else ""
+        status, imports = stack.status if stack else "", request.get("ResourcesToImport") or ()
+        if request.get("ChangeSetType") == "IMPORT":
+            request = {**request, "ChangeSetType": "UPDATE" if _is_made(status) else "CREATE"}
         if request.get("ChangeSetType") == "UPDATE" and _is_busy(status, *NOT_UPDATED):
             raise ValidationError(f"Stack:{stack.stack_id} is in {status} state and can not be updated.")
         answer = super().create_change_set(context, request)
         change_set = get_cloudformation_store(context.account_id, context.region).change_sets[answer["Id"]]
-        change_set.takes_over = request.get("ImportExistingResources", False)
+        change_set.imports = {resource["LogicalResourceId"] for resource in imports}
         if request.get("ChangeSetType", "UPDATE") == "UPDATE":
             change_set.stack.status = status
         return answer
@@ -288,6 +291,10 @@ class Stacks(provider.CloudformationProviderV2):
 
 def _is_busy(status: str, *others: str) -> bool:
     return status.startswith(others) or (status.endswith("_IN_PROGRESS") and not status.startswith("REVIEW"))
+
+
+def _is_made(status: str) -> bool:
+    return bool(status) and not status.startswith("REVIEW")
 
 
 def make() -> Stacks:
