@@ -11,7 +11,7 @@ SIMULATE := PYTHONPATH=localstack/plugins $(BIN)/python -m tests.simulation
 JOBS ?= 5
 BUNDLE ?= emr-spark-8.1.0
 UNDER ?= airflow dagster dbos prefect
-REFERENCE := commands options vocabulary catalogue limits schemas rights
+REFERENCE := commands options vocabulary catalogue limits schemas rights deployer
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help

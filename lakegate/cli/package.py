@@ -14,7 +14,7 @@ from lakegate.home import home
 if TYPE_CHECKING:
     from infra.config import Config
 
-MODULE = "infra/terraform/main.tf"
+FILES = ("infra/terraform/main.tf", "infra/deployer.json")  # go beside the stacks
 
 
 def package(file: Path, folder: Path) -> None:
@@ -23,7 +23,7 @@ def package(file: Path, folder: Path) -> None:
     cdk, name = Cdk(home=home().root), config_to_package(file).name
     with TemporaryDirectory(prefix="package-", dir=cdk.home / ".local") as target, busy("synthesising"):
         assembly = cdk.synth(file.resolve(), Path(target), "-c", "package=true")
-        write(assembly, name, cdk.home / MODULE, folder)
+        write(assembly, name, [cdk.home / path for path in FILES], folder)
     print_lines(
         f"{folder} has the stacks of {name}, and their assets. Copy those into a bucket of the stacks' region with "
         f"`aws s3 sync {folder / ASSETS} s3://BUCKET`, and apply {folder} as a Terraform module with bucket = BUCKET"

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 from lakegate.deployment.assembly import Assembly
@@ -19,8 +20,8 @@ def require_place(folder: Path) -> None:
         )
 
 
-def write(assembly: Assembly, name: str, module: Path, folder: Path) -> None:
-    """Write the package of an installation into the folder, in the place of an earlier one."""
+def write(assembly: Assembly, name: str, files: Iterable[Path], folder: Path) -> None:
+    """Write the package of an installation into the folder, in the place of an earlier one, with files beside it."""
     shutil.rmtree(folder / ASSETS, ignore_errors=True)
     stacks = {
         stack: {
@@ -30,7 +31,8 @@ def write(assembly: Assembly, name: str, module: Path, folder: Path) -> None:
         for stack in assembly.stacks()
     }
     (folder / STACKS).write_text(json.dumps({"name": name, "stacks": stacks}, indent=2) + "\n")
-    shutil.copyfile(module, folder / module.name)
+    for file in files:
+        shutil.copyfile(file, folder / file.name)
 
 
 def _write_assets(assembly: Assembly, stack: str, folder: Path) -> str:

@@ -95,6 +95,7 @@ def test_the_module_deploys_each_stack_with_what_its_template_asks_for(
     package: Path, templates: dict[str, Any]
 ) -> None:
     assert (package / "main.tf").read_text() == MODULE.read_text()
+    assert (package / "deployer.json").read_text() == (ROOT / "infra/deployer.json").read_text()
     with MODULE.open() as file:
         module = hcl2.load(file)
     stacks = {
