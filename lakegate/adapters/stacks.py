@@ -1,6 +1,7 @@
 """Stacks of CloudFormation: their templates, states and resources, and the ways out of a state. It deploys none."""
 
 import json
+import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -112,7 +113,7 @@ class Stacks:
         for name in buckets:
             properties = {"BucketName": template["Resources"][name]["Properties"]["BucketName"]}
             resources[name] = {"Type": kind, "DeletionPolicy": "Retain", "Properties": properties}
-        change: dict[str, Any] = {"StackName": stack, "ChangeSetName": "lakegate-import"}
+        change: dict[str, Any] = {"StackName": stack, "ChangeSetName": f"import-{uuid.uuid4().hex}"}
         with aws_errors(f"importing buckets into the stack {stack!r}"):
             self._cloudformation.create_change_set(
                 **change,

@@ -93,8 +93,12 @@ class Deployment:
     @cached_property
     def deployed_template(self) -> Mapping[str, Any] | None:
         """The installation's template, or None if its stack was never made."""
-        state = at_rest(self.stacks, self.name, print_lines, time.sleep)
-        return self.stacks.template(self.name) if state.was_made else None
+        return self._template(self.name)
+
+    def _template(self, stack: str) -> Mapping[str, Any] | None:
+        """Return a stack's template; None if it was never complete, as one whose creation failed."""
+        state = at_rest(self.stacks, stack, print_lines, time.sleep)
+        return self.stacks.template(stack) if state.was_made else None
 
     @cached_property
     def record(self) -> Choices | None:
@@ -114,7 +118,7 @@ class Deployment:
     @cached_property
     def network_zones(self) -> tuple[str, ...] | None:
         """The zones of the deployed network, by their ids; None if there is no network."""
-        template = self.stacks.template(f"{self.name}-catalog")
+        template = self._template(f"{self.name}-catalog")
         return None if template is None else tuple(zones_of(template))
 
     def _zones(self) -> tuple[str, ...]:

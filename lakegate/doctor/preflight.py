@@ -12,7 +12,10 @@ RAISE = "aws service-quotas request-service-quota-increase --service-code"
 ECS_ROLE = "AWSServiceRoleForECS"
 BOOTSTRAP = "/cdk-bootstrap/hnb659fds/version"  # the parameter in SSM of an account that CDK may deploy to
 NETWORKS, ADDRESSES = "VPCs per Region", "EC2-VPC Elastic IPs"  # the names of quotas
-OF_STACKS = ("DescribeStacks", "GetTemplate", "ListStackResources", "UpdateTerminationProtection", "DeleteStack")
+OF_STACKS = (
+    *("DescribeStacks", "GetTemplate", "ListStackResources", "UpdateTerminationProtection", "DeleteStack"),
+    *("RollbackStack", "ContinueUpdateRollback"),
+)
 OF_BOOTSTRAP = (
     *("cloudformation:CreateChangeSet", "iam:CreateRole", "iam:AttachRolePolicy", "s3:CreateBucket"),
     *("ecr:CreateRepository", "ssm:PutParameter"),

@@ -144,10 +144,10 @@ class World:
             StackName=self.wanted.name, TemplateBody=body, Capabilities=["CAPABILITY_IAM"]
         )
 
-    def stack(self) -> Any:
+    def stack(self, name: str = "") -> Any:
         """The emulator's own stack, whose state is the test's to set."""
         stacks = cloudformation_backends[ACCOUNT]["us-east-1"].stacks.values()
-        return next(stack for stack in stacks if stack.name == self.wanted.name)
+        return next(stack for stack in stacks if stack.name == (name or self.wanted.name))
 
     @staticmethod
     def sweep() -> str:
@@ -364,6 +364,9 @@ def test_a_new_network_is_where_spark_runs_and_stays_there(world: World, registr
     assert world.zones[1:] == [("use1-az4", "use1-az5")]
     told = world.deploy(own.model_copy(update={"network_zones": ("use1-az1", "use1-az2")}), "--check")
     assert "✗ zones: the network is in use1-az4, use1-az5, and subnets in which functions and jobs" in told.stdout
+    world.stack("lakegate-catalog").status = "ROLLBACK_COMPLETE"  # then there is no network
+    told = world.deploy(own, "--check")
+    assert "✓ zones: use1-az1, use1-az2\n" in told.stdout, told.stdout + told.stderr
 
 
 def test_a_failed_creation_is_no_installation_that_a_corrected_file_could_change(world: World) -> None:

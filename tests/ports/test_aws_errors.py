@@ -17,8 +17,8 @@ from tests.support.aws_operations import ModelError, called, errors_of
 
 CALLED: Mapping[str, str] = {
     "acm": "DescribeCertificate ImportCertificate",
-    "cloudformation": "ContinueUpdateRollback DeleteStack DescribeStacks GetTemplate ListStackResources RollbackStack"
-    " UpdateTerminationProtection",
+    "cloudformation": "ContinueUpdateRollback CreateChangeSet DeleteStack DescribeStacks ExecuteChangeSet GetTemplate"
+    " ListStackResources RollbackStack UpdateTerminationProtection",
     "ec2": "DescribeAddresses DescribeAvailabilityZones DescribeRouteTables DescribeSubnets DescribeVpcEndpoints"
     " DescribeVpcs",
     "ecr": "BatchGetImage",
@@ -29,7 +29,7 @@ CALLED: Mapping[str, str] = {
     "route53": "GetHostedZone",
     "s3": "AbortMultipartUpload CompleteMultipartUpload CopyObject CreateMultipartUpload DeleteObject DeleteObjects"
     " GetBucketEncryption GetBucketLocation GetBucketNotificationConfiguration GetBucketVersioning GetObject"
-    " HeadObject ListObjectVersions ListObjectsV2 PutObject UploadPart UploadPartCopy",
+    " HeadObject ListBuckets ListObjectVersions ListObjectsV2 PutObject UploadPart UploadPartCopy",
     "secretsmanager": "CreateSecret GetSecretValue PutSecretValue",
     "service-quotas": "ListAWSDefaultServiceQuotas ListServiceQuotas",
     "sns": "GetTopicAttributes",
@@ -42,7 +42,8 @@ CALLED: Mapping[str, str] = {
 MISTAKES: Mapping[str, str] = {
     "acm": "InvalidArnException InvalidParameterException InvalidTagException ResourceNotFoundException"
     " TagPolicyException TooManyTagsException",
-    "cloudformation": "ChangeSetNotFound TokenAlreadyExistsException",
+    "cloudformation": "AlreadyExistsException ChangeSetNotFound InsufficientCapabilitiesException"
+    " InvalidChangeSetStatus LimitExceededException TokenAlreadyExistsException",
     "ecr": "InvalidParameterException RepositoryNotFoundException UnableToGetUpstreamImageException",
     "emr-serverless": "ResourceNotFoundException ValidationException",
     "events": "ManagedRuleException ResourceNotFoundException",
