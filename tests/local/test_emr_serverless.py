@@ -345,3 +345,21 @@ def test_intake_stops_no_application_whose_job_runs_and_keeps_a_stopped_one_from
     assert not intake.is_open()
     intake.open()
     in_state(start(ENDS_WELL), "SUCCESS")
+
+
+def test_an_application_is_refused_in_a_zone_without_the_service(aws: Aws) -> None:
+    ec2 = aws("ec2")
+    zones = {it["ZoneId"]: it["ZoneName"] for it in ec2.describe_availability_zones()["AvailabilityZones"]}
+    vpc = ec2.create_vpc(CidrBlock="10.9.0.0/16")["Vpc"]["VpcId"]
+
+    def make(zone: str, block: str) -> str:
+        subnet = ec2.create_subnet(VpcId=vpc, CidrBlock=block, AvailabilityZone=zones[zone])["Subnet"]["SubnetId"]
+        network = {"subnetIds": [subnet], "securityGroupIds": ["sg-0123abcd"]}
+        made = aws("emr-serverless").create_application(
+            type="SPARK", releaseLabel="emr-7.13.0", clientToken=zone, networkConfiguration=network
+        )
+        return str(made["applicationId"])
+
+    assert make("use1-az2", "10.9.1.0/24")
+    with pytest.raises(ClientError, match="unsupported availability zones: use1-az3"):
+        make("use1-az3", "10.9.2.0/24")

@@ -8,7 +8,7 @@ from typing import Any
 
 import psutil
 import pytest
-from botocore.exceptions import WaiterError
+from botocore.exceptions import ClientError, WaiterError
 from lakegate_local.settings import LocalSettings
 
 from infra.config import MACHINE
@@ -38,6 +38,26 @@ MEETS = """    calls += 1
     (folder / str(event["n"])).touch()
     while len(list(folder.iterdir())) < event["others"]:
         time.sleep(0.02)"""
+
+
+MEGABYTE = 2**20
+TAKES_MEMORY = """
+import os, time
+def handler(event, context):
+    taken = bytearray(os.urandom(2**20)) * event["megabytes"]
+    time.sleep(1)
+    return os.getpid()
+"""
+STARTS_SLOWLY = """
+import os, pathlib, time
+folder = pathlib.Path(os.environ["FOLDER"])
+(folder / str(os.getpid())).touch()
+if len(list(folder.iterdir())) != 2:
+    while time.process_time() < 11:
+        pass
+def handler(event, context):
+    return len(list(folder.iterdir()))
+"""
 
 
 @pytest.fixture
@@ -178,3 +198,85 @@ def test_log_goes_to_the_functions_own_log_group(aws: Aws, function: Make, invok
 def logged(aws: Aws, group: str) -> Any:
     """LocalStack pays no attention to a filter pattern."""
     return aws("logs").filter_log_events(logGroupName=group)["events"]
+
+
+def test_a_payload_that_is_too_large_is_refused_and_one_that_just_fits_is_not(function: Make, aws: Aws) -> None:
+    name = function("def handler(event, context):\n    return len(event['x'])\n")
+
+    def call(kind: str, size: int) -> int:
+        payload = json.dumps({"x": "x" * (size - len('{"x": ""}'))}).encode()
+        assert len(payload) == size
+        return int(aws("lambda").invoke(FunctionName=name, InvocationType=kind, Payload=payload)["StatusCode"])
+
+    assert call("RequestResponse", 6 * MEGABYTE) == 200
+    assert call("Event", MEGABYTE) == 202
+    for kind, most in (("RequestResponse", 6 * MEGABYTE), ("Event", MEGABYTE)):
+        with pytest.raises(ClientError, match=f"smaller than {most} bytes") as caught:
+            call(kind, most + 1)
+        assert caught.value.response["Error"]["Code"] == "RequestTooLargeException"
+
+
+def test_an_answer_that_is_too_large_is_an_error(function: Make, invoke: Invoke) -> None:
+    name = function("def handler(event, context):\n    return 'x' * event['size']\n")
+    body, error, _ = invoke(name, {"size": 6 * MEGABYTE})
+    assert (len(body), error) == (6 * MEGABYTE, None)
+    body, error, _ = invoke(name, {"size": 6 * MEGABYTE + 100})
+    assert (body["errorType"], error) == ("Function.ResponseSizeTooLarge", "Unhandled")
+
+
+def test_a_function_that_takes_more_memory_than_it_has_is_ended_and_the_next_call_finds_another(
+    function: Make, invoke: Invoke
+) -> None:
+    name = function(TAKES_MEMORY, MemorySize=128)
+    first, error, log = invoke(name, {"megabytes": 50})
+    assert error is None
+    assert 50 <= int(log.partition("Max Memory Used: ")[2].partition(" ")[0]) <= 128
+    body, error, _ = invoke(name, {"megabytes": 200})
+    assert (body["errorType"], error) == ("Runtime.OutOfMemory", "Unhandled")
+    again, error, _ = invoke(name, {"megabytes": 1})
+    assert error is None
+    assert again != first
+
+
+@pytest.mark.extended
+def test_a_function_that_takes_over_ten_seconds_to_start_begins_again_within_its_own_time(
+    function: Make, invoke: Invoke, tmp_path: Path
+) -> None:
+    variables = {"FOLDER": str(tmp_path)}
+    patient = function(STARTS_SLOWLY, Timeout=60, Environment={"Variables": variables})
+    assert invoke(patient, {})[0] == 2  # processes that began
+    hasty = function(STARTS_SLOWLY, Timeout=3, Environment={"Variables": variables})
+    body, error, _ = invoke(hasty, {})
+    assert (body["errorType"], error) == ("Sandbox.Timedout", "Unhandled")
+
+
+@pytest.mark.parametrize("setting", ["Terminate", "Allow"])
+def test_a_chain_of_calls_ends_after_sixteen_unless_the_function_may_loop(
+    function: Make, aws: Aws, until: Make, tmp_path: Path, setting: str
+) -> None:
+    source = (
+        "import os, pathlib\n"
+        "def handler(event, context):\n"
+        "    (pathlib.Path(os.environ['FOLDER']) / context.aws_request_id).touch()\n"
+    )
+    one, other = (function(source, Environment={"Variables": {"FOLDER": str(tmp_path)}}) for _ in range(2))
+    for name, target in ((one, other), (other, one)):
+        arn = aws("lambda").get_function(FunctionName=target)["Configuration"]["FunctionArn"]
+        aws("lambda").put_function_recursion_config(FunctionName=name, RecursiveLoop=setting)
+        aws("lambda").put_function_event_invoke_config(
+            FunctionName=name, DestinationConfig={"OnSuccess": {"Destination": arn}}
+        )
+    aws("lambda").invoke(FunctionName=one, InvocationType="Event", Payload=b"{}")
+    if setting == "Allow":
+        until(lambda: len([*tmp_path.iterdir()]) > 40)
+        assert not dropped(aws, one)
+    else:
+        until(lambda: dropped(aws, one))
+        assert len([*tmp_path.iterdir()]) == 32  # sixteen of each
+
+
+def dropped(aws: Aws, name: str) -> Any:
+    dimensions = [{"Name": "FunctionName", "Value": name}]
+    return aws("cloudwatch").list_metrics(
+        Namespace="AWS/Lambda", MetricName="RecursiveInvocationsDropped", Dimensions=dimensions
+    )["Metrics"]

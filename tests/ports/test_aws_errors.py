@@ -43,7 +43,7 @@ MISTAKES: Mapping[str, str] = {
     "acm": "InvalidArnException InvalidParameterException InvalidTagException ResourceNotFoundException"
     " TagPolicyException TooManyTagsException",
     "cloudformation": "AlreadyExistsException ChangeSetNotFound InsufficientCapabilitiesException"
-    " InvalidChangeSetStatus LimitExceededException TokenAlreadyExistsException",
+    " InvalidChangeSetStatus TokenAlreadyExistsException",
     "ecr": "InvalidParameterException RepositoryNotFoundException UnableToGetUpstreamImageException",
     "emr-serverless": "ResourceNotFoundException ValidationException",
     "events": "ManagedRuleException ResourceNotFoundException",
@@ -71,6 +71,7 @@ MISTAKES: Mapping[str, str] = {
 }
 BUSY: Mapping[str, str] = {
     "acm": "LimitExceededException",
+    "cloudformation": "LimitExceededException",
     "ecr": "LimitExceededException",
     "lambda": "EC2ThrottledException EFSMountConnectivityException EFSMountTimeoutException SnapStartTimeoutException"
     " TooManyRequestsException",

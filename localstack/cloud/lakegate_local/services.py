@@ -92,6 +92,7 @@ def localstack_options(settings: LocalSettings) -> dict[str, str]:
         "LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC": "0.1",
         # Minutes that Lambda waits before it repeats a call that failed: one, then two.
         "LAMBDA_RETRY_BASE_DELAY": str(max(1, round(settings.minute_seconds))),
+        "S3_SKIP_KMS_KEY_VALIDATION": "0",
         "LS_LOG": "warn",
         # LocalStack has hundreds of threads, and each would keep an arena of memory.
         "MALLOC_ARENA_MAX": "2",

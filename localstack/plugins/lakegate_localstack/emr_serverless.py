@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from localstack.aws.api import CommonServiceException, RequestContext, handler
+from localstack.aws.connect import connect_to
 from localstack.services.plugins import ServiceLifecycleHook
 
 from lakegate_localstack.job_runner import JobRunner
@@ -21,6 +22,7 @@ from lakegate_localstack.spark import spark_defaults
 Answer = dict[str, Any]
 SUMMARY = ("name", "arn", "releaseLabel", "type", "state", "stateDetails", "createdAt", "updatedAt", "architecture")
 RELEASES = "emr-7."  # with the Spark that is installed
+ZONES_WITHOUT = {"use1-az3", "cac1-az3"}  # "Service endpoints" of its user guide
 CHANGEABLE = ("CREATED", "STOPPED")
 ID_LETTERS = string.ascii_lowercase + string.digits
 
@@ -64,6 +66,7 @@ class EmrServerlessProvider(ServiceLifecycleHook):
         if request["type"].lower() != "spark":
             raise Invalid(f"the local cloud runs Spark applications only, not {request['type']}")
         _refuse_other_spark(request)
+        _refuse_zones(context, (request.get("networkConfiguration") or {}).get("subnetIds") or [])
         identity, now = new_id(), datetime.now(UTC)
         arn = f"arn:aws:emr-serverless:{context.region}:{context.account_id}:/applications/{identity}"
         defaults = {
@@ -224,6 +227,16 @@ def _refuse_other_spark(request: Answer) -> None:
     release = request.get("releaseLabel", RELEASES)
     if not release.startswith(RELEASES):
         raise Invalid(f"the local cloud runs the Spark of {RELEASES}… only, not that of {release}")
+
+
+def _refuse_zones(context: RequestContext, subnets: list[str]) -> None:
+    """Raise Invalid if a subnet is in a zone without EMR Serverless."""
+    if not subnets:
+        return
+    ec2 = connect_to(aws_access_key_id=context.account_id, region_name=context.region).ec2
+    zones = {subnet["AvailabilityZoneId"] for subnet in ec2.describe_subnets(SubnetIds=subnets)["Subnets"]}
+    if wrong := sorted(zones & ZONES_WITHOUT):
+        raise Invalid(f"The subnets are in unsupported availability zones: {', '.join(wrong)}")
 
 
 def matches(run: JobRun, request: Answer) -> bool:

@@ -1,7 +1,7 @@
 """Lambda's execution environments as plain processes: Python functions under AWS's own runtime client (awslambdaric).
 
-It limits neither memory nor network. It runs the one Python that set-up has made an environment of, on this machine's
-processor, and refuses any other runtime and architecture by name.
+It limits memory and the first ten seconds, and no network. It runs the one Python that set-up has made an environment
+of, on this machine's processor, and refuses any other runtime and architecture by name.
 """
 
 import json
@@ -16,9 +16,11 @@ import threading
 import time
 from base64 import b64decode
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
 from localstack.config import GATEWAY_LISTEN
 from localstack.services.lambda_.invocation.execution_environment import ExecutionEnvironment
 from localstack.services.lambda_.invocation.executor_endpoint import StatusErrorException
@@ -31,6 +33,8 @@ from lakegate_localstack.runtime_api import HOST, Answer, Invocation, RuntimeApi
 from lakegate_localstack.settings import PackSettings
 
 POLL_SECONDS = 0.02
+INIT_SECONDS = 10.0  # of a processor, because a busy machine makes no function slow
+MEGABYTE = 2**20
 KEPT = 2**18  # bytes of a log
 RUNTIME = "python3.13"
 ARCHITECTURE = {"aarch64": "arm64"}.get(platform.machine(), platform.machine())  # of this machine, as Lambda names it
@@ -100,7 +104,7 @@ class ProcessExecutor(RuntimeExecutor):
             trace_id=payload["trace-id"],
         )
         answer = process.answer_to(invocation, timeout)
-        log = self._log(invocation.request_id, process.log(), (time.time() - begin) * 1000)
+        log = self._log(invocation.request_id, process.log(), (time.time() - begin) * 1000, process.most_memory)
         return InvocationResult(invocation.request_id, answer.body, is_error=answer.is_error, logs=log)
 
     def _ready_process(self) -> "FunctionProcess":
@@ -108,16 +112,22 @@ class ProcessExecutor(RuntimeExecutor):
         if self._process is None or not self._process.alive:
             self.stop()
             self._process = FunctionProcess(self.function_version, self._environment)
-            self._process.wait_until_ready()
+            if not self._process.wait_until_ready(INIT_SECONDS):
+                # Lambda begins once more, and within the function's own time.
+                self._process = FunctionProcess(self.function_version, self._environment)
+                timeout = self.function_version.config.timeout
+                if not self._process.wait_until_ready(timeout):
+                    late = error("Sandbox.Timedout", f"Task timed out after {timeout:.2f} seconds")
+                    raise StatusErrorException("the function did not start in time", payload=late)
         return self._process
 
-    def _log(self, request_id: str, lines: str, duration: float) -> str:
+    def _log(self, request_id: str, lines: str, duration: float, used: int) -> str:
         memory = self.function_version.config.memory_size
         ended = "" if not lines or lines.endswith("\n") else "\n"
         return (
             f"START RequestId: {request_id} Version: {self.function_version.id.qualifier}\n{lines}{ended}"
             f"END RequestId: {request_id}\nREPORT RequestId: {request_id}\tDuration: {duration:.2f} ms\t"
-            f"Billed Duration: {int(duration) + 1} ms\tMemory Size: {memory} MB\tMax Memory Used: {memory} MB\t\n"
+            f"Billed Duration: {int(duration) + 1} ms\tMemory Size: {memory} MB\tMax Memory Used: {used} MB\t\n"
         )
 
 
@@ -138,6 +148,7 @@ class FunctionProcess:
 
     def __init__(self, version: FunctionVersion, environment: Mapping[str, str]) -> None:
         self._written, self._at_end, self._ended = bytearray(), False, False
+        self._memory, self.most_memory = version.config.memory_size, 0
         self._lock = threading.Lock()
         self._api = RuntimeApi.open()
         self._scratch = Path(tempfile.mkdtemp(prefix="function-"))
@@ -173,12 +184,16 @@ class FunctionProcess:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def wait_until_ready(self) -> None:
-        """Wait until the function is imported. Raise StatusErrorException, with Lambda's error document, on failure."""
+    def wait_until_ready(self, seconds: float) -> bool:
+        """Wait until the function is imported. Return False if that takes longer, and the process has been ended. Raise
+        StatusErrorException, with Lambda's error document, on failure.
+        """
         while not self._api.ready.wait(POLL_SECONDS) and self.alive:
-            pass
+            if self._processor_seconds() > seconds:
+                self.end()
+                return False
         if self._api.ready.is_set() and self._api.init_error is None:
-            return
+            return True
         self.end()
         failure = self._api.init_error or error("Runtime.ExitError", f"exit status {self._process.returncode}")
         raise StatusErrorException("the function did not start", payload=failure)
@@ -189,9 +204,26 @@ class FunctionProcess:
         while (answer := self._next_answer()) is None or answer.request_id != invocation.request_id:
             if not self.alive and self._api.answers.empty():
                 return self._failed(invocation, "Runtime.ExitError", f"exit status {self._process.returncode}")
+            if self._look_at_memory() > self._memory:
+                return self._failed(invocation, "Runtime.OutOfMemory", "Runtime exited with error: signal: killed")
             if time.monotonic() >= deadline:
                 return self._failed(invocation, "Sandbox.Timedout", f"Task timed out after {timeout:.2f} seconds")
         return answer
+
+    def _look_at_memory(self) -> int:
+        """Return the megabytes that the process has taken for itself; files that it maps cost nothing."""
+        with suppress(OSError, StopIteration):
+            lines = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
+            used = next(int(line.split()[1]) for line in lines if line.startswith("RssAnon:")) * 1024 // MEGABYTE
+            self.most_memory = max(self.most_memory, used)
+            return used
+        return 0
+
+    def _processor_seconds(self) -> float:
+        with suppress(psutil.Error):
+            times = psutil.Process(self._process.pid).cpu_times()
+            return float(times.user + times.system)
+        return 0.0
 
     def _next_answer(self) -> Answer | None:
         try:

@@ -67,11 +67,15 @@ def mend_localstack() -> None:
         browsers,
         calls,
         faults,
+        function_calls,
         function_urls,
+        keys,
         loopback,
+        request_models,
         s3_events,
         schedules,
         service_catalog,
+        throttles,
         web_identities,
     )
 
@@ -86,4 +90,8 @@ def mend_localstack() -> None:
     faults.apply()
     schedules.apply()
     service_catalog.apply()
+    request_models.apply()
+    throttles.apply()
+    keys.apply()
+    function_calls.apply()
     web_identities.apply()

@@ -11,6 +11,10 @@ HOST = "127.0.0.1"
 API = "/2018-06-01/runtime"
 POLL_SECONDS = 0.1
 JSON = (("Content-Type", "application/json"),)
+MOST = 6 * 2**20 + 100  # bytes of an answer
+TOO_LARGE = (
+    b'{"errorType":"Function.ResponseSizeTooLarge","errorMessage":"Response payload size exceeded 6291556 bytes."}'
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +95,10 @@ class _Handler(BaseHTTPRequestHandler):
             case ["init", "error"]:
                 self.server.init_error = body
                 self.server.ready.set()
+            case ["invocation", request_id, "response" | "error"] if len(body) > MOST:
+                self.server.answers.put(Answer(request_id=request_id, is_error=True, body=TOO_LARGE))
+                self._reply(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, TOO_LARGE, JSON)
+                return
             case ["invocation", request_id, ("response" | "error") as kind]:
                 self.server.answers.put(Answer(request_id=request_id, is_error=kind == "error", body=body))
             case _:
