@@ -15,7 +15,7 @@ REFERENCE := commands options vocabulary catalogue limits schemas rights deploye
 TYPED = $(sort $(dir $(wildcard $(addsuffix /*.py,lakegate handlers spark_jobs infra localstack/* localstack/*/* tools examples bench tests))))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup deploy-setup demo example up down test layers lint test-schedules test-extended test-unit test-unit-service test-unit-files test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-readers test-dashboard test-orchestrators test-synth test-local test-wheel wheel search bench bench-audit bench-cold-start bench-dashboard bench-keys bench-express bench-publish bench-receipts chaos docs reference lock pictures clean simulate simulate-nessie
+.PHONY: bom help setup deploy-setup demo example up down test layers lint test-schedules test-extended test-unit test-unit-service test-unit-files test-hostile test-nessie test-postgres test-http test-spark test-bundle test-datacontract test-readers test-dashboard test-orchestrators test-synth test-local test-wheel wheel search bench bench-audit bench-cold-start bench-dashboard bench-keys bench-express bench-publish bench-receipts chaos docs reference lock pictures clean simulate simulate-nessie
 
 help: ## list the targets
 	@echo "make demo   sets everything up and shows the whole loop; make test runs the whole gate. All targets:"
@@ -128,6 +128,14 @@ test-local: setup ## tests of the whole loop on the local cloud
 wheel: setup ## build the wheel, which carries all that its home needs, into dist/
 	@rm -f dist/*.whl
 	@.local/envs/bootstrap/bin/uv build --quiet --wheel --out-dir dist --build-constraints requirements.lock --require-hashes
+
+bom: setup ## write bills of materials in CycloneDX's form into .local/bom/: of what people install, of both zips of functions, and of jars and the cdk command
+	@$(PYTHON) tools/setup.py bom
+	@mkdir -p .local/bom
+	@.local/envs/bom/bin/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible -o .local/bom/install.cdx.json requirements.txt
+	@.local/envs/bom/bin/cyclonedx-py requirements --output-reproducible -o .local/bom/functions.cdx.json handlers/requirements.txt
+	@.local/envs/bom/bin/cyclonedx-py requirements --output-reproducible -o .local/bom/express.cdx.json handlers/express.txt
+	@.local/envs/bom/bin/python -W ignore tests/support/bom.py .local/bom/others.cdx.json
 
 test-wheel: wheel ## from the wheel, in empty homes: the first run of docs/how-to/wap.md, and docs/tutorial.md command by command (ten minutes; READER=… is their python3; no part of make test)
 	$(BIN)/python -m tests.tutorial.library $(if $(READER),--python $(READER)) dist/*.whl

@@ -33,6 +33,7 @@ EXPORTS = (
 APART = "tools/emr-spark-8.1.0.txt"  # cannot be in the lock, which has another Spark
 ALONE = (
     "tools/airflow.txt",
+    "tools/bom.txt",
     "tools/dagster.txt",
     "tools/datacontract.txt",
     "tools/dbos.txt",
@@ -274,6 +275,20 @@ def test_a_release_has_passed_the_gate_and_its_jobs_hold_no_secret_and_few_right
     assert [job.get("needs") for job in jobs.values()] == [None, "gate", "build", "sign", "publish"]
     assert {name for name, job in jobs.items() if "id-token" in job.get("permissions", {})} == {"sign", "publish"}
     assert {name for name, job in jobs.items() if job.get("permissions", {}).get("contents") == "write"} == {"page"}
+
+
+def test_a_release_has_signed_bills_of_materials_of_all_that_it_ships() -> None:
+    jobs = YAML(typ="safe").load((ROOT / ".github/workflows/release.yml").read_text())["jobs"]
+    assert "make bom" in [step.get("run") for step in jobs["build"]["steps"]]
+    signed = {step["uses"].partition("@")[0]: step["with"] for step in jobs["sign"]["steps"]}
+    assert signed["actions/attest-build-provenance"]["subject-path"].split() == ["dist/*", "bom/*"]
+    recipe = re.search(r"^bom: .*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert recipe
+    written = re.findall(r"\.local/bom/([\w.]+)", recipe[1])
+    assert signed["actions/attest-sbom"]["sbom-path"].removeprefix("bom/") in written
+    shipped = {path for path in EXPORTS if not path.startswith("tools/")}
+    assert shipped == set(re.findall(r"\S+\.txt", recipe[1]))
+    assert "tests/support/bom.py" in recipe[1]
 
 
 def test_the_dev_container_names_commands_and_files_that_are_there() -> None:

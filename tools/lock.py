@@ -46,7 +46,7 @@ APART = {  # cannot be in the lock, beside its Spark. All else is as locked
     "tools/emr-spark-8.1.0.txt": (*groups("emr-spark-8", "express", "local", "example", "test"), "pyproject.toml"),
 }
 ALONE = {  # shares nothing with the lock
-    **{f"tools/{name}.txt": (f"tools/{name}.in",) for name in ("datacontract", "readers", "pictures")},
+    **{f"tools/{name}.txt": (f"tools/{name}.in",) for name in ("bom", "datacontract", "readers", "pictures")},
     **{
         f"tools/{name}.txt": ("--extra=wap", "pyproject.toml", f"tools/{name}.in")
         for name in ("airflow", "dagster", "dbos", "prefect")

@@ -2,8 +2,9 @@
 `setup.py deploy` installs what `lakegate deploy` needs, and no Spark, Java, LocalStack or tests. `setup.py local` adds
 what a local cloud and the demo need, and no tests. `setup.py RELEASE` adds what the tests of the job need on another
 release of EMR Serverless, `setup.py datacontract` another tool for contracts, `setup.py readers` engines that read
-tables, `setup.py dashboard` what drives a browser before the dashboard, `setup.py pictures` what draws a terminal, and
-`setup.py airflow`, `dagster`, `dbos` or `prefect` the orchestrator that an example runs under.
+tables, `setup.py dashboard` what drives a browser before the dashboard, `setup.py pictures` what draws a terminal,
+`setup.py bom` what writes bills of materials, and `setup.py airflow`, `dagster`, `dbos` or `prefect` the orchestrator
+that an example runs under.
 
 It uses only a Python and the network of the machine, and changes only the checkout and the package managers' caches.
 An installed lakegate runs the same in its home in the user's cache (lakegate/home.py), with `deploy` and `local` alone.
@@ -61,6 +62,7 @@ WITHOUT_TESTS = (*LOCKED, *PROJECT, "--all-extras", *LOCAL_GROUPS)
 EVERYTHING = (*WITHOUT_TESTS, *groups("express", "test", "lint", "docs"))
 BUNDLES = ("emr-spark-8.1.0",)  # releases with an environment of their own, which have the functions' Python, too
 OTHERS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {  # what it is, its packages, projects of ours in it
+    "bom": ("what writes bills of materials", pins("bom"), ()),
     "datacontract": ("datacontract-cli", pins("datacontract"), ()),
     "pictures": ("what draws a terminal", pins("pictures"), ()),
     "readers": ("Polars, DuckDB's extensions", pins("readers"), ()),
