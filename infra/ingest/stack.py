@@ -111,7 +111,7 @@ class IngestStack(Stack):
             self._identify(config)
         functions_to_watch: list[Function] = [self.ingest, self.settle, self.reconcile]
         if config.alarm_canary_hours:
-            functions_to_watch.append(self._canary(config, function))
+            functions_to_watch.append(self._canary(config, partial(function, code=with_duckdb)))
         self.ingest.watch_calls()
         if self.express:
             functions_to_watch.append(self.express)

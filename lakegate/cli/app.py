@@ -519,7 +519,9 @@ def deploy(
     accept: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A setting whose change is meant; may be given again.")
     ] = None,
-    probe: Annotated[bool, typer.Option(help="Run a small Spark job afterwards, as doctor --probe does.")] = True,
+    probe: Annotated[
+        bool, typer.Option(help="Run a small Spark job, as doctor --probe does, and land a canary.")
+    ] = True,
     check: Annotated[
         bool, typer.Option("--check", help="Look whether it could be deployed, and make nothing. It costs nothing.")
     ] = False,

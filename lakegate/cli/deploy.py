@@ -21,10 +21,11 @@ from lakegate.adapters.aws import aws_errors
 from lakegate.adapters.intake import AwsIntake
 from lakegate.adapters.site import Site
 from lakegate.adapters.stacks import Stacks
+from lakegate.cli.canary import prove
 from lakegate.cli.doctor import code, examine, print_findings
 from lakegate.cli.exits import Exit
 from lakegate.cli.preflight import Preflight
-from lakegate.cli.profile import load_profile
+from lakegate.cli.profile import connect, load_profile
 from lakegate.cli.recovery import at_rest, recover
 from lakegate.cli.terminal import busy, console, print_lines
 from lakegate.deployment.assembly import (
@@ -42,7 +43,8 @@ from lakegate.deployment.still import change
 from lakegate.doctor.zones import choose
 from lakegate.errors import Misconfigured, Refused
 from lakegate.home import home
-from lakegate.settings import adopt_region, choose_region
+from lakegate.landing import canary
+from lakegate.settings import adopt_region, choose_installation, choose_region
 
 if TYPE_CHECKING:
     from infra.config import Config
@@ -73,7 +75,7 @@ def deploy(file: Path, acceptances: Sequence[str], *, probe: bool, check: bool) 
     print_lines(f"{deployment.name} is deployed")
     findings = examine(deployment.name, probe=probe)
     print_findings(findings)
-    return code(findings)
+    return max(code(findings), deployment.prove() if probe else Exit.SUCCESS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,6 +205,15 @@ class Deployment:
             print_lines("protecting what is made from being deleted")
             every_parameter = assembly.parameters(DATABASE_PROTECTION, "true", assembly.stacks())
             self._deploy(assembly, assembly.wanted_protection, every_parameter)
+
+    def prove(self) -> Exit:
+        """Have a canary reach main, unless no file below its folder is taken."""
+        prefixes = self.config.landing_prefixes
+        if prefixes and not canary.KEY.startswith(prefixes):
+            print_lines(f"no canary was landed, because landing.folders has no {canary.KEY.partition('/')[0]}/")
+            return Exit.SUCCESS
+        choose_installation(self.name)
+        return prove(connect())
 
     def _deploy(self, assembly: Assembly, protected_stacks: Collection[str], parameters: Mapping[str, str]) -> None:
         assembly.protect(protected_stacks)

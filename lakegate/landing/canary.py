@@ -4,10 +4,9 @@ It lands under one key, so each one replaces the rows of the one before. Its nam
 contract of people's does, so readers of tables see none of it.
 """
 
-import json
 from datetime import datetime
 
-TABLE, KEY = "_canary.heartbeat", "_canary/heartbeat.jsonl"
+TABLE, KEY = "_canary.heartbeat", "_canary/heartbeat.parquet"
 ROWS = 10
 CONTRACT = f"""\
 # lakegate's own: the function `canary` pushes it again wherever it differs.
@@ -20,8 +19,7 @@ servers:
   - server: landing
     type: s3
     location: s3://landing/{KEY}
-    format: json
-    delimiter: new_line
+    format: parquet
 schema:
   - name: heartbeat
     physicalName: {TABLE}
@@ -36,6 +34,11 @@ schema:
 
 
 def heartbeat(at: datetime) -> bytes:
-    """Return a canary's bytes, which differ from those of every other time."""
-    rows = ({"beat": number, "sent_at": at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")} for number in range(ROWS))
-    return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+    """Return a canary's bytes, parquet with ROWS rows, which differ from those of every other time."""
+    import pyarrow as pa  # noqa: PLC0415 (few functions have it)
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    moments = pa.array([at] * ROWS, pa.timestamp("us", tz="UTC"))
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"beat": pa.array(range(ROWS), pa.int32()), "sent_at": moments}), sink)
+    return bytes(sink.getvalue())

@@ -23,7 +23,7 @@ from infra.config import Config
 from infra.settings_file import SettingsFile
 from lakegate.adapters.stacks import Stacks
 from lakegate.cli.app import app
-from lakegate.cli.deploy import config_of_file
+from lakegate.cli.deploy import Deployment, config_of_file
 from lakegate.deployment.assembly import MANIFEST, PROTECTION, STACK
 from lakegate.settings import DESCRIPTION
 from tests.cli.test_preflight import READING
@@ -453,3 +453,13 @@ class Terminal(io.StringIO):
 
     def isatty(self) -> bool:
         return True
+
+
+def test_no_canary_lands_where_its_folder_is_not_taken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    config = BEFORE.model_copy(update={"landing_folders": ("s3://theirs/in/",)})
+    assert config.landing_prefixes == ("in/",)
+    assert Deployment(file=tmp_path / "dev.toml", acceptances=(), config=config).prove() == 0
+    assert "no canary was landed, because landing.folders has no _canary/" in capsys.readouterr().out

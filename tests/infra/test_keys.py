@@ -419,7 +419,7 @@ def test_nobody_else_has_a_right_in_it_but_the_canary_on_its_own_key(given: Stac
     }
     assert theirs["SparkRole"] == set()
     assert {what for _, what in theirs["CanaryRole"]} == {
-        "arn:<AWS::Partition>:s3:::their-files/_canary/heartbeat.jsonl"
+        "arn:<AWS::Partition>:s3:::their-files/_canary/heartbeat.parquet"
     }
     landing = f"{THEIR_BUCKET}/in/shop/x.csv"
     assert users(given, DECRYPT, VENDORS, landing) == FUNCTIONS

@@ -380,7 +380,7 @@ def test_two_functions_have_urls_which_nobody_calls_unknown_and_no_page_calls(st
 
 
 def test_the_canary_lands_under_its_own_key_and_pushes_its_own_contract_and_may_nothing_else(stack: Stack) -> None:
-    key = "/_canary/heartbeat.jsonl"
+    key = "/_canary/heartbeat.parquet"
     landing = {(action, key) for action in (*WRITE, "s3:GetObjectVersion")}
     assert stack.rights_in("CanaryRole", BUCKET, "StorageLanding") == landing
     contract = {(action, "/contracts/_canary.heartbeat.yaml") for action in WRITE}

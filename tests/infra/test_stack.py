@@ -92,7 +92,7 @@ def test_nothing_expires_but_staged_copies_and_logs_and_what_was_replaced(stack:
     replaced = (None, 30, True)
     assert expiring(stack, "Service") == {"staging/": (14, 1, False), "logs/": (90, 1, False), "": replaced}
     assert expiring(stack, "Lake") == {"": replaced}
-    canaries = {"_canary/heartbeat.jsonl": (None, 30, False)}  # the last one stays
+    canaries = {"_canary/heartbeat.parquet": (None, 30, False)}  # the last one stays
     assert expiring(stack, "Landing") == {"": (90, 90, False), **canaries}
 
 
@@ -313,10 +313,10 @@ def test_a_function_runs_its_handler_on_the_runtime_of_its_wheels(
     assert function["MemorySize"] >= 1024
 
 
-def test_functions_are_of_two_zips_of_which_one_has_duckdb_for_jobs_and_for_queries(stack: Stack) -> None:
+def test_functions_are_of_two_zips_of_which_one_has_arrow_for_jobs_queries_and_canaries(stack: Stack) -> None:
     keys = {name: function["Code"]["S3Key"] for name, function in stack.resources(FUNCTION).items()}
-    large = {keys.pop(stack.name(FUNCTION, name)) for name in ("ExpressFunction", "ReadFunction")}
-    assert len(keys) == len(FUNCTIONS) - 2
+    large = {keys.pop(stack.name(FUNCTION, f"{name}Function")) for name in ("Express", "Read", "Canary")}
+    assert len(keys) == len(FUNCTIONS) - 3
     assert (len(large), len({*keys.values()}), len(large | {*keys.values()})) == (1, 1, 2)
     read = stack.one(FUNCTION, "ReadFunction")
     assert (read["MemorySize"], read["EphemeralStorage"]) == (3008, {"Size": 4096})

@@ -3,10 +3,15 @@ canary.
 """
 
 import json
+import os
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
+from lakegate.cli.canary import prove
+from lakegate.cli.exits import Exit
+from lakegate.cli.profile import connect
 from lakegate.landing import canary
 from lakegate.landing.attempts import Attempt
 from tests.local.conftest import Landed
@@ -67,10 +72,17 @@ def left_in(installation: Installation, queue: str) -> int:
     return sum(int(told["Attributes"][f"ApproximateNumberOfMessages{what}"]) for what in ("", "NotVisible"))
 
 
-def test_a_canary_reaches_main_and_the_next_one_takes_its_place(installation: Installation) -> None:
-    for _ in range(2):
-        answer = installation.aws("lambda").invoke(FunctionName=f"{installation.settings.stack}-canary")
-        assert "FunctionError" not in answer
+def test_a_canary_reaches_main_by_the_express_lane_and_the_next_one_takes_its_place(
+    installation: Installation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for is_of_the_deployment in (False, True):
+        if is_of_the_deployment:
+            with patch.dict(os.environ, installation.environment):
+                assert prove(connect()) is Exit.SUCCESS
+            assert "The canary came to main by the lane express" in capsys.readouterr().out
+        else:
+            answer = installation.aws("lambda").invoke(FunctionName=f"{installation.settings.stack}-canary")
+            assert "FunctionError" not in answer
         installation.wait(canary.KEY)
         found = installation.query(f"SELECT count(*) AS n, count(DISTINCT sent_at) AS times FROM {canary.TABLE}")
         assert found == [{"n": canary.ROWS, "times": 1}]

@@ -1,10 +1,15 @@
 """A canary lands like any other file, replaces the one before, and is seen by no reader."""
 
-import json
+from datetime import UTC, datetime
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 from lakegate.access import Operation, Role, may
+from lakegate.cli.app import app
 from lakegate.contracts import load
 from lakegate.errors import ContractFaults
 from lakegate.landing import canary
@@ -49,7 +54,8 @@ def test_every_canary_has_other_bytes_and_as_many_rows_as_its_contract_says(worl
     assert first != second
     contract = load(canary.CONTRACT, "canary")
     names = {column.name for column in contract.plan.columns}
-    assert [set(json.loads(line)) for line in first.splitlines()] == [names] * canary.ROWS
+    rows = pq.read_table(pa.BufferReader(first)).to_pylist()
+    assert [set(row) for row in rows] == [names] * canary.ROWS
     assert contract.table == canary.TABLE
     assert contract.route.matches(canary.KEY)
 
@@ -68,3 +74,11 @@ def test_nobody_elses_contract_has_a_namespace_of_lakegates_own() -> None:
 def test_readers_see_no_canary() -> None:
     assert may(Role.READER, Operation.READ_ENTITY_VALUE, MAIN, "nyc.flights")
     assert not may(Role.READER, Operation.READ_ENTITY_VALUE, MAIN, canary.TABLE)
+
+
+def test_a_canary_passes_its_own_contract(tmp_path: Path) -> None:
+    file, contract = tmp_path / "heartbeat.parquet", tmp_path / "canary.yaml"
+    file.write_bytes(canary.heartbeat(datetime(2026, 11, 28, tzinfo=UTC)))
+    contract.write_text(canary.CONTRACT)
+    tried = CliRunner().invoke(app, ["try", str(file), str(contract)])
+    assert (tried.exit_code, "would publish it" in tried.stdout) == (0, True)
