@@ -23,7 +23,8 @@ class Gaps:
 
     def __init__(self, config: Config, record: Choices | None, clients: Clients = ambient) -> None:
         self._account, self._certificates = Account(clients), Certificates(clients)
-        self._authority: tuple[Authority, str] | None = None  # with the ARN of the certificate that it signed last
+        self._authority: Authority | None = None
+        self._end: datetime | None = None  # of the certificate that it signed last, unless that is gone
         self.config = self._complete(config, record) if config.catalog_image else config
 
     @property
@@ -50,8 +51,9 @@ class Gaps:
             raise Misconfigured(f"the secret {config.name}/authority has no authority: {error!r}") from error
         if not authority.signs_for(config.catalog_host):
             return config
-        self._authority = authority, texts.get("arn", "")
-        return _with_authority(config, *self._authority)
+        arn = texts.get("arn", "")
+        self._authority, self._end = authority, self._certificates.end(arn) if arn else None
+        return _with_authority(config, authority, arn if self._end else "")
 
     def _pin(self, config: Config, record: Choices | None) -> str:
         """Return the image with its digest: that of the same tag in the record, or what the tag is now."""
@@ -61,12 +63,11 @@ class Gaps:
         return before if before.partition("@")[0] == image else Images().pin(image, "arm64")
 
     def _certify(self, config: Config, now: datetime, notify: Notify) -> Config:
-        authority, arn = self._authority or (Authority.create(config.catalog_host, now), "")
-        end = self._certificates.end(arn) if arn else None
-        if end and not must_renew(end, now):
+        authority = self._authority or Authority.create(config.catalog_host, now)
+        if self._end and not must_renew(self._end, now):
             return config
         certificate, texts = authority.issue(config.catalog_host, now), authority.pem
-        arn = self._certificates.load(certificate.pem, certificate.key, texts.pem, arn if end else "")
+        arn = self._certificates.load(certificate.pem, certificate.key, texts.pem, config.catalog_certificate)
         self._certificates.keep(config.name, {"certificate": texts.pem, "key": texts.key, "arn": arn})
         notify(f"{config.catalog_host} has a new certificate of the installation's own authority")
         return _with_authority(config, authority, arn)
