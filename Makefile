@@ -137,7 +137,8 @@ bom: setup ## write bills of materials in CycloneDX's form into .local/bom/: of 
 	@.local/envs/bom/bin/cyclonedx-py requirements --output-reproducible -o .local/bom/express.cdx.json handlers/express.txt
 	@.local/envs/bom/bin/python -W ignore tests/support/bom.py .local/bom/others.cdx.json
 
-test-wheel: wheel ## from the wheel, in empty homes: the first run of docs/how-to/wap.md, and docs/tutorial.md command by command (ten minutes; READER=… is their python3; no part of make test)
+test-wheel: wheel ## from the wheel, in empty homes: what deploys, as far as AWS, the first run of docs/how-to/wap.md, and docs/tutorial.md command by command (ten minutes; READER=… is their python3; no part of make test)
+	$(BIN)/python -m tests.tutorial.deployment $(if $(READER),--python $(READER)) dist/*.whl
 	$(BIN)/python -m tests.tutorial.library $(if $(READER),--python $(READER)) dist/*.whl
 	$(BIN)/python -m tests.tutorial $(if $(READER),--python $(READER)) dist/*.whl
 

@@ -16,7 +16,7 @@ from lakegate.home import Home, home, is_installed, unpack
 # Neither variables of Python nor the working directory may put other modules before the home's.
 ISOLATION = ("-E", "-P")
 LOCAL, DEPLOY = "local", "deploy"  # what set-up is asked for
-SIZES = {LOCAL: "two gigabytes", DEPLOY: "half a gigabyte"}
+SIZES = {LOCAL: "two gigabytes", DEPLOY: "two gigabytes"}
 
 
 def demo() -> NoReturn:
