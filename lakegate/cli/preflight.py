@@ -111,7 +111,11 @@ class Preflight(Examination):
         def read() -> list[Finding]:
             account = self.account
             actions = preflight.actions_of_caller(
-                self.stack, account.id, account.region, is_bootstrapped=account.has_parameter(preflight.BOOTSTRAP)
+                self.stack,
+                account.id,
+                account.region,
+                is_bootstrapped=account.has_parameter(preflight.BOOTSTRAP),
+                makes_authority=bool(self.choices["catalog.image"] and not self.choices["catalog.certificate"]),
             )
             return preflight.rights(self.site.caller, self.site.denials(actions))
 

@@ -16,6 +16,7 @@ OF_STACKS = (
     *("DescribeStacks", "GetTemplate", "ListStackResources", "UpdateTerminationProtection", "DeleteStack"),
     *("RollbackStack", "ContinueUpdateRollback"),
 )
+IMPORT = ("acm:ImportCertificate",)
 OF_BOOTSTRAP = (
     *("cloudformation:CreateChangeSet", "iam:CreateRole", "iam:AttachRolePolicy", "s3:CreateBucket"),
     *("ecr:CreateRepository", "ssm:PutParameter"),
@@ -124,15 +125,23 @@ def service_role(name: str, *, exists: bool) -> list[Finding]:
     return [wrong(name, "is missing: the account has never run a task on ECS, and its first one would fail", todo)]
 
 
-def actions_of_caller(name: str, account: str, region: str, *, is_bootstrapped: bool) -> dict[str, Sequence[str]]:
+def actions_of_caller(
+    name: str, account: str, region: str, *, is_bootstrapped: bool, makes_authority: bool
+) -> dict[str, Sequence[str]]:
     """Return the actions that a deployment takes as its caller, by the ARN that they are about. All else is done by the
     roles of CDK's bootstrap, which the caller assumes, or makes.
     """
+    secret = f"arn:aws:secretsmanager:{region}:{account}:secret:{name}/authority-AbCdEf"
+    of_authority = {secret: ["secretsmanager:CreateSecret"], f"arn:aws:acm:{region}:{account}:certificate/*": IMPORT}
     stacks = f"arn:aws:cloudformation:{region}:{account}:stack/{name}/*"
     roles = f"arn:aws:iam::{account}:role/cdk-hnb659fds-{{}}-role-{account}-{region}"
     assumptions = {roles.format(part): ["sts:AssumeRole"] for part in ("deploy", "file-publishing")}
     rest: dict[str, Sequence[str]] = dict(assumptions) if is_bootstrapped else {"*": OF_BOOTSTRAP}
-    return {stacks: [f"cloudformation:{action}" for action in OF_STACKS], **rest}
+    return {
+        stacks: [f"cloudformation:{action}" for action in OF_STACKS],
+        **rest,
+        **(of_authority if makes_authority else {}),
+    }
 
 
 def rights(caller: str, denials: Sequence[str]) -> list[Finding]:

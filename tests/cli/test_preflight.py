@@ -289,6 +289,15 @@ def test_an_account_that_cdk_never_used_asks_for_the_rights_to_bootstrap_it(
     assert "may not iam:CreateRole" in not_ok(settings)["your rights"].said
 
 
+def test_an_authority_that_is_to_be_made_asks_for_the_rights_to_keep_it(
+    aws: AwsAccount, settings: dict[str, Any]
+) -> None:
+    aws.denied = {"acm:ImportCertificate", "secretsmanager:CreateSecret"}
+    assert not_ok(settings) == {}
+    found = not_ok(settings | {"catalog_certificate": ""})
+    assert "may not secretsmanager:CreateSecret, acm:ImportCertificate" in found["your rights"].said
+
+
 def test_a_network_that_is_there_takes_no_more_room_and_stays_in_its_zones(
     aws: AwsAccount, settings: dict[str, Any]
 ) -> None:
