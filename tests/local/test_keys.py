@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+from examples.bad_files import parquet
 from lakegate.adapters.aws import aws_errors
 from lakegate.errors import Misconfigured
+from tests.local.installation import Installation
 from tests.local.kinds import Aws
+from tests.local.things import Things, rows
 
 pytestmark = pytest.mark.local
 UNREACHABLE = 3
@@ -59,3 +63,29 @@ def refused(call: Any, code: str, **given: Any) -> None:
     assert caught.value.response["Error"]["Code"] == code
     with pytest.raises(Misconfigured), aws_errors("testing"):
         raise caught.value
+
+
+@pytest.fixture
+def closed_inbox(installation: Installation, aws: Aws, key: str) -> Iterator[None]:
+    """The queue of files' events, and that of its dead letters, under a key that cannot be used."""
+    urls = [installation.outputs[f"Ingest{name}QueueUrl"] for name in ("", "DeadLetter")]
+    aws("kms").disable_key(KeyId=key)
+    for url in urls:
+        aws("sqs").set_queue_attributes(QueueUrl=url, Attributes={"KmsMasterKeyId": key})
+    yield
+    for url in urls:
+        aws("sqs").set_queue_attributes(QueueUrl=url, Attributes={"KmsMasterKeyId": ""})
+
+
+@pytest.mark.usefixtures("closed_inbox")
+def test_a_file_whose_event_no_queue_takes_is_published_by_sweeps_which_name_the_queue(
+    installation: Installation, things: Things
+) -> None:
+    """EventBridge drops the event then, which only its metric says."""
+    landed = f"{things.prefix}/1.parquet"
+    installation.put(landed, parquet(rows(0, 10)))
+
+    installation.run("reconcile", code=UNREACHABLE)  # of the dead letters' queue, and all else goes on
+    assert "KmsDisabled" in installation.said[-1]
+    installation.wait(landed)
+    assert installation.query(f"SELECT count(*) AS n FROM {things.table}") == [{"n": 10}]

@@ -33,6 +33,13 @@ def test_a_membersthat_breaks_its_model_is_known(
     assert broken.startswith(why)
 
 
+def test_the_case_of_a_header_s_word_does_not_count() -> None:
+    model = botocore.session.get_session().get_service_model("s3").operation_model("GetObject")
+    [broken] = aws_models.broken({"ChecksumMode": "on"}, model.input_shape)
+    assert broken.startswith(".ChecksumMode: 'on' is none of")
+    assert not [*aws_models.broken({"ChecksumMode": "enabled"}, model.input_shape)]
+
+
 def test_requests_of_this_process_are_held_to_their_models() -> None:
     client = boto3.client("emr-serverless", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
     with Stubber(client) as stub:

@@ -22,7 +22,7 @@ from localstack.utils.patch import patch
 from lakegate_localstack.issuer import ALGORITHM, Issuer
 from lakegate_localstack.settings import PackSettings
 
-USUAL, LONGEST = 300, 3600  # seconds that a token lives
+USUAL = 300  # seconds that a token lives
 
 
 class Refused(CommonServiceException):
@@ -98,8 +98,6 @@ def _token(
     if signing_algorithm != ALGORITHM:
         raise Invalid(f"the local cloud signs with {ALGORITHM} alone, not with {signing_algorithm}")
     seconds = duration_seconds or USUAL
-    if seconds > LONGEST:
-        raise Invalid(f"DurationSeconds is up to {LONGEST}, not {seconds}")
     role, life = _caller(context), timedelta(seconds=seconds)
     if issuer.now() + life > _session_end(context):
         raise TooLong("The requested token duration would extend the session beyond its original expiration time")
