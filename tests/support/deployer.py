@@ -31,6 +31,7 @@ UNUSED = {  # patterns of what the schemas ask for and the role has not
 OWN_ROLES = {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/${Name}-*"}
 OWN_POLICIES = {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:policy/${Name}-*"}
 OF_SERVICES = {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/aws-service-role/*"}
+BOOTSTRAP = {"Fn::Sub": "arn:${AWS::Partition}:ssm:*:${AWS::AccountId}:parameter/cdk-bootstrap/*"}
 BUCKETS = {"Fn::Sub": "arn:${AWS::Partition}:s3:::${Name}-*"}
 ASSETS = {"Fn::Sub": "arn:${AWS::Partition}:s3:::${Assets}/*"}
 # Whoever may change the code, the calls or the policy of others' functions has their roles' rights.
@@ -43,7 +44,12 @@ MAPPINGS = {"Fn::Sub": "arn:${AWS::Partition}:lambda:*:${AWS::AccountId}:event-s
 BOUNDED = {"StringEquals": {"iam:PermissionsBoundary": {"Ref": "Boundary"}}}
 OF_OWN_STACKS = {"StringLike": {"aws:ResourceTag/aws:cloudformation:stack-name": {"Fn::Sub": "${Name}*"}}}
 BY_A_SERVICE = {"StringLike": {"kms:ViaService": {"Fn::Sub": "*.${AWS::Region}.${AWS::URLSuffix}"}}}
-VALUES = {"secretsmanager:GetSecretValue", "secretsmanager:PutSecretValue"}
+PLACES: dict[str, tuple[Any, Any]] = {
+    "iam:CreateServiceLinkedRole": (OF_SERVICES, None),
+    "ssm:GetParameters": (BOOTSTRAP, None),
+    "secretsmanager:GetSecretValue": ("*", OF_OWN_STACKS),
+    "secretsmanager:PutSecretValue": ("*", OF_OWN_STACKS),
+}
 USES_OF_KEYS = re.compile("kms:(Decrypt|Encrypt|GenerateDataKey|CreateGrant|RevokeGrant)")
 KEYS = re.compile("kms:(?!Describe|Get|List)")
 MOST = 4_000  # characters of actions in a policy, which may have 6,144 in all
@@ -75,8 +81,8 @@ PARAMETERS = {
 
 
 def needs(installations: Iterable[Mapping[str, Any]] = INSTALLATIONS) -> set[str]:
-    """Return the actions that the schemas of all resource types in the templates ask for, as IAM spells them. What IAM
-    does not know is left out.
+    """Return the actions that the schemas of all resource types in the templates ask for, as IAM spells them, and those
+    for their parameters. What IAM does not know is left out.
     """
     names = {name for kind in kinds(installations) for name in asked(kind)}
     return {action.name for name in names if (action := action_of(name))}
@@ -87,12 +93,18 @@ def kinds(installations: Iterable[Mapping[str, Any]]) -> set[str]:
     for context in installations:
         with tempfile.TemporaryDirectory() as folder:
             for stack in made_up(context, Path(folder)).synth().stacks:
-                found |= {resource["Type"] for resource in stack.template["Resources"].values()}
+                parts = (stack.template["Resources"], stack.template.get("Parameters", {}))
+                found |= {body["Type"] for part in parts for body in part.values()}
     return found
 
 
 def asked(kind: str) -> Iterator[str]:
-    """Yield what a resource type's handlers call. A type without a schema is an error."""
+    """Yield what a resource type's handlers call, or who fills a parameter. A type without a schema is an error."""
+    if "::" not in kind:  # a parameter that is given
+        return
+    if kind.startswith("AWS::SSM::Parameter::Value"):
+        yield "ssm:GetParameters"
+        return
     file = json.loads((SCHEMAS / "providers/us-east-1.json").read_text(encoding="utf-8"))[kind]
     handlers = json.loads((SCHEMAS / f"resources/{file}.json").read_text(encoding="utf-8"))["handlers"]
     yield from (name for handler in HANDLERS for name in handlers.get(handler, {}).get("permissions", ()))
@@ -124,8 +136,8 @@ def place(name: str) -> tuple[Any, Any]:
     action = action_of(name)
     assert action, name
     ends = {arn.rsplit(":", 1)[1].partition("/")[0] for arn in action.arns}
-    if name == "iam:CreateServiceLinkedRole":
-        return OF_SERVICES, None
+    if name in PLACES:
+        return PLACES[name]
     if name.startswith("iam:") and ends & {"role", "policy"}:
         return (
             [resource for end, resource in (("role", OWN_ROLES), ("policy", OWN_POLICIES)) if end in ends],
@@ -136,8 +148,6 @@ def place(name: str) -> tuple[Any, Any]:
     if any(map(NAMED.fullmatch, action.arns)):
         mappings = [MAPPINGS] if any(":event-source-mapping:" in arn for arn in action.arns) else []
         return [OWN[name.partition(":")[0]], *mappings], None
-    if name in VALUES:
-        return "*", OF_OWN_STACKS
     return "*", BY_A_SERVICE if USES_OF_KEYS.fullmatch(name) else None
 
 
