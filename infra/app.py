@@ -92,7 +92,9 @@ def _config(app: App) -> Config:
     if path := app.node.try_get_context("settings"):
         config = SettingsFile.read(Path(str(path))).config(_region())
         if gaps := config.gaps():
-            raise Misconfigured(f"{path} lacks what lakegate deploy fills in: {', '.join(gaps)}")
+            raise Misconfigured(
+                f"{path} lacks what only lakegate deploy fills in: {', '.join(gaps)}. Give them: docs/how-to/catalog.md"
+            )
         return config
     raise Misconfigured("give the settings file of an environment: -c settings=<file>")
 

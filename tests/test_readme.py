@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+from infra.config import DEFAULTS
 from infra.settings_file import SettingsFile
 from lakegate.cli.app import app
 from lakegate.contracts import load
@@ -52,6 +53,18 @@ def test_every_number_of_the_readme_stands_in_the_file_that_it_is_from() -> None
         told = [number, *re.findall(r"\*\*missed\*\*: ([\d.]+)", what)]
         assert [each for each in told if not re.search(rf"(?<![\d.]){re.escape(each)}(?![\d.]*\d)", text)] == [], what
     assert "**missed**" in table
+
+
+def test_a_deployment_needs_three_lines_at_most_and_a_table_says_what_further_settings_buy() -> None:
+    page = (ROOT / "docs/how-to/deploying.md").read_text()
+    (text,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert len(text.splitlines()) <= 3
+    assert len(page.split()) <= 700
+    table = page.partition("| line | what it buys |")[2].partition("\n\n")[0]
+    first_cells = re.findall(r"^\| (`.*?) \|", table, re.MULTILINE)
+    settings = {name.partition(" ")[0] for cell in first_cells for name in re.findall("`(.*?)`", cell)}
+    assert len(settings) > 8
+    assert settings - {*DEFAULTS} == set()
 
 
 @pytest.mark.parametrize("page", ["docs/how-to/deploying.md", "docs/how-to/catalog.md"])

@@ -67,6 +67,15 @@ def test_a_setting_that_is_given_beside_the_file_is_refused(tmp_path: Path, name
         build({}, outdir=tmp_path / "out")
 
 
+def test_what_a_deployment_would_fill_in_is_missed_by_name(tmp_path: Path) -> None:
+    from infra.app import build
+
+    file = settings_file(tmp_path / "dev.toml", name="lake")
+    gaps = r"the digest of catalog\.image, catalog\.certificate, token\.issuer"
+    with pytest.raises(Misconfigured, match=rf"lacks what only lakegate deploy fills in: {gaps}\. Give them"):
+        build({"settings": str(file)}, outdir=tmp_path / "out")
+
+
 def test_an_environment_s_file_is_the_choices_and_the_template_records_them(tmp_path: Path) -> None:
     fields: dict[str, Any] = {"name": "dev", "nessie_uri": "http://nessie", "ephemeral": True, "spark_vcpus": 32}
     template = built(tmp_path, **fields).synth().get_stack_by_name("dev").template
