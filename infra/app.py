@@ -15,7 +15,7 @@ from aws_cdk import App, Validations
 from cdk_nag import AwsSolutionsChecks
 
 from infra.catalog.stack import CatalogStack
-from infra.config import DEFAULTS, Config
+from infra.config import DEFAULTS, Config, label_of
 from infra.data.stack import DataStack
 from infra.former import CONSTANTS, NEW_NAMES
 from infra.ingest.spark import Artifacts
@@ -62,7 +62,7 @@ def build(context: Mapping[str, object] | None = None, outdir: Path | None = Non
 
 def jars(config: Config) -> tuple[str, ...]:
     """Return the jars of the job. It reads a secret only where it is a client."""
-    jar_names = of_release(config.spark_release).jars
+    jar_names = of_release(label_of(config.spark_release)).jars
     return (*jar_names, OF_CLIENTS) if config.token_endpoint else jar_names
 
 

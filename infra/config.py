@@ -68,6 +68,11 @@ def one_of(names: Collection[str]) -> AfterValidator:
     return holds(names.__contains__, f"is one of {', '.join(names)}")
 
 
+def label_of(release: str) -> str:
+    """Return EMR Serverless's own label of a release, which the setting has with `-arm64` for the other processor."""
+    return release.removesuffix(f"-{ARM64}")
+
+
 def fits(texts: Iterable[str]) -> bool:
     return len(",".join(texts)) <= LONGEST_LIST
 
@@ -272,7 +277,9 @@ class Config(BaseModel):
     spark_timeout_minutes: Annotated[
         int, within_bounds(1, LONGEST_JOB, f"is 1 to {LONGEST_JOB:,}, which is seven days")
     ] = 60
-    spark_release: Annotated[str, holds(bundle_of, f"is one whose Spark was tested: {RELEASES}")] = DEFAULT.release
+    spark_release: Annotated[
+        str, holds(lambda release: bundle_of(label_of(release)), f"is one whose Spark was tested: {RELEASES}")
+    ] = DEFAULT.release
     spark_image: Annotated[
         str,
         form(

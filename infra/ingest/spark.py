@@ -9,7 +9,7 @@ from aws_cdk import Aws, Stack, aws_emrserverless, aws_events, aws_iam
 from aws_cdk.aws_s3_assets import Asset
 from constructs import Construct
 
-from infra.config import Config
+from infra.config import ARM64, Config, label_of
 from infra.network import Network
 from infra.waivers import waive, waive_below
 from lakegate.settings import LONGEST_QUEUE
@@ -67,12 +67,12 @@ class Spark(Construct):
             self,
             "Application",
             name=config.name,
-            release_label=config.spark_release,
+            release_label=label_of(config.spark_release),
             image_configuration=kind.ImageConfigurationInputProperty(image_uri=config.spark_image)
             if config.spark_image
             else None,
             type="SPARK",
-            architecture="X86_64",
+            architecture="ARM64" if config.spark_release.endswith(ARM64) else "X86_64",
             auto_start_configuration=kind.AutoStartConfigurationProperty(enabled=True),
             auto_stop_configuration=stop,
             # Without a queue, runs that exceed the account's capacity fail, and are retried when it may be free. The

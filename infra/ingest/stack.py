@@ -13,7 +13,7 @@ from constructs import Construct
 from infra.assets import ask_bucket, synthesizer
 from infra.catalog.settings import WAREHOUSE
 from infra.choices import choices
-from infra.config import SWEEP_MINUTES, Config
+from infra.config import SWEEP_MINUTES, Config, label_of
 from infra.data.stack import DataStack
 from infra.ingest.dashboard import Dashboard
 from infra.ingest.dead_letters import DeadLetters
@@ -218,7 +218,7 @@ class IngestStack(Stack):
             job_entry_point=self.spark.entry_point.s3_object_url,
             job_py_files=self.spark.py_files.s3_object_url,
             job_jars=self.spark.jar_uris,
-            release=config.spark_release,
+            release=label_of(config.spark_release),
             executors=config.executors,
             express_function=f"{config.name}-express" if config.batch_express_megabytes else "",
             express_megabytes=config.batch_express_megabytes,

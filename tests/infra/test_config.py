@@ -81,6 +81,7 @@ def test_a_receipt_outlives_an_upload_in_parts_which_s3_dates_by_its_start() -> 
         ({"batch_window_seconds": -1}, "batch.window_seconds is 0, which is at once, to 300"),
         ({"batch_window_seconds": "soon"}, "batch.window_seconds is a whole number"),
         ({"spark_jobs_at_once": 0}, "spark.jobs_at_once is 1 to 1,000"),
+        ({"spark_release": "emr-7.13.0-sparc"}, "spark.release is one whose Spark was tested"),
         ({"spark_jobs_at_once": 1001, "spark_vcpus": 9999}, "spark.jobs_at_once is 1 to 1,000"),
         ({"spark_jobs_at_once": 5}, "spark.vcpus is at least 4 for each of spark.jobs_at_once"),
         ({"spark_timeout_minutes": 0}, "spark.timeout_minutes is 1 to 10,080"),

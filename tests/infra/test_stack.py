@@ -452,3 +452,13 @@ def test_the_landing_bucket_takes_no_upload_that_the_functions_could_not_read(st
     header = "s3:x-amz-server-side-encryption"
     assert {"StringEquals": {header: ["aws:kms", "aws:kms:dsse"]}} in refused
     assert {"Null": {f"{header}-customer-algorithm": "false"}} in refused
+
+
+@pytest.mark.parametrize(("suffix", "architecture"), [("", "X86_64"), ("-arm64", "ARM64")])
+def test_the_application_is_of_the_architecture_that_is_proved_unless_the_other_is_chosen(
+    tmp_path: Path, suffix: str, architecture: str
+) -> None:
+    made = synthesised(CONTEXT | {"spark_release": f"emr-spark-8.1.0{suffix}"}, tmp_path)
+    application = made.one("AWS::EMRServerless::Application", "Spark")
+    assert (application["Architecture"], application["ReleaseLabel"]) == (architecture, "emr-spark-8.1.0")
+    assert made.template["Outputs"]["Release"]["Value"] == "emr-spark-8.1.0"

@@ -141,8 +141,8 @@ PARTS: dict[str, list[Option]] = {
         option(
             "alarm.canary_hours",
             "a small file of lakegate's own lands every so many hours, up to 144, and an alarm goes off when none has "
-            "reached `main` in that time and an hour. Each costs a Spark job: with 6, about $1.60 a month, and less "
-            "than $1 of metrics and an alarm ([Canary](../how-to/canary.md))",
+            "reached `main` in that time and an hour. Each costs a batch, and metrics and an "
+            "alarm less than $1 a month ([Canary](../how-to/canary.md))",
             "`0`",
         ),
     ],
@@ -222,7 +222,8 @@ PARTS: dict[str, list[Option]] = {
         option(
             "spark.release",
             "the release of EMR Serverless: `emr-spark-8.1.…` or `8.2.…`, which have Spark 4.1, or `emr-7.…`, which "
-            "has Spark 3.5 ([EMR's image](../how-to/emr-image.md))",
+            "has Spark 3.5 ([EMR's image](../how-to/emr-image.md)). With `-arm64` at its end, jobs run on ARM64, which "
+            "costs a fifth less; none has yet, and the probe of `lakegate deploy` is the first",
         ),
         option(
             "spark.image",
