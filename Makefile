@@ -184,6 +184,7 @@ docs: setup ## build the site of the documentation into .local/site, with strict
 
 reference: setup ## write the pages of docs/reference that are made from the code
 	@for page in $(REFERENCE); do $(BIN)/python -m tests.support.$$page; done
+	@$(BIN)/python tools/costs.py
 
 lock: setup ## resolve the dependencies and export every requirements file (UPGRADE=1: to the newest allowed)
 	$(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)

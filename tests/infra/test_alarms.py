@@ -15,6 +15,7 @@ from lakegate.ports import MessageKind, Signal
 from tests.infra.conftest import CATALOG, CONTEXT
 from tests.infra.template import Stack, flat
 from tests.workflow.test_signals import FLOWS
+from tools import costs
 
 pytestmark = pytest.mark.synth
 RUNBOOK = Path(__file__).parents[2] / "docs/runbook"
@@ -216,6 +217,11 @@ def test_a_canary_that_has_not_arrived_an_hour_after_its_time_is_told(stack: Sta
     assert (alarm["Statistic"], alarm["Period"], alarm["EvaluationPeriods"]) == ("Sum", 7 * 3600, 1)
     assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("LessThanThreshold", 1)
     assert alarm["TreatMissingData"] == "breaching"
+
+
+def test_costs_reckon_with_as_many_metrics_of_alarms_as_there_are(made: Any, catalog: Stack) -> None:
+    own = Stack(made.get_stack_by_name("lakegate").template)
+    assert sum(len(metrics_of(alarm)) for it in (own, catalog) for alarm in alarms(it).values()) == costs.ALARM_METRICS
 
 
 def dashboard(stack: Stack) -> list[dict[str, Any]]:
