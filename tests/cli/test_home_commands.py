@@ -67,17 +67,18 @@ def test_the_demo_is_shown_at_home(ran: list[list[str]], tmp_path: Path) -> None
     ]
 
 
-def test_a_deployment_is_made_at_home_by_the_same_words(
-    ran: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("words", [["deploy", "prod.toml", "--accept", "name"], ["package", "prod.toml", "folder"]])
+def test_a_deployment_and_a_package_are_made_at_home_by_the_same_words(
+    ran: list[list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     settings = tmp_path / "prod.toml"
     settings.write_text('nessie.uri = "https://nessie.example.com"\nephemeral = true\n')
     monkeypatch.setenv("AWS_REGION", "eu-central-1")
-    words = ["deploy", str(settings), "--accept", "name"]
     monkeypatch.setattr(sys, "argv", ["lakegate", *words])
     given(*words)
     assert ran[:-1] == [["unpack", str(tmp_path)], *set_up(tmp_path, "deploy")]
-    assert ran[-1][-4:] == words
+    assert ran[-1][-len(words) :] == words
 
 
 @pytest.mark.parametrize(
@@ -99,10 +100,11 @@ def test_settings_that_are_wrong_are_told_before_anything_is_installed(
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
     if region:
         monkeypatch.setenv("AWS_REGION", region)
-    told = given("deploy", str(file))
-    assert told.exit_code == Exit.MISUSE
-    assert said in told.stderr
-    assert ran == [["unpack", str(tmp_path)]]
+    for words in (["deploy", str(file)], ["package", str(file), str(tmp_path / "folder")]):
+        told = given(*words)
+        assert told.exit_code == Exit.MISUSE
+        assert said in told.stderr
+    assert ran == [["unpack", str(tmp_path)]] * 2
 
 
 def test_the_cloud_s_messages_are_asked_for_without_any_set_up(ran: list[list[str]], tmp_path: Path) -> None:
