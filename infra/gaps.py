@@ -36,6 +36,7 @@ class Gaps:
         config = self.config
         if not config.catalog_image:
             return config
+        self._account.enable_ecs()
         issuer = config.token_issuer or self._account.enable_issuer()
         config = config.model_copy(update={"token_issuer": issuer})
         return config if config.catalog_certificate and not self._authority else self._certify(config, now, notify)

@@ -1,4 +1,4 @@
-"""The account and region that AWS's configuration leads to. It changes nothing there but by `enable_issuer`."""
+"""The account and region that AWS's configuration leads to. What changes them is named `enable_…`, and nothing else."""
 
 from functools import cached_property
 from urllib.parse import urlparse
@@ -19,6 +19,9 @@ def foreign_storage() -> str:
     address = boto3.client("s3", config=CONFIG).meta.endpoint_url
     host = urlparse(address).hostname or ""
     return "" if host.endswith((".amazonaws.com", ".amazonaws.com.cn")) else address
+
+
+ECS, ECS_ROLE = "ecs.amazonaws.com", "AWSServiceRoleForECS"
 
 
 class Account:
@@ -52,6 +55,29 @@ class Account:
         """Turn outbound web identity federation on for the whole account. Return its issuer."""
         with aws_errors("turning on outbound web identity federation"):
             return str(self._iam.enable_outbound_web_identity_federation()["IssuerIdentifier"])
+
+    @cached_property
+    def has_ecs(self) -> bool:
+        """True if the account has the role by which ECS runs tasks."""
+        with aws_errors("looking for ECS's role"):
+            try:
+                self._iam.get_role(RoleName=ECS_ROLE)
+            except ClientError as error:
+                if code(error) != "NoSuchEntity":
+                    raise
+                return False
+        return True
+
+    def enable_ecs(self) -> None:
+        """Make the role by which ECS runs tasks, unless it is there. ECS makes one at its first use, which fails."""
+        if self.has_ecs:
+            return
+        with aws_errors("making ECS's role"):
+            try:
+                self._iam.create_service_linked_role(AWSServiceName=ECS)
+            except ClientError as error:
+                if code(error) not in ("InvalidInput", "EntityAlreadyExists"):  # somebody has made it since
+                    raise
 
     def buckets(self) -> set[str]:
         with aws_errors("listing the account's buckets"):

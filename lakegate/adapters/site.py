@@ -7,9 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from botocore.exceptions import ClientError
-
-from lakegate.adapters.aws import Clients, ambient, aws_errors, code
+from lakegate.adapters.aws import Clients, ambient, aws_errors
 from lakegate.adapters.images import LISTS, Images, platforms_of
 from lakegate.adapters.surroundings import quota
 from lakegate.doctor.facts import Certificate, HostedZone
@@ -38,12 +36,12 @@ class Site:
         self._quotas, self._route53, self._sns = clients("service-quotas"), clients("route53"), clients("sns")
         self._sts = clients("sts")
 
-    def zones(self) -> list[str]:
-        """Return the ids of the region's availability zones that the account may use."""
+    def zones(self) -> dict[str, str]:
+        """Return the ids of the region's availability zones, by the names that the account has for them."""
         filters = [{"Name": "zone-type", "Values": ["availability-zone"]}, {"Name": "state", "Values": ["available"]}]
         with aws_errors("listing availability zones"):
             zones = self._ec2.describe_availability_zones(Filters=filters)["AvailabilityZones"]
-        return [zone["ZoneId"] for zone in zones]
+        return {zone["ZoneName"]: zone["ZoneId"] for zone in zones}
 
     def token(self, audience: str) -> str:
         with aws_errors("asking STS for a token"):
@@ -96,16 +94,6 @@ class Site:
         """Return how many calls of functions the account may make at once."""
         with aws_errors("reading the limits of Lambda"):
             return int(self._lambda.get_account_settings()["AccountLimit"]["ConcurrentExecutions"])
-
-    def has_role(self, name: str) -> bool:
-        with aws_errors(f"looking for the role {name}"):
-            try:
-                self._iam.get_role(RoleName=name)
-            except ClientError as error:
-                if code(error) != "NoSuchEntity":
-                    raise
-                return False
-        return True
 
     def find_topic(self, arn: str) -> None:
         """Raise Misconfigured if there is no such topic."""

@@ -127,7 +127,7 @@ class Deployment:
         """Return the zones of a network that is made: those that are given, where it is already, or the first two."""
         if self.config.network_zones or not self.config.creates_vpc:
             return self.config.network_zones
-        return choose(Site().zones(), region()) if self.network_zones is None else self.network_zones
+        return choose(Site().zones().values(), region()) if self.network_zones is None else self.network_zones
 
     def compare(self) -> None:
         """Print what the file changes. Raise Refused unless it is accepted."""
@@ -153,6 +153,7 @@ class Deployment:
             config = self.gaps.config
             preflight = Preflight.by(
                 choices(config).values,
+                self.record.values if self.record else {},
                 addresses=SIZES[config.catalog_size].nat_gateways,
                 deployed_zones=self.network_zones,
             )

@@ -3,8 +3,9 @@
 It is an examination of an installation that is not there yet, by the settings that it is to have.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 from lakegate import bootstrap
@@ -31,18 +32,26 @@ OF_SETTINGS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Preflight(Examination):
-    """An examination by the settings to be, `choices`. `addresses` is how many Elastic IPs a new network takes, and
-    `deployed_zones` are those in which it is already.
+    """An examination by the settings to be, `choices`, and the deployed ones, `record`. `addresses` is how many Elastic
+    IPs a new network takes, and `deployed_zones` are those in which it is already.
     """
 
     choices: Mapping[str, Any]
+    record: Mapping[str, Any]
     account: Account
     site: Site
     addresses: int
-    deployed_zones: Sequence[str] | None
+    deployed_zones: tuple[str, ...] | None
 
     @classmethod
-    def by(cls, choices: Mapping[str, Any], *, addresses: int, deployed_zones: Sequence[str] | None) -> "Preflight":
+    def by(
+        cls,
+        choices: Mapping[str, Any],
+        record: Mapping[str, Any],
+        *,
+        addresses: int,
+        deployed_zones: tuple[str, ...] | None,
+    ) -> "Preflight":
         settings = _settings(choices)
         return cls(
             stack=settings.name,
@@ -52,6 +61,7 @@ class Preflight(Examination):
             bot=SlackNotifier(settings),
             is_unknown=lambda error: is_transient(error) or is_denied(error),
             choices=choices,
+            record=record,
             account=Account(),
             site=Site(),
             addresses=addresses,
@@ -69,7 +79,7 @@ class Preflight(Examination):
         return [finding for check in self._checks() for finding in check()]
 
     def _checks(self) -> Iterator[Check]:
-        yield self.rights
+        yield from (self.rights, self.bootstrap)
         yield from self._of_the_network()
         yield from self._of_identities()
         yield from self._of_channels()
@@ -79,9 +89,10 @@ class Preflight(Examination):
 
     def _of_the_network(self) -> Iterator[Check]:
         if (vpc := self.choices["network.vpc"]) and not vpc.startswith("vpc-"):
-            yield self.zones
             if self.deployed_zones is None:
                 yield from (self.networks, self.elastic_addresses)
+            if self.deployed_zones != ():  # those of an earlier release are not said by ids
+                yield self.zones
         elif self.choices["network.subnets"]:
             yield self.subnets
 
@@ -90,12 +101,11 @@ class Preflight(Examination):
             yield self.clients
         elif self.choices["token.audience"]:
             yield self.sts
-        if self.choices["catalog.image"]:
-            yield from (lambda: self.image("catalog.image", "linux/arm64"), self.ecs)
         if self.choices["catalog.certificate"]:
             yield self.name
-        if self.choices["spark.image"]:
-            yield lambda: self.image("spark.image", "linux/amd64")
+        for setting, platform in {"catalog.image": "linux/arm64", "spark.image": "linux/amd64"}.items():
+            if self.choices[setting] not in ("", self.record.get(setting)):
+                yield partial(self.image, setting, platform)
 
     def _of_channels(self) -> Iterator[Check]:
         if self.choices["slack.secret"]:
@@ -109,21 +119,31 @@ class Preflight(Examination):
 
     def rights(self) -> list[Finding]:
         def read() -> list[Finding]:
-            account = self.account
+            account, caller = self.account, self.site.caller
             actions = preflight.actions_of_caller(
                 self.stack,
+                caller.split(":")[1],
                 account.id,
                 account.region,
                 is_bootstrapped=account.has_parameter(preflight.BOOTSTRAP),
+                makes_ecs_role=bool(self.choices["catalog.image"]) and not account.has_ecs,
                 makes_authority=bool(self.choices["catalog.image"] and not self.choices["catalog.certificate"]),
             )
-            return preflight.rights(self.site.caller, self.site.denials(actions))
+            return preflight.rights(caller, self.site.denials(actions))
 
         return self._judge("your rights", read, "get iam:SimulatePrincipalPolicy, or learn it from the deployment")
 
+    def bootstrap(self) -> list[Finding]:
+        def read() -> list[Finding]:
+            return preflight.bootstrap(is_there=self.account.has_parameter(preflight.BOOTSTRAP))
+
+        return self._judge("CDK's bucket and roles", read, CORRECT)
+
     def zones(self) -> list[Finding]:
         def read() -> list[Finding]:
-            return preflight.zones(self.choices["network.zones"], region(), self.deployed_zones or ())
+            ids = self.site.zones()
+            zones = [ids.get(zone, zone) for zone in self.choices["network.zones"]]
+            return preflight.zones(zones, region(), [*ids.values()], self.deployed_zones or ())
 
         return self._judge("zones", read, CORRECT)
 
@@ -180,10 +200,6 @@ class Preflight(Examination):
             return preflight.image(setting, name, self.site.platforms(name), platform)
 
         return self._judge(setting, read, CORRECT)
-
-    def ecs(self) -> list[Finding]:
-        role = preflight.ECS_ROLE
-        return self._judge(role, lambda: preflight.service_role(role, exists=self.site.has_role(role)), CORRECT)
 
     def topic(self) -> list[Finding]:
         arn = self.choices["alarm.topic"]

@@ -9,7 +9,6 @@ from lakegate.doctor.zones import SUBNETS, alternatives
 
 NEW_ACCOUNT = 10  # calls of Lambda at once
 RAISE = "aws service-quotas request-service-quota-increase --service-code"
-ECS_ROLE = "AWSServiceRoleForECS"
 BOOTSTRAP = "/cdk-bootstrap/hnb659fds/version"  # the parameter in SSM of an account that CDK may deploy to
 NETWORKS, ADDRESSES = "VPCs per Region", "EC2-VPC Elastic IPs"  # the names of quotas
 OF_STACKS = (
@@ -23,20 +22,22 @@ OF_BOOTSTRAP = (
 )
 
 
-def zones(zone_ids: Sequence[str], region: str, deployed_ids: Sequence[str]) -> list[Finding]:
-    """Judge the zones of a network that is made; `deployed_ids` are those in which it is already."""
+def zones(
+    zone_ids: Sequence[str], region: str, account_ids: Collection[str], deployed_ids: Sequence[str] = ()
+) -> list[Finding]:
+    """Judge the zones of a network that is made, by those that the account has, and by those in which it is already."""
     subject, names = "zones", ", ".join(zone_ids)
-    if deployed_ids:
-        if set(zone_ids) == set(deployed_ids):
-            return [ok(subject, f"{names}, as before")]
+    if deployed_ids and set(zone_ids) != set(deployed_ids):
         message = f"the network is in {', '.join(deployed_ids)}, and subnets in which functions and jobs run never move"
         return [wrong(subject, message, f"set network.zones to {list(deployed_ids)}, or leave it out")]
     for zone in zone_ids:
-        if zone not in (alternative_ids := alternatives(zone, region)):
+        alternative_ids = alternatives(zone, region)
+        if zone not in alternative_ids:
             message = f"EMR Serverless is not in {zone}"
-            return [
-                wrong(subject, message, f"set network.zones to two of {', '.join(alternative_ids)}, or leave it out")
-            ]
+            return [wrong(subject, message, f"set network.zones to two of {', '.join(alternative_ids)}")]
+        if zone not in account_ids:
+            todo = f"set network.zones to two of {', '.join(sorted({*account_ids} & {*alternative_ids}))}"
+            return [wrong(subject, f"the account has no zone {zone}", todo)]
     if len(zone_ids) < SUBNETS:
         message = f"of the account's zones in {region} EMR Serverless is in {names or 'none'}, and two are needed"
         return [wrong(subject, message, "choose another region")]
@@ -117,31 +118,46 @@ def calls(limit: int) -> list[Finding]:
     return [unknown(subject, f"{limit} in the whole account: bursts of files wait, and alarms may go off", todo)]
 
 
-def service_role(name: str, *, exists: bool) -> list[Finding]:
-    """Judge the role by which ECS runs tasks. ECS would make it at its first use, and that first use fails."""
-    if exists:
-        return [ok(name, "is there")]
-    todo = "aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com"
-    return [wrong(name, "is missing: the account has never run a task on ECS, and its first one would fail", todo)]
+def bootstrap(*, is_there: bool) -> list[Finding]:
+    """Judge CDK's bootstrap of the account and region."""
+    subject = "CDK's bucket and roles"
+    if is_there:
+        return [ok(subject, "there")]
+    return [
+        unknown(subject, "none yet: a deployment makes them, if told to", "lakegate deploy SETTINGS --accept bootstrap")
+    ]
 
 
 def actions_of_caller(
-    name: str, account: str, region: str, *, is_bootstrapped: bool, makes_authority: bool
+    name: str,
+    partition: str,
+    account: str,
+    region: str,
+    *,
+    is_bootstrapped: bool,
+    makes_ecs_role: bool,
+    makes_authority: bool,
 ) -> dict[str, Sequence[str]]:
     """Return the actions that a deployment takes as its caller, by the ARN that they are about. All else is done by the
     roles of CDK's bootstrap, which the caller assumes, or makes.
     """
-    secret = f"arn:aws:secretsmanager:{region}:{account}:secret:{name}/authority-AbCdEf"
-    of_authority = {secret: ["secretsmanager:CreateSecret"], f"arn:aws:acm:{region}:{account}:certificate/*": IMPORT}
-    stacks = f"arn:aws:cloudformation:{region}:{account}:stack/{name}/*"
-    roles = f"arn:aws:iam::{account}:role/cdk-hnb659fds-{{}}-role-{account}-{region}"
-    assumptions = {roles.format(part): ["sts:AssumeRole"] for part in ("deploy", "file-publishing")}
-    rest: dict[str, Sequence[str]] = dict(assumptions) if is_bootstrapped else {"*": OF_BOOTSTRAP}
-    return {
-        stacks: [f"cloudformation:{action}" for action in OF_STACKS],
-        **rest,
-        **(of_authority if makes_authority else {}),
+    iam, place = f"arn:{partition}:iam::{account}", f"{region}:{account}"
+    actions: dict[str, Sequence[str]] = {
+        f"arn:{partition}:cloudformation:{place}:stack/{name}/*": [f"cloudformation:{verb}" for verb in OF_STACKS]
     }
+    if is_bootstrapped:
+        for part in ("deploy", "file-publishing"):
+            actions[f"{iam}:role/cdk-hnb659fds-{part}-role-{account}-{region}"] = ["sts:AssumeRole"]
+    else:
+        actions["*"] = OF_BOOTSTRAP
+    if makes_ecs_role:
+        actions[f"{iam}:role/aws-service-role/*"] = ["iam:CreateServiceLinkedRole"]
+    if makes_authority:
+        actions[f"arn:{partition}:secretsmanager:{place}:secret:{name}/authority-AbCdEf"] = [
+            "secretsmanager:CreateSecret"
+        ]
+        actions[f"arn:{partition}:acm:{place}:certificate/*"] = IMPORT
+    return actions
 
 
 def rights(caller: str, denials: Sequence[str]) -> list[Finding]:

@@ -13,16 +13,19 @@ from lakegate_local.slack_server import SlackStandIn
 
 from infra.choices import choices
 from infra.config import Config
+from lakegate.adapters.account import ECS_ROLE
 from lakegate.adapters.images import LISTS
 from lakegate.adapters.site import Site
 from lakegate.cli.preflight import Preflight
+from lakegate.clients import OF_THE_SERVICE
 from lakegate.doctor.finding import Finding, Verdict
-from lakegate.doctor.preflight import ADDRESSES, BOOTSTRAP, ECS_ROLE, NETWORKS
+from lakegate.doctor.preflight import ADDRESSES, BOOTSTRAP, NETWORKS
 from lakegate.doctor.zones import choose
 from tests.infra.conftest import CATALOG
-from tests.support.aws_account import AwsAccount, account
+from tests.support.aws_account import TRUST, AwsAccount, account
 from tests.support.federation import ISSUER
 from tests.support.image_registry import Registry, registry_and_client, variants
+from tests.support.issuer import AUDIENCE_OF_CLIENTS, CLIENT, TOKENS, Issuer, issuing
 from tests.support.wsgi import serving
 
 HOST, REGION = "nessie.lake.example.com", "us-east-1"
@@ -65,7 +68,7 @@ def settings(aws: AwsAccount, address: str, registry: Registry) -> dict[str, Any
         "nessie_uri": f"https://{HOST}",
         "catalog_image": registry.image + registry.digest,
         "catalog_certificate": zone["Id"].rpartition("/")[2],
-        "network_zones": choose(Site().zones(), REGION),
+        "network_zones": choose(Site().zones().values(), REGION),
         "token_issuer": ISSUER,
         "token_audience": "lakegate",
         "slack_secret": "lakegate/slack",
@@ -74,10 +77,10 @@ def settings(aws: AwsAccount, address: str, registry: Registry) -> dict[str, Any
     }
 
 
-def findings(settings: dict[str, Any], deployed_zones: list[str] | None = None) -> dict[str, Finding]:
+def findings(settings: dict[str, Any], deployed_zones: tuple[str, ...] | None = None) -> dict[str, Finding]:
     """What is found, by its subject. Whatever is not ok says what to do."""
     config = Config(**settings)
-    preflight = Preflight.by(choices(config).values, addresses=1, deployed_zones=deployed_zones)
+    preflight = Preflight.by(choices(config).values, {}, addresses=1, deployed_zones=deployed_zones)
     found = preflight.findings()
     assert all((it.verdict is Verdict.OK) == (not it.todo) for it in found)
     assert len({it.subject for it in found}) == len(found)
@@ -89,7 +92,8 @@ def not_ok(settings: dict[str, Any], **more: Any) -> dict[str, Finding]:
 
 
 SUBJECTS = {
-    *("your rights", "zones", NETWORKS, ADDRESSES, "issuer of tokens", "a token of STS", "Nessie's name", ECS_ROLE),
+    "CDK's bucket and roles",
+    *("your rights", "zones", NETWORKS, ADDRESSES, "issuer of tokens", "a token of STS", "Nessie's name"),
     "catalog.image",
     *("Slack", "Slack's channel", "alarm topic", "Lambda's calls at once", "vCPUs"),
 }
@@ -162,6 +166,12 @@ FAULTS: dict[str, tuple[Callable[[AwsAccount, dict[str, Any]], None], str, Verdi
         Verdict.WRONG,
         "not in use1-az3.*use1-az1, use1-az2, use1-az4, use1-az5, use1-az6",
     ),
+    "zones by names of which one lacks the service": (
+        of_settings(network_zones=("us-east-1b", "us-east-1e")),
+        "zones",
+        Verdict.WRONG,
+        "not in use1-az3",
+    ),
     "no issuer": (without_issuer, "issuer of tokens", Verdict.WRONG, "aws iam enable-outbound-web-id"),
     "another issuer": (
         of_settings(token_issuer="https://0b.tokens.sts.global.api.aws"),
@@ -178,12 +188,6 @@ FAULTS: dict[str, tuple[Callable[[AwsAccount, dict[str, Any]], None], str, Verdi
         "Nessie's certificate",
         Verdict.WRONG,
         "PENDING_VALIDATION.*describe-certificate",
-    ),
-    "an account without ECS": (
-        of_a_client("iam", "delete_role", RoleName=ECS_ROLE),
-        ECS_ROLE,
-        Verdict.WRONG,
-        "aws iam create-service-linked-role",
     ),
     "no secret": (of_settings(slack_secret="lakegate/none"), "Slack", Verdict.WRONG, "put-secret-value"),
     "another secret": (with_another_token, "Slack", Verdict.WRONG, "invalid_auth.*put-secret-value"),
@@ -225,7 +229,7 @@ UNASKED = {
     "iam:GetOutboundWebIdentityFederationInfo": "issuer of tokens",
     "sts:GetWebIdentityToken": "a token of STS",
     "route53:GetHostedZone": "Nessie's name",
-    "iam:GetRole": ECS_ROLE,
+    "iam:GetRole": "your rights",
     "secretsmanager:GetSecretValue": "Slack",
     "sns:GetTopicAttributes": "alarm topic",
     "lambda:GetAccountSettings": "Lambda's calls at once",
@@ -274,6 +278,45 @@ def test_an_image_of_ecr_is_looked_for_there(settings: dict[str, Any]) -> None:
     assert "there is no image" in not_ok(settings)["catalog.image"].said
 
 
+def test_an_account_that_never_used_ecs_asks_for_the_right_to_make_its_role(
+    aws: AwsAccount, settings: dict[str, Any]
+) -> None:
+    aws.denied = {"iam:CreateServiceLinkedRole"}
+    assert not_ok(settings) == {}
+    boto3.client("iam").delete_role(RoleName=ECS_ROLE)
+    assert "may not iam:CreateServiceLinkedRole" in not_ok(settings)["your rights"].said
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_session_may_what_its_role_may_and_root_all() -> None:
+    role = boto3.client("iam").create_role(RoleName="deployer", Path="/teams/", AssumeRolePolicyDocument=TRUST)["Role"]
+    session = boto3.client("sts").assume_role(RoleArn=role["Arn"], RoleSessionName="me")["Credentials"]
+    keys = {"aws_access_key_id": session["AccessKeyId"], "aws_secret_access_key": session["SecretAccessKey"]}
+    site = Site(lambda service: boto3.client(service, aws_session_token=session["SessionToken"], **keys))  # type: ignore[call-overload]
+    assert site.caller == role["Arn"] == "arn:aws:iam::123456789012:role/teams/deployer"
+    site.caller = "arn:aws:iam::123456789012:root"
+    assert site.denials({"*": ["iam:CreateRole"]}) == []
+
+
+def test_each_client_of_an_oidc_issuer_is_asked_for_a_token(aws: AwsAccount, settings: dict[str, Any]) -> None:
+    with issuing(Issuer()) as issuer:
+        names = {role: f"lakegate/{role}" for role in OF_THE_SERVICE}
+        for role, name in names.items():
+            boto3.client("secretsmanager").create_secret(Name=name, SecretString=issuer.passwords[role])
+        clients = tuple(f"{role}={CLIENT.format(role)}:{name}" for role, name in names.items())
+        more = {"token_endpoint": "https://issuer.example.com/token", "token_clients": clients, "token_claim": "azp"}
+        config = Config(**settings | {**more, "token_audience": AUDIENCE_OF_CLIENTS}).model_copy(
+            update={"token_endpoint": f"{issuer.uri}{TOKENS}"}
+        )
+        preflight = Preflight.by(choices(config).values, {}, addresses=1, deployed_zones=None)
+        assert {it.verdict for it in preflight.clients()} == {Verdict.OK}
+        issuer.known[OF_THE_SERVICE[0]] = "another"
+        verdicts = [it.verdict for it in preflight.clients()]
+        assert sorted(verdicts) == [*[Verdict.OK] * 3, Verdict.WRONG]
+        aws.unasked.add("secretsmanager:GetSecretValue")
+        assert {it.verdict for it in preflight.clients()} == {Verdict.UNKNOWN}
+
+
 def test_what_a_deployment_makes_itself_is_not_missed(aws: AwsAccount, settings: dict[str, Any]) -> None:
     aws.federation.is_on = False
     found = not_ok(settings | {"catalog_certificate": "", "token_issuer": ""})
@@ -286,7 +329,9 @@ def test_an_account_that_cdk_never_used_asks_for_the_rights_to_bootstrap_it(
 ) -> None:
     boto3.client("ssm").delete_parameter(Name=BOOTSTRAP)
     aws.denied = {"sts:AssumeRole", "iam:CreateRole"}
-    assert "may not iam:CreateRole" in not_ok(settings)["your rights"].said
+    found = not_ok(settings)
+    assert "may not iam:CreateRole" in found["your rights"].said
+    assert "--accept bootstrap" in found["CDK's bucket and roles"].todo
 
 
 def test_an_authority_that_is_to_be_made_asks_for_the_rights_to_keep_it(
@@ -302,14 +347,18 @@ def test_a_network_that_is_there_takes_no_more_room_and_stays_in_its_zones(
     aws: AwsAccount, settings: dict[str, Any]
 ) -> None:
     aws.quotas["vpc"][NETWORKS] = 0.0
-    zones = [*settings["network_zones"]]
-    assert not_ok(settings, deployed_zones=zones) == {}
-    found = not_ok(settings, deployed_zones=["use1-az5", "use1-az6"])
+    assert not_ok(settings, deployed_zones=settings["network_zones"]) == {}
+    assert "zones" not in findings(settings | {"network_zones": ()}, deployed_zones=())
+    found = not_ok(settings, deployed_zones=("use1-az5", "use1-az6"))
     assert found["zones"].verdict is Verdict.WRONG
     assert "['use1-az5', 'use1-az6']" in found["zones"].todo
 
 
 @pytest.mark.usefixtures("aws")
 def test_the_zones_that_are_chosen_have_the_service_and_are_the_same_each_time() -> None:
-    assert "use1-az3" in Site().zones()
-    assert choose(Site().zones(), REGION) == choose(reversed(Site().zones()), REGION) == ("use1-az1", "use1-az2")
+    assert "use1-az3" in Site().zones().values()
+    assert (
+        choose(Site().zones().values(), REGION)
+        == choose(reversed(Site().zones().values()), REGION)
+        == ("use1-az1", "use1-az2")
+    )

@@ -193,9 +193,15 @@ def test_subnets(change: dict[str, Any], region: str, verdict: Verdict, said: st
 
 
 def test_a_region_whose_zones_lack_the_service_takes_no_network() -> None:
-    verdict, said = judged(preflight.zones(["usw1-az3"], "us-west-1", []))
+    verdict, said = judged(preflight.zones(["usw1-az3"], "us-west-1", ["usw1-az2", "usw1-az3"]))
     assert verdict is Verdict.WRONG
     assert "choose another region" in said
+
+
+def test_a_zone_that_the_account_has_not_is_named_with_those_that_it_has() -> None:
+    verdict, said = judged(preflight.zones(["use1-az1", "use1-az2"], "us-east-1", ["use1-az3", "use1-az4", "use1-az5"]))
+    assert verdict is Verdict.WRONG
+    assert "the account has no zone use1-az1 set network.zones to two of use1-az4, use1-az5" in said
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from lakegate_local.services import ACCOUNT, REGION, client
 from lakegate_local.settings import LocalSettings
 from typer.testing import CliRunner, Result
 
+from lakegate.adapters.account import ECS_ROLE
 from lakegate.bundles import EMR_7
 from lakegate.cli.app import app
 from tests.local.conftest import apart, started
@@ -72,10 +73,9 @@ def test_three_lines_deploy_every_stack_with_consents_alone(
     result = deploy(cloud, tmp_path)
     assert (result.exit_code, "--accept federation" in result.stderr) == (1, True), result.output
     result = deploy(cloud, tmp_path, "federation", "bootstrap")
-    assert "aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com" in result.stdout, result.output
-    aws("iam").create_service_linked_role(AWSServiceName="ecs.amazonaws.com")
-    result = deploy(cloud, tmp_path, "federation", "bootstrap")
     assert "few is deployed" in result.stdout, result.output
+    assert "✗" not in result.stdout.partition("few is deployed")[0]
+    assert aws("iam").get_role(RoleName=ECS_ROLE)
     stacks = {it["StackName"]: it for it in aws("cloudformation").describe_stacks()["Stacks"]}
     assert {stacks[name]["StackStatus"] for name in ("few-data", "few-catalog", "few")} == {"CREATE_COMPLETE"}
 
@@ -90,6 +90,8 @@ def test_three_lines_deploy_every_stack_with_consents_alone(
     (listener,) = [it for it in catalog if it["Type"] == "AWS::ElasticLoadBalancingV2::Listener"]
     assert listener["Properties"]["Certificates"] == [{"CertificateArn": authority["arn"]}]
 
+    registry.asked.clear()
     again = deploy(cloud, tmp_path)
     assert "few is deployed" in again.stdout, again.output
+    assert registry.asked == []
     assert not re.search("changed|dropped|added|new certificate", again.stdout)

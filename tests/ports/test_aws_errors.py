@@ -24,7 +24,8 @@ CALLED: Mapping[str, str] = {
     "ecr": "BatchGetImage",
     "emr-serverless": "GetApplication GetJobRun ListJobRuns StartJobRun StopApplication UpdateApplication",
     "events": "DescribeEventBus DescribeRule DisableRule EnableRule ListTargetsByRule PutEvents",
-    "iam": "EnableOutboundWebIdentityFederation GetOutboundWebIdentityFederationInfo GetRole SimulatePrincipalPolicy",
+    "iam": "CreateServiceLinkedRole EnableOutboundWebIdentityFederation GetOutboundWebIdentityFederationInfo GetRole"
+    " SimulatePrincipalPolicy",
     "lambda": "GetAccountSettings GetEventSourceMapping Invoke UpdateEventSourceMapping",
     "route53": "GetHostedZone",
     "s3": "AbortMultipartUpload CompleteMultipartUpload CopyObject CreateMultipartUpload DeleteObject DeleteObjects"
@@ -73,6 +74,7 @@ BUSY: Mapping[str, str] = {
     "acm": "LimitExceededException",
     "cloudformation": "LimitExceededException",
     "ecr": "LimitExceededException",
+    "iam": "LimitExceeded",
     "lambda": "EC2ThrottledException EFSMountConnectivityException EFSMountTimeoutException SnapStartTimeoutException"
     " TooManyRequestsException",
     "secretsmanager": "LimitExceededException",

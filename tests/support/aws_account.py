@@ -20,7 +20,8 @@ from lakegate_localstack import issuer as local
 from moto import mock_aws
 from moto.route53 import models
 
-from lakegate.doctor.preflight import ADDRESSES, BOOTSTRAP, ECS_ROLE, NETWORKS
+from lakegate.adapters.account import ECS_ROLE
+from lakegate.doctor.preflight import ADDRESSES, BOOTSTRAP, NETWORKS
 from tests.support.federation import ISSUER, Federation
 
 LOADER = botocore.loaders.create_loader()  # of AWS's models, of which each is read once
