@@ -52,6 +52,7 @@ DEPLOYED = Config(
     landing_folders=("s3://theirs/in/",),
     kms_key="arn:aws:kms:eu-central-1:123456789012:key/0a",
     kms_upload_keys=("arn:aws:kms:eu-central-1:210987654321:key/0b",),
+    role_boundary="arn:aws:iam::123456789012:policy/boundary",
     ephemeral=True,
     network_subnets=("subnet-1",),
     network_security_groups=("sg-1",),
