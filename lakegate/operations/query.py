@@ -43,8 +43,8 @@ class Query(Operation[Rows]):
 
     def _reading(self, installation: Direct, ref: Ref) -> Reading:
         """Return what the person may see, or raise Misconfigured with what they need for it."""
-        if self.token and (role := installation.reading(self.token)).sees(MAIN):
-            return role
+        if self.token and (person := installation.reading(self.token)).sees(MAIN):
+            return person
         reading = installation.reading("")
         if secret := next(_secrets(installation.service.store, reading, self.sql, ref), None):
             way = OWN_ROLE if installation.service.catalog.has_identity else NO_IDENTITIES

@@ -82,6 +82,7 @@ UNUSED = (
         at_times=True,
     ),
     Excess(of=READ, action="s3:GetObject", on=("/closed/*",), why="a key has to be replaced often"),
+    Excess(of=READ, action="s3:ListBucket", on=(LAKE,), why="a missing file would be told as forbidden"),
     Excess(of=CANARY, action="sqs:SendMessage", on=("-canary-dead-letters",), why="a canary has to fail"),
     Excess(of=EXPRESS, action="s3:ListBucket", on=(LAKE,), why="a missing file would be told as forbidden"),
     Excess(
