@@ -545,7 +545,7 @@ def package(
     folder: Annotated[Path, typer.Argument(metavar="DIR", file_okay=False, help="A folder that is new or empty.")],
 ) -> None:
     """Write an environment's templates and assets for a bucket of your own, and a Terraform module that deploys them.
-    They need no bootstrap by CDK. Nothing is deployed.
+    They need no bootstrap by CDK. Needs no installation, and deploys nothing.
     """
     from lakegate.cli import home_commands
     from lakegate.cli.package import config_to_package
