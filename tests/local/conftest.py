@@ -15,6 +15,7 @@ from typing import Any
 import boto3
 import pytest
 from lakegate_local.cloud import Cloud
+from lakegate_local.deploy import give_tokens
 from lakegate_local.services import ACCOUNT, client
 from lakegate_local.settings import LocalSettings
 
@@ -68,6 +69,7 @@ def started(settings: LocalSettings) -> Iterator[None]:
     running = Cloud(settings=settings)
     try:
         running.start(lambda *_: None)
+        give_tokens(settings)
         yield
     finally:
         running.down(lambda *_: None)

@@ -122,12 +122,10 @@ class Cloud:
         self.settings.temporary.mkdir()
 
     def _start(self, missing: Sequence[Server], tell: Tell) -> None:
-        """Start the servers, of an account whose roles get tokens."""
         if not missing:
             return
         try:
             self._await([(server, self._launch(server, tell)) for server in missing], tell)
-            client(self.settings, "iam").enable_outbound_web_identity_federation()
         except BaseException:  # Ctrl-C, too: a cloud that is half started is of no use
             self._stop(tell)
             raise

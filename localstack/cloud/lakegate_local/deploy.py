@@ -5,6 +5,7 @@ they need each other, the assets and then a change set.
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,16 +33,24 @@ T = TypeVar("T")
 
 
 def deploy(settings: LocalSettings, app: Path, tell: Tell) -> Mapping[str, str]:
-    """Deploy the app and return the outputs of its last stack, which is the installation's. A second deployment of the
-    same app changes nothing.
+    """Deploy the app, in an account that is bootstrapped and whose roles get tokens, and return the outputs of its last
+    stack, which is the installation's. A second deployment of the same app changes nothing.
     """
     client(settings, "ssm").put_parameter(**BOOTSTRAP_VERSION)
+    give_tokens(settings)
     assembly = Assembly(folder=app)
     for name in assembly.stacks():
         assets = [replace(asset, bucket=literal(asset.bucket)) for asset in assembly.assets(name)]
         template = publish(settings, assets, tell)
         Stack(settings, name, tell).change(f"{settings.endpoint}/{template.bucket}/{template.key}")
     return Stack(settings, settings.stack, tell).outputs()
+
+
+def give_tokens(settings: LocalSettings) -> None:
+    """Have the account give tokens to its roles."""
+    iam = client(settings, "iam")
+    with suppress(iam.exceptions.FeatureEnabledException):
+        iam.enable_outbound_web_identity_federation()
 
 
 def literal(text: str) -> str:
