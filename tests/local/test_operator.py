@@ -121,6 +121,8 @@ def test_rows_are_seen_from_any_laptop_and_branches_by_whom_the_catalog_lets_see
     count = f"SELECT count(*) AS n, sum(weight) AS w FROM {things.table}"
     answers = {who: json.loads(from_outside(desk, "query", count, "--json")) for who, desk in people.items()}
     assert answers == {who: [{"n": 5, "w": 5.0}] for who in people}
+    moment = "SELECT TIMESTAMPTZ '2013-01-01 06:00:00+01' AS at"  # DuckDB needs a package of its own for a zone
+    assert json.loads(from_outside(installation, "query", moment, "--json")) == [{"at": "2013-01-01T05:00:00+00:00"}]
     on_branch = ("query", count, "--json", "--ref", branch)
     assert json.loads(from_outside(installation, *on_branch))[0]["n"] == 8
     refusals = [
