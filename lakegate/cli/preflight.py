@@ -5,7 +5,7 @@ It is an examination of an installation that is not there yet, by the settings t
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from lakegate import bootstrap
@@ -72,6 +72,10 @@ class Preflight(Examination):
     def _choices(self) -> Mapping[str, Any]:
         return self.choices
 
+    @cached_property
+    def _is_bootstrapped(self) -> bool:
+        return self.account.has_parameter(preflight.BOOTSTRAP)
+
     def _subnets(self) -> list[Subnet]:
         return self.surroundings.subnets_by_id(self.choices["network.subnets"])
 
@@ -125,7 +129,7 @@ class Preflight(Examination):
                 caller.split(":")[1],
                 account.id,
                 account.region,
-                is_bootstrapped=account.has_parameter(preflight.BOOTSTRAP),
+                is_bootstrapped=self._is_bootstrapped,
                 makes_ecs_role=bool(self.choices["catalog.image"]) and not account.has_ecs,
                 makes_authority=bool(self.choices["catalog.image"] and not self.choices["catalog.certificate"]),
             )
@@ -135,7 +139,7 @@ class Preflight(Examination):
 
     def bootstrap(self) -> list[Finding]:
         def read() -> list[Finding]:
-            return preflight.bootstrap(is_there=self.account.has_parameter(preflight.BOOTSTRAP))
+            return preflight.bootstrap(is_there=self._is_bootstrapped)
 
         return self._judge("CDK's bucket and roles", read, CORRECT)
 
