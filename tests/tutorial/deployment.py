@@ -4,15 +4,11 @@ comes in: region and settings are judged before anything is installed, and the s
 
 from __future__ import annotations
 
-import argparse
 import json
-import shutil
 import sys
-import tempfile
-from pathlib import Path
 
 from tests.tutorial.page import Step
-from tests.tutorial.reader import Reader, size
+from tests.tutorial.reader import Reader, read_in_an_empty_home, size
 
 INSTALL = """\
 python3 -m venv lakegate-env
@@ -26,18 +22,6 @@ network.subnets = ["subnet-0a", "subnet-0b"]
 network.security_groups = ["sg-0a"]
 """
 WITHOUT_AWS = "export AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null AWS_EC2_METADATA_DISABLED=true\n"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("wheel", type=Path)
-    parser.add_argument("--python", type=Path, help="the reader's python3; by default the machine's")
-    asked = parser.parse_args()
-    home = Path(tempfile.mkdtemp(prefix="lakegate-reader-"))
-    try:
-        deployed(Reader.of(home, asked.wheel, asked.python))
-    finally:
-        shutil.rmtree(home)
 
 
 def deployed(reader: Reader) -> None:
@@ -60,4 +44,4 @@ def deployed(reader: Reader) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    read_in_an_empty_home(deployed, __doc__)

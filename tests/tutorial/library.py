@@ -4,15 +4,11 @@ checkout. The time from `pip install` to rows on main is told.
 
 from __future__ import annotations
 
-import argparse
-import shutil
-import tempfile
 import time
-from pathlib import Path
 
 from tests.support.pages import DOCS, fences
 from tests.tutorial.page import Step
-from tests.tutorial.reader import Reader
+from tests.tutorial.reader import Reader, read_in_an_empty_home
 
 PAGE = DOCS / "how-to/wap.md"
 INSTALL = """\
@@ -20,18 +16,6 @@ python3 -m venv lakegate-env
 . lakegate-env/bin/activate
 pip install --quiet "lakegate[wap]"
 """
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("wheel", type=Path)
-    parser.add_argument("--python", type=Path, help="the reader's python3; by default the machine's")
-    asked = parser.parse_args()
-    home = Path(tempfile.mkdtemp(prefix="lakegate-reader-"))
-    try:
-        told(Reader.of(home, asked.wheel, asked.python))
-    finally:
-        shutil.rmtree(home)
 
 
 def told(reader: Reader) -> None:
@@ -51,4 +35,4 @@ def told(reader: Reader) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    read_in_an_empty_home(told, __doc__)

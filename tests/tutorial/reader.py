@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -84,3 +87,16 @@ def _variables(told: str) -> Mapping[str, str]:
 def size(folder: Path) -> int:
     """Return the megabytes of a folder, links not followed."""
     return sum(os.lstat(path).st_size for path in folder.rglob("*")) >> 20
+
+
+def read_in_an_empty_home(steps: Callable[[Reader], None], description: str | None) -> None:
+    """Have a reader take the steps by the wheel that the command line names, in a home that is removed afterwards."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("wheel", type=Path)
+    parser.add_argument("--python", type=Path, help="the reader's python3; by default the machine's")
+    asked = parser.parse_args()
+    home = Path(tempfile.mkdtemp(prefix="lakegate-reader-"))
+    try:
+        steps(Reader.of(home, asked.wheel, asked.python))
+    finally:
+        shutil.rmtree(home)
