@@ -23,7 +23,7 @@ LIFE = 60  # seconds of a token that is looked at, and not used
 
 
 class Site:
-    """What an account has, and what it lets its caller do."""
+    """An account as its caller sees it: zones, quotas, names, images and rights."""
 
     def __init__(self, clients: Clients = ambient) -> None:
         self._images, self._ecr = Images(), clients("ecr")

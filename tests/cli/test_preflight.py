@@ -1,4 +1,4 @@
-"""What a deployment would meet in an account, asked of an emulator: each fault in turn, and what to do about it."""
+"""The preflight names each fault of an account, asked of an emulator, and the command that mends it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def settings(aws: AwsAccount, address: str, registry: Registry) -> dict[str, Any
 
 
 def findings(settings: dict[str, Any], deployed_zones: tuple[str, ...] | None = None) -> dict[str, Finding]:
-    """What is found, by its subject. Whatever is not ok says what to do."""
+    """Return the findings by their subjects. Whatever is not ok says what to do."""
     config = Config(**settings)
     preflight = Preflight.by(choices(config).values, {}, addresses=1, deployed_zones=deployed_zones)
     found = preflight.findings()

@@ -1,4 +1,4 @@
-"""What a file leaves out: defaults, an image's digest, the account's issuer, and a certificate of an own authority."""
+"""Gaps are filled: defaults, an image's digest, the account's issuer, and a certificate of an own authority."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a security review asks of the templates, as docs/explanation/security-review.md answers it."""
+"""The templates hold what docs/explanation/security-review.md answers."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ START = {"applicationId": "00app", "clientToken": "token", "executionRoleArn": "
         ("sts", "GetWebIdentityToken", {"Audience": ["a"], "DurationSeconds": 59}, ".DurationSeconds: 59 is not from"),
     ],
 )
-def test_a_membersthat_breaks_its_model_is_known(
+def test_a_member_that_breaks_its_model_is_known(
     service: str, operation: str, members: dict[str, Any], why: str
 ) -> None:
     model = botocore.session.get_session().get_service_model(service).operation_model(operation)

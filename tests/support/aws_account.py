@@ -31,7 +31,7 @@ TRUST = '{"Version": "2012-10-17", "Statement": []}'
 
 @dataclass(kw_only=True)
 class AwsAccount:
-    """What a new account has. It answers every client that a session makes from now on."""
+    """A new account. It answers every client that a session makes from now on."""
 
     issuer: local.Issuer = field(default_factory=lambda: local.Issuer(ISSUER))
     federation: Federation = field(default_factory=lambda: Federation(is_on=True))
